@@ -1,0 +1,17 @@
+# dpbayes-bench: which published numbers and privacy claims of differentially private Bayesian inference hold?
+#
+#   source -> table -> cells (fit) -> scores -> verdicts, tables, site          see ARCHITECTURE.md
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/cells.smk"
+include: "workflow/rules/reports.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/report/index.html",

@@ -1,0 +1,364 @@
+"""Get the raw files of a data set, check them, parse them.
+
+``python -m datasets.fetch NAME --raw DIR --out FILE.npz [--mirror DIR] [--retries 3] [--timeout 30] [--offline]``
+
+A mirror is a folder with each raw file at ``MIRROR/<data set>/<file>``; it is tried before the network and also
+comes from the environment variable DPBAYES_MIRROR. When the data cannot be had, the npz says so with its reason
+and the exit status is still 0: other data sets must go on. A full disk is no property of the data: exit status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import hashlib
+import http.client
+import os
+import re
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import datasets
+from datasets.base import DataError, DataSet, RawFile, Source, Table, table_sha256
+from datasets.store import save
+
+_BLOCK = 1 << 20
+_PROGRESS_SECONDS = 5.0
+
+
+class DiskFull(OSError):
+    """No space left; the message names the file, the folder and the remedy."""
+
+
+class _Retry(Exception):
+    """A failure that may pass (server error, broken connection, truncated answer)."""
+
+
+class _Failed(Exception):
+    """A failure of one source that another attempt would not mend."""
+
+
+@dataclass(frozen=True)
+class _Options:
+    retries: int
+    timeout: float
+    backoff: float
+    log: Callable[[str], None]
+
+
+def _to_stderr(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def fetch(
+    dataset: DataSet,
+    mirror: str | Path | None = None,
+    raw_dir: str | Path = "results/raw",
+    *,
+    retries: int = 3,
+    timeout: float = 30.0,
+    backoff: float = 1.0,
+    offline: bool = False,
+    log: Callable[[str], None] = _to_stderr,
+) -> tuple[Path, ...]:
+    """Paths of the verified raw files, in the order of ``dataset.raw``, under ``raw_dir/<data set>/``.
+
+    A file that is there with the right sha256 is reused; then the mirror, then each source in order. ``timeout``
+    (seconds) bounds every wait on the network; after an error that may pass, ``retries`` further attempts follow
+    after backoff, 2 backoff, 4 backoff, ... seconds and resume the partial download.
+    Raises DataError when a file cannot be had (it names what was tried and the remedy) or when the mirror holds it
+    with a wrong checksum, DiskFull when there is no space left.
+    """
+    if retries < 0 or timeout <= 0:
+        raise ValueError(f"fetch: retries = {retries}, timeout = {timeout}; give retries >= 0 and timeout > 0 seconds")
+    options = _Options(retries, timeout, backoff, log)
+    folder = Path(raw_dir) / dataset.name
+    if dataset.raw:
+        folder.mkdir(parents=True, exist_ok=True)
+    return tuple(_fetch_file(dataset.name, raw, folder, mirror, offline, options) for raw in dataset.raw)
+
+
+def _fetch_file(
+    name: str, raw: RawFile, folder: Path, mirror: str | Path | None, offline: bool, options: _Options
+) -> Path:
+    target = folder / raw.name
+    if target.is_file():
+        if file_sha256(target) == raw.sha256:
+            return target
+        options.log(f"{name}: {target} has a wrong checksum and is fetched again")
+    # Reasons reach the report, so they name the mirror's file by its place in the mirror, not on this machine.
+    place = f"MIRROR/{name}/{raw.name}"
+    tried = []
+    if mirror is None:
+        tried.append(f"{place} (no mirror set)")
+    else:
+        stored = Path(mirror) / name / raw.name
+        if stored.is_file():
+            found = file_sha256(stored)
+            if found != raw.sha256:
+                options.log(f"{name}: {stored} has sha256 {found}")
+                raise DataError(
+                    f"{name}: {place} is there with the wrong checksum (sha256 {found}, expected {raw.sha256}); "
+                    "replace that file or remove it from the mirror, then ./bench --forcerun fetch"
+                )
+            with _disk(target):
+                _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
+            return target
+        tried.append(f"{place} (no such file)")
+    for source in raw.sources:
+        if offline:
+            tried.append(f"{source.url} (not tried: offline)")
+            continue
+        try:
+            with _disk(target):
+                _from_source(name, raw, source, target, options)
+            return target
+        except _Failed as error:
+            options.log(f"{name}: {source.url}: {error}")
+            tried.append(f"{source.url} ({error})")
+    raise DataError(
+        f"{name}: {raw.name} could not be had. Tried: {'; '.join(tried)}. Remedy: put the file at {place} and name the "
+        "mirror's folder in DPBAYES_MIRROR, or go online; then ./bench --forcerun fetch"
+    )
+
+
+def _from_source(name: str, raw: RawFile, source: Source, target: Path, options: _Options) -> None:
+    part = _part_path(target.parent, source.url)
+    pause = options.backoff
+    for attempt in range(options.retries + 1):
+        resumed = part.exists() and part.stat().st_size > 0
+        try:
+            _download(name, source.url, part, options)
+            _accept(name, raw, source, part, target, options)
+            return
+        except (_Retry, _Failed) as error:
+            # A resumed file that is wrong may have begun as another version: once more, from its first byte.
+            again = isinstance(error, _Retry) or (resumed and not part.exists())
+            if attempt == options.retries or not again:
+                tries = f", {attempt + 1} attempts" if attempt else ""
+                raise _Failed(f"{error}{tries}") from error
+            options.log(f"{name}: {source.url}: {error}; again in {pause:g} s")
+            time.sleep(pause)
+            pause *= 2
+
+
+def _part_path(folder: Path, url: str) -> Path:
+    # One partial file per address: a resumed download never continues another source's bytes.
+    base = re.sub(r"[^\w.+-]", "_", urllib.parse.unquote(urllib.parse.urlsplit(url).path.rsplit("/", 1)[-1]))
+    return folder / f"{base}.{hashlib.sha256(url.encode()).hexdigest()[:8]}.part"
+
+
+def _download(name: str, url: str, part: Path, options: _Options) -> None:
+    """Bring ``part`` to the full length that the server states, from where it stands."""
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": "dpbayes-bench", "Accept-Encoding": "identity"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=options.timeout) as answer:
+            if have and not _continues(answer, have):
+                have = 0  # the server sends the whole file again
+            length = answer.headers.get("Content-Length")
+            total = None if length is None else have + int(length)
+            done = _write(name, answer, part, have, total, options.log)
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == 416 and have:  # asked for bytes past the end: the partial file is as long or longer
+                if error.headers.get("Content-Range") == f"bytes */{have}":
+                    return
+                part.unlink()
+                raise _Retry("the partial download did not fit") from error
+            failure = _Retry if error.code >= 500 or error.code in (408, 429) else _Failed
+            raise failure(f"HTTP {error.code}") from error
+    except urllib.error.URLError as error:  # no connection: no such host, no network, refused, not answering
+        raise _Failed(f"no connection: {_short(error.reason)}") from error
+    except TimeoutError as error:
+        raise _Retry(f"no answer in {options.timeout:g} s") from error
+    except (ConnectionError, http.client.HTTPException) as error:
+        raise _Retry(f"connection broken: {_short(error)}") from error
+    if total is not None and done != total:
+        raise _Retry(f"truncated at {done} of {total} bytes")
+
+
+def _continues(answer, have: int) -> bool:
+    return answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+
+
+def _write(name: str, answer, part: Path, have: int, total: int | None, log: Callable[[str], None]) -> int:
+    done, told = have, time.monotonic()
+    with part.open("ab" if have else "wb", buffering=0) as file:
+        while block := answer.read(_BLOCK):
+            view = memoryview(block)
+            while view:
+                view = view[file.write(view) :]
+            done += len(block)
+            if time.monotonic() - told > _PROGRESS_SECONDS:
+                told = time.monotonic()
+                log(f"{name}: {done / 1e6:.1f} of {'unknown' if total is None else f'{total / 1e6:.1f}'} MB")
+    return done
+
+
+def _accept(name: str, raw: RawFile, source: Source, part: Path, target: Path, options: _Options) -> None:
+    """Check a whole download and put the raw file in its place; a download that is wrong is deleted."""
+    try:
+        _place(name, raw, source, part, target, options)
+    except (_Retry, _Failed):
+        part.unlink()
+        raise
+    part.unlink(missing_ok=True)
+
+
+def _place(name: str, raw: RawFile, source: Source, part: Path, target: Path, options: _Options) -> None:
+    if source.member is None:
+        _expect(raw.name, file_sha256(part), raw.sha256)
+        part.replace(target)
+        return
+    if source.zip_sha256 is not None and file_sha256(part) != source.zip_sha256:
+        options.log(f"{name}: {source.url} is not the published zip; its member's checksum decides")
+
+    def extract(temporary: Path) -> None:
+        try:
+            with zipfile.ZipFile(part) as archive:
+                if source.member not in archive.namelist():
+                    raise _Failed(f"the zip has no member '{source.member}' (it has {_some(archive.namelist())})")
+                with archive.open(source.member) as member, temporary.open("wb") as file:
+                    shutil.copyfileobj(member, file, _BLOCK)
+        except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+            raise _Retry(f"the zip is truncated or damaged: {_short(error)}") from error
+        _expect(f"member '{source.member}'", file_sha256(temporary), raw.sha256)
+
+    _rename_into(target, extract)
+
+
+def _expect(what: str, found: str, expected: str) -> None:
+    if found != expected:
+        raise _Failed(f"wrong checksum of {what}: sha256 {found}, expected {expected}")
+
+
+def _rename_into(target: Path, fill: Callable[[Path], object]) -> None:
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        fill(temporary)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _disk(target: Path):
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise DiskFull(
+            error.errno,
+            f"no space left while writing {target}; free space in {target.parent} or name another folder with --raw "
+            "and --out, then run the same command again (it resumes)",
+        ) from error
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file (hexadecimal)."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _short(error: object) -> str:
+    return str(getattr(error, "strerror", None) or error).replace("\n", " ")[:200] or type(error).__name__
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") if names else "none"
+
+
+def build(dataset: DataSet, paths: tuple[Path, ...] = ()) -> tuple[Table, str]:
+    """The checked table and its fingerprint, from raw files (or from the generator of a synthetic set).
+
+    A synthetic set is drawn from a stream that depends on its name alone. Raises DataError when the table has not
+    the size or the fingerprint that the data set states.
+    """
+    if dataset.kind == "synthetic":
+        seed = int.from_bytes(hashlib.sha256(dataset.name.encode()).digest()[:8], "big")
+        table = dataset.generate(np.random.default_rng(seed))
+    else:
+        try:
+            table = dataset.parse(*paths)
+        except DataError as error:
+            raise DataError(f"{dataset.name}: {error}") from error
+    expected = (dataset.n_rows, dataset.n_inputs)
+    if table.x.shape != expected or table.y.shape != expected[:1]:
+        raise DataError(
+            f"{dataset.name}: the parsed table is {table.x.shape[0]} x {table.x.shape[1]}, expected {expected[0]} x "
+            f"{expected[1]}; delete the raw file and run ./bench --forcerun fetch"
+        )
+    for what, values in (("x", table.x), ("y", table.y)):
+        if not np.isfinite(values).all():
+            raise DataError(
+                f"{dataset.name}: {what} has a NaN or an infinity; correct parse in datasets/{dataset.name}.py"
+            )
+    fingerprint = table_sha256(table.x, table.y, table.extra)
+    if dataset.table_sha256 and fingerprint != dataset.table_sha256:
+        raise DataError(
+            f"{dataset.name}: the parsed table has fingerprint {fingerprint}, expected {dataset.table_sha256}; correct "
+            f"parse in datasets/{dataset.name}.py (column order, row order, exact numbers)"
+        )
+    return table, fingerprint
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m datasets.fetch", description="Fetch, check and parse one data set into an npz."
+    )
+    parser.add_argument("name", metavar="NAME", help="data set, a file of datasets/")
+    parser.add_argument("--raw", default="results/raw", metavar="DIR", help="folder of the raw files")
+    parser.add_argument("--out", metavar="FILE", help="npz to write (default: results/data/NAME.npz)")
+    parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None, metavar="DIR")
+    parser.add_argument("--retries", type=int, default=3, help="further attempts after an error that may pass")
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for every wait on the network")
+    parser.add_argument("--offline", action="store_true", help="use the raw folder and the mirror only")
+    options = parser.parse_args(argv)
+    if options.retries < 0 or options.timeout <= 0:
+        parser.error("give --retries of at least 0 and a --timeout above 0 seconds")
+    try:
+        dataset = datasets.get(options.name)
+    except KeyError as error:
+        parser.error(error.args[0])
+    out = Path(options.out or f"results/data/{options.name}.npz")
+    try:
+        try:
+            paths = fetch(
+                dataset,
+                options.mirror,
+                options.raw,
+                retries=options.retries,
+                timeout=options.timeout,
+                offline=options.offline,
+            )
+            table, fingerprint = build(dataset, paths)
+            reason = ""
+        except DataError as error:
+            table, fingerprint, reason = None, "", str(error)
+            _to_stderr(f"no data: {reason}")
+        with _disk(out):
+            save(out, dataset, table, reason, fingerprint)
+    except DiskFull as error:
+        _to_stderr(f"{options.name}: {error.strerror}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

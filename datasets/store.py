@@ -1,0 +1,107 @@
+"""The parsed table on disk: one npz per data set, or the reason why there is none."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from datasets.base import DataSet, Table, table_sha256
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A data set as a cell uses it. With status "no_data" the arrays are empty and ``reason`` says why.
+
+    Parameters
+    ----------
+    name, kind : of the data set; kind "synthetic" is never reported as a result.
+    status : "ok" or "no_data".
+    x, y : float64 (n, d) and (n,), original units, read-only.
+    columns : the d input names.
+    authors_order : int64 (n,) or None, see ``datasets.base.Table``.
+    raw_sha256 : one per raw file.
+    data_hash : fingerprint of the parsed table, "" without data.
+    """
+
+    name: str
+    kind: str
+    status: str
+    reason: str
+    x: np.ndarray
+    y: np.ndarray
+    columns: tuple[str, ...]
+    authors_order: np.ndarray | None
+    raw_sha256: tuple[str, ...]
+    data_hash: str
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+
+def save(path: Path, dataset: DataSet, table: Table | None, reason: str = "", fingerprint: str = "") -> None:
+    """Write the npz of a table, or of the ``reason`` why there is none (``table`` None): temporary name, then rename.
+
+    The bytes depend on the content alone. ``fingerprint`` spares a second pass over a large table.
+    """
+    if (table is None) != bool(reason):
+        raise ValueError(f"{dataset.name}: give a table, or None and the reason why there is none")
+    if table is None:
+        table = Table(np.empty((0, dataset.n_inputs)), np.empty(0), dataset.columns)
+    elif not fingerprint:
+        fingerprint = table_sha256(table.x, table.y, table.extra)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            np.savez(
+                file,
+                name=np.array(dataset.name),
+                kind=np.array(dataset.kind),
+                status=np.array("no_data" if reason else "ok"),
+                reason=np.array(reason),
+                x=table.x,
+                y=table.y,
+                extra=np.empty((len(table.x), 0)) if table.extra is None else table.extra,
+                columns=np.array(table.columns),
+                authors_order=np.empty(0, np.int64) if table.authors_order is None else table.authors_order,
+                raw_sha256=np.array([] if reason else [r.sha256 for r in dataset.raw], dtype=str),
+                table_sha256=np.array(fingerprint),
+            )
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load(path: str | Path) -> Loaded:
+    """Read what :func:`save` wrote. Raises FileNotFoundError or ValueError that name the file and the remedy."""
+    path = Path(path)
+    remedy = "make it again: ./bench --forcerun fetch"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist; {remedy}")
+    try:
+        with np.load(path, allow_pickle=False) as npz:
+            x, y, order = npz["x"], npz["y"], npz["authors_order"]
+            for array in (x, y, order):
+                array.setflags(write=False)
+            return Loaded(
+                name=str(npz["name"]),
+                kind=str(npz["kind"]),
+                status=str(npz["status"]),
+                reason=str(npz["reason"]),
+                x=x,
+                y=y,
+                columns=tuple(map(str, npz["columns"])),
+                authors_order=order if len(order) else None,
+                raw_sha256=tuple(map(str, npz["raw_sha256"])),
+                data_hash=str(npz["table_sha256"]),
+            )
+    except KeyError as error:
+        raise ValueError(f"{path} has no array {error}; {remedy}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is damaged ({error}); {remedy}") from error

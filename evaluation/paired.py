@@ -1,0 +1,69 @@
+"""Comparisons of two methods over random train/test splits that overlap.
+
+Splits of one data set share rows, so their scores are not independent and the plain t-test is far too sure.
+Nadeau & Bengio (2003, section 3, "corrected resampled t-test") replace the variance of a mean over J splits, s^2/J,
+by s^2 (1/J + n_test/n_train).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scipy.stats import t as student
+
+from evaluation.summary import mean_std
+
+#: n_test / n_train of a 90/10 split.
+RATIO_90_10 = 1 / 9
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean of a - b with its interval; ``n`` pairs (the smaller group where unpaired)."""
+
+    difference: float
+    low: float
+    high: float
+    n: int
+    paired: bool
+
+    @property
+    def significant(self) -> bool:
+        return math.isfinite(self.low) and (self.low > 0 or self.high < 0)
+
+
+def paired(
+    a: Mapping[str, float], b: Mapping[str, float], alpha: float = 0.05, ratio: float = RATIO_90_10
+) -> Difference:
+    """Interval (level 1 - alpha) of the mean of a - b over the splits that both have.
+
+    ``ratio`` = n_test / n_train. Below two common splits there is no interval (NaN). Raises ValueError without any.
+    """
+    common = sorted(set(a) & set(b))
+    if not common:
+        raise ValueError("the two methods share no split; compare them with `unpaired`")
+    mean, sd, n = mean_std(a[k] - b[k] for k in common)
+    if n < 2:
+        return Difference(mean, math.nan, math.nan, n, True)
+    half = float(student.ppf(1 - alpha / 2, n - 1)) * sd * math.sqrt(1 / n + ratio)
+    return Difference(mean, mean - half, mean + half, n, True)
+
+
+def unpaired(
+    a: Mapping[str, float], b: Mapping[str, float], alpha: float = 0.05, ratio: float = RATIO_90_10
+) -> Difference:
+    """The same for two methods that ran on different splits: Welch's interval with the corrected variances."""
+    ma, sa, na = mean_std(a.values())
+    mb, sb, nb = mean_std(b.values())
+    if na == 0 or nb == 0:
+        raise ValueError("one of the two methods has no score to compare")
+    if na < 2 or nb < 2:
+        return Difference(ma - mb, math.nan, math.nan, min(na, nb), False)
+    va, vb = sa**2 * (1 / na + ratio), sb**2 * (1 / nb + ratio)
+    if va + vb == 0:
+        return Difference(ma - mb, ma - mb, ma - mb, min(na, nb), False)
+    df = (va + vb) ** 2 / (va**2 / (na - 1) + vb**2 / (nb - 1))
+    half = float(student.ppf(1 - alpha / 2, df)) * math.sqrt(va + vb)
+    return Difference(ma - mb, ma - mb - half, ma - mb + half, min(na, nb), False)

@@ -1,0 +1,106 @@
+"""From tidy scores to one mean, standard deviation and count per cell and metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+COLUMNS = (
+    "cell,experiment,dataset,protocol,method,setting,split,seed,metric,value,unit,status,reason,epsilon,delta,"
+    "relation,accountant,seconds,compile_seconds,peak_mb,code_hash,data_hash,scale"
+).split(",")
+STATUS = ("ok", "failed", "timeout", "diverged", "not_supported", "no_data")
+CELL = ["experiment", "dataset", "protocol", "method", "setting"]
+_ONE_A_CELL = ["cell", "epsilon", "delta", "relation", "accountant"]
+
+
+def read_scores(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
+    """Tidy scores of one or more files or folders (all ``*.csv`` in them), every column a string.
+
+    Raises FileNotFoundError where nothing is found, ValueError for a missing column or an unknown status.
+    """
+    paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    files: list[Path] = []
+    for path in map(Path, paths):
+        found = sorted(path.glob("*.csv")) if path.is_dir() else [path]
+        if not found or not all(f.is_file() for f in found):
+            raise FileNotFoundError(f"no scores at {path}; run the suite first (`./bench`), or name another folder")
+        files += found
+    parts = []
+    for f in files:
+        part = pd.read_csv(f, dtype=str, keep_default_na=False)
+        missing = [c for c in COLUMNS if c not in part.columns]
+        if missing:
+            raise ValueError(f"{f}: column '{missing[0]}' is missing; a scores file has {', '.join(COLUMNS)}")
+        unknown = sorted(set(part["status"]) - set(STATUS))
+        if unknown:
+            raise ValueError(f"{f}: unknown status '{unknown[0]}'; the closed list is {', '.join(STATUS)}")
+        parts.append(part[COLUMNS])
+    return pd.concat(parts, ignore_index=True)
+
+
+def mean_std(values: Iterable[float]) -> tuple[float, float, int]:
+    """Mean, standard deviation (ddof = 1; NaN below two values) and count.
+
+    Exact sums first (``math.fsum``), then one division: the result does not depend on the order of the rows.
+    """
+    values = [float(v) for v in values]
+    n = len(values)
+    if n == 0:
+        return math.nan, math.nan, 0
+    mean = math.fsum(values) / n
+    if n == 1:
+        return mean, math.nan, 1
+    return mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)), n
+
+
+def summarise(scores: pd.DataFrame) -> pd.DataFrame:
+    """One row per cell and metric.
+
+    Columns: the five of ``CELL``, cell, metric, mean, std (ddof = 1), n (splits with status ok), planned (splits of
+    the cell), status, reason, epsilon, delta, relation, accountant. A cell without any ok split has one row with an
+    empty metric and the status of most of its splits; a cell where only some splits failed keeps status ok, counts
+    the ok ones in n, and its reason says how many are missing and why. Means are over splits with status ok only.
+    """
+    rows = []
+    for key, group in scores.groupby(CELL, sort=True):
+        base = dict(zip(CELL, key, strict=True))
+        base |= {c: group[c].iloc[0] for c in _ONE_A_CELL if c in group}
+        ok = group[group["status"] == "ok"]
+        bad = group[group["status"] != "ok"]
+        planned = int(group["split"].nunique())
+        if ok.empty:
+            status = bad["status"].value_counts().sort_index(ascending=True).idxmax()
+            reason = next((r for r in bad.loc[bad["status"] == status, "reason"] if r), "no reason was given")
+            nothing = {"metric": "", "mean": math.nan, "std": math.nan, "n": 0, "planned": planned}
+            rows.append({**base, **nothing, "status": status, "reason": reason})
+            continue
+        base |= {c: ok[c].iloc[0] for c in _ONE_A_CELL if c in ok}
+        if "epsilon" in ok and (ok["epsilon"] != "").any():
+            # Splits may differ in size by a row and so in cost: the dearest one is what the cell costs.
+            base["epsilon"] = max(ok.loc[ok["epsilon"] != "", "epsilon"], key=float)
+        reason = ""
+        lost = bad.drop_duplicates("split")
+        if len(lost):
+            kinds = ", ".join(f"{k} {s}" for s, k in lost["status"].value_counts().sort_index().items())
+            reason = f"{len(lost)} of {planned} splits without a score ({kinds}): {lost['reason'].iloc[0]}"
+        for metric, values in ok.groupby("metric", sort=True):
+            if values["split"].duplicated().any():
+                twice = values.loc[values["split"].duplicated(), "split"].iloc[0]
+                raise ValueError(f"{base['cell']}: split {twice} has two rows of {metric}; a tidy file has one")
+            mean, std, n = mean_std(values["value"])
+            got = {"metric": metric, "mean": mean, "std": std, "n": n, "planned": planned}
+            rows.append({**base, **got, "status": "ok", "reason": reason})
+    columns = [*CELL, "cell", "metric", "mean", "std", "n", "planned", "status", "reason", *_ONE_A_CELL[1:]]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def by_split(scores: pd.DataFrame, cell: dict[str, str], metric: str) -> dict[str, float]:
+    """Values of one cell and metric by split (status ok only)."""
+    keep = (scores["status"] == "ok") & (scores["metric"] == metric)
+    for column, value in cell.items():
+        keep &= scores[column] == value
+    return {s: float(v) for s, v in zip(scores.loc[keep, "split"], scores.loc[keep, "value"], strict=True)}

@@ -1,0 +1,91 @@
+"""Positive control: an ensemble of networks, each trained from its own start with Adam and early stopping.
+
+A Bayesian method should come near it in error and log-likelihood. Deep ensembles with one noise variance a network
+(homoscedastic, as in the model) instead of a variance head, and without adversarial training. Gives no privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Diverged, Fit, Method
+from models.bnn_regression import NetworkEnsemble
+from models.standardise import Standardiser
+from models.task import Task
+from privacy.budget import Budget
+
+
+class DeepEnsemble(Method):
+    name = "deep_ensemble"
+    title = "Deep ensemble"
+    reference = "Lakshminarayanan, Pritzel & Blundell 2017, algorithm 1 without adversarial training"
+    models = ("bnn_regression",)
+
+    @dataclass(frozen=True)
+    class Settings:
+        """Adam (Kingma & Ba 2015) with its default constants but the learning rate."""
+
+        members: int = 5  # networks in the ensemble (Lakshminarayanan et al. 2017, section 3.1)
+        epochs: int = 200  # most passes over the training rows (choice of this suite; early stopping decides)
+        patience: int = 20  # passes without a new least validation error before a member stops (choice of this suite)
+        batch_size: int = 32  # rows a step (choice of this suite)
+        learning_rate: float = 0.003  # of Adam, scaled units (choice of this suite)
+        validation: float = 0.1  # share of the training rows held out, drawn anew for each member
+
+        def __post_init__(self) -> None:
+            for key in ("members", "epochs", "patience", "batch_size"):
+                if getattr(self, key) < 1:
+                    raise ValueError(f"deep_ensemble: {key} = {getattr(self, key)}; give a whole number >= 1")
+            if not (0 < self.learning_rate < math.inf):
+                raise ValueError(f"deep_ensemble: learning_rate = {self.learning_rate}; give a number above 0")
+            if not 0 < self.validation < 1:
+                raise ValueError(f"deep_ensemble: validation = {self.validation}; give a share between 0 and 1")
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        from methods.engines import network
+
+        network.compile_kernels()
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Each member's noise variance is its mean squared error on its own held-out rows.
+
+        Raises ValueError below 2 rows and :class:`Diverged` where a member leaves the finite range.
+        """
+        from methods.engines import network
+
+        scale = Standardiser.from_moments(task.x, task.y)
+        x, y = scale.x(task.x), scale.y(task.y)
+        members, noise = [], []
+        for stream in rng.spawn(settings.members):
+            kept, held = network.hold_out(task.n, settings.validation, stream)
+            member = network.train(
+                x[kept],
+                y[kept],
+                task.model.hidden,
+                optimiser="adam",
+                epochs=settings.epochs,
+                batch_size=settings.batch_size,
+                learning_rate=settings.learning_rate,
+                rng=stream,
+                validation=(x[held], y[held]),
+                patience=settings.patience,
+            )
+            error = network.mean_square(member, x[held], y[held])
+            if not math.isfinite(error):
+                raise Diverged(
+                    f"{task.name}: a member of deep_ensemble left the finite range at learning_rate = "
+                    f"{settings.learning_rate}; lower it"
+                )
+            members.append(member)
+            noise.append(error)
+        posterior = NetworkEnsemble(
+            np.stack([m.w1 for m in members]), np.stack([m.w2 for m in members]), np.array(noise), scale
+        )
+        diagnostics = {
+            "validation_rmse": math.sqrt(float(np.mean(noise))) * scale.y_scale,
+            "mean_epochs": float(np.mean([m.epochs for m in members])),
+        }
+        return Fit(posterior, budget.ledger, diagnostics)

@@ -1,0 +1,142 @@
+"""Positive control: the exact posterior of the Bayesian neural network by the No-U-Turn sampler (NumPyro).
+
+Asymptotically exact, and slow: for one small data set, one split. Weights of a network are known only up to
+permutation and sign of the hidden units, so convergence is judged on what is identified: the function at training
+inputs, the noise precision and the weight precision. Gives no privacy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Diverged, Fit, Method
+from models.bnn_regression import NetworkEnsemble
+from models.standardise import Standardiser
+from models.task import Task
+from privacy.budget import Budget
+
+
+class NUTS(Method):
+    name = "nuts"
+    title = "NUTS"
+    reference = "Hoffman & Gelman 2014, algorithm 6; NumPyro; R-hat and ESS as in Gelman et al. 2013, section 11.4"
+    models = ("bnn_regression",)
+
+    @dataclass(frozen=True)
+    class Settings:
+        """Chains run one after the other, in single precision."""
+
+        num_warmup: int = 500  # steps a chain to adapt step size and mass matrix, thrown away (choice of this suite)
+        num_samples: int = 500  # draws a chain after that (choice of this suite)
+        chains: int = 2  # independent chains; R-hat needs 2 or more (choice of this suite)
+        max_tree_depth: int = 10  # at most 2^this leapfrog steps a draw (NumPyro's default)
+        target_accept: float = 0.8  # mean acceptance probability aimed at (Hoffman & Gelman 2014, section 4.2)
+        networks: int = 500  # most networks stored, evenly spaced over all draws (size of the stored posterior)
+        probes: int = 50  # training inputs at which the function's R-hat and ESS are taken
+
+        def __post_init__(self) -> None:
+            for key in ("num_warmup", "chains", "max_tree_depth", "networks", "probes"):
+                if getattr(self, key) < 1:
+                    raise ValueError(f"nuts: {key} = {getattr(self, key)}; give a whole number >= 1")
+            if self.num_samples < 4:
+                raise ValueError(f"nuts: num_samples = {self.num_samples}; R-hat of half chains needs at least 4")
+            if not 0 < self.target_accept < 1:
+                raise ValueError(f"nuts: target_accept = {self.target_accept}; give a number between 0 and 1")
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        import numpyro  # noqa: F401 - the import alone takes seconds
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Sample (w, gamma, lambda) given the scaled training rows.
+
+        Diagnostics: largest split R-hat and smallest effective sample size over the probes and the two precisions,
+        number of divergent transitions, mean leapfrog steps. Raises ValueError below 2 rows, :class:`Diverged` where
+        a draw is not finite.
+        """
+        import jax
+        import jax.numpy as jnp
+        from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+        from numpyro.infer import MCMC
+        from numpyro.infer import NUTS as Sampler
+
+        if task.n < 2:
+            raise ValueError(f"{task.name}: nuts needs at least 2 training rows, got {task.n}")
+        scale = Standardiser.from_moments(task.x, task.y)
+        x, y = scale.x(task.x), scale.y(task.y)
+        # the setting is per thread and ends with the block, so no other method in this process sees it
+        with jax.enable_x64(False):
+            sampler = MCMC(
+                Sampler(
+                    _model(task.model, task.x.shape[1]),
+                    target_accept_prob=settings.target_accept,
+                    max_tree_depth=settings.max_tree_depth,
+                ),
+                num_warmup=settings.num_warmup,
+                num_samples=settings.num_samples,
+                num_chains=settings.chains,
+                chain_method="sequential",
+                progress_bar=False,
+                jit_model_args=True,  # x and y are arguments, not constants: one compilation serves all splits
+            )
+            sampler.run(
+                jax.random.PRNGKey(int(rng.integers(2**31))),
+                jnp.asarray(x, jnp.float32),
+                jnp.asarray(y, jnp.float32),
+                extra_fields=("diverging", "num_steps"),
+            )
+            draws = {k: np.asarray(v) for k, v in sampler.get_samples(group_by_chain=True).items()}
+            extra = {k: np.asarray(v) for k, v in sampler.get_extra_fields(group_by_chain=True).items()}
+        if not all(np.isfinite(v).all() for v in draws.values()):
+            raise Diverged(f"{task.name}: nuts drew a value that is not finite; raise target_accept")
+        posterior = _posterior(draws, settings.networks, scale)
+        rows = np.linspace(0, task.n - 1, min(settings.probes, task.n)).round().astype(int)
+        chains, samples = draws["gamma"].shape
+        everything = _posterior(draws, chains * samples, scale).predictive(task.x[rows]).means
+        watched = [everything.reshape(chains, samples, -1), *(np.log(draws[k])[..., None] for k in ("gamma", "lambda"))]
+        watched = np.concatenate(watched, axis=2, dtype=np.float64)
+        size = effective_sample_size(watched)
+        diagnostics = {
+            "ess_min": float(np.min(size)),
+            "ess_median": float(np.median(size)),
+            "divergences": float(extra["diverging"].sum()),
+            "mean_leapfrog_steps": float(extra["num_steps"].mean()),
+            "draws": float(chains * samples),
+            "networks_stored": float(len(posterior.noise)),
+        }
+        rhat = split_gelman_rubin(watched)
+        diagnostics["rhat_function_max"] = float(np.max(rhat[:-2]))
+        diagnostics["rhat_noise_precision"] = float(rhat[-2])
+        diagnostics["rhat_weight_precision"] = float(rhat[-1])
+        return Fit(posterior, budget.ledger, diagnostics)
+
+
+def _model(model, d: int):
+    """The NumPyro program of ``models.bnn_regression``: w = z / sqrt(lambda) with z ~ N(0, 1) (not centred)."""
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+
+    def program(x, y):
+        precision = numpyro.sample("lambda", dist.Gamma(model.weight_shape, model.weight_rate))
+        gamma = numpyro.sample("gamma", dist.Gamma(model.noise_shape, model.noise_rate))
+        z1 = numpyro.sample("z1", dist.Normal(0.0, 1.0).expand([model.hidden, d + 1]).to_event(2))
+        z2 = numpyro.sample("z2", dist.Normal(0.0, 1.0).expand([model.hidden + 1]).to_event(1))
+        w1, w2 = z1 / jnp.sqrt(precision), z2 / jnp.sqrt(precision)
+        hidden = jnp.maximum((x @ w1[:, :-1].T + w1[:, -1]) / np.sqrt(d + 1), 0.0)
+        mean = (hidden @ w2[:-1] + w2[-1]) / np.sqrt(model.hidden + 1)
+        numpyro.sample("y", dist.Normal(mean, 1.0 / jnp.sqrt(gamma)), obs=y)
+
+    return program
+
+
+def _posterior(draws: dict[str, np.ndarray], most: int, scale: Standardiser) -> NetworkEnsemble:
+    """At most ``most`` networks, evenly spaced over the draws of all chains laid end to end."""
+    flat = {k: v.reshape(-1, *v.shape[2:]) for k, v in draws.items()}
+    total = len(flat["gamma"])
+    keep = np.linspace(0, total - 1, min(most, total)).round().astype(int)
+    root = np.sqrt(flat["lambda"][keep])
+    return NetworkEnsemble(
+        flat["z1"][keep] / root[:, None, None], flat["z2"][keep] / root[:, None], 1.0 / flat["gamma"][keep], scale
+    )

@@ -1,0 +1,86 @@
+"""Mean-field variational inference exactly as the authors' program for DP-SEP's "VI" column runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from methods.contract import Diverged, Fit, Method
+from models.standardise import Standardiser
+from models.task import Task
+from privacy.budget import Budget
+
+
+class VIReleased(Method):
+    """The authors' script: stochastic gradient descent with momentum on
+
+        mean over the batch and all L x L pairs of draws of 0.5 gamma (y - f)^2,  plus  (beta / B) KL',
+
+    with two departures from the lower bound of appendix D: KL' has its logarithm halved (logarithms of standard
+    deviations in the place of variances), and it is divided by the batch size B where the bound has the number of
+    rows N, so it weighs N / B times as much. Both layers are drawn; w1 is not integrated as equation 123 says.
+    Batches are consecutive slices of the training rows in the same order every epoch, the remainder is never read
+    (a training set smaller than one batch makes one batch). Every m and rho starts from N(0, 1).
+    """
+
+    name = "vi_released"
+    title = "VI (authors' program)"
+    reference = "vinaroz2023dpsep, appendix D, as released"
+    models = ("bnn_regression",)
+    privacy = None
+    leaks: ClassVar[tuple[str, ...]] = ()
+
+    @dataclass(frozen=True)
+    class Settings:
+        """Defaults: row Kin8nm of Table 6; momentum from the authors' script (not printed)."""
+
+        epochs: int = 100  #: passes over the data
+        batch_size: int = 100  #: rows B
+        learning_rate: float = 1e-3  #: of the mean loss of a batch
+        noise_precision: float = 10.0  #: gamma, in standardised units of the target
+        prior_precision: float = 100.0  #: lambda
+        draws: int = 20  #: L, Monte Carlo draws of each layer
+        kl_weight: float = 0.01  #: beta
+        momentum: float = 0.2
+
+        def __post_init__(self) -> None:
+            from methods.engines.mean_field_training import check
+
+            check(self)
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        from methods.engines.mean_field_training import compile_kernels
+
+        compile_kernels(np.float32)
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        from methods.engines import mean_field as mf
+
+        s = settings
+        layout = mf.Layout(task.x.shape[1], task.model.hidden)
+        scale = Standardiser.from_moments(task.x, task.y)
+        x1, y = mf.design(scale, task.x, task.y, np.float32)
+        engine = mf.Gradients(layout, s.draws, np.float32)
+        theta = layout.standard_normal(rng)
+        velocity = np.zeros(layout.size)
+        size = min(s.batch_size, task.n)
+        steps = 0
+        for epoch in range(s.epochs):
+            for lo in range(0, task.n - size + 1, size):
+                rows = slice(lo, lo + size)
+                gradient = engine.pair(
+                    theta, x1[rows], y[rows], s.noise_precision, engine.draw0(rng), engine.draw1(rng)
+                )
+                gradient += s.kl_weight * mf.kl_gradient(theta, s.prior_precision, halved_log=True)
+                gradient /= size
+                velocity *= s.momentum
+                velocity += gradient
+                theta -= s.learning_rate * velocity
+                steps += 1
+            if not np.isfinite(theta).all():
+                raise Diverged(f"vi_released: parameters not finite after epoch {epoch + 1}; lower learning_rate")
+        posterior = mf.posterior(layout, theta, s.noise_precision, s.draws, scale)
+        kl = mf.kl(theta, s.prior_precision)
+        return Fit(posterior, budget.ledger, {"steps": float(steps), "kl_nats": kl})

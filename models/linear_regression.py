@@ -1,0 +1,132 @@
+"""Bayesian linear regression with known noise, and the two Gaussian posteriors of the yardsticks.
+
+y | x, w ~ N(w . [x; 1], noise_variance); w ~ N(0, I / prior_precision), the bias included. The posterior is exact
+(Bishop, Pattern Recognition and Machine Learning, 2006, eq. 3.53 and 3.54; predictive eq. 3.58 and 3.59).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from models.predictive import GaussianPredictive
+from models.standardise import Standardiser
+
+
+@dataclass(frozen=True)
+class LinearRegression:
+    """Linear regression with a Gaussian prior, in the units of a :class:`~models.standardise.Standardiser`.
+
+    Parameters
+    ----------
+    prior_precision : of every weight and of the bias, in 1 / (scaled target per scaled input)^2.
+    noise_variance : variance of the observation noise, in scaled target^2.
+    """
+
+    prior_precision: float = 1.0
+    noise_variance: float = 1.0
+    kind: str = "linear_regression"
+
+    def __post_init__(self) -> None:
+        for key in ("prior_precision", "noise_variance"):
+            value = getattr(self, key)
+            if not (np.isfinite(value) and value > 0):
+                raise ValueError(f"linear_regression: {key} = {value}; give a finite number above 0")
+
+
+@dataclass(frozen=True)
+class LinearGaussian:
+    """N(weights, covariance) over the weights of a linear map, with a known noise variance.
+
+    ``weights``: (d + 1,), bias last; ``covariance``: (d + 1, d + 1), or None for a point estimate;
+    ``noise_variance``: in scaled target^2. All in the units of ``scale``.
+    """
+
+    weights: np.ndarray
+    covariance: np.ndarray | None
+    noise_variance: float
+    scale: Standardiser
+    kind: str = "linear_gaussian"
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        p = {"weights": self.weights, "noise_variance": np.float64(self.noise_variance), **self.scale.parameters()}
+        if self.covariance is not None:
+            p["covariance"] = self.covariance
+        return p
+
+    def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> GaussianPredictive:
+        """N(w . [x; 1], [x; 1]' S [x; 1] + noise) a row, for x (n, d) in original units."""
+        x1 = with_bias(self.scale.x(x))
+        variance = np.full(len(x1), self.noise_variance)
+        if self.covariance is not None:
+            # rounding can take a quadratic form a hair below 0 where the posterior is sharp
+            variance += np.maximum(np.einsum("ni,ij,nj->n", x1, self.covariance, x1), 0.0)
+        s = self.scale
+        return GaussianPredictive(x1 @ self.weights * s.y_scale + s.y_shift, variance * s.y_scale**2)
+
+
+@dataclass(frozen=True)
+class ConstantGaussian:
+    """The same N(location, spread) for every row, in original units of the target (spread is a variance)."""
+
+    location: float
+    spread: float
+    kind: str = "constant_gaussian"
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {"location": np.float64(self.location), "spread": np.float64(self.spread)}
+
+    def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> GaussianPredictive:
+        return GaussianPredictive(np.full(len(x), self.location), np.full(len(x), self.spread))
+
+
+def with_bias(x: np.ndarray) -> np.ndarray:
+    """Append a column of ones: (n, d) -> (n, d + 1)."""
+    return np.column_stack([x, np.ones(len(x))])
+
+
+def exact_posterior(
+    model: LinearRegression, x: np.ndarray, y: np.ndarray, scale: Standardiser | None = None
+) -> LinearGaussian:
+    """The conjugate posterior of ``model`` given x (n, d) and y (n,) in original units; n = 0 gives the prior.
+
+    ``scale`` maps to the units in which the model is stated; without it the original units are meant.
+    Raises ValueError where the shapes do not agree.
+    """
+    if x.ndim != 2 or y.shape != (len(x),):
+        raise ValueError(f"linear_regression: x has shape {x.shape} and y {y.shape}; give (n, d) and (n,)")
+    if scale is None:
+        scale = Standardiser(np.zeros(x.shape[1]), np.ones(x.shape[1]), 0.0, 1.0)
+    x1 = with_bias(scale.x(x))
+    precision = model.prior_precision * np.eye(x1.shape[1]) + x1.T @ x1 / model.noise_variance
+    factor = cho_factor(precision, lower=True)
+    weights = cho_solve(factor, x1.T @ scale.y(y) / model.noise_variance)
+    covariance = cho_solve(factor, np.eye(len(weights)))
+    return LinearGaussian(weights, 0.5 * (covariance + covariance.T), model.noise_variance, scale)
+
+
+def log_evidence(
+    model: LinearRegression, x: np.ndarray, y: np.ndarray, scale: Standardiser | None = None
+) -> float:
+    """log p(y | x) with the weights integrated out, in nats (density in units of 1 / scaled target). Bishop eq. 3.86."""
+    posterior = exact_posterior(model, x, y, scale)
+    x1 = with_bias(posterior.scale.x(x))
+    residual = posterior.scale.y(y) - x1 @ posterior.weights
+    energy = residual @ residual / model.noise_variance + model.prior_precision * posterior.weights @ posterior.weights
+    _, log_det = np.linalg.slogdet(posterior.covariance)
+    n, p = x1.shape
+    return float(
+        0.5
+        * (p * np.log(model.prior_precision) - n * np.log(2 * np.pi * model.noise_variance) - energy + log_det)
+    )
+
+
+def load(kind: str, p: dict[str, np.ndarray]):
+    """Rebuild one of this file's posteriors from its parameters. Raises KeyError for another kind."""
+    if kind == "constant_gaussian":
+        return ConstantGaussian(float(p["location"]), float(p["spread"]))
+    if kind == "linear_gaussian":
+        return LinearGaussian(p["weights"], p.get("covariance"), float(p["noise_variance"]), Standardiser.load(p))
+    raise KeyError(f"models/linear_regression.py holds linear_gaussian and constant_gaussian, not '{kind}'")

@@ -1,0 +1,23 @@
+"""Rebuild a posterior from its stored parameters, so that a new metric re-runs no fit."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+
+#: kind of posterior -> module that defines a function ``load(kind, parameters)``.
+_HOME = {
+    "network_moments": "models.bnn_regression",
+    "network_monte_carlo": "models.bnn_regression",
+    "network_ensemble": "models.bnn_regression",
+    "linear_gaussian": "models.linear_regression",
+    "constant_gaussian": "models.linear_regression",
+}
+
+
+def load(kind: str, parameters: dict[str, np.ndarray]):
+    """The posterior of that kind. Raises KeyError that lists the known kinds."""
+    if kind not in _HOME:
+        raise KeyError(f"unknown kind of posterior '{kind}'; models/posteriors.py knows {', '.join(sorted(_HOME))}")
+    return importlib.import_module(_HOME[kind]).load(kind, parameters)

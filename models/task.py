@@ -1,0 +1,83 @@
+"""A task: one model and the training data of one split, and what is publicly known about them.
+
+A method sees a :class:`Task` and nothing else: no test row, no file, no other split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+
+class Model(Protocol):
+    """A probabilistic model: prior and likelihood, with its sizes fixed. A frozen dataclass in its own file."""
+
+    kind: str  # "bnn_regression", "linear_regression", "mixture_of_gaussians", ...
+
+
+@dataclass(frozen=True)
+class PublicKnowledge:
+    """What anybody may know without looking at the private rows.
+
+    Parameters
+    ----------
+    n : number of training rows. The suite treats it as public (also under add/remove, where it fixes
+        the expected batch size): an audit that removes a row leaves this number unchanged.
+    x_bounds : one (lower, upper) per input column, or None for a column without a documented range.
+    y_bounds : the same for the target.
+    citation : where the ranges are documented. Never the minimum and maximum of the data at hand.
+    """
+
+    n: int
+    x_bounds: tuple[tuple[float, float] | None, ...] = ()
+    y_bounds: tuple[float, float] | None = None
+    citation: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method is given.
+
+    Parameters
+    ----------
+    name : the data set, e.g. ``"wine"``.
+    model : the probabilistic model to fit.
+    x : float64 array (n, d), inputs, or the observations of a model without inputs. Original units, read-only.
+    y : float64 array (n,) of targets in original units, read-only; None for a model without targets.
+    public : what is publicly known (bounds, number of rows).
+    """
+
+    name: str
+    model: Model
+    x: np.ndarray
+    y: np.ndarray | None = None
+    public: PublicKnowledge = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        x = _read_only(self.x, f"{self.name}: x")
+        if x.ndim != 2:
+            raise ValueError(f"{self.name}: x has shape {x.shape}; give one row per record and one column per input")
+        object.__setattr__(self, "x", x)
+        if self.y is not None:
+            y = _read_only(self.y, f"{self.name}: y")
+            if y.shape != (len(x),):
+                raise ValueError(f"{self.name}: y has shape {y.shape}; x has {len(x)} rows, so give ({len(x)},)")
+            object.__setattr__(self, "y", y)
+        if self.public is None:
+            object.__setattr__(self, "public", PublicKnowledge(n=len(x)))
+
+    @property
+    def n(self) -> int:
+        """Number of training rows at hand."""
+        return len(self.x)
+
+
+def _read_only(a: np.ndarray, what: str) -> np.ndarray:
+    a = np.array(a, dtype=np.float64, order="C")
+    if not np.isfinite(a).all():
+        row = int(np.argwhere(~np.isfinite(a))[0][0])
+        raise ValueError(f"{what} has a NaN or an infinity in row {row}; drop or impute that row before the split")
+    a.setflags(write=False)
+    return a

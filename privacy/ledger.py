@@ -1,0 +1,120 @@
+"""The privacy ledger: what was released, with which sensitivity and noise, how often, and on which sample.
+
+Events are facts about a run. No event holds an epsilon: ``privacy.accountants`` computes it from the ledger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+
+
+class Relation(StrEnum):
+    """When two data sets are neighbours."""
+
+    ADD_REMOVE = "add_remove"  # one row more or less
+    REPLACE_ONE = "replace_one"  # one row changed, the number of rows public
+    ZERO_OUT = "zero_out"  # one row replaced by a null row
+
+
+class Sampling(StrEnum):
+    """Which rows a release reads. Amplification by sampling holds for POISSON and WITHOUT_REPLACEMENT only."""
+
+    FULL_BATCH = "full_batch"  # every row, every step
+    POISSON = "poisson"  # each row independently with probability sampling_rate, anew every step
+    WITHOUT_REPLACEMENT = "without_replacement"  # a fresh uniform batch of fixed size every step
+    SHUFFLED_EPOCHS = "shuffled_epochs"  # a permutation an epoch: each row once an epoch; `steps` = epochs
+    FIXED_PARTITION = "fixed_partition"  # the same batches in the same order every epoch; `steps` = epochs
+
+
+class Mechanism(StrEnum):
+    GAUSSIAN = "gaussian"
+    LAPLACE = "laplace"
+    NO_NOISE = "no_noise"  # a release of private numbers without noise: epsilon is infinite
+    WRITTEN_BOUND = "written_bound"  # an event that no accountant library knows; see renyi_curve and proof
+
+
+@dataclass(frozen=True)
+class Event:
+    """One kind of release, repeated ``steps`` times.
+
+    Attributes
+    ----------
+    what : the quantity released, in words.
+    mechanism, sampling, relation : see the enums.
+    sensitivity : L2 (Gaussian) or L1 (Laplace) sensitivity of ONE release under ``relation``, given that the
+        differing row is in the sample. Units of the released quantity.
+    noise_scale : standard deviation (Gaussian) or scale b (Laplace) of the noise really added, same units.
+    sampling_rate : probability that a given row is read by one release (1 for FULL_BATCH and, within its
+        one step an epoch, for SHUFFLED_EPOCHS and FIXED_PARTITION).
+    steps : number of releases that one row can influence directly (epochs for the two epoch schemes).
+    proof : where the proof of the sensitivity stands (module and function).
+    generator : the random number generator of the noise.
+    renyi_curve : for WRITTEN_BOUND, pairs (order, Renyi divergence) of one release, else empty.
+    """
+
+    what: str
+    mechanism: Mechanism
+    relation: Relation
+    sensitivity: float
+    noise_scale: float
+    sampling: Sampling = Sampling.FULL_BATCH
+    sampling_rate: float = 1.0
+    steps: int = 1
+    proof: str = ""
+    generator: str = ""
+    renyi_curve: tuple[tuple[float, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.sampling_rate <= 1.0):
+            raise ValueError(f"{self.what}: sampling_rate {self.sampling_rate} is not in (0, 1]")
+        if self.steps < 0 or int(self.steps) != self.steps:
+            raise ValueError(f"{self.what}: steps {self.steps} is not a whole number >= 0")
+        if not (self.sensitivity >= 0.0):
+            raise ValueError(f"{self.what}: sensitivity {self.sensitivity} is negative or NaN")
+        if not (self.noise_scale >= 0.0):
+            raise ValueError(f"{self.what}: noise_scale {self.noise_scale} is negative or NaN")
+
+    @property
+    def noise_multiplier(self) -> float:
+        """Noise standard deviation (or scale) over sensitivity; 0 for a release without noise."""
+        if self.mechanism is Mechanism.NO_NOISE:
+            return 0.0
+        return math.inf if self.sensitivity == 0.0 else self.noise_scale / self.sensitivity
+
+
+@dataclass
+class Ledger:
+    """All events of one fit, in order. Equal events are merged by adding their steps."""
+
+    events: list[Event] = field(default_factory=list)
+
+    def record(self, event: Event) -> None:
+        for i, old in enumerate(self.events):
+            if replace(old, steps=0) == replace(event, steps=0):
+                self.events[i] = replace(old, steps=old.steps + event.steps)
+                return
+        self.events.append(event)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def to_json(self) -> list[dict]:
+        return [asdict(e) for e in self.events]
+
+    @classmethod
+    def from_json(cls, rows: list[dict]) -> Ledger:
+        out = cls()
+        for row in rows:
+            row = dict(row)
+            row["mechanism"] = Mechanism(row["mechanism"])
+            row["relation"] = Relation(row["relation"])
+            row["sampling"] = Sampling(row["sampling"])
+            row["renyi_curve"] = tuple((float(a), float(b)) for a, b in row.get("renyi_curve", ()))
+            out.events.append(Event(**row))
+        return out

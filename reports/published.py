@@ -1,0 +1,82 @@
+"""The numbers of the papers, read as strings (digits are data), with their annotations and their copies."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).parent / "published"
+KEY = ["source", "table", "dataset", "method", "setting", "metric"]
+CELLS, COPIES = 290, 66
+SHA256 = {
+    "numbers.csv": "6e5d0e7bda71f36951bf8a79d0543688fb69f0603ea0a34a5e9dbe2a2e3649b5",
+    "annotations.csv": "a69acf08584f4665181f15bde26d027f0e2a0006d38d25aa0ee2debd20a662f1",
+}
+
+SOURCE_TITLES = {
+    "vinaroz2023dpsep": "Vinaroz & Park 2023 (TMLR)",
+    "vinaroz2021dpsep": "Vinaroz & Park 2021 (first version)",
+}
+#: column headings of the papers, by (method).
+METHOD_TITLES = {
+    "vi": "VI",
+    "ep": "EP",
+    "sep": "SEP",
+    "clipped_sep": "SEP clipped",
+    "dp_sep": "DP-SEP",
+    "dp_vi": "DP-VI",
+    "point_estimate": "Point estimate",
+}
+METRIC_TITLES = {"rmse": "test RMSE (units of the target)", "test_log_likelihood": "test log-likelihood (nats)"}
+#: published columns that claim differential privacy.
+PRIVATE = ("dp_sep", "dp_vi", "dp_em")
+
+
+@cache
+def _load(folder: Path) -> pd.DataFrame:
+    numbers = pd.read_csv(folder / "numbers.csv", dtype=str, keep_default_na=False)
+    notes = pd.read_csv(folder / "annotations.csv", dtype=str, keep_default_na=False)
+    for name, frame in (("numbers.csv", numbers), ("annotations.csv", notes)):
+        if frame.duplicated(KEY).any():
+            raise ValueError(f"{folder / name}: two rows with the key {frame[frame.duplicated(KEY)].iloc[0][KEY].tolist()}")
+    both = numbers.merge(notes, on=KEY, how="outer", indicator=True, validate="one_to_one")
+    if (both["_merge"] != "both").any():
+        raise ValueError(f"{folder}: numbers.csv and annotations.csv differ in their keys; each number has one annotation")
+    both = numbers.merge(notes, on=KEY, how="left", validate="one_to_one")
+    both["n_published"] = both["n_published"].astype(int)
+    both["digits"] = both["digits"].astype(int)
+    return both
+
+
+def load(folder: Path = HERE) -> pd.DataFrame:
+    """All published cells in the order of the file.
+
+    Columns: the six of ``KEY``, mean, std, n_runs (strings, as printed), digits, n_published (int), std_kind,
+    same_as, note. Raises ValueError where the two files do not belong together.
+    """
+    return _load(Path(folder)).copy()
+
+
+def original_of(row, published: pd.DataFrame):
+    """The row that a copy repeats (``same_as`` = "source:table"), or the row itself. Raises ValueError if lost."""
+    if not row["same_as"]:
+        return row
+    source, table = row["same_as"].split(":")
+    keep = (published["source"] == source) & (published["table"] == table)
+    for column in ("dataset", "method", "setting", "metric"):
+        keep &= published[column] == row[column]
+    if keep.sum() != 1:
+        raise ValueError(f"annotations.csv: {row[KEY].tolist()} says same_as {row['same_as']}, which has no such cell")
+    return published[keep].iloc[0]
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def dataset_sizes(folder: Path = HERE) -> pd.DataFrame:
+    """Published sizes of the data sets: source, table, dataset, n, d (strings)."""
+    return pd.read_csv(folder / "dataset_sizes.csv", dtype=str, keep_default_na=False)

@@ -1,0 +1,105 @@
+"""THE rule: would n_published runs of our program have printed this number?
+
+One pure function, fixed once and never bent for a cell.
+
+    gap      = max(0, |ours - published| - one unit of the last digit)
+    w(alpha) = t(1 - alpha/2; n - 1) * s * sqrt(1/n + 1/n_published)        s, n: ours
+    reproduced     gap <= w(5 %)
+    better, worse  gap >  w(1 % / 290)
+    inconclusive   between, or a single run of ours (no spread, so no width)
+
+290 is the number of published cells and fixed for good: the chance of any false ``better`` or ``worse`` among all of
+them is at most 1 %, and no verdict moves when cells are added. The unit covers a number that was rounded as well as
+one that was truncated. Where the paper's splits are also ours the two means move together and the rule is
+conservative. Skewed scores stand outside the stated rate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from evaluation.metrics import HIGHER_IS_BETTER
+
+AGREE = 0.05
+FAMILY = 290
+DIFFER = 0.01 / FAMILY
+
+VERDICTS = ("reproduced", "inconclusive", "better", "worse")
+#: verdicts of a cell of ours that has no score: its status, or that it was not run at this scale.
+NO_SCORE = ("failed", "timeout", "diverged", "not_supported", "no_data", "not_run")
+
+
+def width(alpha: float, std, n, n_published):
+    """w(alpha). NaN below two runs of ours; 0 for runs that never vary. Broadcasts."""
+    std, n = np.asarray(std, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    enough = n >= 2
+    quantile = student.ppf(1 - alpha / 2, np.where(enough, n - 1, 1.0))
+    return np.where(enough, quantile * std * np.sqrt(1 / n + 1 / np.asarray(n_published, dtype=np.float64)), np.nan)
+
+
+def classify(ours, std, n, published, unit, n_published, higher_is_better: bool) -> np.ndarray:
+    """The rule, vectorised: array of the four words of ``VERDICTS``. All arguments broadcast."""
+    ours, published, unit = (np.asarray(a, dtype=np.float64) for a in (ours, published, unit))
+    difference = ours - published
+    gap = np.maximum(0.0, np.abs(difference) - unit)
+    # 0.3 - 0.2 - 0.1 is not 0 in binary: what is below the rounding of the inputs is no gap.
+    gap = np.where(gap <= 4 * np.finfo(np.float64).eps * (np.abs(ours) + np.abs(published)), 0.0, gap)
+    agree, differ = width(AGREE, std, n, n_published), width(DIFFER, std, n, n_published)
+    side = np.where((difference > 0) == higher_is_better, "better", "worse")
+    out = np.where(gap > differ, side, "inconclusive")
+    return np.where(gap <= agree, "reproduced", out)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One judged cell.
+
+    difference : ours - published. low, high : its 95 % interval, difference -+ w(5 %); ``reproduced`` says that this
+    interval, widened by one unit of the last digit, holds 0. detectable : the smallest |difference| that would have
+    been called better or worse, w(1 %/290) + one unit. NaN where there is a single run of ours.
+    """
+
+    verdict: str
+    difference: float
+    low: float
+    high: float
+    detectable: float
+    reason: str = ""
+
+
+def unit_of(published: str, digits: int | None = None) -> float:
+    """One unit of the last digit of a number as printed; ``digits`` of its table if those are more."""
+    text = published.strip().lower()
+    if not text or "e" in text:
+        raise ValueError(f"published number '{published}': give plain decimal digits, as the paper prints them")
+    decimals = len(text.partition(".")[2])
+    return 10.0 ** -max(decimals, digits or 0)
+
+
+def judge(
+    mean: float, std: float, n: int, published: str, n_published: int, metric: str, digits: int | None = None
+) -> Verdict:
+    """Judge one cell. ``published`` is the printed string: its digits are data.
+
+    Raises ValueError for a metric without a direction, a mean that is not finite, or counts below 1.
+    """
+    if metric not in HIGHER_IS_BETTER:
+        raise ValueError(f"metric '{metric}' has no direction; add it to evaluation.metrics.HIGHER_IS_BETTER")
+    if not math.isfinite(mean) or n < 1 or n_published < 1:
+        raise ValueError(f"mean {mean}, n {n}, n_published {n_published}: a judged cell has a finite mean and counts >= 1")
+    if n >= 2 and not (math.isfinite(std) and std >= 0):
+        raise ValueError(f"std {std} with n {n}: give the standard deviation over the runs (ddof = 1)")
+    unit = unit_of(published, digits)
+    value = float(published)
+    word = str(classify(mean, std, n, value, unit, n_published, HIGHER_IS_BETTER[metric]))
+    difference = mean - value
+    if n < 2:
+        return Verdict(word, difference, math.nan, math.nan, math.nan, "one run of ours: no spread, so no interval")
+    w = float(width(AGREE, std, n, n_published))
+    reason = "our runs do not vary: only the last digit counts" if std == 0 else ""
+    detectable = float(width(DIFFER, std, n, n_published)) + unit
+    return Verdict(word, difference, difference - w, difference + w, detectable, reason)

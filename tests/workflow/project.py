@@ -1,0 +1,93 @@
+"""A copy of the project with made-up data, to run the real workflow in without touching the real results."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import datasets
+from datasets import store
+
+ROOT = Path(__file__).resolve().parents[2]
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "results", ".snakemake", "tests", ".pytest_cache", ".hypothesis")
+
+
+def copy_project(to: Path) -> Path:
+    """Copy the sources (with compiled caches, so that nothing compiles anew)."""
+    project = to / "project"
+    shutil.copytree(ROOT, project, ignore=LEFT_OUT)
+    return project
+
+
+def place_data(project: Path, name: str, n: int = 120, d: int = 11) -> None:
+    """A made-up table where the fetch rule would put the real one (the rule then has nothing to do)."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, d))
+    y = 5.6 + x[:, 0] - 0.5 * np.abs(x[:, 1]) + 0.3 * rng.normal(size=n)
+    columns = tuple(f"x{j}" for j in range(d))
+    store.save(project / "results" / "data" / f"{name}.npz", datasets.get(name), datasets.Table(x, y, columns))
+
+
+def environment() -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "DPBAYES_MIRROR")}
+    return {**env, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{env.get('PATH', '')}"}
+
+
+def snakemake(project: Path, *arguments: str, **more) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "workflow.launch", *arguments]
+    return subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, timeout=540, **more)
+
+
+TOY = '''
+"""A toy method: predicts the training mean (dropped in by a test)."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+import datasets
+from datasets import store
+
+from methods.contract import Fit, Method
+from models.linear_regression import ConstantGaussian
+
+
+class Toy(Method):
+    name = "toy"
+    title = "Toy"
+    reference = "a test"
+    models = ("bnn_regression",)
+
+    @dataclass(frozen=True)
+    class Settings:
+        sleep_s: float = 0.0  # seconds to waste, so that a test can kill the run in mid-flight
+        hang: bool = False
+        fail: bool = False
+        nan: bool = False
+
+    def fit(self, task, settings, budget, rng):
+        if settings.hang:
+            time.sleep(3600)
+        if settings.fail:
+            raise ValueError("the toy was asked to fail")
+        time.sleep(settings.sleep_s)
+        mean = np.nan if settings.nan else task.y.mean() + 0.01 * rng.standard_normal()
+        return Fit(ConstantGaussian(mean, task.y.var()), budget.ledger, {})
+'''
+
+
+def drop_toy(project: Path) -> None:
+    (project / "methods" / "toy.py").write_text(TOY, encoding="utf-8")
+
+
+def only_experiment(project: Path, text: str) -> None:
+    folder = project / "config" / "experiments"
+    for old in folder.glob("*.yaml"):
+        old.unlink()
+    (folder / "toy_experiment.yaml").write_text(text, encoding="utf-8")

@@ -1,0 +1,107 @@
+"""The cell runner: statuses, resume, torn lines; in-process and through its command line."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from project import copy_project, drop_toy, environment, only_experiment, place_data
+
+EXPERIMENT = """
+experiment: toy_experiment
+title: toy
+rule: bnn_regression
+sources: []
+model: {kind: bnn_regression, hidden: 3}
+datasets: [wine]
+timeout_s: 6
+protocols: {literature: {splits: 3}}
+arms:
+  - {method: toy, label: good, protocols: [literature]}
+  - {method: toy, label: fails, protocols: [literature], settings: {fail: true}}
+  - {method: toy, label: hangs, protocols: [literature], settings: {hang: true}, splits: 1}
+  - {method: toy, label: nan, protocols: [literature], settings: {nan: true}}
+scales: {full: {}, quick: {splits: 2}, tiny: {splits: 1}}
+answers: []
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    project = copy_project(tmp_path_factory.mktemp("cell"))
+    drop_toy(project)
+    only_experiment(project, EXPERIMENT)
+    place_data(project, "wine")
+    return project
+
+
+def run_cell(project, label):
+    code = (
+        "import sys; from workflow.experiments import cells; from workflow.cell import run; from pathlib import Path\n"
+        "c = [c for c in cells('config/experiments/toy_experiment.yaml', 'full') if c.setting == sys.argv[1]][0]\n"
+        "run(c, 'results/data/wine.npz', Path('results')); print(c.id)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, label], cwd=project, env=environment(), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads((project / f"results/fits/{done.stdout.strip()}.json").read_text()), done
+
+
+@pytest.mark.parametrize(
+    ("label", "status", "words"),
+    [
+        ("good", "ok", ""),
+        ("fails", "failed", "asked to fail"),
+        ("hangs", "timeout", "timeout_s"),
+        ("nan", "diverged", "NaN or infinity in the posterior's mean"),
+    ],
+)
+def test_each_end_of_a_fit_is_a_row_with_its_reason(project, label, status, words):
+    record, _ = run_cell(project, label)
+    assert {r["status"] for r in record["splits"]} == {status}
+    assert all(words in r["reason"] for r in record["splits"])
+    assert len(record["splits"]) == record["n_splits"]
+
+
+def test_an_interrupted_cell_goes_on_where_it_was_with_the_same_numbers(project):
+    whole, _ = run_cell(project, "good")
+    partial = project / "results" / "partial" / f"{whole['cell']}.jsonl"
+    keep = partial.with_suffix("")
+    keep.mkdir()
+    head = {k: whole[k] for k in ("cell", "code_hash", "data_hash")}
+    import numpy as np
+
+    with np.load(project / f"results/fits/{whole['cell']}.npz") as z:
+        first = {n.split("/")[1]: z[n] for n in z.files if n.startswith("0/")}
+        everything = {n: z[n] for n in z.files}
+    np.savez(keep / "0.npz", **first)
+    marked = {**whole["splits"][0], "seconds": 123.0}  # shows below that this row was kept, not made again
+    lines = [json.dumps(head, sort_keys=True), json.dumps(marked, sort_keys=True)]
+    partial.write_text("\n".join(lines) + '\n{"split": 1, "torn')
+    again, done = run_cell(project, "good")
+    assert "resumes: 1 of 3" in done.stderr
+    assert again["splits"][0]["seconds"] == 123.0
+    assert [r["split"] for r in again["splits"]] == [0, 1, 2]
+    with np.load(project / f"results/fits/{whole['cell']}.npz") as z:
+        assert set(z.files) == set(everything)
+        assert all((z[n] == everything[n]).all() for n in z.files)
+    assert not partial.exists()
+
+
+def test_rows_of_other_code_are_dropped(project):
+    whole, _ = run_cell(project, "good")
+    partial = project / "results" / "partial" / f"{whole['cell']}.jsonl"
+    head = {"cell": whole["cell"], "code_hash": "of yesterday", "data_hash": whole["data_hash"]}
+    partial.write_text(json.dumps(head) + "\n" + json.dumps({**whole["splits"][0], "seconds": 123.0}) + "\n")
+    again, _ = run_cell(project, "good")
+    assert all(r["seconds"] != 123.0 for r in again["splits"])
+
+
+def test_unknown_cell_is_one_clear_error(project):
+    command = [sys.executable, "-m", "workflow.cell", "--config", "config/experiments/toy_experiment.yaml"]
+    command += ["--scale", "full", "--cell", "nope", "--data", "results/data/wine.npz"]
+    done = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "no cell 'nope'" in done.stderr
+    assert "Traceback" not in done.stderr

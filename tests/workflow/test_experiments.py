@@ -1,0 +1,116 @@
+"""From config to cells: ids, seeds, scales, and one clear error for each bad key."""
+
+import textwrap
+
+import pytest
+
+from workflow import experiments
+from workflow.experiments import ConfigError, cells
+
+BASE = """
+experiment: {name}
+title: a test
+rule: bnn_regression
+sources: []
+model: {{kind: bnn_regression, hidden: {{by_dataset: {{default: 3, protein: 4}}}}}}
+datasets: [wine, protein]
+protocols: {{literature: {{splits: {{by_dataset: {{wine: 5, default: 2}}}}}}}}
+arms:
+  - {{method: predict_mean, protocols: [literature]{more}}}
+scales: {{full: {{}}, quick: {{splits: 2}}, tiny: {{datasets: [wine], splits: 1}}}}
+answers: []
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    count = iter(range(100))
+
+    def _write(more="", text=BASE):
+        name = f"e{next(count)}"
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(textwrap.dedent(text.format(name=name, more=more)))
+        return path
+
+    return _write
+
+
+def test_values_by_dataset_and_scale(write):
+    path = write()
+    full = {c.dataset: c for c in cells(path, "full")}
+    assert (full["wine"].splits, full["protein"].splits) == (5, 2)
+    assert dict(full["protein"].model)["hidden"] == 4
+    assert [c.splits for c in cells(path, "quick")] == [2, 2]
+    assert [(c.dataset, c.splits) for c in cells(path, "tiny")] == [("wine", 1)]
+
+
+def test_seed_depends_on_its_axes_only(write):
+    a = cells(write(), "full")[0]
+    b = cells(write(", label: other, splits: 3"), "full")[0]
+    assert a.id != b.id
+    assert a.seed(1, "fit") == b.seed(1, "fit")  # neither the setting nor the number of splits moves a seed
+    assert len({tuple(a.seed(k, r)) for k in range(5) for r in ("fit", "noise", "predict")}) == 15
+
+
+def test_cell_id_is_readable_and_follows_the_settings(write):
+    path = write()
+    cell = cells(path, "full")[0]
+    assert cell.id.startswith(f"{path.stem}-wine-literature-predict_mean-")
+    assert cell.id == cells(path, "full")[0].id
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (", settings: {learning_rte: 1}", ["predict_mean", "unknown setting 'learning_rte'"]),
+        (", budget: {epsilon: 0, delta: 1.0e-5}", ["epsilon = 0", "above 0"]),
+        (", budget: {epsilon: -1}", ["epsilon = -1"]),
+        (", budget: {delta: 2}", ["delta = 2"]),
+        (", colour: red", ["colour"]),
+        (", splits: {by_dataset: {wine: 2}}", ["no value for data set 'protein'"]),
+    ],
+)
+def test_bad_keys_are_named(write, more, words):
+    with pytest.raises(ConfigError) as error:
+        cells(write(more), "full")
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_unknown_names_list_the_known(write):
+    with pytest.raises(ConfigError, match=r"unknown method 'vii'.*ridge"):
+        cells(write(text=BASE.replace("predict_mean", "vii")), "full")
+    with pytest.raises(ConfigError, match=r"unknown data set 'wines'.*wine"):
+        cells(write(text=BASE.replace("[wine, protein]", "[wines, protein]")), "full")
+    with pytest.raises(ConfigError, match="scale 'fast'"):
+        cells(write(), "fast")
+    with pytest.raises(ConfigError, match="no experiment file"):
+        experiments.load("config/experiments/none.yaml")
+
+
+def test_two_arms_with_the_same_cell_are_refused(write):
+    text = BASE.replace("scales:", "  - {{method: predict_mean, protocols: [literature]}}\nscales:")
+    with pytest.raises(ConfigError, match="same cell"):
+        cells(write(text=text), "full")
+
+
+@pytest.mark.parametrize("scale", experiments.SCALES)
+def test_the_committed_experiments_expand(scale):
+    for path in experiments.experiment_files():
+        found = cells(path, scale)
+        assert found
+        assert len({c.id for c in found}) == len(found)
+        for cell in found:
+            cell.build_settings()
+            cell.build_model()
+            cell.build_budget()
+
+
+def test_every_answer_names_a_cell_that_runs():
+    for path in experiments.experiment_files():
+        config = experiments.load(path)
+        have = {(c.protocol, c.method, c.setting) for c in cells(path, "full")}
+        for answer in config["answers"]:
+            named = [*answer["readings"].values(), *answer.get("also", [])]
+            for cell in named:
+                assert (cell["protocol"], cell["method"], cell.get("label", "")) in have, (path, answer, cell)

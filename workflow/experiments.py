@@ -1,0 +1,233 @@
+"""From an experiment's config to its cells.
+
+One cell = (experiment, data set, protocol, method, setting) over all its splits. Everything that a cell needs is
+resolved here once: sizes of the model, hyper-parameters, budget, splits, seeds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import datasets
+import methods.contract as contract
+from privacy.budget import BudgetSpec
+from workflow.imports import ROOT, code_hash, files, reached
+
+SCALES = ("full", "quick", "tiny")
+MODEL_HOME = {"bnn_regression": ("models.bnn_regression", "BNNRegression")}
+SEED_VERSION = "dpbayes-bench 1"
+
+
+class ConfigError(ValueError):
+    """The config says something that the suite cannot do; the message names file, key and remedy."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One Snakemake job: a method at one setting on one data set under one split protocol, over all splits."""
+
+    experiment: str
+    dataset: str
+    protocol: str
+    method: str
+    setting: str
+    model: tuple[tuple[str, Any], ...]
+    settings: tuple[tuple[str, Any], ...]
+    budget: tuple[tuple[str, Any], ...]
+    splits: int
+    scale: str
+    timeout_s: float
+
+    @property
+    def values(self) -> dict:
+        """What the cell's numbers depend on besides code and data; the sidecar holds it."""
+        return {
+            "experiment": self.experiment,
+            "dataset": self.dataset,
+            "protocol": self.protocol,
+            "method": self.method,
+            "setting": self.setting,
+            "model": dict(self.model),
+            "settings": dict(self.settings),
+            "budget": dict(self.budget),
+            "splits": self.splits,
+        }
+
+    @property
+    def id(self) -> str:
+        """Readable prefix and a short hash of the settings."""
+        text = json.dumps(self.values, sort_keys=True)
+        words = [self.experiment, self.dataset, self.protocol, self.method, re.sub(r"[^a-z0-9.]+", "_", self.setting)]
+        return "-".join(w for w in words if w) + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def modules(self) -> list[str]:
+        """Project modules that the fit reaches: its adapter, its model, and all they import."""
+        return reached(f"methods.{self.method}", MODEL_HOME[dict(self.model)["kind"]][0])
+
+    @property
+    def files(self) -> list[str]:
+        return files(f"methods.{self.method}", MODEL_HOME[dict(self.model)["kind"]][0], "datasets.splits")
+
+    @property
+    def code_hash(self) -> str:
+        return code_hash(f"methods.{self.method}", MODEL_HOME[dict(self.model)["kind"]][0], "datasets.splits")
+
+    def seed(self, split: int, role: str) -> list[int]:
+        """Entropy of a SeedSequence. Adding a method or a data set moves nobody's seed.
+
+        The setting is not an axis: settings of one method share their random numbers, which makes their
+        differences sharper. ``role`` separates fit, noise and prediction.
+        """
+        text = "|".join([SEED_VERSION, self.dataset, self.protocol, self.method, str(split), role])
+        digest = hashlib.sha256(text.encode()).digest()
+        return [int.from_bytes(digest[k : k + 4], "little") for k in range(0, 16, 4)]
+
+    def build_model(self):
+        values = dict(self.model)
+        home, cls = MODEL_HOME[values.pop("kind")]
+        return getattr(__import__(home, fromlist=[cls]), cls)(**values)
+
+    def build_settings(self):
+        return contract.get(self.method).Settings(**{k: _thaw(v) for k, v in self.settings})
+
+    def build_budget(self) -> BudgetSpec:
+        return BudgetSpec(**dict(self.budget))
+
+
+def _freeze(v):
+    return tuple(_freeze(x) for x in v) if isinstance(v, list | tuple) else v
+
+
+def _thaw(v):
+    return v
+
+
+def by_dataset(value: Any, dataset: str, where: str) -> Any:
+    """``{by_dataset: {wine: 1, default: 2}}`` resolved for one data set; any other value as it is."""
+    if isinstance(value, dict) and set(value) == {"by_dataset"}:
+        table = value["by_dataset"]
+        if dataset in table:
+            return table[dataset]
+        if "default" in table:
+            return table["default"]
+        raise ConfigError(f"{where}: no value for data set '{dataset}' and no 'default'; add one of them")
+    if isinstance(value, dict):
+        return {k: by_dataset(v, dataset, f"{where}.{k}") for k, v in value.items()}
+    return value
+
+
+@cache
+def load(path: str | Path) -> dict:
+    """Read and check one experiment file. Raises :class:`ConfigError` naming file, key and remedy."""
+    import jsonschema
+
+    path = Path(path)
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in (ROOT / "config/experiments").glob("*.yaml")))
+        raise ConfigError(f"no experiment file {path}; config/experiments/ has {known}")
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as e:
+        raise ConfigError(f"{path}: not readable as YAML: {e}") from None
+    schema = json.loads((ROOT / "workflow/schemas/experiment.schema.json").read_text())
+    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(config), key=lambda e: list(map(str, e.path)))
+    if errors:
+        e = errors[0]
+        raise ConfigError(f"{path}: {'.'.join(map(str, e.path)) or '(top)'}: {e.message}")
+    if config["experiment"] != path.stem:
+        raise ConfigError(f"{path}: experiment is '{config['experiment']}'; name it like the file, '{path.stem}'")
+    if config["model"]["kind"] not in MODEL_HOME:
+        raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(MODEL_HOME)}")
+    return config
+
+
+def cells(path: str | Path, scale: str) -> list[Cell]:
+    """All cells of an experiment at a scale, in the order of the config."""
+    if scale not in SCALES:
+        raise ConfigError(f"scale '{scale}'; choose one of {', '.join(SCALES)}")
+    config = load(path)
+    size = config["scales"][scale]
+    chosen = [d for d in config["datasets"] if d in size.get("datasets", config["datasets"])]
+    arms = list(config["arms"])
+    extra = config.get("include_unlisted_methods")
+    if extra:
+        listed = {a["method"] for a in arms}
+        kind = config["model"]["kind"]
+        for name in contract.names():
+            if name not in listed and kind in contract.get(name).models:
+                arms.append({"method": name, "protocols": extra["protocols"], "budget": extra.get("budget", {})})
+    out: list[Cell] = []
+    for arm in arms:
+        where = f"{path}: arm {arm['method']} {arm.get('label', '')}".rstrip()
+        if scale != "full" and not arm.get("quick", True):
+            continue
+        try:
+            method = contract.get(arm["method"])
+        except KeyError as e:
+            raise ConfigError(f"{where}: {e.args[0]}") from None
+        for dataset in chosen:
+            if dataset not in datasets.names():
+                raise ConfigError(f"{path}: unknown data set '{dataset}'; datasets/ has {', '.join(datasets.names())}")
+            if dataset not in arm.get("datasets", chosen):
+                continue
+            settings = _settings(method, by_dataset(arm.get("settings", {}), dataset, where), size, where)
+            budget = by_dataset(arm.get("budget", {}), dataset, where)
+            try:
+                BudgetSpec(**budget)
+            except (TypeError, ValueError) as e:
+                raise ConfigError(f"{where}: {e}") from None
+            for protocol in arm["protocols"]:
+                if protocol not in config["protocols"]:
+                    raise ConfigError(f"{where}: protocol '{protocol}'; known: {', '.join(config['protocols'])}")
+                splits = by_dataset(arm.get("splits", config["protocols"][protocol]["splits"]), dataset, where)
+                out.append(
+                    Cell(
+                        experiment=config["experiment"],
+                        dataset=dataset,
+                        protocol=protocol,
+                        method=arm["method"],
+                        setting=arm.get("label", ""),
+                        model=tuple(sorted(by_dataset(config["model"], dataset, f"{path}: model").items())),
+                        settings=tuple(sorted((k, _freeze(v)) for k, v in settings.items())),
+                        budget=tuple(sorted(budget.items())),
+                        splits=min(int(splits), size.get("splits", int(splits))),
+                        scale=scale,
+                        timeout_s=float(config.get("timeout_s", 3600)),
+                    )
+                )
+    keys = [(c.dataset, c.protocol, c.method, c.setting) for c in out]
+    twice = {k for k in keys if keys.count(k) > 1}
+    if twice:
+        raise ConfigError(f"{path}: two arms make the same cell {sorted(twice)[0]}; give one of them another label")
+    return out
+
+
+def _settings(method, given: dict, size: dict, where: str) -> dict:
+    """All fields of the method's Settings, given or default, capped by the scale."""
+    fields = {f.name: f for f in dataclasses.fields(method.Settings)}
+    unknown = sorted(set(given) - set(fields))
+    if unknown:
+        raise ConfigError(f"{where}: unknown setting '{unknown[0]}'; {method.name} knows {', '.join(fields) or 'none'}")
+    try:
+        values = dataclasses.asdict(method.Settings(**given))
+    except (TypeError, ValueError) as e:
+        raise ConfigError(f"{where}: {e}") from None
+    for name, cap in size.get("at_most", {}).items():
+        if isinstance(values.get(name), int | float) and not isinstance(values[name], bool):
+            values[name] = min(values[name], cap)
+    return values
+
+
+def experiment_files() -> list[str]:
+    """All experiment files of the project, relative to its root."""
+    return sorted(str(p.relative_to(ROOT)) for p in (ROOT / "config/experiments").glob("*.yaml"))

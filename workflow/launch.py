@@ -1,0 +1,48 @@
+"""What ``./bench`` runs: says what is ahead, keeps a lock of its own, clears a stale lock of Snakemake, starts it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from workflow.imports import ROOT
+
+
+def main(argv: list[str]) -> int:
+    os.chdir(ROOT)
+    if argv[:1] in ([], ["quick"], ["full"]):
+        scale = argv[0] if argv else "quick"
+        rest = argv[1:]
+        cores = os.environ.get("DPBAYES_CORES", "all")
+        command = ["--cores", cores, *rest, "--config", f"scale={scale}"]
+        from workflow.plan import describe
+
+        print(describe(scale), file=sys.stderr, flush=True)
+    else:
+        command = argv
+    # The lock's descriptor is handed on to Snakemake, so it is held as long as either of the two lives.
+    lock_path = Path(".snakemake") / "bench.lock"
+    lock_path.parent.mkdir(exist_ok=True)
+    lock = open(lock_path, "a+")  # noqa: SIM115 - held until the process ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("bench: another ./bench is running in this folder; wait for it or stop it first", file=sys.stderr)
+        return 1
+    snakemake = [sys.executable, "-m", "snakemake"]
+    # We hold our lock, so nobody else runs here: a lock that Snakemake left behind belongs to a killed run.
+    if any((Path(".snakemake") / "locks").glob("*")):
+        print("bench: clearing the lock of a killed run", file=sys.stderr)
+        subprocess.run([*snakemake, "--unlock", "--quiet", "all"], check=True)
+    process = subprocess.Popen([*snakemake, *command], pass_fds=(lock.fileno(),))
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        return process.wait()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

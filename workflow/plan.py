@@ -1,0 +1,74 @@
+"""What a run will do and cost, said before it starts."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import datasets
+from workflow.experiments import Cell, cells, experiment_files
+from workflow.imports import ROOT
+
+#: CPU seconds that a cell costs besides its fits: starting Python, importing, scoring, Snakemake's own share.
+OVERHEAD_S = 3.0
+
+
+def reference_seconds() -> dict[tuple, tuple[float, float]]:
+    """Seconds a split and epochs that the committed reference took, by (dataset, method, setting)."""
+    sums: dict[tuple, list[float]] = defaultdict(list)
+    for path in (ROOT / "reports/reference/scores").glob("*.csv"):
+        with open(path, newline="", encoding="utf-8") as f:
+            for row in csv.DictReader(f):
+                if row["seconds"] and row["metric"] == "rmse":
+                    sums[row["dataset"], row["method"], row["setting"]].append(float(row["seconds"]))
+    return {k: sum(v) / len(v) for k, v in sums.items()}
+
+
+def estimate(scale: str) -> tuple[list[Cell], float, int]:
+    """Cells of a scale, CPU seconds, and how many cells the estimate knows nothing about."""
+    known = reference_seconds()
+    full = {(c.dataset, c.method, c.setting): dict(c.settings) for p in experiment_files() for c in cells(p, "full")}
+    everything = [c for p in experiment_files() for c in cells(p, scale)]
+    total, unknown = 0.0, 0
+    for c in everything:
+        total += OVERHEAD_S
+        key = (c.dataset, c.method, c.setting)
+        if key in known:
+            mine, theirs = dict(c.settings), full.get(key, {})
+            ratio = mine["epochs"] / theirs["epochs"] if mine.get("epochs") and theirs.get("epochs") else 1.0
+            total += c.splits * known[key] * ratio
+        else:
+            unknown += 1
+    return everything, total, unknown
+
+
+def download_mb(names: set[str], results: Path) -> float:
+    """Megabytes still to fetch."""
+    mb = 0.0
+    for name in names:
+        if not (results / "data" / f"{name}.npz").exists():
+            mb += sum(raw.megabytes for raw in datasets.get(name).raw)
+    return mb
+
+
+def describe(scale: str, cores: int = 2) -> str:
+    """One paragraph: cells, time, download, and where the results will be."""
+    todo, seconds, unknown = estimate(scale)
+    there = [c for c in todo if (ROOT / "results/fits" / f"{c.id}.json").exists()]
+    mb = download_mb({c.dataset for c in todo}, ROOT / "results")
+    minutes = max(1.0, seconds / 60)
+    text = (
+        f"bench: scale {scale}: {len(todo)} cells, {len(there)} of them already there; about {minutes:.0f} CPU minutes "
+        f"in all by the committed reference's timings ({minutes / cores:.0f} min on {cores} cores)"
+    )
+    if unknown:
+        text += f", {unknown} cells without a timing not counted"
+    text += f"; up to {mb:.0f} MB to download. Results: results/report/index.html, results/tables/."
+    return text
+
+
+if __name__ == "__main__":
+    import sys
+
+    print(describe(sys.argv[1] if len(sys.argv) > 1 else "full"))

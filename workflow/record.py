@@ -1,0 +1,26 @@
+"""What is known of one split of a cell. ``status`` is from a closed list, and each but ``ok`` has its reason."""
+
+from __future__ import annotations
+
+STATUS = ("ok", "failed", "timeout", "diverged", "not_supported", "no_data")
+
+
+def empty_record(cell, split: int | None, status: str, reason: str, **facts) -> dict:
+    """A record without numbers; ``facts`` fill in those that are known."""
+    if status not in STATUS:
+        raise ValueError(f"status '{status}'; choose one of {', '.join(STATUS)}")
+    if (status == "ok") == bool(reason):
+        raise ValueError(f"split {split}: a status but ok needs a reason, and ok has none")
+    return {
+        "split": split,
+        "seed": cell.seed(split, "fit") if split is not None else None,
+        "status": status,
+        "reason": reason,
+        "seconds": None,
+        "compile_seconds": None,
+        "peak_mb": None,
+        "diagnostics": {},
+        "ledger": [],
+        "posterior_kind": None,
+        **facts,
+    }

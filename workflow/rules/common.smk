@@ -1,0 +1,34 @@
+import os
+import sys
+
+from workflow.experiments import ConfigError, cells, experiment_files, load
+from workflow.imports import files
+
+KNOWN = {"scale", "reuse", "mirror", "results"}
+if unknown := sorted(set(config) - KNOWN):
+    raise ConfigError(f"config: unknown key '{unknown[0]}'; config/config.yaml has {', '.join(sorted(KNOWN))}")
+
+SCALE = config["scale"]
+RESULTS = config["results"]
+if config["reuse"] not in ("none", "reference"):
+    raise ConfigError(f"config: reuse is '{config['reuse']}'; choose none or reference")
+REUSE = "--reuse reports/reference" if config["reuse"] == "reference" else ""
+MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
+PYTHON = sys.executable
+
+EXPERIMENTS = {load(path)["experiment"]: path for path in experiment_files()}
+CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}
+
+
+def cells_of(experiment, dataset=None):
+    return [c for c in CELLS.values() if c.experiment == experiment and dataset in (None, c.dataset)]
+
+
+def datasets_of(experiment):
+    return list(dict.fromkeys(c.dataset for c in cells_of(experiment)))
+
+
+wildcard_constraints:
+    dataset="[a-z0-9_]+",
+    experiment="[a-z0-9_]+",
+    cell="[a-z0-9_.-]+",

@@ -1,0 +1,124 @@
+"""Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
+
+python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import math
+from pathlib import Path
+
+COLUMNS = (
+    *("cell", "experiment", "dataset", "protocol", "method", "setting", "split", "seed", "metric", "value", "unit"),
+    *("status", "reason", "epsilon", "delta", "relation", "accountant", "seconds", "compile_seconds", "peak_mb"),
+    *("code_hash", "data_hash", "scale"),
+)
+
+
+def rows_of(cell, fits: Path, data) -> list[dict]:
+    """All score rows of one cell."""
+    import numpy as np
+
+    record = json.loads((fits / f"{cell.id}.json").read_text())
+    if record["reused"]:
+        return [{**r, "scale": cell.scale} for r in record["reused"]]
+    base = {k: record[k] for k in ("cell", "experiment", "dataset", "protocol", "method", "setting")}
+    base |= {"code_hash": record["code_hash"], "data_hash": record["data_hash"], "scale": cell.scale}
+    out: list[dict] = []
+    with np.load(fits / f"{cell.id}.npz") as store:
+        for row in record["splits"]:
+            common = {
+                **base,
+                "split": "" if row["split"] is None else row["split"],
+                "seed": "" if row["seed"] is None else "-".join(f"{w:08x}" for w in row["seed"]),
+                "status": row["status"],
+                "reason": row["reason"],
+                **_cost(cell, row["ledger"]),
+                **{k: _number(row[k]) for k in ("seconds", "compile_seconds", "peak_mb")},
+            }
+            if row["status"] != "ok":
+                out.append({**common, "metric": "", "value": "", "unit": ""})
+                continue
+            k = row["split"]
+            prefix = f"{k}/"
+            parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
+            try:
+                scores = score_split(cell, k, row["posterior_kind"], parameters, data)
+            except (ValueError, FloatingPointError) as e:
+                out.append({**common, "status": "diverged", "reason": str(e), "metric": "", "value": "", "unit": ""})
+                continue
+            out.extend({**common, "metric": m, "value": repr(float(v)), "unit": u} for m, (v, u) in scores.items())
+    return out
+
+
+def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tuple[float, str]]:
+    """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError where a prediction is not finite."""
+    import numpy as np
+
+    from datasets.splits import split as split_rows
+    from evaluation.metrics import regression_scores
+    from models import posteriors
+
+    _, test = split_rows(cell.dataset, cell.protocol, len(data.y), k, data.authors_order)
+    posterior = posteriors.load(kind, parameters)
+    rng = np.random.default_rng(cell.seed(k, "predict"))
+    # A predictive far outside the range of floating-point numbers is a result, not a warning.
+    with np.errstate(all="ignore"):
+        return regression_scores(posterior.predictive(data.x[test], rng), data.y[test])
+
+
+def _cost(cell, ledger_rows: list[dict]) -> dict:
+    """What the run really cost, from its ledger; empty for a method that makes no claim and keeps no ledger."""
+    from privacy.accountants import epsilon_of
+
+    from privacy.ledger import Ledger
+
+    if not ledger_rows:
+        return {"epsilon": "", "delta": "", "relation": "", "accountant": ""}
+    ledger = Ledger.from_json([{**r, "sensitivity": float(r["sensitivity"])} for r in ledger_rows])
+    delta = dict(cell.budget).get("delta") or 1e-5
+    cost = epsilon_of(ledger, delta)
+    return {
+        "epsilon": _number(cost.epsilon),
+        "delta": repr(delta),
+        "relation": str(cost.relation),
+        "accountant": cost.accountant,
+    }
+
+
+def _number(v) -> str:
+    if v is None:
+        return ""
+    return "inf" if math.isinf(v) else repr(float(v))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Score the fits of one data set; re-runs no fit.")
+    parser.add_argument("--config", required=True)
+    parser.add_argument("--scale", required=True)
+    parser.add_argument("--dataset", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--fits", default="results/fits", type=Path)
+    parser.add_argument("--out", required=True)
+    args = parser.parse_args()
+
+    import datasets
+    from workflow.experiments import cells
+    from workflow.files import write_text
+
+    data = datasets.load(args.data)
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for cell in cells(args.config, args.scale):
+        if cell.dataset == args.dataset:
+            writer.writerows(rows_of(cell, args.fits, data))
+    write_text(args.out, buffer.getvalue())
+
+
+if __name__ == "__main__":
+    main()

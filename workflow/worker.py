@@ -1,0 +1,110 @@
+"""The process that fits. It can be killed at any time: it writes only temporary files that its parent renames.
+
+The parent (``workflow.cell``) sends split numbers, the worker answers with one record a split. A compiled loop that
+hangs cannot be interrupted from inside, so the parent watches the clock and kills the worker.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+from workflow.record import empty_record
+
+
+def die_with_parent() -> None:
+    """A worker whose parent is gone reports to nobody: the system ends it (Linux), else the closed pipe does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() == 1:
+            os._exit(1)
+
+
+def main(connection, cell, data_path: str, scratch: str) -> None:
+    """Loop over requests until the parent closes the pipe."""
+    die_with_parent()
+    import datasets
+    from methods import contract
+
+    method = contract.get(cell.method)
+    data = datasets.load(data_path)
+    prepared = None
+    while True:
+        try:
+            wanted = connection.recv()
+        except EOFError:
+            return
+        try:
+            tasks = [make_task(cell, data, k) for k in wanted]
+            settings = cell.build_settings()
+            reason = method.supports(tasks[0])
+            if reason is not None:
+                connection.send([empty_record(cell, k, "not_supported", reason) for k in wanted])
+                continue
+            if prepared is None:
+                start = time.process_time()
+                method.prepare(tasks[0], settings)
+                prepared = time.process_time() - start
+            connection.send(fit(cell, method, tasks, settings, wanted, prepared, Path(scratch)))
+            prepared = 0.0  # counted once
+        except Exception as e:
+            traceback.print_exc()
+            status = "diverged" if type(e).__name__ in ("Diverged", "FloatingPointError") else "failed"
+            connection.send([empty_record(cell, k, status, f"{type(e).__name__}: {e}") for k in wanted])
+
+
+def make_task(cell, data, split: int):
+    """The training rows of one split, and what is public about them. The test rows stay behind."""
+    import datasets
+    from datasets.splits import split as split_rows
+    from models.task import PublicKnowledge, Task
+
+    train, _ = split_rows(cell.dataset, cell.protocol, len(data.y), split, data.authors_order)
+    about = datasets.get(cell.dataset)
+    public = PublicKnowledge(
+        n=len(train), x_bounds=tuple(about.x_bounds), y_bounds=about.y_bounds, citation=about.bounds_citation
+    )
+    return Task(cell.dataset, cell.build_model(), data.x[train], data.y[train], public)
+
+
+def fit(cell, method, tasks, settings, wanted, compile_seconds, scratch: Path) -> list[dict]:
+    """Fit the splits and leave each posterior's parameters in ``scratch/<split>.npz``."""
+    spec = cell.build_budget()
+    budgets = [spec.open(np.random.default_rng(cell.seed(k, "noise"))) for k in wanted]
+    rngs = [np.random.default_rng(cell.seed(k, "fit")) for k in wanted]
+    start = time.perf_counter()
+    if len(wanted) == 1:
+        fits = [method.fit(tasks[0], settings, budgets[0], rngs[0])]
+    else:
+        fits = method.fit_many(tasks, settings, budgets, rngs)
+    seconds = (time.perf_counter() - start) / len(wanted)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
+    out = []
+    for k, one in zip(wanted, fits, strict=True):
+        parameters = {name: np.asarray(v) for name, v in one.posterior.parameters().items()}
+        bad = [n for n, v in parameters.items() if v.dtype.kind == "f" and not np.isfinite(v).all()]
+        facts = {
+            "seconds": seconds,
+            "compile_seconds": compile_seconds,
+            "peak_mb": round(peak, 1),
+            "diagnostics": {k: float(v) for k, v in one.diagnostics.items() if np.isfinite(v)},
+            "ledger": one.ledger.to_json(),
+            "posterior_kind": one.posterior.kind,
+        }
+        for event in facts["ledger"]:  # JSON has no infinity
+            event["sensitivity"] = event["sensitivity"] if np.isfinite(event["sensitivity"]) else "inf"
+        if bad:
+            out.append(empty_record(cell, k, "diverged", f"NaN or infinity in the posterior's {bad[0]}", **facts))
+            continue
+        np.savez(scratch / f"{k}.npz", **parameters)
+        out.append(empty_record(cell, k, "ok", "", **facts))
+        compile_seconds = 0.0
+    return out
