@@ -2,6 +2,7 @@
 #
 #   source -> table -> cells (fit) -> scores -> verdicts, tables, site          see ARCHITECTURE.md
 
+
 configfile: "config/config.yaml"
 
 

@@ -47,8 +47,8 @@ DATASET = DataSet(
     parse=parse,
     x_bounds=((-3.1416, 3.1416),) * 8,
     bounds_citation=(
-        "Delve, kin family, specification of kin-8nm: attributes 1 to 8 'u [-3.1416,3.1416] ang position of joint ... in "
-        "radians', attribute 9 'u [0,Inf)'"
+        "Delve, kin family, specification of kin-8nm: attributes 1 to 8 'u [-3.1416,3.1416]' (angular position of a "
+        "joint in radians), attribute 9 'u [0,Inf)'"
     ),
     table_sha256="7fad37438fc1228ed099177766b084fb5577bf7457d7a6460f8d0389b21681ab",
 )

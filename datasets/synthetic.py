@@ -31,7 +31,7 @@ def year_shaped(rng: np.random.Generator, n: int = 515_345) -> Table:
     for start in range(0, n, _ROWS_PER_BLOCK):
         rows = min(_ROWS_PER_BLOCK, n - start)
         u = np.sqrt(0.5) * (rng.standard_normal((rows, _FACTORS)) @ loadings + rng.standard_normal((rows, d)))
-        signal = 2.0 * np.tanh(2.0 * u @ directions) @ weights + 0.7 * rng.standard_normal(rows)
+        signal = np.tanh(2.0 * u @ directions) @ weights + 0.5 * rng.standard_normal(rows)
         x[start : start + rows] = shift + scale * u
         y[start : start + rows] = np.rint(1922.0 + 89.0 / (1.0 + np.exp(-(signal + 1.5))))
     return Table(x, y, tuple(f"x{i}" for i in range(1, d + 1)))

@@ -40,3 +40,13 @@ def compile_kernels(dtype) -> None:
     engine.pair(theta, x1, y, 1.0, e0, e1)
     engine.marginal(theta, x1, y, 1.0, e0)
     engine.clipped_sum(theta, x1, y, 1.0, e0, 1.0)
+
+
+def require_noise_multiplier(method: str, budget) -> float:
+    """The budget's fixed noise multiplier. Raises ValueError where it has none."""
+    sigma = budget.noise_multiplier
+    if sigma is None or not sigma > 0:
+        raise ValueError(
+            f"{method}: budget.noise_multiplier = {sigma}; give sigma of Table 7 (noise standard deviation over C)"
+        )
+    return float(sigma)

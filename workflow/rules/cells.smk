@@ -6,12 +6,12 @@ rule fit:
     output:
         RESULTS + "/fits/{cell}.json",
         RESULTS + "/fits/{cell}.npz",
-    params:
-        values=lambda w: CELLS[w.cell].values,
-        config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     log:
         RESULTS + "/logs/{cell}.log",
     threads: 1
+    params:
+        values=lambda w: CELLS[w.cell].values,
+        config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
         "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} MKL_NUM_THREADS={threads} NPROC={threads} "
         "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {wildcards.cell} "
@@ -22,15 +22,22 @@ rule score:
     """Tidy rows of one data set of one experiment; a new metric re-runs this and no fit."""
     input:
         data=RESULTS + "/data/{dataset}.npz",
-        fits=lambda w: [f"{RESULTS}/fits/{c.id}.json" for c in cells_of(w.experiment, w.dataset)],
-        code=files("workflow.score", "models.posteriors", "models.bnn_regression", "models.linear_regression"),
+        fits=lambda w: [
+            f"{RESULTS}/fits/{c.id}.json" for c in cells_of(w.experiment, w.dataset)
+        ],
+        code=files(
+            "workflow.score",
+            "models.posteriors",
+            "models.bnn_regression",
+            "models.linear_regression",
+        ),
     output:
         RESULTS + "/scores/{experiment}/{dataset}.csv",
+    log:
+        RESULTS + "/logs/score_{experiment}_{dataset}.log",
     params:
         scale=SCALE,
         config=lambda w: EXPERIMENTS[w.experiment],
-    log:
-        RESULTS + "/logs/score_{experiment}_{dataset}.log",
     shell:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.score --config {params.config} "
         "--scale {params.scale} --dataset {wildcards.dataset} --data {input.data} --fits {RESULTS}/fits "

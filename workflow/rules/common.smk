@@ -6,7 +6,9 @@ from workflow.imports import files
 
 KNOWN = {"scale", "reuse", "mirror", "results"}
 if unknown := sorted(set(config) - KNOWN):
-    raise ConfigError(f"config: unknown key '{unknown[0]}'; config/config.yaml has {', '.join(sorted(KNOWN))}")
+    raise ConfigError(
+        f"config: unknown key '{unknown[0]}'; config/config.yaml has {', '.join(sorted(KNOWN))}"
+    )
 
 SCALE = config["scale"]
 RESULTS = config["results"]
@@ -21,7 +23,11 @@ CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, 
 
 
 def cells_of(experiment, dataset=None):
-    return [c for c in CELLS.values() if c.experiment == experiment and dataset in (None, c.dataset)]
+    return [
+        c
+        for c in CELLS.values()
+        if c.experiment == experiment and dataset in (None, c.dataset)
+    ]
 
 
 def datasets_of(experiment):

@@ -6,7 +6,11 @@ def mirror_state(wildcards):
     about = data_sets.get(wildcards.dataset)
     folder = os.path.join(MIRROR, wildcards.dataset) if MIRROR else ""
     names = [raw.name for raw in about.raw]
-    return [f"{n}:{os.path.getsize(os.path.join(folder, n))}" for n in names if os.path.isfile(os.path.join(folder, n))]
+    return [
+        f"{n}:{os.path.getsize(os.path.join(folder, n))}"
+        for n in names
+        if os.path.isfile(os.path.join(folder, n))
+    ]
 
 
 rule fetch:
@@ -15,11 +19,11 @@ rule fetch:
         lambda w: files(f"datasets.{w.dataset}", "datasets.fetch"),
     output:
         RESULTS + "/data/{dataset}.npz",
-    params:
-        mirror=lambda w: f"--mirror '{MIRROR}'" if MIRROR else "",
-        state=mirror_state,
     log:
         RESULTS + "/logs/fetch_{dataset}.log",
     retries: 1
+    params:
+        mirror=lambda w: f"--mirror '{MIRROR}'" if MIRROR else "",
+        state=mirror_state,
     shell:
         "{PYTHON} -m datasets.fetch {wildcards.dataset} --raw {RESULTS}/raw --out {output} {params.mirror} 2>&1 | tee {log}"

@@ -13,6 +13,7 @@ import operator
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 #: numbers in a vector.
@@ -136,7 +137,7 @@ def load_first(typingctx, array, index, count):
         lane = ir.Constant(_IVEC, list(range(WIDTH)))
         mask = builder.icmp_signed("<", lane, _splat(builder, args[2], _IVEC))
         fn_type = ir.FunctionType(_VEC, [_VEC.as_pointer(), ir.IntType(32), _BITS, _VEC])
-        fn = builder.module.declare_intrinsic("llvm.masked.load", [_VEC, _VEC.as_pointer()], fn_type)
+        fn = cgutils.get_or_insert_function(builder.module, fn_type, f"llvm.masked.load.v{WIDTH}f64.p0")
         return builder.call(fn, [pointer, ir.Constant(ir.IntType(32), 8), mask, ir.Constant(_VEC, [0.0] * WIDTH)])
 
     return LANES(array, types.int64, types.int64), codegen
@@ -212,7 +213,9 @@ def _unary(name: str):
     @intrinsic
     def op(typingctx, a):
         def codegen(context, builder, sig, args):
-            fn = builder.module.declare_intrinsic(f"llvm.{name}", [_VEC])
+            fn = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(_VEC, [_VEC]), f"llvm.{name}.v{WIDTH}f64"
+            )
             return builder.call(fn, [args[0]])
 
         return LANES(LANES), codegen

@@ -1,0 +1,98 @@
+"""DP-VI exactly as the authors' program for DP-SEP runs it: noise, but no clipping and so no guarantee."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from methods.contract import Diverged, Fit, Method
+from models.standardise import Standardiser
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation, Sampling
+
+
+class DPVIReleased(Method):
+    """The authors' script: plain SGD on the sum over the batch of per-row gradients plus N(0, (C sigma)^2), over B.
+
+    A row's loss is that of ``vi_released`` and holds the whole (beta / B) KL'. The program hands each row's gradient
+    to a clipping function that looks for a ``.grad`` which the copied tensor does not have, and so changes nothing:
+    C only scales the noise. The sum over rows of an unclipped gradient has no finite sensitivity, so the ledger
+    holds a release without effective noise, whatever noise is added. Hence per-row gradients are not needed to run
+    it: their sum is the gradient of the sum.
+
+    Batches: consecutive slices in the same order every epoch, as in ``vi_released``.
+    sigma is the budget's ``noise_multiplier``: the noise's standard deviation over C, as in Table 7.
+    """
+
+    name = "dp_vi_released"
+    title = "DP-VI (Vinaroz & Park, authors' program)"
+    reference = "vinaroz2023dpsep, appendix D and Table 7, as released"
+    models = ("bnn_regression",)
+    privacy = None
+    leaks: ClassVar[tuple[str, ...]] = (
+        "clipping has no effect in the program: one row can move the released gradient without bound",
+        "inputs and target are standardised by the private mean and standard deviation",
+        "batches are consecutive rows in a fixed order; the program's accountant assumes fresh random batches",
+        "the program's accountant composes over epochs where it makes floor(N / B) releases an epoch",
+        "the hyper-parameters of Table 7 were chosen on the private data at no cost",
+    )
+
+    @dataclass(frozen=True)
+    class Settings:
+        """Defaults: row Kin8nm of Table 7; sigma comes with the budget."""
+
+        epochs: int = 100  #: passes over the data
+        batch_size: int = 100  #: rows B
+        learning_rate: float = 1e-3  #: of the mean loss of a batch
+        noise_precision: float = 10.0  #: gamma, in standardised units of the target
+        prior_precision: float = 100.0  #: lambda
+        draws: int = 20  #: L, Monte Carlo draws of each layer
+        kl_weight: float = 0.01  #: beta
+        clip: float = 1.0  #: C; scales the noise and nothing else
+
+        def __post_init__(self) -> None:
+            from methods.engines.mean_field_training import check
+
+            check(self)
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        from methods.engines.mean_field_training import compile_kernels
+
+        compile_kernels(np.float32)
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        from methods.engines import mean_field as mf
+        from methods.engines.mean_field_training import require_noise_multiplier
+
+        s = settings
+        noise = require_noise_multiplier(self.name, budget) * s.clip
+        layout = mf.Layout(task.x.shape[1], task.model.hidden)
+        scale = Standardiser.from_moments(task.x, task.y)
+        x1, y = mf.design(scale, task.x, task.y, np.float32)
+        engine = mf.Gradients(layout, s.draws, np.float32)
+        theta = layout.standard_normal(rng)
+        size = min(s.batch_size, task.n)
+        # The budget cannot hand out a mechanism for a release of unbounded sensitivity: it records the bare release,
+        # and the program's noise, which protects nothing, comes from the fit's own generator.
+        budget.no_noise(
+            "sum of unclipped per-row gradients",
+            relation=Relation.REPLACE_ONE,
+            sampling=Sampling.FIXED_PARTITION,
+            steps=s.epochs,
+        )
+        steps = 0
+        for epoch in range(s.epochs):
+            for lo in range(0, task.n - size + 1, size):
+                rows = slice(lo, lo + size)
+                total = engine.pair(theta, x1[rows], y[rows], s.noise_precision, engine.draw0(rng), engine.draw1(rng))
+                total += s.kl_weight * mf.kl_gradient(theta, s.prior_precision, halved_log=True)  # B times (beta/B)
+                total += noise * rng.standard_normal(layout.size)
+                theta -= (s.learning_rate / size) * total
+                steps += 1
+            if not np.isfinite(theta).all():
+                raise Diverged(f"{self.name}: parameters not finite after epoch {epoch + 1}; lower learning_rate")
+        posterior = mf.posterior(layout, theta, s.noise_precision, s.draws, scale)
+        return Fit(posterior, budget.ledger, {"steps": float(steps), "kl_nats": mf.kl(theta, s.prior_precision)})

@@ -1,0 +1,264 @@
+"""Every published cell beside the cells of ours that answer it, each with its verdict."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.summary import summarise
+from reports import published as published_numbers
+from reports.config import READINGS, ReportError, in_scope
+from reports.published import KEY
+from reports.verdict import classify, judge, unit_of
+
+COLUMNS = [
+    *KEY,
+    *"reading protocol our_method our_setting cell published_mean published_std n_published mean std n".split(),
+    *"difference low high detectable also_fits verdict finding headline reason".split(),
+]
+FINDINGS = Path(__file__).parent / "findings" / "index.csv"
+_FINDING_COLUMNS = ["finding", "title", "source", "method", "reading", "dataset"]
+
+
+def build(
+    config: dict[str, Any],
+    scores: pd.DataFrame,
+    scale: str,
+    published: pd.DataFrame | None = None,
+    findings: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """The verdicts of one experiment, in the order of numbers.csv, columns ``COLUMNS``.
+
+    One row per published cell and answer: the readings of the config first (``headline`` = "yes"), then its ``also``
+    cells (``headline`` = "no": another protocol for the same reading). A copied cell (``same_as``) takes the answers
+    of its original unless it has its own. A cell of ours without a score passes its status and reason on.
+
+    Raises :class:`ReportError` at scale full for a published cell without answer and for an answer without scores;
+    at the smaller scales both are rows with verdict ``not_run`` and the reason.
+    """
+    numbers = published_numbers.load() if published is None else published
+    index = read_findings() if findings is None else findings
+    mine = scores[scores["experiment"] == config["experiment"]]
+    summary = summarise(mine) if len(mine) else pd.DataFrame(columns=[*KEY, "protocol", "status"])
+    lookup = _Lookup(summary)
+    rows = []
+    for (source, table), group in numbers.groupby(["source", "table"], sort=False):
+        if not in_scope(config, source, table, set(group["dataset"])):
+            continue
+        for _, cell in group.iterrows():
+            answers = answers_of(config, cell, numbers)
+            if not answers:
+                if scale == "full":
+                    raise ReportError(
+                        f"{config['experiment']}: no answer for the published cell {_name(cell)}; "
+                        "add it to `answers` of the experiment's config"
+                    )
+                rows.append(_no_score(cell, "printed", {}, "not_run", "no cell of ours answers it", True))
+            rows += [_judged(config, cell, a, lookup, scale, numbers) for a in answers]
+    out = pd.DataFrame(rows, columns=COLUMNS)
+    out["finding"] = [finding_of(row, index) for _, row in out.iterrows()] if len(out) else []
+    return out
+
+
+def answers_of(config: dict[str, Any], cell, numbers: pd.DataFrame) -> list[dict[str, Any]]:
+    """Cells of ours for one published cell: dicts reading, method, label, protocol, headline. Empty if none."""
+    own = _direct(config, cell)
+    if own or not cell["same_as"]:
+        return own
+    return _direct(config, published_numbers.original_of(cell, numbers))
+
+
+def _direct(config: dict[str, Any], cell) -> list[dict[str, Any]]:
+    found = [
+        a
+        for a in config["answers"]
+        if a["source"] == cell["source"]
+        and cell["table"] in a["tables"]
+        and a["method"] == cell["method"]
+        and a["setting"] == cell["setting"]
+    ]
+    if len(found) > 1:
+        raise ReportError(f"{config['experiment']}: two answers for the published cell {_name(cell)}; keep one")
+    out = []
+    for answer in found:
+        for reading in READINGS:
+            if reading in answer["readings"]:
+                out.append({"label": "", **answer["readings"][reading], "reading": reading, "headline": True})
+        out += [{"label": "", **extra, "headline": False} for extra in answer.get("also", [])]
+    return out
+
+
+class _Lookup:
+    """Cells of ours by (dataset, protocol, method, setting)."""
+
+    def __init__(self, summary: pd.DataFrame):
+        self.summary = summary
+        self.cells: dict[tuple, dict[str, Any]] = {}
+        for row in summary.to_dict("records"):
+            key = (row["dataset"], row["protocol"], row["method"], row["setting"])
+            self.cells.setdefault(key, {})[row["metric"]] = row
+
+    def get(self, dataset: str, answer: dict, metric: str) -> dict[str, Any] | None:
+        cell = self.cells.get((dataset, answer["protocol"], answer["method"], answer["label"]))
+        if cell is None:
+            return None
+        return cell.get(metric) or cell.get("") or {**next(iter(cell.values())), "status": "no_metric"}
+
+    def rivals(self, dataset: str, protocol: str, metric: str) -> list[dict[str, Any]]:
+        return [
+            cell[metric]
+            for (d, p, _, _), cell in self.cells.items()
+            if d == dataset and p == protocol and metric in cell and cell[metric]["n"] >= 2
+        ]
+
+
+def _judged(config, cell, answer, lookup: _Lookup, scale: str, numbers: pd.DataFrame) -> dict[str, Any]:
+    reading, headline = answer["reading"], answer["headline"]
+    ours = lookup.get(cell["dataset"], answer, cell["metric"])
+    wanted = f"{answer['method']}[{answer['label']}] on {cell['dataset']} ({answer['protocol']})"
+    if ours is None:
+        if scale == "full":
+            raise ReportError(
+                f"{config['experiment']}: {_name(cell)} is answered by {wanted}, which has no row in the scores; "
+                "add the arm to the config, or run the missing cell"
+            )
+        return _no_score(cell, reading, answer, "not_run", f"{wanted} is not run at scale {scale}", headline)
+    if ours["status"] == "no_metric":
+        raise ReportError(f"{wanted} has scores but no {cell['metric']}; add that metric to its scores")
+    if ours["status"] != "ok":
+        return _no_score(cell, reading, answer, ours["status"], ours["reason"], headline) | {"cell": ours["cell"]}
+    v = judge(ours["mean"], ours["std"], ours["n"], cell["mean"], cell["n_published"], cell["metric"], cell["digits"])
+    return _base(cell, reading, answer, headline) | {
+        "cell": ours["cell"],
+        "mean": ours["mean"],
+        "std": ours["std"],
+        "n": ours["n"],
+        "difference": v.difference,
+        "low": v.low,
+        "high": v.high,
+        "detectable": v.detectable,
+        "also_fits": also_fits(cell, answer, lookup, numbers),
+        "verdict": v.verdict,
+        "reason": "; ".join(r for r in (v.reason, ours["reason"]) if r),
+    }
+
+
+def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, numbers: pd.DataFrame) -> str:
+    """Other methods of ours, same data set, protocol and metric, that would earn ``reproduced`` too.
+
+    "method" or "method[setting]", joined by spaces, sorted. Another setting of the same method counts only in a
+    table that compares settings of that method (tables 8 and 9: the clipping norm).
+    """
+    same = numbers[
+        (numbers["source"] == cell["source"])
+        & (numbers["table"] == cell["table"])
+        & (numbers["dataset"] == cell["dataset"])
+        & (numbers["method"] == cell["method"])
+        & (numbers["metric"] == cell["metric"])
+    ]
+    settings_compared = len(same) > 1
+    unit = unit_of(cell["mean"], cell["digits"])
+    found = []
+    for rival in lookup.rivals(cell["dataset"], answer["protocol"], cell["metric"]):
+        if rival["method"] == answer["method"] and (rival["setting"] == answer["label"] or not settings_compared):
+            continue
+        higher = HIGHER_IS_BETTER[cell["metric"]]
+        word = classify(
+            rival["mean"], rival["std"], rival["n"], float(cell["mean"]), unit, cell["n_published"], higher
+        )
+        if str(word) == "reproduced":
+            found.append(f"{rival['method']}[{rival['setting']}]" if rival["setting"] else rival["method"])
+    return " ".join(sorted(found))
+
+
+def _base(cell, reading: str, answer: dict[str, Any], headline: bool) -> dict[str, Any]:
+    return {k: cell[k] for k in KEY} | {
+        "reading": reading,
+        "protocol": answer.get("protocol", ""),
+        "our_method": answer.get("method", ""),
+        "our_setting": answer.get("label", ""),
+        "cell": "",
+        "published_mean": cell["mean"],
+        "published_std": cell["std"],
+        "n_published": cell["n_published"],
+        "also_fits": "",
+        "finding": "",
+        "headline": "yes" if headline else "no",
+    }
+
+
+def _no_score(cell, reading, answer, verdict, reason, headline) -> dict[str, Any]:
+    numbers = dict.fromkeys(("mean", "std", "difference", "low", "high", "detectable"), math.nan)
+    return _base(cell, reading, answer, headline) | numbers | {"n": 0, "verdict": verdict, "reason": reason}
+
+
+def _name(cell) -> str:
+    setting = f" [{cell['setting']}]" if cell["setting"] else ""
+    return f"{cell['source']} table {cell['table']}, {cell['dataset']}, {cell['method']}{setting}, {cell['metric']}"
+
+
+def read_findings(path: Path = FINDINGS) -> pd.DataFrame:
+    """The index of findings. Raises ValueError for wrong columns or an unreadable pattern."""
+    with open(path, newline="", encoding="utf-8") as f:
+        reader = csv.DictReader(f)
+        if reader.fieldnames != _FINDING_COLUMNS:
+            raise ValueError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(_FINDING_COLUMNS)}")
+        rows = list(reader)
+    for row in rows:
+        if row["dataset"] != "*":
+            try:
+                re.compile(row["dataset"])
+            except re.error as e:
+                raise ValueError(f"{path}: finding {row['finding']}: dataset pattern '{row['dataset']}': {e}") from None
+    return pd.DataFrame(rows, columns=_FINDING_COLUMNS, dtype=str)
+
+
+def finding_of(row, index: pd.DataFrame) -> str:
+    """Ids of the findings that speak of this cell and reading, joined by spaces."""
+    ids = [
+        f["finding"]
+        for f in index.to_dict("records")
+        if f["source"] in ("*", row["source"])
+        and f["method"] in ("*", row["method"])
+        and f["reading"] in ("*", row["reading"])
+        and (f["dataset"] == "*" or re.fullmatch(f["dataset"], row["dataset"]))
+    ]
+    return " ".join(dict.fromkeys(ids))
+
+
+def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Counts per source and reading, over distinct numbers (copies left out) and headline rows only.
+
+    Columns: source, reading, cells, reproduced, of_these_not_distinctive, inconclusive, better, worse, no_score.
+    """
+    numbers = published_numbers.load() if published is None else published
+    copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
+    own = verdicts[[tuple(r) not in copies for r in verdicts[KEY].to_numpy()]]
+    own = own[own["headline"] == "yes"]
+    rows = []
+    for (source, reading), g in own.groupby(["source", "reading"], sort=False):
+        counts = g["verdict"].value_counts()
+        judged = {v: int(counts.get(v, 0)) for v in ("reproduced", "inconclusive", "better", "worse")}
+        rows.append(
+            {
+                "source": source,
+                "reading": reading,
+                "cells": len(g),
+                "reproduced": judged["reproduced"],
+                "of_these_not_distinctive": int(((g["verdict"] == "reproduced") & (g["also_fits"] != "")).sum()),
+                "inconclusive": judged["inconclusive"],
+                "better": judged["better"],
+                "worse": judged["worse"],
+                "no_score": len(g) - sum(judged.values()),
+            }
+        )
+    columns = "source reading cells reproduced of_these_not_distinctive inconclusive better worse no_score".split()
+    return pd.DataFrame(rows, columns=columns).sort_values(
+        "reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True
+    )

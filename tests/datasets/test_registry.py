@@ -1,0 +1,105 @@
+"""The registry and what each data set states about itself."""
+
+import dataclasses
+import subprocess
+import sys
+
+import pytest
+
+import datasets
+from datasets.base import DataSet
+
+TABLES = ("kin8nm", "naval", "power", "protein", "wine", "year")
+
+
+def test_registry_lists_the_data_sets():
+    assert set(TABLES) <= set(datasets.names("table"))
+    assert "synthetic_year" in datasets.names("synthetic")
+    assert datasets.names() == sorted(datasets.names("table") + datasets.names("synthetic"))
+
+
+def test_unknown_name_lists_the_known_ones():
+    with pytest.raises(KeyError, match="wime.*kin8nm.*wine"):
+        datasets.get("wime")
+
+
+def test_listing_the_data_sets_imports_nothing_heavy():
+    code = (
+        "import sys, datasets; datasets.names(); "
+        "print([m for m in ('pandas', 'openpyxl', 'sklearn', 'scipy', 'torch', 'jax') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", datasets.names("table"))
+def test_raw_files_can_be_checked_and_had(name):
+    dataset = datasets.get(name)
+    for raw in dataset.raw:
+        assert len(bytes.fromhex(raw.sha256)) == 32
+        assert raw.sources
+        for source in raw.sources:
+            assert source.url.startswith("https://")
+            # A zip needs the name of its member, a plain file has none.
+            assert (source.member is not None) == source.url.endswith(".zip")
+    assert dataset.licence
+    assert dataset.target
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "inputs", "splits"),
+    [
+        ("naval", 11934, 16, 20),
+        ("kin8nm", 8192, 8, 20),
+        ("power", 9568, 4, 20),
+        ("wine", 1599, 11, 20),
+        ("protein", 45730, 9, 5),
+        ("year", 515345, 90, 1),
+    ],
+)
+def test_sizes(name, rows, inputs, splits):
+    dataset = datasets.get(name)
+    assert (dataset.n_rows, dataset.n_inputs, dataset.n_splits) == (rows, inputs, splits)
+
+
+def test_documented_bounds():
+    assert datasets.get("wine").y_bounds == (0, 10)
+    assert set(datasets.get("wine").x_bounds) == {None}
+    naval = dict(zip(datasets.get("naval").columns, datasets.get("naval").x_bounds, strict=True))
+    assert naval.pop("v") == (3, 27)
+    assert set(naval.values()) == {None}
+    assert datasets.get("naval").y_bounds == (0.95, 1)
+    power = dict(zip(datasets.get("power").columns, datasets.get("power").x_bounds, strict=True))
+    assert power == {"AT": (1.81, 37.11), "V": (25.36, 81.56), "AP": (992.89, 1033.3), "RH": (25.56, 100.16)}
+    assert datasets.get("kin8nm").y_bounds is None
+
+
+def _like_wine(**changes) -> DataSet:
+    return dataclasses.replace(datasets.get("wine"), **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "guess"}, "kind = 'guess'"),
+        ({"task": "ranking"}, "task = 'ranking'"),
+        ({"labels": ("no", "yes")}, "labels"),
+        ({"task": "classification"}, "labels"),
+        ({"raw": ()}, "raw files"),
+        ({"kind": "synthetic"}, "generate"),
+        ({"x_bounds": (None,) * 3}, "x_bounds"),
+        ({"y_bounds": (10.0, 0.0)}, "lower < upper"),
+        ({"bounds_citation": ""}, "citation"),
+    ],
+)
+def test_a_wrong_description_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        _like_wine(**changes)
+
+
+def test_several_raw_files_and_labels_fit():
+    wine = datasets.get("wine")
+    two = dataclasses.replace(
+        wine, raw=wine.raw * 2, task="classification", labels=("<=50K", ">50K"), y_bounds=None, bounds_citation=""
+    )
+    assert len(two.raw) == 2

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from evaluation.metrics import HIGHER_IS_BETTER, regression_scores
+from models.predictive import GaussianPredictive, MixturePredictive
+
+
+def test_agrees_with_scipy_on_a_gaussian():
+    rng = np.random.default_rng(0)
+    mean, sd, y = rng.normal(size=30), rng.uniform(0.5, 2, 30), rng.normal(size=30)
+    scores = regression_scores(GaussianPredictive(mean, sd**2), y)
+    assert set(scores) == set(HIGHER_IS_BETTER)
+    # Both sides are double arithmetic on 30 numbers of size 1.
+    assert scores["rmse"] == (pytest.approx(np.linalg.norm(y - mean) / np.sqrt(30), rel=1e-13), "target")
+    assert scores["test_log_likelihood"] == (pytest.approx(norm.logpdf(y, mean, sd).mean(), rel=1e-13), "nats")
+
+
+def test_mixture_of_equal_parts_scores_like_the_part():
+    y = np.array([0.0, 1.0, 4.0])
+    one = regression_scores(GaussianPredictive(np.zeros(3), np.full(3, 2.0)), y)
+    many = regression_scores(MixturePredictive(np.zeros((5, 3)), np.full((5, 3), 2.0)), y)
+    assert many["rmse"][0] == pytest.approx(one["rmse"][0], rel=1e-13)
+    assert many["test_log_likelihood"][0] == pytest.approx(one["test_log_likelihood"][0], rel=1e-13)
+
+
+@given(st.floats(0.01, 100), st.floats(-50, 50))
+def test_units(scale, shift):
+    y = np.array([1.0, -2.0, 0.5])
+    mean, variance = np.array([0.8, -1.0, 0.0]), np.array([1.0, 2.0, 0.3])
+    a = regression_scores(GaussianPredictive(mean, variance), y)
+    b = regression_scores(GaussianPredictive(scale * mean + shift, scale**2 * variance), scale * y + shift)
+    # Shifts of 50 against scales of 0.01 cost up to 4 digits by cancellation.
+    assert b["rmse"][0] == pytest.approx(scale * a["rmse"][0], rel=1e-9)
+    assert b["test_log_likelihood"][0] == pytest.approx(a["test_log_likelihood"][0] - np.log(scale), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "y", "words"),
+    [
+        ([np.nan, 0.0], [1.0, 1.0], [0.0, 0.0], "predictive mean is not finite for 1 of 2"),
+        ([0.0, 0.0], [1.0, np.nan], [0.0, 0.0], "log density is not finite"),
+        ([0.0, 0.0], [1.0, 1.0], [0.0, np.inf], "y is not finite"),
+        ([0.0], [1.0], [0.0, 0.0], "shape"),
+        ([], [], [], "at least one row"),
+    ],
+)
+def test_bad_input_is_one_clear_error(mean, variance, y, words):
+    with pytest.raises(ValueError, match=words):
+        regression_scores(GaussianPredictive(np.array(mean), np.array(variance)), np.array(y))

@@ -1,0 +1,372 @@
+"""What every adapter must do. A new file in methods/ is tested here without a line being added.
+
+A model kind that no adapter named before needs one tiny task in ``TINY``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import inspect
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from methods import contract
+from methods.contract import Fit, Method, MethodError
+from models import posteriors
+from models.bnn_regression import BNNRegression
+from models.linear_regression import LinearRegression
+from models.task import PublicKnowledge, Task
+from privacy.budget import BudgetExceeded, BudgetSpec, Mode
+from privacy.ledger import Event, Relation
+
+ROOT = Path(__file__).resolve().parents[2]
+#: by file, not by contract.names(): a broken adapter must fail its own tests and not hide the others
+NAMES = sorted(p.stem for p in (ROOT / "methods").glob("*.py") if p.stem not in ("contract", "__init__"))
+ROWS = 31  # a prime that is no other size here: an array with this length holds something for each training row
+HIDDEN, INPUTS = 3, 2
+#: largest network of the suite's five small data sets (protein: 9 inputs, 100 units) over the tiny one, in weights
+GROWTH = (100 * 10 + 101) / (HIDDEN * (INPUTS + 1) + HIDDEN + 1)
+BUDGET = {"epsilon": 5.0, "delta": 1e-5, "noise_multiplier": 1.0}
+
+
+def regression_rows(n: int, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, (n, INPUTS))
+    return x, np.clip(x[:, 0] - 0.5 * x[:, 1] ** 2 + 0.2 * rng.standard_normal(n), -5, 5)
+
+
+def regression_task(model, n: int = ROWS) -> Task:
+    public = PublicKnowledge(n, ((-2.0, 2.0),) * INPUTS, (-5.0, 5.0), "the law that draws these rows")
+    return Task("wine", model, *regression_rows(n), public)
+
+
+#: kind of model -> function of the number of rows that gives a tiny task with documented public ranges.
+TINY = {
+    "bnn_regression": lambda n=ROWS: regression_task(BNNRegression(HIDDEN), n),
+    "linear_regression": lambda n=ROWS: regression_task(LinearRegression(), n),
+}
+#: what an integer setting shrinks to, by its name: enough to run every line, not to learn.
+SHRINK = (
+    (r"epochs|sweeps|passes|rounds", 2),
+    (r"steps|iterations|updates", 3),
+    (r"warmup|burn", 10),
+    (r"samples", 20),
+    (r"draws|networks|probes|particles", 5),
+    (r"members|chains", 2),
+    (r"depth", 4),
+    (r"batch", 8),
+    (r"count", 5),
+)
+
+
+@functools.cache
+def adapter(name: str) -> Method:
+    module = importlib.import_module(f"methods.{name}")
+    classes = [
+        c
+        for c in vars(module).values()
+        if isinstance(c, type) and issubclass(c, Method) and c.__module__ == module.__name__ and "name" in vars(c)
+    ]
+    assert len(classes) == 1, f"methods/{name}.py must hold exactly one subclass of Method with a `name`"
+    return classes[0]()
+
+
+def shrunk(settings):
+    """The settings with every loop made short; grids keep their first two points."""
+    smaller = {}
+    for f in dataclasses.fields(settings):
+        value = getattr(settings, f.name)
+        if isinstance(value, tuple) and len(value) > 2 and "grid" not in f.name and f.name.endswith("s"):
+            smaller[f.name] = value[:2]
+        if isinstance(value, int) and not isinstance(value, bool):
+            for pattern, most in SHRINK:
+                if re.search(pattern, f.name) and value > most:
+                    smaller[f.name] = most
+                    break
+    return dataclasses.replace(settings, **smaller)
+
+
+def run(name: str, kind: str, *, seed: int = 11, spec: BudgetSpec | None = None, n: int = ROWS) -> tuple[Fit, Task]:
+    method, task = adapter(name), TINY[kind](n)
+    settings = shrunk(method.Settings())
+    method.prepare(task, settings)
+    budget = (spec or BudgetSpec(**BUDGET)).open(np.random.default_rng([seed, 1]))
+    return method.fit(task, settings, budget, np.random.default_rng([seed, 2])), task
+
+
+fitted = functools.cache(run)
+
+
+def cases() -> list:
+    """(adapter, kind of model) for every kind that each adapter names."""
+    out = []
+    for name in NAMES:
+        try:
+            kinds = adapter(name).models
+        except Exception:  # the broken adapter fails by itself below, the others are tested
+            kinds = ("bnn_regression",)
+        out += [pytest.param(name, kind, id=f"{name}-{kind}") for kind in kinds]
+    return out
+
+
+every_fit = pytest.mark.parametrize(("name", "kind"), cases())
+every_adapter = pytest.mark.parametrize("name", NAMES)
+
+
+def test_some_adapters_are_found():
+    assert {"predict_mean", "ridge", "point_estimate"} <= set(NAMES)
+
+
+def test_the_contract_lists_every_file():
+    assert contract.names() == NAMES
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones():
+    with pytest.raises(KeyError, match="predict_mean"):
+        contract.get("no_such_method")
+
+
+def test_listing_the_methods_imports_nothing_heavy():
+    """In a fresh interpreter: the DAG is parsed often, and torch or jax cost seconds each time."""
+    code = (
+        "import sys, methods.contract as c; assert c.names(); "
+        "print([m for m in ('torch', 'jax', 'numba', 'numpyro', 'sklearn', 'pandas') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert out.returncode == 0, out.stderr
+    assert out.stdout.strip() == "[]"
+
+
+@every_adapter
+def test_it_says_what_it_is(name):
+    method = adapter(name)
+    assert method.name == name
+    assert re.fullmatch(r"[A-Za-z0-9_]+", name)
+    assert method.title.strip()
+    assert method.reference.strip()
+    assert method.models
+    assert isinstance(method.models, tuple)
+    assert all(isinstance(kind, str) for kind in method.models)
+    assert method.privacy is None or isinstance(method.privacy, Relation)
+    assert all(isinstance(sentence, str) and sentence.strip() for sentence in method.leaks)
+    assert isinstance(method.leaks, tuple)
+
+
+@every_adapter
+def test_titles_are_distinct(name):
+    """Two columns with one heading could not be told apart in a table."""
+    same = [other for other in NAMES if adapter(other).title == adapter(name).title]
+    assert same == [name]
+
+
+@every_adapter
+def test_settings_are_frozen_and_have_defaults(name):
+    settings = adapter(name).Settings
+    assert dataclasses.is_dataclass(settings)
+    assert settings.__dataclass_params__.frozen
+    default = settings()
+    for f in dataclasses.fields(settings):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(default, f.name, getattr(default, f.name))
+
+
+def documented(settings: type) -> set[str]:
+    """Fields with a comment on their line or above it, with metadata, or named in a docstring of the settings."""
+    found = {f.name for f in dataclasses.fields(settings) if f.metadata}
+    for cls in settings.__mro__[:-1]:
+        lines = inspect.getsource(cls).splitlines()
+        found |= {f.name for f in dataclasses.fields(settings) if re.search(rf"\b{f.name}\b", cls.__doc__ or "")}
+        for i, line in enumerate(lines):
+            field = re.match(r"\s*(\w+)\s*:\s*[^#=]+", line)
+            if field and ("#" in line or lines[i - 1].lstrip().startswith("#")):
+                found.add(field[1])
+    return found
+
+
+@every_adapter
+def test_every_setting_is_documented(name):
+    settings = adapter(name).Settings
+    missing = {f.name for f in dataclasses.fields(settings)} - documented(settings)
+    assert not missing, f"{name}: say unit and source of {sorted(missing)} in a comment beside the field"
+
+
+def test_a_setting_without_a_word_is_caught():
+    @dataclasses.dataclass(frozen=True)
+    class Settings:
+        told: int = 1  # rows
+        #: also told
+        above: int = 2
+
+        untold: int = 3
+
+    assert documented(Settings) == {"told", "above"}
+
+
+@every_adapter
+def test_an_unknown_setting_is_refused(name):
+    with pytest.raises(TypeError, match="no_such_setting"):
+        adapter(name).Settings(no_such_setting=1)
+
+
+@every_adapter
+def test_another_model_is_refused_with_a_reason(name):
+    @dataclasses.dataclass(frozen=True)
+    class Other:
+        kind: str = "no_such_model"
+
+    reason = adapter(name).supports(Task("toy", Other(), *regression_rows(5)))
+    assert isinstance(reason, str)
+    assert "no_such_model" in reason
+
+
+@every_fit
+def test_it_fits_a_tiny_task_of_each_model_it_names(name, kind):
+    assert kind in TINY, f"methods/{name}.py fits {kind}: give that kind a tiny task in TINY of this file"
+    assert adapter(name).supports(TINY[kind]()) is None
+    fit, _ = fitted(name, kind)
+    assert isinstance(fit, Fit)
+    assert all(isinstance(k, str) and isinstance(float(v), float) for k, v in fit.diagnostics.items())
+
+
+@every_fit
+def test_predictions_are_proper(name, kind):
+    fit, _ = fitted(name, kind)
+    x, y = regression_rows(9, seed=6)
+    predictive = fit.posterior.predictive(x, np.random.default_rng(0))
+    assert predictive.mean.shape == predictive.variance.shape == (9,)
+    assert np.isfinite(predictive.mean).all()
+    assert np.isfinite(predictive.variance).all()
+    assert (predictive.variance > 0).all()
+    assert np.isfinite(predictive.log_density(y)).all()
+
+
+@every_fit
+def test_the_same_rng_gives_the_same_fit(name, kind):
+    """To the last bit, and whatever ran before in this process."""
+    first, _ = fitted(name, kind)
+    np.random.default_rng(3).normal(size=10)
+    second, _ = run(name, kind)
+    one, two = first.posterior.parameters(), second.posterior.parameters()
+    assert set(one) == set(two)
+    for key in one:
+        np.testing.assert_array_equal(np.asarray(one[key]), np.asarray(two[key]), err_msg=key)
+    assert first.ledger.to_json() == second.ledger.to_json()
+
+
+@every_fit
+def test_global_state_is_left_alone(name, kind):
+    """Random state of NumPy and torch, and the precision switch of jax: other methods share the process."""
+    fitted(name, kind)  # whatever it imports is imported now
+
+    def state() -> list:
+        legacy = np.random.get_state()  # noqa: NPY002 - the state that must not move
+        out = [legacy[1].tobytes(), legacy[2:]]
+        if "torch" in sys.modules:
+            torch = sys.modules["torch"]
+            out += [torch.get_rng_state().numpy().tobytes(), torch.get_default_dtype(), torch.get_num_threads()]
+        if "jax" in sys.modules:
+            out.append(sys.modules["jax"].config.jax_enable_x64)
+        return [*out, np.geterr()]
+
+    before = state()
+    run(name, kind, seed=12)
+    assert state() == before
+
+
+@every_fit
+def test_inputs_are_left_alone(name, kind):
+    untouched = TINY[kind]()
+    _, task = run(name, kind)
+    np.testing.assert_array_equal(task.x, untouched.x)
+    np.testing.assert_array_equal(task.y, untouched.y)
+    assert not task.x.flags.writeable
+    assert not task.y.flags.writeable
+
+
+@every_fit
+def test_parameters_round_trip_through_their_archive(name, kind):
+    """A new metric re-runs no fit: the stored posterior predicts to the last bit what the fitted one does."""
+    fit, _ = fitted(name, kind)
+    archive = io.BytesIO()
+    np.savez(archive, **fit.posterior.parameters())
+    archive.seek(0)
+    with np.load(archive) as stored:  # refuses pickled objects
+        again = posteriors.load(fit.posterior.kind, dict(stored))
+    x, y = regression_rows(9, seed=6)
+    one = fit.posterior.predictive(x, np.random.default_rng(0))
+    two = again.predictive(x, np.random.default_rng(0))
+    np.testing.assert_array_equal(one.mean, two.mean)
+    np.testing.assert_array_equal(one.variance, two.variance)
+    np.testing.assert_array_equal(one.log_density(y), two.log_density(y))
+
+
+@every_fit
+def test_parameters_are_small_and_hold_no_training_row(name, kind):
+    """50 MB a cell of 20 splits, at the size of the largest network of the small data sets."""
+    parameters = {k: np.asarray(v) for k, v in fitted(name, kind)[0].posterior.parameters().items()}
+    assert GROWTH * sum(v.nbytes for v in parameters.values()) < 50e6 / 20
+    assert not [k for k, v in parameters.items() if ROWS in v.shape]
+
+
+@every_fit
+def test_no_row_is_refused_clearly(name, kind):
+    with pytest.raises((ValueError, MethodError), match=r"(?i)\brows?\b"):
+        run(name, kind, n=0)
+
+
+@every_fit
+def test_fit_many_gives_what_single_fits_give(name, kind):
+    """Only where an adapter brings its own; the order of summation may differ by a few rounding errors."""
+    method = adapter(name)
+    if type(method).fit_many is Method.fit_many:
+        assert method.fit_many([], method.Settings(), [], []) == []
+        return
+    settings = shrunk(method.Settings())
+    tasks = [TINY[kind](n) for n in (ROWS, ROWS + 4)]
+
+    def streams(k: int):
+        return [np.random.default_rng([k, i]) for i in range(2)]
+
+    budgets = [BudgetSpec(**BUDGET).open(r) for r in streams(1)]
+    many = method.fit_many(tasks, settings, budgets, streams(2))
+    budgets = [BudgetSpec(**BUDGET).open(r) for r in streams(1)]
+    single = [method.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, streams(2), strict=True)]
+    for one, two in zip(many, single, strict=True):
+        assert one.ledger.to_json() == two.ledger.to_json()
+        for key, value in one.posterior.parameters().items():
+            np.testing.assert_allclose(value, two.posterior.parameters()[key], rtol=1e-5, atol=1e-7, err_msg=key)
+
+
+@every_fit
+def test_the_ledger_tells_what_the_guarantee_rests_on(name, kind):
+    """A guarantee needs events, all for its relation; no event holds an epsilon."""
+    method, (fit, _) = adapter(name), fitted(name, kind)
+    assert all(isinstance(event, Event) for event in fit.ledger)
+    if method.privacy is not None:
+        assert len(fit.ledger) > 0, f"{name} claims a guarantee for {method.privacy} and releases nothing"
+        assert {event.relation for event in fit.ledger} == {method.privacy}
+        assert all(event.proof.strip() for event in fit.ledger)
+
+
+@every_fit
+def test_an_enforced_budget_is_kept(name, kind):
+    """Either the ledger costs no more than the budget, or the fit stops; a method without a guarantee has no cost."""
+    spec = BudgetSpec(**BUDGET, mode=Mode.ENFORCE)
+    try:
+        fit, _ = run(name, kind, spec=spec)
+    except BudgetExceeded:
+        return
+    if adapter(name).privacy is None:
+        assert len(fit.ledger) == 0, f"{name} claims no guarantee but has charged an enforced budget"
+        return
+    from privacy.accountants import epsilon_of
+
+    assert epsilon_of(fit.ledger, spec.delta).epsilon <= spec.epsilon * (1 + 1e-9)

@@ -1,0 +1,131 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+from scipy.stats import t as student
+
+from reports.verdict import AGREE, DIFFER, classify, judge, unit_of, width
+
+TRIALS = 200_000
+#: false-alarm rate of each bound below; 240 bounds, so the whole test has 2.4e-5.
+LEVEL = 1e-7
+
+
+def simulate(rng, n_published, n, digit_over_sd, how, shift=0.0):
+    """TRIALS papers and reruns of the same program, standard deviation 1, judged by the rule."""
+    true = rng.uniform(-3, 3, TRIALS)
+    paper = true + rng.normal(size=TRIALS) / math.sqrt(n_published)
+    ours = true + shift + rng.normal(size=TRIALS) / math.sqrt(n)
+    s = np.sqrt(rng.chisquare(n - 1, TRIALS) / (n - 1))
+    if digit_over_sd:
+        paper = how(paper / digit_over_sd) * digit_over_sd
+    return classify(ours, s, n, paper, digit_over_sd, n_published, higher_is_better=False)
+
+
+@pytest.mark.parametrize("how", [np.round, np.trunc], ids=["rounded", "truncated"])
+@pytest.mark.parametrize("n", [10, 20, 50])
+@pytest.mark.parametrize("n_published", [1, 5, 10, 20])
+def test_false_alarm_rates(n_published, n, how):
+    rng = np.random.default_rng([n_published, n, how is np.trunc])
+    for digit in (0, 0.25, 1, 5, 10):
+        words = simulate(rng, n_published, n, digit, how)
+        not_reproduced = int((words != "reproduced").sum())
+        alarms = int(np.isin(words, ["better", "worse"]).sum())
+        assert not_reproduced <= binom.isf(LEVEL, TRIALS, AGREE)
+        assert alarms <= binom.isf(LEVEL, TRIALS, DIFFER)
+        if digit == 0:  # all digits printed: the 5 % are exact, not only an upper bound
+            assert not_reproduced >= binom.ppf(LEVEL, TRIALS, AGREE)
+
+
+def test_family_rate_is_one_percent():
+    assert pytest.approx(0.01) == DIFFER * 290
+
+
+@pytest.mark.parametrize(("shift", "word"), [(4.0, "worse"), (-4.0, "better")])
+def test_power_at_a_large_shift(shift, word):
+    # Expected width at 1 %/290 with n = 20, n_published = 10: about 5.4 * 0.39 = 2.1; a shift of 4 stands far outside.
+    words = simulate(np.random.default_rng(5), 10, 20, 0.25, np.trunc, shift)
+    assert (words == word).mean() > 0.99
+    assert not np.isin(words, [{"worse": "better", "better": "worse"}[word]]).any()
+
+
+def test_width_by_hand():
+    assert float(width(AGREE, 0.3, 10, 5)) == pytest.approx(2.2621571628 * 0.3 * math.sqrt(0.1 + 0.2), rel=1e-9)
+    assert float(width(DIFFER, 1.0, 20, 20)) == pytest.approx(student.isf(0.005 / 290, 19) * math.sqrt(0.1), rel=1e-12)
+    assert math.isnan(float(width(AGREE, 0.3, 1, 5)))
+
+
+def test_direction_follows_the_metric():
+    assert judge(1.0, 0.01, 20, "2.000", 10, "rmse").verdict == "better"
+    assert judge(1.0, 0.01, 20, "2.000", 10, "test_log_likelihood").verdict == "worse"
+    assert judge(-1.0, 0.01, 20, "-2.000", 10, "test_log_likelihood").verdict == "better"
+
+
+def test_digits_are_data():
+    # 0.0025 printed as 0.002 (truncated) is reproduced; printed as 0.0020 it is not.
+    assert judge(0.00251, 1e-5, 20, "0.002", 10, "rmse").verdict == "reproduced"
+    assert judge(0.00251, 1e-5, 20, "0.0020", 10, "rmse").verdict == "worse"
+    # A table of three digits that dropped a trailing zero keeps its three digits.
+    assert judge(0.067, 1e-5, 20, "0.06", 10, "rmse").verdict == "reproduced"
+    assert judge(0.067, 1e-5, 20, "0.06", 10, "rmse", digits=3).verdict == "worse"
+
+
+def test_the_three_bands_and_what_is_beside_them():
+    s, n, n_pub = 0.1, 20, 10
+    agree, differ = float(width(AGREE, s, n, n_pub)), float(width(DIFFER, s, n, n_pub))
+    for gap, word in ((agree * 0.99, "reproduced"), (agree * 1.01, "inconclusive"), (differ * 1.01, "worse")):
+        v = judge(2.0 + 0.001 + gap, s, n, "2.000", n_pub, "rmse")
+        assert v.verdict == word
+        assert v.high - v.low == pytest.approx(2 * agree, rel=1e-9)
+        assert v.detectable == pytest.approx(differ + 0.001, rel=1e-12)
+        assert (v.difference >= v.detectable) == (word == "worse")
+
+
+def test_one_run_of_ours_says_nothing():
+    v = judge(2.0, math.nan, 1, "2.000", 10, "rmse")
+    assert v.verdict == "inconclusive"
+    assert math.isnan(v.low)
+    assert "one run" in v.reason
+
+
+def test_runs_that_never_vary():
+    assert judge(2.001, 0.0, 5, "2.000", 1, "rmse").verdict == "reproduced"  # exactly one unit, in binary arithmetic too
+    assert judge(0.3, 0.0, 5, "0.2", 1, "rmse").verdict == "reproduced"
+    v = judge(2.0011, 0.0, 5, "2.000", 1, "rmse")
+    assert (v.verdict, v.low, v.high) == ("worse", v.difference, v.difference)
+
+
+def test_five_seeds_of_ours_against_one_printed_run():
+    w = float(width(AGREE, 0.05, 5, 1))
+    assert w == pytest.approx(2.7764451052 * 0.05 * math.sqrt(0.2 + 1), rel=1e-9)
+    assert judge(8.863 + w, 0.05, 5, "8.862", 1, "rmse").verdict == "reproduced"
+
+
+@given(
+    st.floats(-10, 10), st.floats(0, 5), st.integers(2, 60), st.integers(-10_000, 10_000), st.sampled_from([1, 5, 10, 20])
+)
+def test_mirror_symmetry_and_closed_vocabulary(mean, std, n, thousandths, n_published):
+    a = judge(mean, std, n, f"{thousandths / 1000:.3f}", n_published, "rmse")
+    b = judge(-mean, std, n, f"{-thousandths / 1000:.3f}", n_published, "test_log_likelihood")
+    assert a.verdict == b.verdict
+    assert a.verdict in ("reproduced", "inconclusive", "better", "worse")
+    assert a.low <= a.difference <= a.high
+
+
+@pytest.mark.parametrize(("text", "unit"), [("0.002", 1e-3), ("-2.890", 1e-3), ("57", 1.0), ("0.0025", 1e-4)])
+def test_unit_of_the_last_digit(text, unit):
+    assert unit_of(text) == pytest.approx(unit, rel=1e-12)
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="no direction"):
+        judge(1.0, 0.1, 5, "1.0", 5, "surprise")
+    with pytest.raises(ValueError, match="plain decimal digits"):
+        judge(1.0, 0.1, 5, "1e-3", 5, "rmse")
+    with pytest.raises(ValueError, match="finite mean"):
+        judge(math.nan, 0.1, 5, "1.0", 5, "rmse")
+    with pytest.raises(ValueError, match="standard deviation"):
+        judge(1.0, math.nan, 5, "1.0", 5, "rmse")

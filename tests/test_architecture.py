@@ -1,0 +1,303 @@
+"""The import graph, read from the source: layers, no cycle, and what a method may not do.
+
+Every rule is a function of source text, so that the tests below can show that each one catches what it forbids.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: package -> what it may import of this project, as prefixes of module names.
+MAY_IMPORT = {
+    "datasets": ("datasets",),
+    "privacy": ("privacy",),
+    "models": ("models",),
+    "methods": ("methods", "models", "privacy"),
+    "evaluation": ("evaluation", "methods.contract", "models", "privacy"),
+    "reports": ("reports", "evaluation", "methods", "models", "privacy", "datasets"),
+    "workflow": ("workflow", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
+    "benchmarks": ("benchmarks", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
+}
+#: seconds to import each; a scan of methods/ would pay them all.
+HEAVY = ("torch", "jax", "jaxlib", "numpyro", "numba", "sklearn", "blackjax", "opacus", "pandas", "matplotlib")
+NETWORK_AND_PROCESS = ("requests", "urllib", "http", "socket", "ftplib", "subprocess", "shutil", "tempfile")
+FILE_CALLS = {
+    "read_text", "write_text", "read_bytes", "write_bytes", "urlopen", "memmap", "fromfile", "tofile",
+    "loadtxt", "savetxt", "genfromtxt", "savez", "savez_compressed", "read_csv", "to_csv", "read_excel", "read_parquet",
+}  # fmt: skip
+#: numpy.random names that carry their own state and none of the process.
+EXPLICIT_RANDOM = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+
+
+def modules() -> dict[str, Path]:
+    """Module name -> file, for every package of the project."""
+    found = {}
+    for package in MAY_IMPORT:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+ADAPTERS = [m for m in MODULES if m.count(".") == 1 and m.startswith("methods.") and m not in ("methods.contract",)]
+ADAPTERS = [m for m in ADAPTERS if MODULES[m].name != "__init__.py"]
+METHOD_FILES = [m for m in MODULES if m.split(".")[0] == "methods"]
+
+
+def imported(tree: ast.AST, module: str, is_package: bool = False) -> Iterator[tuple[str, int]]:
+    """(dotted name, line) of each import in ``tree``; ``from a import b`` gives both a and a.b."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = module.split(".")
+                drop = node.level - is_package
+                base = ".".join([*parts[: len(parts) - drop], *([base] if base else [])])
+            yield base, node.lineno
+            for alias in node.names:
+                yield f"{base}.{alias.name}", node.lineno
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "import_module"
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield str(node.args[0].value), node.lineno
+
+
+def at_import_time(tree: ast.Module) -> ast.Module:
+    """The statements that run when the module is imported: no function bodies, no ``if TYPE_CHECKING``."""
+
+    class Strip(ast.NodeTransformer):
+        def visit_FunctionDef(self, node):
+            return None
+
+        visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
+
+        def visit_If(self, node):
+            if "TYPE_CHECKING" in ast.unparse(node.test):
+                return node.orelse or None
+            return self.generic_visit(node)
+
+    return Strip().visit(ast.parse(ast.unparse(tree)))
+
+
+def below(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+def layer_faults(source: str, module: str, is_package: bool = False) -> list[str]:
+    """Imports of this project that the layer of ``module`` may not make."""
+    allowed = MAY_IMPORT[module.split(".")[0]]
+    return sorted(
+        {
+            f"{module}:{line} imports {name}"
+            for name, line in imported(ast.parse(source), module, is_package)
+            if name.split(".")[0] in (*MAY_IMPORT, "tests")
+            and name not in MAY_IMPORT  # `from methods import x` shows again as methods.x
+            and not any(below(name, prefix) for prefix in allowed)
+        }
+    )
+
+
+def heavy_faults(source: str, module: str) -> list[str]:
+    """Heavy libraries imported as soon as an adapter is listed, directly."""
+    return sorted(
+        {
+            f"{module} imports {name} at module level"
+            for name, _ in imported(at_import_time(ast.parse(source)), module)
+            if name.split(".")[0] in HEAVY
+        }
+    )
+
+
+def conduct_faults(source: str, module: str) -> list[str]:
+    """Printing, files, network, other processes and global random state in a file of methods/."""
+    faults = []
+    tree = ast.parse(source)
+    for name, line in imported(tree, module):
+        root = name.split(".")[0]
+        if root in NETWORK_AND_PROCESS or root == "random":
+            faults.append(f"{module}:{line} imports {name}")
+        if below(name, "numpy.random") and name.count(".") == 2 and name.split(".")[2] not in EXPLICIT_RANDOM:
+            faults.append(f"{module}:{line} uses {name}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "open", "input"):
+            faults.append(f"{module}:{node.lineno} calls {node.func.id}()")
+        if isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            if node.attr in FILE_CALLS or text in ("np.load", "np.save", "torch.load", "torch.save", "os.system"):
+                faults.append(f"{module}:{node.lineno} touches a file or process: {text}")
+            owner = text.rpartition(".")[0]
+            if owner in ("np.random", "numpy.random") and node.attr not in EXPLICIT_RANDOM:
+                faults.append(f"{module}:{node.lineno} uses global random state: {text}")
+            if text in ("torch.manual_seed", "torch.seed", "torch.set_rng_state", "torch.random.manual_seed"):
+                faults.append(f"{module}:{node.lineno} uses global random state: {text}")
+        if (
+            isinstance(node, ast.Call)
+            and not node.args
+            and not node.keywords
+            and ast.unparse(node.func).rpartition(".")[2] in EXPLICIT_RANDOM
+        ):
+            faults.append(f"{module}:{node.lineno} seeds {ast.unparse(node.func)}() from the system, not from the rng")
+    return sorted(set(faults))
+
+
+def adapter_faults(source: str, module: str, adapters: list[str]) -> list[str]:
+    """An adapter that leans on another: editing one would then re-run both."""
+    return sorted(
+        {
+            f"{module}:{line} imports the adapter {name}"
+            for name, line in imported(ast.parse(source), module)
+            if name in adapters and name != module
+        }
+    )
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """One cycle of the graph as a list of nodes, or an empty list."""
+    done: set[str] = set()
+
+    def visit(node: str, path: list[str]) -> list[str]:
+        if node in path:
+            return [*path[path.index(node) :], node]
+        if node in done:
+            return []
+        for other in sorted(graph.get(node, ())):
+            if found := visit(other, [*path, node]):
+                return found
+        done.add(node)
+        return []
+
+    for node in sorted(graph):
+        if found := visit(node, []):
+            return found
+    return []
+
+
+def test_the_graph_is_not_empty():
+    """Guards the tests below against scanning an empty folder."""
+    assert {"methods.contract", "privacy.budget", "models.task"} <= set(MODULES)
+    assert len(ADAPTERS) >= 5
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_up_the_road_only(module):
+    path = MODULES[module]
+    assert not layer_faults(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
+
+
+def test_no_module_imports_itself_by_a_detour():
+    graph = {}
+    for module, path in MODULES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {name for name, _ in imported(tree, module, path.name == "__init__.py")}
+        graph[module] = {name for name in names if name in MODULES and name != module}
+        # `from package import module` names the package as well, without needing anything that it defines
+        graph[module] -= {name for name in graph[module] if any(below(o, name) and o != name for o in graph[module])}
+    assert cycle(graph) == []
+
+
+@pytest.mark.parametrize("module", ADAPTERS)
+def test_listing_an_adapter_is_cheap(module):
+    assert not heavy_faults(MODULES[module].read_text(encoding="utf-8"), module)
+
+
+@pytest.mark.parametrize("module", METHOD_FILES)
+def test_methods_touch_no_file_no_network_and_no_global_state(module):
+    assert not conduct_faults(MODULES[module].read_text(encoding="utf-8"), module)
+
+
+@pytest.mark.parametrize("module", ADAPTERS)
+def test_adapters_import_no_adapter(module):
+    assert not adapter_faults(MODULES[module].read_text(encoding="utf-8"), module, ADAPTERS)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("privacy.x", "from methods.contract import Fit"),
+        ("models.x", "def f():\n    import privacy.budget"),
+        ("methods.x", "from datasets import splits"),
+        ("methods.x", "import tests.helper"),
+        ("methods.engines.x", "from evaluation.metrics import rmse"),
+        ("evaluation.x", "from methods import ridge"),
+        ("evaluation.x", "import importlib\nimportlib.import_module('reports.tables')"),
+        ("models.x", "from ..privacy import ledger"),
+    ],
+)
+def test_an_upward_import_is_caught(module, source):
+    assert layer_faults(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("methods.x", "from privacy.budget import Budget\nfrom models.task import Task"),
+        ("evaluation.x", "from methods.contract import Fit"),
+        ("methods.engines.pbp.x", "from . import state\nfrom .state import State"),
+        ("reports.x", "import numpy"),
+    ],
+)
+def test_a_lawful_import_passes(module, source):
+    assert not layer_faults(source, module)
+
+
+def test_a_cycle_is_caught():
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print('x')",
+        "open('f')",
+        "from pathlib import Path\nPath('f').read_text()",
+        "import numpy as np\nnp.random.seed(1)",
+        "import numpy as np\nnp.random.normal()",
+        "from numpy.random import normal",
+        "import numpy as np\nnp.random.default_rng()",
+        "import random",
+        "import requests",
+        "import urllib.request",
+        "import torch\ntorch.manual_seed(0)",
+        "import numpy as np\nnp.load('f')",
+    ],
+)
+def test_misconduct_is_caught(source):
+    assert conduct_faults(source, "methods.x")
+
+
+def test_explicit_randomness_passes():
+    source = "import numpy as np\ndef f(rng: np.random.Generator):\n    return np.random.default_rng(rng.integers(9))"
+    assert not conduct_faults(source, "methods.x")
+
+
+@pytest.mark.parametrize(
+    ("source", "faults"),
+    [
+        ("import torch", 1),
+        ("class A:\n    import jax", 1),
+        ("try:\n    from numba import njit\nexcept ImportError:\n    pass", 2),  # numba and numba.njit
+        ("def fit():\n    import torch", 0),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch", 0),
+    ],
+)
+def test_heavy_imports_are_caught_only_where_they_run(source, faults):
+    assert len(heavy_faults(source, "methods.x")) == faults
+
+
+def test_an_adapter_that_leans_on_another_is_caught():
+    assert adapter_faults("def fit():\n    from methods.b import B", "methods.a", ["methods.a", "methods.b"])
