@@ -34,11 +34,15 @@ class Source:
 
 @dataclass(frozen=True)
 class RawFile:
-    """A raw file by name and sha256 (hexadecimal), with its sources in the order in which they are tried."""
+    """A raw file by name and sha256 (hexadecimal), with its sources in the order in which they are tried.
+
+    ``megabytes``: about how much the first source sends (said before a run starts).
+    """
 
     name: str
     sha256: str
     sources: tuple[Source, ...]
+    megabytes: float = 0.0
 
 
 @dataclass(frozen=True)

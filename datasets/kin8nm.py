@@ -42,6 +42,7 @@ DATASET = DataSet(
                     "dataset_2175_kin8nm.csv"
                 ),
             ),
+            megabytes=1.1,
         ),
     ),
     parse=parse,

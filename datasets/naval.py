@@ -49,6 +49,7 @@ DATASET = DataSet(
                 ),
                 Source(UCI_OLD + "00316/UCI%20CBM%20Dataset.zip", "UCI CBM Dataset/data.txt"),
             ),
+            megabytes=3.4,
         ),
     ),
     parse=parse,

@@ -89,6 +89,7 @@ DATASET = DataSet(
                 Source(UCI + "294/combined+cycle+power+plant.zip", _MEMBER, _ZIP_SHA256),
                 Source(UCI_OLD + "00294/CCPP.zip", _MEMBER, _ZIP_SHA256),
             ),
+            megabytes=3.7,
         ),
     ),
     parse=parse,

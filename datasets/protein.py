@@ -41,6 +41,7 @@ DATASET = DataSet(
                 ),
                 Source(UCI_OLD + "00265/CASP.csv"),
             ),
+            megabytes=3.5,
         ),
     ),
     parse=parse,

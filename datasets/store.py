@@ -85,7 +85,7 @@ def load(path: str | Path) -> Loaded:
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist; {remedy}")
     try:
-        with np.load(path, allow_pickle=False) as npz:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as npz:
             x, y, order = npz["x"], npz["y"], npz["authors_order"]
             for array in (x, y, order):
                 array.setflags(write=False)

@@ -52,6 +52,7 @@ DATASET = DataSet(
                 ),
                 Source(UCI_OLD + "wine-quality/winequality-red.csv"),
             ),
+            megabytes=0.1,
         ),
     ),
     parse=parse,

@@ -65,6 +65,7 @@ DATASET = DataSet(
                 ),
                 Source(UCI_OLD + "00203/YearPredictionMSD.txt.zip", "YearPredictionMSD.txt"),
             ),
+            megabytes=211.0,
         ),
     ),
     parse=parse,

@@ -8,11 +8,12 @@ inputs, the noise precision and the weight precision. Gives no privacy.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from methods.contract import Diverged, Fit, Method
-from models.bnn_regression import NetworkEnsemble
+from models.bnn_regression import BNNRegression, NetworkEnsemble
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -29,8 +30,8 @@ class NUTS(Method):
         """Chains run one after the other, in single precision."""
 
         num_warmup: int = 500  # steps a chain to adapt step size and mass matrix, thrown away (choice of this suite)
-        num_samples: int = 500  # draws a chain after that (choice of this suite)
-        chains: int = 2  # independent chains; R-hat needs 2 or more (choice of this suite)
+        num_samples: int = 1000  # draws a chain after that (choice of this suite)
+        chains: int = 4  # independent chains; R-hat needs 2 or more (choice of this suite)
         max_tree_depth: int = 10  # at most 2^this leapfrog steps a draw (NumPyro's default)
         target_accept: float = 0.8  # mean acceptance probability aimed at (Hoffman & Gelman 2014, section 4.2)
         networks: int = 500  # most networks stored, evenly spaced over all draws (size of the stored posterior)
@@ -58,8 +59,6 @@ class NUTS(Method):
         import jax
         import jax.numpy as jnp
         from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
-        from numpyro.infer import MCMC
-        from numpyro.infer import NUTS as Sampler
 
         if task.n < 2:
             raise ValueError(f"{task.name}: nuts needs at least 2 training rows, got {task.n}")
@@ -67,19 +66,7 @@ class NUTS(Method):
         x, y = scale.x(task.x), scale.y(task.y)
         # the setting is per thread and ends with the block, so no other method in this process sees it
         with jax.enable_x64(False):
-            sampler = MCMC(
-                Sampler(
-                    _model(task.model, task.x.shape[1]),
-                    target_accept_prob=settings.target_accept,
-                    max_tree_depth=settings.max_tree_depth,
-                ),
-                num_warmup=settings.num_warmup,
-                num_samples=settings.num_samples,
-                num_chains=settings.chains,
-                chain_method="sequential",
-                progress_bar=False,
-                jit_model_args=True,  # x and y are arguments, not constants: one compilation serves all splits
-            )
+            sampler = _sampler(task.model, task.x.shape[1], settings)
             sampler.run(
                 jax.random.PRNGKey(int(rng.integers(2**31))),
                 jnp.asarray(x, jnp.float32),
@@ -112,7 +99,28 @@ class NUTS(Method):
         return Fit(posterior, budget.ledger, diagnostics)
 
 
-def _model(model, d: int):
+@lru_cache(maxsize=4)
+def _sampler(model: BNNRegression, d: int, settings: NUTS.Settings):
+    """One sampler, and so one compilation, for all splits of a cell; a run leaves nothing behind for the next."""
+    from numpyro.infer import MCMC
+    from numpyro.infer import NUTS as Sampler
+
+    return MCMC(
+        Sampler(
+            _model(model, d),
+            target_accept_prob=settings.target_accept,
+            max_tree_depth=settings.max_tree_depth,
+        ),
+        num_warmup=settings.num_warmup,
+        num_samples=settings.num_samples,
+        num_chains=settings.chains,
+        chain_method="sequential",
+        progress_bar=False,
+        jit_model_args=True,  # x and y are arguments, not constants of the compiled program
+    )
+
+
+def _model(model: BNNRegression, d: int):
     """The NumPyro program of ``models.bnn_regression``: w = z / sqrt(lambda) with z ~ N(0, 1) (not centred)."""
     import jax.numpy as jnp
     import numpyro

@@ -20,8 +20,11 @@ class Standardiser:
     def from_moments(cls, x: np.ndarray, y: np.ndarray) -> Standardiser:
         """Mean and population standard deviation of the training rows; a constant column gets scale 1.
 
-        These are private moments: a method that claims a privacy guarantee may not use them.
+        These are private moments: a method that claims a privacy guarantee may not use them. Raises ValueError
+        where there is no row.
         """
+        if len(x) == 0:
+            raise ValueError("no training rows: their mean and standard deviation do not exist; give at least one row")
         sd = x.std(axis=0)
         y_sd = float(y.std())
         return cls(x.mean(axis=0), np.where(sd > 0, sd, 1.0), float(y.mean()), y_sd if y_sd > 0 else 1.0)

@@ -32,6 +32,7 @@ Rules of conversion (each leaves a sentence in ``Cost.notes``):
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -312,7 +313,13 @@ def _third_party() -> Iterator[None]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         for category in (RuntimeWarning, SyntaxWarning, DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        yield
+        log = logging.getLogger("absl")  # dp-accounting tells there about each fractional order that it leaves out
+        level = log.level
+        log.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            log.setLevel(level)
 
 
 def _gdp(terms: list[_Term], delta: float) -> float:

@@ -6,6 +6,8 @@ import math
 import warnings
 from functools import lru_cache
 
+from scipy.optimize import brentq
+
 from privacy.accountants import epsilon_of, gdp_mu
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
@@ -63,8 +65,8 @@ def noise_multiplier(
 ) -> float:
     """Noise multiplier (noise standard deviation over sensitivity) for a Poisson-subsampled Gaussian.
 
-    Bisection on the accountant's epsilon to a relative width of 1e-3; the upper end is returned, at which the epsilon
-    was computed and is at most the target.
+    Root search on the accountant's epsilon to a relative width of 1e-3; the value returned lies on the safe side: the
+    epsilon was computed there and is at most the target.
 
     Parameters
     ----------
@@ -103,10 +105,12 @@ def noise_multiplier(
     low = high / 1.25
     while cost(low, names) <= epsilon:
         high, low = low, low / 1.25
-    while high / low > 1 + _TOLERANCE:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if cost(middle, names) <= epsilon else (middle, high)
-    return high
+    # A root of the logarithms needs few evaluations; the last step to the safe side is made and checked here.
+    gap = lambda x: math.log(max(cost(math.exp(x), names), 1e-12) / epsilon)  # noqa: E731
+    value = math.exp(brentq(gap, math.log(low), math.log(high), xtol=_TOLERANCE / 4, rtol=1e-12))
+    while cost(value, names) > epsilon:
+        value *= 1 + _TOLERANCE / 4
+    return value
 
 
 def _bracket(enough) -> float:

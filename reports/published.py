@@ -69,7 +69,7 @@ def original_of(row, published: pd.DataFrame):
     for column in ("dataset", "method", "setting", "metric"):
         keep &= published[column] == row[column]
     if keep.sum() != 1:
-        raise ValueError(f"annotations.csv: {row[KEY].tolist()} says same_as {row['same_as']}, which has no such cell")
+        raise ValueError(f"annotations.csv: {[row[k] for k in KEY]} says same_as {row['same_as']}, which has no such cell")
     return published[keep].iloc[0]
 
 

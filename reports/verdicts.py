@@ -47,11 +47,13 @@ def build(
     mine = scores[scores["experiment"] == config["experiment"]]
     summary = summarise(mine) if len(mine) else pd.DataFrame(columns=[*KEY, "protocol", "status"])
     lookup = _Lookup(summary)
+    without_setting = [k for k in KEY if k != "setting"]
+    several = set(map(tuple, numbers.loc[numbers.duplicated(without_setting), without_setting].to_numpy()))
     rows = []
     for (source, table), group in numbers.groupby(["source", "table"], sort=False):
         if not in_scope(config, source, table, set(group["dataset"])):
             continue
-        for _, cell in group.iterrows():
+        for cell in group.to_dict("records"):
             answers = answers_of(config, cell, numbers)
             if not answers:
                 if scale == "full":
@@ -60,9 +62,9 @@ def build(
                         "add it to `answers` of the experiment's config"
                     )
                 rows.append(_no_score(cell, "printed", {}, "not_run", "no cell of ours answers it", True))
-            rows += [_judged(config, cell, a, lookup, scale, numbers) for a in answers]
+            rows += [_judged(config, cell, a, lookup, scale, several) for a in answers]
     out = pd.DataFrame(rows, columns=COLUMNS)
-    out["finding"] = [finding_of(row, index) for _, row in out.iterrows()] if len(out) else []
+    out["finding"] = [finding_of(row, index) for row in out.to_dict("records")]
     return out
 
 
@@ -118,7 +120,7 @@ class _Lookup:
         ]
 
 
-def _judged(config, cell, answer, lookup: _Lookup, scale: str, numbers: pd.DataFrame) -> dict[str, Any]:
+def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings: set[tuple]) -> dict[str, Any]:
     reading, headline = answer["reading"], answer["headline"]
     ours = lookup.get(cell["dataset"], answer, cell["metric"])
     wanted = f"{answer['method']}[{answer['label']}] on {cell['dataset']} ({answer['protocol']})"
@@ -143,38 +145,31 @@ def _judged(config, cell, answer, lookup: _Lookup, scale: str, numbers: pd.DataF
         "low": v.low,
         "high": v.high,
         "detectable": v.detectable,
-        "also_fits": also_fits(cell, answer, lookup, numbers),
+        "also_fits": also_fits(cell, answer, lookup, several_settings),
         "verdict": v.verdict,
         "reason": "; ".join(r for r in (v.reason, ours["reason"]) if r),
     }
 
 
-def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, numbers: pd.DataFrame) -> str:
+def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, several_settings: set[tuple]) -> str:
     """Other methods of ours, same data set, protocol and metric, that would earn ``reproduced`` too.
 
     "method" or "method[setting]", joined by spaces, sorted. Another setting of the same method counts only in a
     table that compares settings of that method (tables 8 and 9: the clipping norm).
     """
-    same = numbers[
-        (numbers["source"] == cell["source"])
-        & (numbers["table"] == cell["table"])
-        & (numbers["dataset"] == cell["dataset"])
-        & (numbers["method"] == cell["method"])
-        & (numbers["metric"] == cell["metric"])
-    ]
-    settings_compared = len(same) > 1
+    settings_compared = (*(cell[k] for k in KEY if k != "setting"),) in several_settings
     unit = unit_of(cell["mean"], cell["digits"])
-    found = []
-    for rival in lookup.rivals(cell["dataset"], answer["protocol"], cell["metric"]):
-        if rival["method"] == answer["method"] and (rival["setting"] == answer["label"] or not settings_compared):
-            continue
-        higher = HIGHER_IS_BETTER[cell["metric"]]
-        word = classify(
-            rival["mean"], rival["std"], rival["n"], float(cell["mean"]), unit, cell["n_published"], higher
-        )
-        if str(word) == "reproduced":
-            found.append(f"{rival['method']}[{rival['setting']}]" if rival["setting"] else rival["method"])
-    return " ".join(sorted(found))
+    rivals = [
+        r
+        for r in lookup.rivals(cell["dataset"], answer["protocol"], cell["metric"])
+        if r["method"] != answer["method"] or (settings_compared and r["setting"] != answer["label"])
+    ]
+    if not rivals:
+        return ""
+    mean, std, n = ([r[k] for r in rivals] for k in ("mean", "std", "n"))
+    words = classify(mean, std, n, float(cell["mean"]), unit, cell["n_published"], HIGHER_IS_BETTER[cell["metric"]])
+    names = [f"{r['method']}[{r['setting']}]" if r["setting"] else r["method"] for r in rivals]
+    return " ".join(sorted(name for name, word in zip(names, words, strict=True) if word == "reproduced"))
 
 
 def _base(cell, reading: str, answer: dict[str, Any], headline: bool) -> dict[str, Any]:

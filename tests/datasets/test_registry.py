@@ -19,7 +19,7 @@ def test_registry_lists_the_data_sets():
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(KeyError, match="wime.*kin8nm.*wine"):
+    with pytest.raises(KeyError, match=r"wime.*kin8nm.*wine"):
         datasets.get("wime")
 
 

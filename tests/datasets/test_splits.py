@@ -107,7 +107,7 @@ def test_year_has_one_split(protocol):
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="unknown protocol 'kfold'.*literature, authors, published_tail"):
+    with pytest.raises(ValueError, match=r"unknown protocol 'kfold'.*literature, authors, published_tail"):
         splits.split("wine", "kfold", 1599, 0)
     with pytest.raises(ValueError, match="index = -1"):
         splits.split("wine", "literature", 1599, -1)

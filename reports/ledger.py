@@ -1,0 +1,191 @@
+"""What the runs really cost: every event of every private cell through every accountant, and the privacy table."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from privacy.ledger import Ledger
+from reports.blocks import Block, Table, entry
+from reports.config import ReportError
+from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
+
+COLUMNS = "cell method event accountant epsilon_claimed epsilon delta relation sampling steps reason".split()
+TOTAL = "(total)"
+#: where a budget names no delta: the one of the papers.
+DELTA = 1e-5
+
+Accountant = Callable[[Ledger, float], dict[str, float | str]]
+
+
+def _accountants() -> Accountant:
+    from privacy.accountants import epsilons  # heavy: autodp, dp-accounting
+
+    return epsilons
+
+
+def build(
+    fits: Path,
+    cells: set[str] | None = None,
+    epsilons: Accountant | None = None,
+    committed: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """The ledger of all cells in ``fits`` (``<cell>.json``), or of those named, columns ``COLUMNS``.
+
+    One row per event and accountant, and a ``(total)`` row per accountant that composes all events. ``epsilon`` is
+    empty where an accountant cannot say, with the reason. Splits of a cell may differ by a row and so in their
+    sampling rate: every distinct ledger is computed, the dearest is shown and the reason says so. A cell that was
+    restored from the reference keeps its rows in ``committed``. Cells without claim and without event are left out.
+    """
+    account = epsilons or _accountants()
+    memory: dict[str, dict[str, float | str]] = {}
+
+    def cost(events: list[dict], delta: float) -> dict[str, float | str]:
+        key = json.dumps([events, delta], sort_keys=True, default=str)
+        if key not in memory:
+            memory[key] = account(_ledger(events), delta)
+        return memory[key]
+
+    rows: list[dict[str, Any]] = []
+    for path in sorted(Path(fits).glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if cells is not None and record["cell"] not in cells:
+            continue
+        if record.get("reused"):
+            if committed is not None:
+                rows += committed[committed["cell"] == record["cell"]].to_dict("records")
+            continue
+        rows += _rows_of(record, cost)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _ledger(events: list[dict]) -> Ledger:
+    numbers = ("sensitivity", "noise_scale", "sampling_rate")
+    return Ledger.from_json([{**e, **{k: float(e[k]) for k in numbers if k in e}} for e in events])
+
+
+def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
+    budget = record.get("budget") or {}
+    claimed = budget.get("claimed_epsilon")
+    claimed = budget.get("epsilon") if claimed is None else claimed
+    delta = budget.get("delta") or DELTA
+    base = {"cell": record["cell"], "method": record["method"], "epsilon_claimed": claimed, "delta": delta}
+    done = [s for s in record["splits"] if s["status"] == "ok"]
+    distinct = list({json.dumps(s["ledger"], sort_keys=True): s["ledger"] for s in done if s["ledger"]}.values())
+    if not distinct:
+        if claimed is None or not done:
+            return []
+        missing = {"event": TOTAL, "accountant": "", "epsilon": math.nan, "relation": "", "sampling": "", "steps": ""}
+        return [{**base, **missing, "reason": "the run claims epsilon but recorded no release"}]
+    chosen = max(distinct, key=lambda events: _best(cost(events, delta)))
+    note = f"dearest of {len(distinct)} ledgers of its splits" if len(distinct) > 1 else ""
+    rows = []
+    for event in [*chosen, None]:
+        part = chosen if event is None else [event]
+        facts = {
+            "event": TOTAL if event is None else event["what"],
+            "relation": " + ".join(dict.fromkeys(str(e["relation"]) for e in part)),
+            "sampling": " + ".join(dict.fromkeys(str(e["sampling"]) for e in part)),
+            "steps": "" if event is None else event["steps"],
+        }
+        for accountant, value in cost(part, delta).items():
+            says = isinstance(value, str)
+            reason = "; ".join(t for t in (value if says else "", note) if t)
+            epsilon = math.nan if says else float(value)
+            rows.append({**base, **facts, "accountant": accountant, "epsilon": epsilon, "reason": reason})
+    return rows
+
+
+def _best(values: dict[str, float | str]) -> float:
+    """The tightest upper bound that some accountant gives; infinite where none can say."""
+    known = [float(v) for v in values.values() if not isinstance(v, str)]
+    return min(known, default=math.inf)
+
+
+def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
+    """Claimed beside real epsilon for each published private column and each answer of ours to it.
+
+    Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol, epsilon_published,
+    epsilon_claimed, epsilon, delta, relation, accountant, sampling, leaks, claim. ``claim`` is one of: holds, holds
+    but for the leaks, does not hold, no ledger. "epsilon ~ 1" holds when the real one rounds to it.
+    """
+    rows = []
+    private = verdicts[verdicts["method"].isin(PRIVATE) & (verdicts["cell"] != "")]
+    unique = private.drop_duplicates(["source", "method", "setting", "reading", "dataset", "cell"])
+    epsilons = scores[scores["epsilon"] != ""]
+    for r in unique.to_dict("records"):
+        of_cell = ledger[ledger["cell"] == r["cell"]]
+        costs = epsilons[epsilons["cell"] == r["cell"]]
+        worst = max(costs.to_dict("records"), key=lambda s: float(s["epsilon"]), default=None)
+        # Leaks stated by the adapter are shown beside the number: the ledger does not count them.
+        leaks = _leaks(r["our_method"])
+        printed, rounded = _printed_epsilon(r["setting"])
+        epsilon = float(worst["epsilon"]) if worst else math.nan
+        events = of_cell[of_cell["event"] != TOTAL]
+        claimed = of_cell["epsilon_claimed"].iloc[0] if len(of_cell) else math.nan
+        rows.append(
+            {k: r[k] for k in "source method setting reading dataset our_method our_setting protocol".split()}
+            | {
+                "epsilon_published": printed,
+                "epsilon_claimed": claimed,
+                "epsilon": epsilon,
+                "delta": worst["delta"] if worst else "",
+                "relation": worst["relation"] if worst else "",
+                "accountant": worst["accountant"] if worst else "",
+                "sampling": " + ".join(dict.fromkeys(events["sampling"])),
+                "leaks": " ".join(leaks),
+                "claim": _claim(epsilon, printed, rounded, bool(leaks)),
+            }
+        )
+    names = "source method setting reading dataset our_method our_setting protocol epsilon_published epsilon_claimed"
+    return pd.DataFrame(rows, columns=f"{names} epsilon delta relation accountant sampling leaks claim".split())
+
+
+def _printed_epsilon(setting: str) -> tuple[str, bool]:
+    for part in setting.split(";"):
+        for sign in ("=", "~"):
+            if part.startswith(f"epsilon{sign}"):
+                return part.removeprefix(f"epsilon{sign}"), sign == "~"
+    raise ReportError(f"published setting '{setting}' of a private column names no epsilon")
+
+
+def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool) -> str:
+    if math.isnan(epsilon):
+        return "no ledger"
+    slack = 0.5 * 10.0 ** -len(printed.partition(".")[2]) if rounded else 1e-9 * float(printed)
+    if epsilon > float(printed) + slack:
+        return "does not hold"
+    return "holds but for the leaks" if leaks else "holds"
+
+
+def _leaks(method: str) -> tuple[str, ...]:
+    from methods import contract
+
+    try:
+        return contract.get(method).leaks
+    except KeyError:
+        return ()
+
+
+def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, pd.DataFrame]:
+    """The privacy table, one block per source and published column; rows are data sets and readings."""
+    blocks = []
+    heads = ["Our method", "Claimed", "Real epsilon", "Relation", "Sampling", "Claim", "Leaks outside the ledger"]
+    for (source, method, setting), group in frame.groupby(["source", "method", "setting"], sort=False):
+        lines = []
+        for r in group.to_dict("records"):
+            real = "unknown" if math.isnan(r["epsilon"]) else f"{r['epsilon']:.4g}"
+            at = f" at delta {r['delta']} ({r['accountant']})" if r["delta"] else ""
+            ours = r["our_method"] + (f" [{r['our_setting']}]" if r["our_setting"] else "")
+            texts = [ours, r["epsilon_published"], real + at, r["relation"], r["sampling"], r["claim"], r["leaks"]]
+            lines.append((f"{r['dataset']}, {r['reading']}", [entry(t or "-") for t in texts]))
+        title = f"{SOURCE_TITLES.get(source, source)}: {METHOD_TITLES.get(method, method)} [{setting}]"
+        blocks.append(Block(title, "Data set, reading", heads, lines))
+    return Table(name, "Privacy: claimed and real epsilon", banner, blocks), frame
+
+

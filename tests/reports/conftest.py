@@ -1,0 +1,99 @@
+"""A small synthetic experiment: every published cell of the DP-SEP regression tables has a cell of ours."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaluation.summary import COLUMNS
+from reports import published
+
+DATASETS = ["naval", "kin8nm", "power", "wine", "protein", "year"]
+PRIVATE = "epsilon=1;delta=1e-5;clip="
+
+
+def make_config():
+    def answer(tables, method, setting="", readings=None, **more):
+        readings = readings or {"printed": {"method": method, "protocol": "authors"}}
+        return {"source": "vinaroz2023dpsep", "tables": tables, "method": method, "setting": setting, "readings": readings} | more
+
+    def cell(method, label=""):
+        return {"method": method, "label": label, "protocol": "authors"}
+
+    answers = [answer(["3", "4"], m) for m in ("vi", "ep")]
+    answers.append(answer(["3", "4"], "sep", also=[{"reading": "printed", "method": "sep", "protocol": "literature"}]))
+    answers.append(answer(["3", "4"], "clipped_sep", "clip=1", {"printed": cell("clipped_sep", "clip=1")}))
+    answers.append(answer(["3", "4"], "dp_vi", "epsilon~1;delta=1e-5", {"printed": cell("dp_vi")}))
+    answers.append(answer(["5"], "point_estimate"))
+    for c in ("1", "2", "3", "4", "5", "10"):
+        readings = {"printed": cell("dp_sep", f"clip={c}"), "released": cell("dp_sep_released", f"clip={c}")}
+        tables = ["3", "4", "8", "9"] if c == "1" else ["8", "9"]
+        answers.append(answer(tables, "dp_sep", PRIVATE + c, readings))
+    return {
+        "experiment": "dpsep_uci",
+        "title": "test",
+        "sources": ["vinaroz2023dpsep", "vinaroz2021dpsep"],
+        "datasets": DATASETS,
+        "protocols": {"authors": {"splits": 10}, "literature": {"splits": {"by_dataset": {"default": 10, "year": 5}}}},
+        "arms": [{"method": "sep", "protocols": ["authors", "literature"]}],
+        "answers": answers,
+    }
+
+
+def cells_of(config):
+    """(dataset, protocol, method, label, published row) of every answered published cell."""
+    numbers = published.load()
+    out = {}
+    for a in config["answers"]:
+        rows = numbers[
+            (numbers["source"] == a["source"])
+            & numbers["table"].isin(a["tables"])
+            & (numbers["method"] == a["method"])
+            & (numbers["setting"] == a["setting"])
+        ]
+        for answer in [*a["readings"].values(), *a.get("also", [])]:
+            for _, row in rows.iterrows():
+                key = (row["dataset"], answer["protocol"], answer["method"], answer.get("label", ""), row["metric"])
+                out.setdefault(key, row)
+    return out
+
+
+def make_scores(config, scale="full", n=10, seed=0):
+    """Scores whose mean is the printed number and whose spread is 1 % of it."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for (dataset, protocol, method, label, metric), cell in cells_of(config).items():
+        for k in range(n):
+            value = float(cell["mean"]) * (1 + 0.01 * rng.standard_normal())
+            epsilon = {"dp_sep": "0.9", "dp_sep_released": "inf"}.get(method, "")
+            rows.append(
+                dict.fromkeys(COLUMNS, "")
+                | {
+                    "cell": f"dpsep_uci-{dataset}-{protocol}-{method}-{label}",
+                    "experiment": "dpsep_uci",
+                    "dataset": dataset,
+                    "protocol": protocol,
+                    "method": method,
+                    "setting": label,
+                    "split": str(k),
+                    "metric": metric,
+                    "value": repr(float(value)),
+                    "unit": "target" if metric == "rmse" else "nats",
+                    "status": "ok",
+                    "epsilon": epsilon,
+                    "delta": "1e-05" if epsilon else "",
+                    "relation": "add_remove" if epsilon else "",
+                    "accountant": "pld" if epsilon else "",
+                    "scale": scale,
+                }
+            )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+@pytest.fixture
+def config():
+    return make_config()
+
+
+@pytest.fixture
+def scores(config):
+    return make_scores(config)
