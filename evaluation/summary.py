@@ -8,10 +8,31 @@ from pathlib import Path
 
 import pandas as pd
 
-COLUMNS = (
-    "cell,experiment,dataset,protocol,method,setting,split,seed,metric,value,unit,status,reason,epsilon,delta,"
-    "relation,accountant,seconds,compile_seconds,peak_mb,code_hash,data_hash,scale"
-).split(",")
+COLUMNS = [
+    "cell",
+    "experiment",
+    "dataset",
+    "protocol",
+    "method",
+    "setting",
+    "split",
+    "seed",
+    "metric",
+    "value",
+    "unit",
+    "status",
+    "reason",
+    "epsilon",
+    "delta",
+    "relation",
+    "accountant",
+    "seconds",
+    "compile_seconds",
+    "peak_mb",
+    "code_hash",
+    "data_hash",
+    "scale",
+]
 STATUS = ("ok", "failed", "timeout", "diverged", "not_supported", "no_data")
 CELL = ["experiment", "dataset", "protocol", "method", "setting"]
 _ONE_A_CELL = ["cell", "epsilon", "delta", "relation", "accountant"]

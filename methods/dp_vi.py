@@ -68,9 +68,10 @@ class DPVI(Method):
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         from methods.engines import mean_field as mf
-        from methods.engines.mean_field_training import require_noise_multiplier
+        from methods.engines.mean_field_training import require_noise_multiplier, require_rows
 
         s, n = settings, task.n
+        require_rows(self.name, task.name, n)
         sigma = require_noise_multiplier(self.name, budget)
         layout = mf.Layout(task.x.shape[1], task.model.hidden)
         scale = Standardiser.from_moments(task.x, task.y)

@@ -65,9 +65,10 @@ class DPVIReleased(Method):
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         from methods.engines import mean_field as mf
-        from methods.engines.mean_field_training import require_noise_multiplier
+        from methods.engines.mean_field_training import require_noise_multiplier, require_rows
 
         s = settings
+        require_rows(self.name, task.name, task.n)
         noise = require_noise_multiplier(self.name, budget) * s.clip
         layout = mf.Layout(task.x.shape[1], task.model.hidden)
         scale = Standardiser.from_moments(task.x, task.y)

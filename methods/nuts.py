@@ -8,7 +8,6 @@ inputs, the noise precision and the weight precision. Gives no privacy.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -99,9 +98,8 @@ class NUTS(Method):
         return Fit(posterior, budget.ledger, diagnostics)
 
 
-@lru_cache(maxsize=4)
 def _sampler(model: BNNRegression, d: int, settings: NUTS.Settings):
-    """One sampler, and so one compilation, for all splits of a cell; a run leaves nothing behind for the next."""
+    """The sampler, not yet run."""
     from numpyro.infer import MCMC
     from numpyro.infer import NUTS as Sampler
 

@@ -23,30 +23,36 @@ class SEP(Method):
     class Settings:
         #: passes over the rows (Vinaroz & Park 2023: 40).
         epochs: int = 40
+        #: coefficient k of theta <- theta + k (f_n - f); 1 is damping 1/N of the average site (Li et al. 2015).
+        damping: float = 1.0
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.pbp import state, training
+        from methods.engines.pbp import training
 
-        x, y = training.tiny(task.model.hidden, task.x.shape[1] + 1)
-        rng = np.random.default_rng(0)
-        q, prior = state.initial(task.model, x.shape[1], rng)
-        training.train_moments(x, y, q, prior, rng, method=self.name, epochs=1, power=0.5, noise_prior=(6.0, 6.0))
+        self._train(*training.tiny(task.x.shape[1] + 1), task, settings, 1, np.random.default_rng(0))
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        from methods.engines.pbp import state, training
+        from methods.engines.pbp import training
 
-        training.require_epochs(self.name, settings.epochs)
+        training.require(self.name, task, settings.epochs)
         x, y, scale = training.standardised(task)
-        q, prior = state.initial(task.model, x.shape[1], rng)
-        q, _, diagnostics = training.train_moments(
-            x,
-            y,
-            q,
-            prior,
-            rng,
-            method=self.name,
-            epochs=settings.epochs,
-            power=1.0 / len(y),
-            noise_prior=(task.model.noise_shape, task.model.noise_rate),
-        )
+        q, diagnostics = self._train(x, y, task, settings, settings.epochs, rng)
         return training.finish(q, scale, budget.ledger, diagnostics)
+
+    def _train(self, x, y, task: Task, settings: Settings, epochs: int, rng: np.random.Generator):
+        from methods.engines.pbp import natural_training, state, training
+
+        natural_training.require_positive(self.name, damping=settings.damping)
+        noise = (task.model.noise_shape, task.model.noise_rate)
+        q, prior = state.initial(task.model, x.shape[1], rng)
+        if settings.damping == 1.0:
+            q, _, diagnostics = training.train_moments(
+                x, y, q, prior, rng, method=self.name, epochs=epochs, power=1.0 / len(y), noise_prior=noise
+            )
+        else:
+            rules = natural_training.Rules(coefficient=settings.damping)
+            q, _, diagnostics = natural_training.train_naturals(
+                x, y, q, prior, lambda f: f.naturals(*noise), rng, rules, method=self.name, epochs=epochs,
+                refine_prior=True,
+            )  # fmt: skip
+        return q, diagnostics

@@ -61,8 +61,10 @@ class VI(Method):
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         from methods.engines import mean_field as mf
+        from methods.engines.mean_field_training import require_rows
 
         s = settings
+        require_rows(self.name, task.name, task.n)
         layout = mf.Layout(task.x.shape[1], task.model.hidden)
         scale = Standardiser.from_moments(task.x, task.y)
         x1, y = mf.design(scale, task.x, task.y, np.float32)

@@ -107,10 +107,8 @@ def exact_posterior(
     return LinearGaussian(weights, 0.5 * (covariance + covariance.T), model.noise_variance, scale)
 
 
-def log_evidence(
-    model: LinearRegression, x: np.ndarray, y: np.ndarray, scale: Standardiser | None = None
-) -> float:
-    """log p(y | x) with the weights integrated out, in nats (density in units of 1 / scaled target). Bishop eq. 3.86."""
+def log_evidence(model: LinearRegression, x: np.ndarray, y: np.ndarray, scale: Standardiser | None = None) -> float:
+    """log p(y | x), the weights integrated out, in nats; density in units of 1 / scaled target (Bishop, eq. 3.86)."""
     posterior = exact_posterior(model, x, y, scale)
     x1 = with_bias(posterior.scale.x(x))
     residual = posterior.scale.y(y) - x1 @ posterior.weights
@@ -118,8 +116,7 @@ def log_evidence(
     _, log_det = np.linalg.slogdet(posterior.covariance)
     n, p = x1.shape
     return float(
-        0.5
-        * (p * np.log(model.prior_precision) - n * np.log(2 * np.pi * model.noise_variance) - energy + log_det)
+        0.5 * (p * np.log(model.prior_precision) - n * np.log(2 * np.pi * model.noise_variance) - energy + log_det)
     )
 
 

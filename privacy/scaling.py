@@ -14,22 +14,23 @@ multiplier s costs mu = 1/s, and mu^2 adds up over releases.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_ndtr, ndtr
+from scipy.special import ndtri
 
 from privacy.budget import Budget
-from privacy.ledger import Event, Ledger, Relation
+from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
-#: exponents of the bins of the range histogram: magnitudes 2^-20 to 2^20; below is the zero bin, above the last bin.
+#: exponents of the bins of the range histogram: magnitudes 2^-20 to 2^20; below is the zero bin.
 EXPONENTS = (-20, 20)
-#: fraction of the rows that a bought range is asked to hold (less one standard deviation of the count's noise).
-COVERAGE = 0.95
+#: a bought range is widened by a bin at each end where its bins hold less than this fraction of the rows.
+COVERAGE = 0.75
+#: probability that any empty bin of any column is taken for an occupied one.
+FALSE_BIN = 0.05
 #: smallest standard deviation that is believed, as a fraction of half the range.
 SD_FLOOR = 1.0 / 64.0
 
@@ -55,23 +56,10 @@ class Scaling(NamedTuple):
 
 
 # ---------------------------------------------------------------------------------------------- budget arithmetic
-def gdp_delta(mu: float, epsilon: float) -> float:
-    """Smallest delta at which a mu-Gaussian-DP mechanism is (epsilon, delta)-DP (Dong, Roth & Su 2022, cor. 1)."""
-    return float(ndtr(-epsilon / mu + mu / 2) - math.exp(epsilon + log_ndtr(-epsilon / mu - mu / 2)))
-
-
-def gdp_mu(epsilon: float, delta: float) -> float:
-    """The mu of Gaussian DP that is exactly (epsilon, delta)-DP; e.g. 0.26805 for (1, 1e-5)."""
-    if not (epsilon > 0 and 0 < delta < 1):
-        raise ValueError(f"gdp_mu: epsilon = {epsilon}, delta = {delta}; give epsilon > 0 and delta between 0 and 1")
-    high = 1.0
-    while gdp_delta(high, epsilon) < delta:
-        high *= 2.0
-    return float(brentq(lambda mu: gdp_delta(mu, epsilon) - delta, 1e-6, high, xtol=1e-12))
-
-
 def scaling_noise_multiplier(epsilon: float, delta: float, share: float) -> float:
     """Noise multiplier of :func:`private_scaling` that spends ``share`` (in (0, 1]) of mu^2 of (epsilon, delta)."""
+    from privacy.accountants import gdp_mu
+
     if not (0 < share <= 1):
         raise ValueError(f"scaling: share = {share}; give the part of the budget for standardisation, in (0, 1]")
     return 1.0 / (gdp_mu(epsilon, delta) * math.sqrt(share))
@@ -95,35 +83,38 @@ def remaining_noise_multiplier(spent: Ledger, planned: Event, epsilon: float, de
 
 @lru_cache(maxsize=256)
 def _remaining(spent: tuple[Event, ...], planned: Event, epsilon: float, delta: float) -> float:
-    from privacy.accountants import epsilon_of  # heavy import, only where it is needed
+    from privacy.accountants import epsilon_of, gdp_mu  # heavy import, only where it is needed
 
     def cost(noise_multiplier: float) -> float:
         return epsilon_of(Ledger([*spent, replace(planned, noise_scale=noise_multiplier)]), delta).epsilon
 
-    if spent and not (epsilon_of(Ledger(list(spent)), delta).epsilon < epsilon):
+    used = epsilon_of(Ledger(list(spent)), delta).epsilon if spent else 0.0
+    if not used < epsilon:
         raise ValueError(
-            f"the releases before training already cost more than epsilon = {epsilon:g} at delta = {delta:g}; "
+            f"the releases before training cost epsilon = {used:.4g} of {epsilon:g} at delta = {delta:g}; "
             "give standardisation a smaller share of the budget"
         )
-    # Gaussian DP without amplification is an upper end that always fits.
-    left = gdp_mu(epsilon, delta) ** 2 - sum(1.0 / e.noise_multiplier**2 for e in spent)
-    high = math.sqrt(planned.steps / left) * 1.01 if left > 0 else 10.0
+    if all(e.mechanism is Mechanism.GAUSSIAN and e.sampling is Sampling.FULL_BATCH for e in (*spent, planned)):
+        # Gaussian DP composes exactly, so there is nothing to search
+        left = gdp_mu(epsilon, delta) ** 2 - sum(e.steps / e.noise_multiplier**2 for e in spent)
+        if left > 0:
+            exact = math.sqrt(planned.steps / left) * (1 + 1e-9)
+            if cost(exact) <= epsilon:
+                return exact
+    high = 1.0
     while cost(high) > epsilon:
         high *= 2.0
-    low = high
+    low = high / 2.0
     while cost(low) <= epsilon:
         high, low = low, low / 2.0
-    return _smallest_above(cost, low, high, epsilon)
 
+    def gap(logarithm: float) -> float:  # nearly linear, so that a root search needs few evaluations
+        return math.log(max(cost(math.exp(logarithm)), 1e-12) / epsilon)
 
-def _smallest_above(cost: Callable[[float], float], low: float, high: float, epsilon: float) -> float:
-    while high / low > 1.001:
-        middle = math.sqrt(low * high)
-        if cost(middle) <= epsilon:
-            high = middle
-        else:
-            low = middle
-    return high
+    value = math.exp(brentq(gap, math.log(low), math.log(high), xtol=2e-4, rtol=1e-12))
+    while cost(value) > epsilon:  # the last step to the safe side is made and checked
+        value *= 1.0 + 2e-4
+    return value
 
 
 # ------------------------------------------------------------------------------------------------- the two releases
@@ -171,31 +162,34 @@ def _documented(public: Public, columns: int) -> list[tuple[float, float] | None
     return ranges
 
 
-def bin_edges() -> np.ndarray:
-    """Edges of the signed power-of-two bins, increasing; the zero bin is the middle one. Constants, no data."""
-    powers = 2.0 ** np.arange(EXPONENTS[0], EXPONENTS[1] + 1)
-    return np.concatenate([-powers[::-1], powers])
+def magnitude_bins(values: np.ndarray) -> np.ndarray:
+    """Bin of each |value|: 0 below 2^-20, k for [2^(k-21), 2^(k-20)), the last one 2^20 and above. NaN counts as 0."""
+    magnitude = np.abs(np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
+    edges = 2.0 ** np.arange(EXPONENTS[0], EXPONENTS[1] + 1)
+    return np.searchsorted(edges, magnitude, side="right")
 
 
 def range_counts(values: np.ndarray) -> np.ndarray:
-    """Histogram of each column over :func:`bin_edges`: (columns, bins); values beyond the ends go to the end bins.
+    """Histogram of each column by sign and magnitude: (columns, 2, bins), row 0 for values below 0, row 1 for others.
 
     L2 sensitivity under add/remove: sqrt(columns). Proof: a row adds exactly one 1 in each column's histogram and
-    nothing else, so adding or removing it changes the whole array by a vector of ``columns`` ones. A NaN counts
-    as 0 (the zero bin), so the bound needs no condition on the values.
+    nothing else, so adding or removing it changes the whole array by a vector of ``columns`` ones. The bound needs
+    no condition on the values (:func:`magnitude_bins` gives every number, and NaN, one bin).
     """
-    values = np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0)
-    edges = bin_edges()
-    bins = len(edges) - 1
-    which = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, bins - 1)
-    return np.stack([np.bincount(column, minlength=bins) for column in which.T]).astype(np.float64)
+    bins = EXPONENTS[1] - EXPONENTS[0] + 2
+    which = magnitude_bins(values) + bins * (np.asarray(values) >= 0)
+    counts = [np.bincount(column, minlength=2 * bins) for column in which.T]
+    return np.stack(counts).astype(np.float64).reshape(-1, 2, bins)
 
 
 def private_ranges(values: np.ndarray, n: int, budget: Budget, noise_multiplier: float) -> list[tuple[float, float]]:
-    """One range a column, ends signed powers of two, bought by one Gaussian release of :func:`range_counts`.
+    """One range a column, bought by one Gaussian release of :func:`range_counts`; ends are 0 or +-powers of two.
 
-    For each column the narrowest run of bins whose noisy count reaches COVERAGE x n less one standard deviation of
-    that count's noise; where none does, the run with the largest noisy count less that standard deviation.
+    Occupied bins of magnitude are those whose noisy count (both signs) is above what an empty bin reaches with
+    probability FALSE_BIN over all bins and columns; where there is none, the bin with the largest count. The range
+    reaches from the lowest to the highest of them, on the side or sides of zero where they hold more than two
+    standard deviations of noise, widened by COVERAGE's rule. A column with both signs gets a symmetric range.
+    All of it is post-processing of the release and of public numbers.
     """
     columns = values.shape[1]
     mechanism = budget.gaussian(
@@ -206,18 +200,29 @@ def private_ranges(values: np.ndarray, n: int, budget: Budget, noise_multiplier:
         proof="privacy.scaling.range_counts",
     )
     noisy = mechanism.release(range_counts(values))
-    edges = bin_edges()
-    start, stop = np.triu_indices(len(edges), k=1)
-    width = edges[stop] - edges[start]
-    slack = mechanism.noise_scale * np.sqrt(stop - start)
-    out = []
-    for counts in noisy:
-        total = np.concatenate([[0.0], np.cumsum(counts)])
-        inside = total[stop] - total[start]
-        enough = inside >= COVERAGE * n - slack
-        best = int(np.argmin(np.where(enough, width, np.inf))) if enough.any() else int(np.argmax(inside - slack))
-        out.append((float(edges[start[best]]), float(edges[stop[best]])))
-    return out
+    sd = math.sqrt(2.0) * mechanism.noise_scale  # of a count of both signs
+    threshold = -ndtri(FALSE_BIN / (columns * noisy.shape[2])) * sd
+    return [_range(below, above, n, sd, threshold) for below, above in noisy]
+
+
+def _range(below: np.ndarray, above: np.ndarray, n: int, sd: float, threshold: float) -> tuple[float, float]:
+    both = (below + above)[1:]  # without the zero bin, which has no scale
+    occupied = np.flatnonzero(both > threshold)
+    zeros = max(float(below[0] + above[0]), 0.0)
+    if not len(occupied):
+        if zeros > threshold:
+            return -1.0, 1.0  # nothing but zeros shows
+        occupied = np.array([np.argmax(both)])
+    lowest, highest = int(occupied[0]), int(occupied[-1])
+    hidden_by_noise = 2.0 * sd * math.sqrt(len(occupied) / 2.0)
+    if both[occupied].sum() + zeros < COVERAGE * n - hidden_by_noise:
+        lowest, highest = max(lowest - 1, 0), min(highest + 1, len(both) - 1)
+    low, high = 0.0 if zeros > threshold else 2.0 ** (lowest + EXPONENTS[0]), 2.0 ** (highest + 1 + EXPONENTS[0])
+    negative = below[1:][occupied].sum() > hidden_by_noise
+    positive = above[1:][occupied].sum() > hidden_by_noise
+    if negative == positive:
+        return -high, high
+    return (low, high) if positive else (-high, -low)
 
 
 def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

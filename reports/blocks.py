@@ -24,14 +24,16 @@ _TEX = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One cell of a table: lines of text, and the verdict (a word, also the CSS class) where it has one."""
+    """One cell of a table: lines of text, the verdict (a word, also the CSS class) where it has one, lines after it."""
 
     lines: tuple[str, ...]
     verdict: str = ""
+    after: tuple[str, ...] = ()
 
     @property
     def all_lines(self) -> tuple[str, ...]:
-        return (*self.lines, self.verdict.replace("_", " ")) if self.verdict else self.lines
+        word = (self.verdict.replace("_", " "),) if self.verdict else ()
+        return (*self.lines, *word, *self.after)
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-def entry(*lines: str, verdict: str = "") -> Entry:
-    return Entry(tuple(line for line in lines if line), verdict)
+def entry(*lines: str, verdict: str = "", after: tuple[str, ...] = ()) -> Entry:
+    """An entry of the lines that are not empty."""
+    return Entry(tuple(line for line in lines if line), verdict, tuple(line for line in after if line))
 
 
 def number(value: float, decimals: int) -> str:
@@ -89,7 +92,7 @@ def latex(table: Table) -> str:
         out += [rf"\begin{{tabular}}{{l{'c' * len(block.columns)}}}", r"\hline"]
         out += [" & ".join(_tex(c) for c in [block.corner, *block.columns]) + r" \\", r"\hline"]
         for name, entries in block.rows:
-            cells = [rf"\shortstack{{{' \\\\ '.join(map(_tex, e.all_lines))}}}" if e.all_lines else "" for e in entries]
+            cells = [r"\shortstack{" + r" \\ ".join(map(_tex, e.all_lines)) + "}" for e in entries]
             out.append(" & ".join([_tex(name), *cells]) + r" \\")
         out += [r"\hline", r"\end{tabular}"]
         out += [r"\par\footnotesize " + _tex(n) for n in (*block.notes, *table.notes)]

@@ -26,3 +26,9 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 def write_csv(path: str | Path, frame: pd.DataFrame) -> None:
     write_text(path, csv_text(frame))
+
+
+def stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """The frames below one another; empty ones lend their columns only (they would change the types)."""
+    full = [f for f in frames if len(f)]
+    return pd.concat(full, ignore_index=True) if full else frames[0]

@@ -15,37 +15,51 @@ from reports.blocks import Block, Table, entry
 from reports.config import ReportError
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
 
-COLUMNS = "cell method event accountant epsilon_claimed epsilon delta relation sampling steps reason".split()
+COLUMNS = [
+    "cell",
+    "method",
+    "event",
+    "accountant",
+    "epsilon_claimed",
+    "epsilon",
+    "delta",
+    "relation",
+    "sampling",
+    "steps",
+    "reason",
+]
 TOTAL = "(total)"
 #: where a budget names no delta: the one of the papers.
 DELTA = 1e-5
 
-Accountant = Callable[[Ledger, float], dict[str, float | str]]
+#: ``privacy.accountants.epsilon_of``: (ledger, delta) -> Cost(epsilon, delta, relation, accountant, all).
+Accountant = Callable[[Ledger, float], Any]
 
 
-def _accountants() -> Accountant:
-    from privacy.accountants import epsilons  # heavy: autodp, dp-accounting
+def _accountant() -> Accountant:
+    from privacy.accountants import epsilon_of  # heavy: autodp, dp-accounting
 
-    return epsilons
+    return epsilon_of
 
 
 def build(
     fits: Path,
     cells: set[str] | None = None,
-    epsilons: Accountant | None = None,
+    epsilon_of: Accountant | None = None,
     committed: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """The ledger of all cells in ``fits`` (``<cell>.json``), or of those named, columns ``COLUMNS``.
 
-    One row per event and accountant, and a ``(total)`` row per accountant that composes all events. ``epsilon`` is
-    empty where an accountant cannot say, with the reason. Splits of a cell may differ by a row and so in their
-    sampling rate: every distinct ledger is computed, the dearest is shown and the reason says so. A cell that was
-    restored from the reference keeps its rows in ``committed``. Cells without claim and without event are left out.
+    One row per event and accountant, and a ``(total)`` row per accountant that composes all events; the total that
+    the suite takes as the answer says so. ``epsilon`` is empty where an accountant cannot say, with the reason.
+    Splits of a cell may differ by a row and so in their sampling rate: every distinct ledger is computed, the dearest
+    is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``committed``.
+    Cells without claim and without event are left out.
     """
-    account = epsilons or _accountants()
-    memory: dict[str, dict[str, float | str]] = {}
+    account = epsilon_of or _accountant()
+    memory: dict[str, Any] = {}
 
-    def cost(events: list[dict], delta: float) -> dict[str, float | str]:
+    def cost(events: list[dict], delta: float):
         key = json.dumps([events, delta], sort_keys=True, default=str)
         if key not in memory:
             memory[key] = account(_ledger(events), delta)
@@ -72,7 +86,8 @@ def _ledger(events: list[dict]) -> Ledger:
 def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
     budget = record.get("budget") or {}
     claimed = budget.get("claimed_epsilon")
-    claimed = budget.get("epsilon") if claimed is None else claimed
+    if claimed is None and _is_private(record["method"]):
+        claimed = budget.get("epsilon")
     delta = budget.get("delta") or DELTA
     base = {"cell": record["cell"], "method": record["method"], "epsilon_claimed": claimed, "delta": delta}
     done = [s for s in record["splits"] if s["status"] == "ok"]
@@ -82,7 +97,7 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
             return []
         missing = {"event": TOTAL, "accountant": "", "epsilon": math.nan, "relation": "", "sampling": "", "steps": ""}
         return [{**base, **missing, "reason": "the run claims epsilon but recorded no release"}]
-    chosen = max(distinct, key=lambda events: _best(cost(events, delta)))
+    chosen = max(distinct, key=lambda events: cost(events, delta).epsilon)
     note = f"dearest of {len(distinct)} ledgers of its splits" if len(distinct) > 1 else ""
     rows = []
     for event in [*chosen, None]:
@@ -93,18 +108,14 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
             "sampling": " + ".join(dict.fromkeys(str(e["sampling"]) for e in part)),
             "steps": "" if event is None else event["steps"],
         }
-        for accountant, value in cost(part, delta).items():
+        whole = cost(part, delta)
+        for accountant, value in whole.all.items():
             says = isinstance(value, str)
-            reason = "; ".join(t for t in (value if says else "", note) if t)
+            taken = "taken as the answer" if event is None and accountant == whole.accountant else ""
+            reason = "; ".join(t for t in (value if says else "", taken, note) if t)
             epsilon = math.nan if says else float(value)
             rows.append({**base, **facts, "accountant": accountant, "epsilon": epsilon, "reason": reason})
     return rows
-
-
-def _best(values: dict[str, float | str]) -> float:
-    """The tightest upper bound that some accountant gives; infinite where none can say."""
-    known = [float(v) for v in values.values() if not isinstance(v, str)]
-    return min(known, default=math.inf)
 
 
 def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
@@ -129,7 +140,10 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
         events = of_cell[of_cell["event"] != TOTAL]
         claimed = of_cell["epsilon_claimed"].iloc[0] if len(of_cell) else math.nan
         rows.append(
-            {k: r[k] for k in "source method setting reading dataset our_method our_setting protocol".split()}
+            {
+                k: r[k]
+                for k in ["source", "method", "setting", "reading", "dataset", "our_method", "our_setting", "protocol"]
+            }
             | {
                 "epsilon_published": printed,
                 "epsilon_claimed": claimed,
@@ -138,7 +152,7 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
                 "relation": worst["relation"] if worst else "",
                 "accountant": worst["accountant"] if worst else "",
                 "sampling": " + ".join(dict.fromkeys(events["sampling"])),
-                "leaks": " ".join(leaks),
+                "leaks": "; ".join(leaks),
                 "claim": _claim(epsilon, printed, rounded, bool(leaks)),
             }
         )
@@ -161,6 +175,15 @@ def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool) -> str:
     if epsilon > float(printed) + slack:
         return "does not hold"
     return "holds but for the leaks" if leaks else "holds"
+
+
+def _is_private(method: str) -> bool:
+    from methods import contract
+
+    try:
+        return contract.get(method).privacy is not None
+    except KeyError:
+        return False
 
 
 def _leaks(method: str) -> tuple[str, ...]:
@@ -187,5 +210,3 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, p
         title = f"{SOURCE_TITLES.get(source, source)}: {METHOD_TITLES.get(method, method)} [{setting}]"
         blocks.append(Block(title, "Data set, reading", heads, lines))
     return Table(name, "Privacy: claimed and real epsilon", banner, blocks), frame
-
-

@@ -41,10 +41,14 @@ def _load(folder: Path) -> pd.DataFrame:
     notes = pd.read_csv(folder / "annotations.csv", dtype=str, keep_default_na=False)
     for name, frame in (("numbers.csv", numbers), ("annotations.csv", notes)):
         if frame.duplicated(KEY).any():
-            raise ValueError(f"{folder / name}: two rows with the key {frame[frame.duplicated(KEY)].iloc[0][KEY].tolist()}")
+            raise ValueError(
+                f"{folder / name}: two rows with the key {frame[frame.duplicated(KEY)].iloc[0][KEY].tolist()}"
+            )
     both = numbers.merge(notes, on=KEY, how="outer", indicator=True, validate="one_to_one")
     if (both["_merge"] != "both").any():
-        raise ValueError(f"{folder}: numbers.csv and annotations.csv differ in their keys; each number has one annotation")
+        raise ValueError(
+            f"{folder}: numbers.csv and annotations.csv differ in their keys; each number has one annotation"
+        )
     both = numbers.merge(notes, on=KEY, how="left", validate="one_to_one")
     both["n_published"] = both["n_published"].astype(int)
     both["digits"] = both["digits"].astype(int)
@@ -69,7 +73,9 @@ def original_of(row, published: pd.DataFrame):
     for column in ("dataset", "method", "setting", "metric"):
         keep &= published[column] == row[column]
     if keep.sum() != 1:
-        raise ValueError(f"annotations.csv: {[row[k] for k in KEY]} says same_as {row['same_as']}, which has no such cell")
+        raise ValueError(
+            f"annotations.csv: {[row[k] for k in KEY]} says same_as {row['same_as']}, which has no such cell"
+        )
     return published[keep].iloc[0]
 
 

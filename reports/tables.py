@@ -125,16 +125,19 @@ def judged_entry(r: dict[str, Any]) -> Entry:
     text = r["published_mean"]
     paper = f"paper {text}" + (f" ± {r['published_std']}" if r["published_std"] else "")
     if not math.isfinite(r["mean"]):
-        return entry(paper, r["reason"], verdict=r["verdict"])
+        why = "" if r["verdict"] == "not_run" else r["reason"]  # the same reason in every entry: the CSV has it
+        return entry(paper, why, verdict=r["verdict"])
     decimals = len(text.partition(".")[2]) + 1
     spread = f" ± {number(r['std'], decimals)}" if math.isfinite(r["std"]) else ""
     distinctive = "not distinctive" if r["verdict"] == "reproduced" and r["also_fits"] else ""
     finding = f"finding {r['finding']}" if r["finding"] else ""
     ours = f"{number(r['mean'], decimals)}{spread} ({r['n']})"
-    return entry(ours, paper, distinctive, finding, verdict=r["verdict"])
+    return entry(ours, paper, verdict=r["verdict"], after=(distinctive, finding))
 
 
-def all_methods_table(scores: pd.DataFrame, name: str, scale: str) -> tuple[Table, pd.DataFrame]:
+def all_methods_table(
+    scores: pd.DataFrame, name: str, scale: str, title: str = "Every method of this suite, every data set"
+) -> tuple[Table, pd.DataFrame]:
     """Data set x every method of ours that the scores hold, one block per protocol and metric.
 
     A method dropped into ``methods/`` shows up by itself: nothing here knows a method's name.
@@ -160,11 +163,11 @@ def all_methods_table(scores: pd.DataFrame, name: str, scale: str) -> tuple[Tabl
                         rows.append({**r, "title": method_title(m), "scale": scale})
                 lines.append((dataset_title(d), entries))
             heads = [f"{method_title(m)}{f' [{s}]' if s else ''}" for m, s in columns]
-            title = f"Protocol {protocol}: {METRIC_TITLES.get(metric, metric)}"
-            blocks.append(Block(title, "Data set", heads, lines))
+            heading = f"Protocol {protocol}: {METRIC_TITLES.get(metric, metric)}"
+            blocks.append(Block(heading, "Data set", heads, lines))
     table = Table(
         name,
-        "Every method of this suite, every data set",
+        title,
         SCALE_BANNERS[scale],
         blocks,
         notes=("Each entry: mean ± standard deviation over splits (number of splits); epsilon where the run kept a "
@@ -181,7 +184,9 @@ def _summary_entry(r: dict[str, Any] | None) -> Entry:
     if r["status"] != "ok":
         return entry(r["status"].replace("_", " "), r["reason"])
     spread = f" ± {r['std']:.2g}" if math.isfinite(r["std"]) else ""
-    cost = "epsilon " + (r["epsilon"] if r["epsilon"] == "inf" else f"{float(r['epsilon']):.3g}") if r["epsilon"] else ""
+    cost = (
+        "epsilon " + (r["epsilon"] if r["epsilon"] == "inf" else f"{float(r['epsilon']):.3g}") if r["epsilon"] else ""
+    )
     return entry(f"{r['mean']:.4g}{spread} ({r['n']})", cost)
 
 
@@ -224,10 +229,16 @@ def data_info(folder: Path) -> pd.DataFrame:
 
     rows = []
     for path in sorted(Path(folder).glob("*.npz")):
+        if path.name.startswith("."):
+            continue  # a temporary file of a download in progress
         data = datasets.load(path)
-        if data.status == "ok":
+        if data.status == "ok" and data.kind != "synthetic":
             n, d = data.x.shape
             rows.append({"dataset": path.stem, "n": n, "d": d, "status": "ok", "reason": ""})
         else:
-            rows.append({"dataset": path.stem, "n": "", "d": "", "status": data.status, "reason": data.reason})
+            made_up = data.status == "ok"  # a generated stand-in is never shown as the paper's data
+            status, reason = (
+                ("no_data", "synthetic, for tests and timing only") if made_up else (data.status, data.reason)
+            )
+            rows.append({"dataset": path.stem, "n": "", "d": "", "status": status, "reason": reason})
     return pd.DataFrame(rows, columns=["dataset", "n", "d", "status", "reason"])

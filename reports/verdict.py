@@ -90,7 +90,9 @@ def judge(
     if metric not in HIGHER_IS_BETTER:
         raise ValueError(f"metric '{metric}' has no direction; add it to evaluation.metrics.HIGHER_IS_BETTER")
     if not math.isfinite(mean) or n < 1 or n_published < 1:
-        raise ValueError(f"mean {mean}, n {n}, n_published {n_published}: a judged cell has a finite mean and counts >= 1")
+        raise ValueError(
+            f"mean {mean}, n {n}, n_published {n_published}: a judged cell has a finite mean and counts >= 1"
+        )
     if n >= 2 and not (math.isfinite(std) and std >= 0):
         raise ValueError(f"std {std} with n {n}: give the standard deviation over the runs (ddof = 1)")
     unit = unit_of(published, digits)

@@ -19,11 +19,23 @@ from reports.verdict import classify, judge, unit_of
 
 COLUMNS = [
     *KEY,
-    *"reading protocol our_method our_setting cell published_mean published_std n_published mean std n".split(),
-    *"difference low high detectable also_fits verdict finding headline reason".split(),
+    *[
+        "reading",
+        "protocol",
+        "our_method",
+        "our_setting",
+        "cell",
+        "published_mean",
+        "published_std",
+        "n_published",
+        "mean",
+        "std",
+        "n",
+    ],
+    *["difference", "low", "high", "detectable", "also_fits", "verdict", "finding", "headline", "reason"],
 ]
 FINDINGS = Path(__file__).parent / "findings" / "index.csv"
-_FINDING_COLUMNS = ["finding", "title", "source", "method", "reading", "dataset"]
+FINDING_COLUMNS = ["finding", "title", "source", "method", "reading", "dataset"]
 
 
 def build(
@@ -64,7 +76,8 @@ def build(
                 rows.append(_no_score(cell, "printed", {}, "not_run", "no cell of ours answers it", True))
             rows += [_judged(config, cell, a, lookup, scale, several) for a in answers]
     out = pd.DataFrame(rows, columns=COLUMNS)
-    out["finding"] = [finding_of(row, index) for row in out.to_dict("records")]
+    known = index.to_dict("records")
+    out["finding"] = [finding_of(row, known) for row in out.to_dict("records")]
     return out
 
 
@@ -123,7 +136,8 @@ class _Lookup:
 def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings: set[tuple]) -> dict[str, Any]:
     reading, headline = answer["reading"], answer["headline"]
     ours = lookup.get(cell["dataset"], answer, cell["metric"])
-    wanted = f"{answer['method']}[{answer['label']}] on {cell['dataset']} ({answer['protocol']})"
+    label = f" [{answer['label']}]" if answer["label"] else ""
+    wanted = f"{answer['method']}{label} on {cell['dataset']} ({answer['protocol']})"
     if ours is None:
         if scale == "full":
             raise ReportError(
@@ -202,8 +216,8 @@ def read_findings(path: Path = FINDINGS) -> pd.DataFrame:
     """The index of findings. Raises ValueError for wrong columns or an unreadable pattern."""
     with open(path, newline="", encoding="utf-8") as f:
         reader = csv.DictReader(f)
-        if reader.fieldnames != _FINDING_COLUMNS:
-            raise ValueError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(_FINDING_COLUMNS)}")
+        if reader.fieldnames != FINDING_COLUMNS:
+            raise ValueError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(FINDING_COLUMNS)}")
         rows = list(reader)
     for row in rows:
         if row["dataset"] != "*":
@@ -211,14 +225,14 @@ def read_findings(path: Path = FINDINGS) -> pd.DataFrame:
                 re.compile(row["dataset"])
             except re.error as e:
                 raise ValueError(f"{path}: finding {row['finding']}: dataset pattern '{row['dataset']}': {e}") from None
-    return pd.DataFrame(rows, columns=_FINDING_COLUMNS, dtype=str)
+    return pd.DataFrame(rows, columns=FINDING_COLUMNS, dtype=str)
 
 
-def finding_of(row, index: pd.DataFrame) -> str:
+def finding_of(row: dict[str, Any], index: list[dict[str, str]]) -> str:
     """Ids of the findings that speak of this cell and reading, joined by spaces."""
     ids = [
         f["finding"]
-        for f in index.to_dict("records")
+        for f in index
         if f["source"] in ("*", row["source"])
         and f["method"] in ("*", row["method"])
         and f["reading"] in ("*", row["reading"])
@@ -253,7 +267,17 @@ def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None) ->
                 "no_score": len(g) - sum(judged.values()),
             }
         )
-    columns = "source reading cells reproduced of_these_not_distinctive inconclusive better worse no_score".split()
+    columns = [
+        "source",
+        "reading",
+        "cells",
+        "reproduced",
+        "of_these_not_distinctive",
+        "inconclusive",
+        "better",
+        "worse",
+        "no_score",
+    ]
     return pd.DataFrame(rows, columns=columns).sort_values(
         "reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True
     )

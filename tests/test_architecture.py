@@ -133,7 +133,11 @@ def conduct_faults(source: str, module: str) -> list[str]:
         if below(name, "numpy.random") and name.count(".") == 2 and name.split(".")[2] not in EXPLICIT_RANDOM:
             faults.append(f"{module}:{line} uses {name}")
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "open", "input"):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("print", "open", "input")
+        ):
             faults.append(f"{module}:{node.lineno} calls {node.func.id}()")
         if isinstance(node, ast.Attribute):
             text = ast.unparse(node)

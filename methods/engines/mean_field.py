@@ -76,9 +76,10 @@ def variance(rho: np.ndarray) -> np.ndarray:
     return np.abs(rho) + FLOOR
 
 
-def kl(theta: np.ndarray, prior_precision: float, *, halved_log: bool = False) -> float:
+def kl(theta: np.ndarray, prior_precision: float | np.ndarray, *, halved_log: bool = False) -> float:
     """KL[q || prior] in nats, equation 119 (whose last term of the second sum stands for h_d + 1 weights).
 
+    ``prior_precision`` is lambda, one for all weights or one each (half the length of theta).
     ``halved_log`` is the authors' program: it takes the logarithm of the ratio of standard deviations where the
     formula has variances, so that the logarithm counts half.
     """
@@ -88,7 +89,7 @@ def kl(theta: np.ndarray, prior_precision: float, *, halved_log: bool = False) -
     return float(0.5 * np.sum(prior_precision * (v + m * m) - 1.0 + (0.5 if halved_log else 1.0) * log_ratio))
 
 
-def kl_gradient(theta: np.ndarray, prior_precision: float, *, halved_log: bool = False) -> np.ndarray:
+def kl_gradient(theta: np.ndarray, prior_precision: float | np.ndarray, *, halved_log: bool = False) -> np.ndarray:
     """Gradient of :func:`kl`, shape of ``theta``; 0 through |rho| at rho = 0."""
     n = len(theta) // 2
     out = np.empty_like(theta)

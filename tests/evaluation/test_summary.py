@@ -23,7 +23,14 @@ def rows(values, **extra):
 
 
 def failed(split, status="diverged"):
-    return rows([0.0])[0] | {"split": str(split), "metric": "", "value": "", "unit": "", "status": status, "reason": "why"}
+    return rows([0.0])[0] | {
+        "split": str(split),
+        "metric": "",
+        "value": "",
+        "unit": "",
+        "status": status,
+        "reason": "why",
+    }
 
 
 def test_mean_std_against_numpy_and_independent_of_order():

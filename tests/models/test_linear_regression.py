@@ -74,7 +74,9 @@ def test_change_of_units_of_the_target_only_changes_units(shift, factor, seed):
     model = LinearRegression(1.0, 0.1)
     one = exact_posterior(model, x, y, Standardiser.from_moments(x, y)).predictive(x)
     z = factor * y + shift
-    two = exact_posterior(model, 3.0 * x - 7.0, z, Standardiser.from_moments(3.0 * x - 7.0, z)).predictive(3.0 * x - 7.0)
+    two = exact_posterior(model, 3.0 * x - 7.0, z, Standardiser.from_moments(3.0 * x - 7.0, z)).predictive(
+        3.0 * x - 7.0
+    )
     # cancellation against a shift of up to 50 beside a factor down to 0.01 costs five digits
     np.testing.assert_allclose(two.mean, factor * one.mean + shift, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(two.variance, factor**2 * one.variance, rtol=1e-7)

@@ -1,11 +1,14 @@
 """A small synthetic experiment: every published cell of the DP-SEP regression tables has a cell of ours."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
 from reports import published
+from reports.verdicts import FINDING_COLUMNS, build
 
 DATASETS = ["naval", "kin8nm", "power", "wine", "protein", "year"]
 PRIVATE = "epsilon=1;delta=1e-5;clip="
@@ -14,7 +17,13 @@ PRIVATE = "epsilon=1;delta=1e-5;clip="
 def make_config():
     def answer(tables, method, setting="", readings=None, **more):
         readings = readings or {"printed": {"method": method, "protocol": "authors"}}
-        return {"source": "vinaroz2023dpsep", "tables": tables, "method": method, "setting": setting, "readings": readings} | more
+        return {
+            "source": "vinaroz2023dpsep",
+            "tables": tables,
+            "method": method,
+            "setting": setting,
+            "readings": readings,
+        } | more
 
     def cell(method, label=""):
         return {"method": method, "label": label, "protocol": "authors"}
@@ -89,11 +98,29 @@ def make_scores(config, scale="full", n=10, seed=0):
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-@pytest.fixture
-def config():
-    return make_config()
+@pytest.fixture(scope="session")
+def base():
+    """(config, scores), made once; tests that change them take the copies below."""
+    config = make_config()
+    return config, make_scores(config)
 
 
 @pytest.fixture
-def scores(config):
-    return make_scores(config)
+def config(base):
+    return copy.deepcopy(base[0])
+
+
+@pytest.fixture
+def scores(base):
+    return base[1].copy()
+
+
+@pytest.fixture(scope="session")
+def all_verdicts(base):
+    return build(*base, "full", findings=pd.DataFrame(columns=FINDING_COLUMNS))
+
+
+@pytest.fixture
+def scores_of():
+    """``scores_of(config, n=...)``: synthetic scores for any config."""
+    return make_scores

@@ -28,7 +28,11 @@ def test_every_copy_equals_its_original():
     for _, row in frame[frame["same_as"] != ""].iterrows():
         original = published.original_of(row, frame)
         assert original["same_as"] == ""
-        assert (original["mean"], original["std"], original["n_published"]) == (row["mean"], row["std"], row["n_published"])
+        assert (original["mean"], original["std"], original["n_published"]) == (
+            row["mean"],
+            row["std"],
+            row["n_published"],
+        )
 
 
 def test_a_lost_original_is_an_error():

@@ -92,7 +92,9 @@ def test_one_run_of_ours_says_nothing():
 
 
 def test_runs_that_never_vary():
-    assert judge(2.001, 0.0, 5, "2.000", 1, "rmse").verdict == "reproduced"  # exactly one unit, in binary arithmetic too
+    assert (
+        judge(2.001, 0.0, 5, "2.000", 1, "rmse").verdict == "reproduced"
+    )  # exactly one unit, in binary arithmetic too
     assert judge(0.3, 0.0, 5, "0.2", 1, "rmse").verdict == "reproduced"
     v = judge(2.0011, 0.0, 5, "2.000", 1, "rmse")
     assert (v.verdict, v.low, v.high) == ("worse", v.difference, v.difference)
@@ -105,7 +107,11 @@ def test_five_seeds_of_ours_against_one_printed_run():
 
 
 @given(
-    st.floats(-10, 10), st.floats(0, 5), st.integers(2, 60), st.integers(-10_000, 10_000), st.sampled_from([1, 5, 10, 20])
+    st.floats(-10, 10),
+    st.floats(0, 5),
+    st.integers(2, 60),
+    st.integers(-10_000, 10_000),
+    st.sampled_from([1, 5, 10, 20]),
 )
 def test_mirror_symmetry_and_closed_vocabulary(mean, std, n, thousandths, n_published):
     a = judge(mean, std, n, f"{thousandths / 1000:.3f}", n_published, "rmse")

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from reports import published
-from reports.config import ReportError
+from reports.build import CONFIGS
+from reports.config import ReportError, load
 from reports.published import KEY
 from reports.verdicts import COLUMNS, build, read_findings, scoreboard
 
@@ -18,8 +19,8 @@ def pick(frame, **where):
 
 
 @pytest.fixture
-def verdicts(config, scores):
-    return build(config, scores, "full", findings=NO_FINDINGS)
+def verdicts(all_verdicts):
+    return all_verdicts.copy()
 
 
 def test_every_published_cell_of_the_seven_tables_has_a_row(verdicts):
@@ -36,9 +37,7 @@ def test_every_published_cell_of_the_seven_tables_has_a_row(verdicts):
 
 def test_copies_take_the_answers_of_their_original(verdicts):
     copy = pick(verdicts, source="vinaroz2021dpsep", table="2", dataset="wine", method="dp_sep", reading="printed")
-    original = pick(
-        verdicts, source="vinaroz2023dpsep", table="3", dataset="wine", method="dp_sep", reading="printed"
-    )
+    original = pick(verdicts, source="vinaroz2023dpsep", table="3", dataset="wine", method="dp_sep", reading="printed")
     assert copy["cell"].tolist() == original["cell"].tolist() == ["dpsep_uci-wine-authors-dp_sep-clip=1"]
     assert copy["verdict"].tolist() == original["verdict"].tolist()
 
@@ -86,7 +85,9 @@ def test_a_cell_without_score_passes_its_status_on(config, scores):
 
 def test_missing_answer_is_an_error_at_full_and_visible_below(config, scores):
     config["answers"] = [a for a in config["answers"] if a["method"] != "point_estimate"]
-    with pytest.raises(ReportError, match="no answer for the published cell vinaroz2023dpsep table 5, naval, point_estimate"):
+    with pytest.raises(
+        ReportError, match="no answer for the published cell vinaroz2023dpsep table 5, naval, point_estimate"
+    ):
         build(config, scores, "full", findings=NO_FINDINGS)
     rows = pick(build(config, scores, "quick", findings=NO_FINDINGS), method="point_estimate")
     assert rows["verdict"].tolist() == ["not_run"] * 6
@@ -122,7 +123,10 @@ def test_two_answers_for_one_cell_are_refused(config, scores):
 
 def test_findings_are_matched_by_pattern(config, scores):
     index = pd.DataFrame(
-        [["dpsep-no-noise", "t", "*", "dp_sep", "printed", "wine|year"], ["other", "t", "vinaroz2021dpsep", "ep", "*", "*"]],
+        [
+            ["dpsep-no-noise", "t", "*", "dp_sep", "printed", "wine|year"],
+            ["other", "t", "vinaroz2021dpsep", "ep", "*", "*"],
+        ],
         columns=NO_FINDINGS.columns,
     )
     rows = build(config, scores, "full", findings=index)
@@ -150,3 +154,14 @@ def test_scoreboard_counts_distinct_numbers(verdicts):
     assert (board[words].sum(axis=1) == board["cells"]).all()
     assert (board["of_these_not_distinctive"] <= board["reproduced"]).all()
     assert "vinaroz2021dpsep" not in set(printed["source"])  # its regression tables are copies to the last digit
+
+
+def test_the_project_s_own_config_answers_every_cell_of_its_tables(scores_of):
+    """At full scale every in-scope published cell is answered by an arm of the config, on a protocol of that arm."""
+    config = load(CONFIGS / "dpsep_uci.yaml")
+    rows = build(config, scores_of(config, n=2), "full", findings=NO_FINDINGS)
+    assert len(pick(rows, reading="printed", headline="yes")) == 216
+    arms = {(a["method"], a.get("label", ""), p) for a in config["arms"] for p in a["protocols"]}
+    assert set(zip(rows["our_method"], rows["our_setting"], rows["protocol"], strict=True)) <= arms
+    private = rows[rows["method"].isin(["dp_sep", "dp_vi"]) & rows["table"].isin(["3", "4"])]
+    assert {"printed", "released", "corrected"} <= set(private["reading"])

@@ -54,7 +54,7 @@ def run_cell(project, label):
         ("good", "ok", ""),
         ("fails", "failed", "asked to fail"),
         ("hangs", "timeout", "timeout_s"),
-        ("nan", "diverged", "NaN or infinity in the posterior's mean"),
+        ("nan", "diverged", "NaN or infinity in the posterior"),
     ],
 )
 def test_each_end_of_a_fit_is_a_row_with_its_reason(project, label, status, words):

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from methods.engines.pbp.hidden import G1, G2, M2, S1, S2, V2, M, V, backward, blocks, forward, gamma_step
+from methods.engines.pbp.compiled import kernel
+from methods.engines.pbp.hidden import BIAS, G1, G2, M2, MASK, S1, S2, V2, M, V, backward, blocks, forward, gamma_step
 from methods.engines.pbp.lanes import WIDTH, both, fabs, largest, load, rint, select, splat, store, total
 
-_OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True}
 #: storage of the sites of layer 1 (layer 2 and the Gamma: float64 for float64, else float32 and float64).
 STORAGE = ("float64", "float32", "int8")
 
@@ -111,7 +111,7 @@ def _second_layer(h, row, eta2, lam2, site_eta2, site_lam2, damping, hidden):
         eta, lam, old_eta, old_lam = load(eta2, i), load(lam2, i), load(site_eta2, r), load(site_lam2, r)
         g, s = load(h, G2 * w + i), load(h, S2 * w + i)
         new_eta, new_lam, ok = _moved(eta, lam, old_eta, old_lam, g, s, damping)
-        rejected = rejected + select(ok, splat(0.0), splat(1.0))
+        rejected = rejected + select(ok, splat(0.0), load(h, MASK * w + i) + load(h, BIAS * w + i))
         store(site_eta2, r, new_eta)
         store(site_lam2, r, new_lam)
         store(eta2, i, eta + (load(site_eta2, r) - old_eta))
@@ -130,7 +130,7 @@ def _second_cavity(h, row, eta2, lam2, site_eta2, site_lam2, cavity_m, cavity_v,
         store(cavity_m, i, (load(eta2, i) - load(site_eta2, r)) * v)
 
 
-@njit(**_OPTIONS)
+@kernel
 def ep_epoch(x, y, order, eta1, lam1, eta2, lam2, gamma, s_eta1, s_lam1, s_eta2, s_lam2, s_gamma, damping, hidden, h):
     """Visit the rows ``order`` once, with float64 or float32 sites; q and sites are updated in place.
 
@@ -164,9 +164,7 @@ def ep_epoch(x, y, order, eta1, lam1, eta2, lam2, gamma, s_eta1, s_lam1, s_eta2,
             spread = variance + b_c / (a_c - 1.0)
             d_mean = residual / spread
             backward(h, cavity_m, cavity_v, hidden, d_mean, 0.5 * (d_mean * d_mean - 1.0 / spread))
-            gamma_rejected += _gamma_site(
-                gamma, s_gamma, row, variance, residual * residual, a_c, b_c, damping
-            )
+            gamma_rejected += _gamma_site(gamma, s_gamma, row, variance, residual * residual, a_c, b_c, damping)
             rejected = rejected + _second_layer(h, row, eta2, lam2, s_eta2, s_lam2, damping, hidden)
         for k in range(nb1):
             g1, s1 = load(h, G1 * w + k * 8), load(h, S1 * w + k * 8)
@@ -179,7 +177,7 @@ def ep_epoch(x, y, order, eta1, lam1, eta2, lam2, gamma, s_eta1, s_lam1, s_eta2,
                     xj = splat(x[row, j])
                     old_eta, old_lam = load(s_eta1, r), load(s_lam1, r)
                     new_eta, new_lam, ok = _moved(eta, lam, old_eta, old_lam, g1 * xj, s1 * (xj * xj), damping)
-                    rejected = rejected + select(ok, splat(0.0), splat(1.0))
+                    rejected = rejected + select(ok, splat(0.0), load(h, MASK * w + k * 8))
                     store(s_eta1, r, new_eta)
                     store(s_lam1, r, new_lam)
                     eta = eta + (load(s_eta1, r) - old_eta)
@@ -199,7 +197,7 @@ def ep_epoch(x, y, order, eta1, lam1, eta2, lam2, gamma, s_eta1, s_lam1, s_eta2,
     return total(rejected), gamma_rejected
 
 
-@njit(**_OPTIONS)
+@kernel
 def ep_epoch_int8(
     x, y, order, eta1, lam1, eta2, lam2, gamma, s_eta1, s_lam1, eta_scale, lam_scale, s_eta2, s_lam2, s_gamma, damping,
     hidden, h,
@@ -231,9 +229,7 @@ def ep_epoch_int8(
             spread = variance + b_c / (a_c - 1.0)
             d_mean = residual / spread
             backward(h, cavity_m, cavity_v, hidden, d_mean, 0.5 * (d_mean * d_mean - 1.0 / spread))
-            gamma_rejected += _gamma_site(
-                gamma, s_gamma, row, variance, residual * residual, a_c, b_c, damping
-            )
+            gamma_rejected += _gamma_site(gamma, s_gamma, row, variance, residual * residual, a_c, b_c, damping)
             rejected = rejected + _second_layer(h, row, eta2, lam2, s_eta2, s_lam2, damping, hidden)
         for k in range(nb1):
             if t >= 0:
@@ -249,7 +245,7 @@ def ep_epoch_int8(
                     new_eta, new_lam, ok = _moved(
                         load(eta1, i), load(lam1, i), old_eta, old_lam, g1 * xj, s1 * (xj * xj), damping
                     )
-                    rejected = rejected + select(ok, zero, splat(1.0))
+                    rejected = rejected + select(ok, zero, load(h, MASK * w + k * 8))
                     store(fresh_eta, j * 8, new_eta)
                     store(fresh_lam, j * 8, new_lam)
                     most_eta = largest(fabs(new_eta), most_eta)

@@ -86,8 +86,8 @@ def mills(a):
     """Mills ratio (1 - Phi(a)) / phi(a), lane by lane, for a >= 0."""
     inverse = splat(1.0) / (a + _POLE)
     t = (a - _POLE) * inverse
-    p = t * _MILLS[20] + _MILLS[19]
-    for i in range(18, -1, -1):
+    p = t * _MILLS[_DEGREE] + _MILLS[_DEGREE - 1]
+    for i in range(_DEGREE - 2, -1, -1):
         p = p * t + _MILLS[i]
     return p * inverse
 

@@ -10,14 +10,12 @@ the same as keeping the weight.
 
 from __future__ import annotations
 
-
 import numpy as np
 from numba import njit
 
-from methods.engines.pbp.hidden import G1, G2, M, S1, S2, V, backward, forward, gamma_step
+from methods.engines.pbp.compiled import kernel
+from methods.engines.pbp.hidden import BIAS, G1, G2, MASK, S1, S2, M, V, backward, forward, gamma_step
 from methods.engines.pbp.lanes import both, load, select, splat, store, total
-
-_OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True}
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -42,7 +40,7 @@ def _undo(m, v, e_nu, e_tau, keep):
     return (m - v * e_nu) * inverse, v * keep * inverse
 
 
-@njit(**_OPTIONS)
+@kernel
 def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, low, high, rules, hidden, h):
     """Visit the rows ``order`` once; weights and ``gamma`` are updated in place.
 
@@ -68,7 +66,7 @@ def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, lo
     w = nb2 * 8
     keep = splat(1.0 - e)
     lo, hi = splat(low), splat(high)
-    zero, one = splat(0.0), splat(1.0)
+    zero = splat(0.0)
     rejected = splat(0.0)
     gamma_rejected = 0
     a, b, a0, b0 = gamma[0], gamma[1], gamma[2], gamma[3]
@@ -119,6 +117,7 @@ def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, lo
             for k in range(nb1):
                 g1 = load(h, G1 * w + k * 8)
                 s1 = load(h, S1 * w + k * 8)
+                used = load(h, MASK * w + k * 8)
                 pre_m, pre_v = splat(0.0), splat(0.0)
                 for j in range(inputs):
                     i = (k * inputs + j) * 8
@@ -126,7 +125,7 @@ def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, lo
                     m, v = load(m1, i), load(v1, i)
                     new_m, new_v, ok = _step(m, v, g1 * xj, s1 * (xj * xj), lo, hi)
                     mc, vc = _cavity(new_m, new_v, load(nu1, i), load(tau1, i), keep)
-                    rejected = rejected + select(ok, zero, one)
+                    rejected = rejected + select(ok, zero, used)
                     mc = select(ok, mc, m)
                     vc = select(ok, vc, v)
                     store(m1, i, mc)
@@ -141,20 +140,21 @@ def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, lo
                 m, v = load(m2, i), load(v2, i)
                 new_m, new_v, ok = _step(m, v, load(h, G2 * w + i), load(h, S2 * w + i), lo, hi)
                 mc, vc = _cavity(new_m, new_v, load(nu2, i), load(tau2, i), keep)
-                rejected = rejected + select(ok, zero, one)
+                rejected = rejected + select(ok, zero, load(h, MASK * w + i) + load(h, BIAS * w + i))
                 store(m2, i, select(ok, mc, m))
                 store(v2, i, select(ok, vc, v))
         else:
             for k in range(nb1):
                 g1 = load(h, G1 * w + k * 8)
                 s1 = load(h, S1 * w + k * 8)
+                used = load(h, MASK * w + k * 8)
                 for j in range(inputs):
                     i = (k * inputs + j) * 8
                     xj = splat(x[row, j])
                     m, v = load(m1, i), load(v1, i)
                     new_m, new_v, ok = _step(m, v, g1 * xj, s1 * (xj * xj), lo, hi)
                     old_m, old_v = _undo(m, v, load(nu1, i), load(tau1, i), keep)
-                    rejected = rejected + select(ok, zero, one)
+                    rejected = rejected + select(ok, zero, used)
                     store(m1, i, select(ok, new_m, old_m))
                     store(v1, i, select(ok, new_v, old_v))
             for k in range(nb2):
@@ -162,7 +162,7 @@ def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, lo
                 m, v = load(m2, i), load(v2, i)
                 new_m, new_v, ok = _step(m, v, load(h, G2 * w + i), load(h, S2 * w + i), lo, hi)
                 old_m, old_v = _undo(m, v, load(nu2, i), load(tau2, i), keep)
-                rejected = rejected + select(ok, zero, one)
+                rejected = rejected + select(ok, zero, load(h, MASK * w + i) + load(h, BIAS * w + i))
                 store(m2, i, select(ok, new_m, old_m))
                 store(v2, i, select(ok, new_v, old_v))
 
@@ -170,7 +170,7 @@ def moment_epoch(x, y, order, m1, v1, m2, v2, nu1, tau1, nu2, tau2, gamma, e, lo
     return total(rejected), gamma_rejected
 
 
-@njit(**_OPTIONS)
+@kernel
 def refine(m, v, eta, lam, shape, rate, hyper):
     """Prior refinement of one layer in place, weight by weight in the arrays' order (Hernandez-Lobato & Adams 2015).
 
@@ -200,5 +200,3 @@ def refine(m, v, eta, lam, shape, rate, hyper):
 def contiguous(*arrays: np.ndarray) -> list[np.ndarray]:
     """Flat float64 copies, so that a kernel may write into them."""
     return [np.array(a, dtype=np.float64).ravel() for a in arrays]
-
-

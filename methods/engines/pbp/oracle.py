@@ -138,24 +138,6 @@ def adf_step(q: Naturals, x, y) -> Naturals:
     return Naturals(*out, new.shape, new.rate)
 
 
-def clip(theta: Naturals, bound: float) -> Naturals:
-    """The vector scaled to Euclidean norm <= bound; a vector with a NaN or infinity becomes zero."""
-    norm = theta.norm()
-    if not np.isfinite(norm):
-        return Naturals.zeros(*theta.eta1.shape)
-    return theta if norm <= bound else theta * (bound / norm)
-
-
-def clip_per_block(theta: Naturals, bound: float) -> Naturals:
-    """Each of eta1, lam1, eta2, lam2 scaled to norm <= bound by itself; the Gamma stays."""
-
-    def scaled(part):
-        norm = np.linalg.norm(part)
-        return part * (bound / norm) if norm > bound else part
-
-    return Naturals(*(scaled(p) for p in theta.parts()[:4]), theta.shape, theta.rate)
-
-
 def sep_step(
     q: Naturals,
     prior: Naturals,
@@ -175,7 +157,7 @@ def sep_step(
     tilt = tilted(cavity, x, y, freeze_noise=freeze_noise)
     site = tilt - cavity
     if clip_blocks_at is not None:
-        site = clip_per_block(_proper_sites(site, cavity, tilt), clip_blocks_at)
+        site = _proper_sites(site, cavity, tilt).clipped_per_block(clip_blocks_at)
     new = q - f * damping + site * damping
     return accept(q, new, (tilt, cavity, new))
 
@@ -196,17 +178,22 @@ def ep_step(q: Naturals, site: Naturals, x, y, damping: float = 0.4) -> tuple[Na
     return out, kept, rejected
 
 
-def algorithm3_propose(
-    theta_f: Naturals, theta_0: Naturals, x, y, n: int, gamma: float, clip_norm: float
-) -> Naturals:
-    """Lines 4 to 8 of algorithm 3: (gamma/N) theta_fn + (N - gamma/N) theta_f + theta_0, with the site clipped."""
+def propose(theta: Naturals, theta_0: Naturals, x, y, n: int, gamma: float, clip_norm: float) -> Naturals:
+    """Lines 4 to 8 of algorithm 3: (gamma/N) theta_fn + (N - gamma/N) theta_f + theta_0, with the site clipped.
+
+    ``theta`` = theta_0 + N theta_f.
+    """
+    theta_f = (theta - theta_0) * (1.0 / n)
     cavity = theta_0 + theta_f * (n - 1)
-    site = clip(tilted(cavity, x, y) - cavity, clip_norm)
+    site = (tilted(cavity, x, y) - cavity).clipped(clip_norm)
     return site * (gamma / n) + theta_f * (n - gamma / n) + theta_0
 
 
-def algorithm3_absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip_norm: float, floor: float) -> Naturals:
-    """Lines 10 to 12: floor what must be positive, theta_f = (theta_new - theta_0) / N, clip."""
+def absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip_norm: float, floor: float) -> Naturals:
+    """Lines 10 to 12 of algorithm 3: floor what must be positive, theta_f = (theta_new - theta_0) / N, clip.
+
+    Returns theta_0 + N theta_f.
+    """
     fixed = replace(
         theta_new,
         lam1=np.where(theta_new.lam1 > 0, theta_new.lam1, floor),
@@ -214,7 +201,8 @@ def algorithm3_absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip_norm:
         shape=theta_new.shape if theta_new.shape > 0 else floor,
         rate=theta_new.rate if theta_new.rate < 0 else -floor,
     )
-    return clip((fixed - theta_0) * (1.0 / n), clip_norm)
+    theta_f = (fixed - theta_0) * (1.0 / n)
+    return fixed if theta_f.norm() <= clip_norm else theta_0 + theta_f.clipped(clip_norm) * n
 
 
 def refine_prior(state: State, prior: PriorFactor) -> tuple[State, PriorFactor]:

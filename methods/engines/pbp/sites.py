@@ -28,8 +28,19 @@ def size(inputs: int, hidden: int) -> int:
     return 2 * (hidden * (inputs + 1) + hidden + 1) + 2
 
 
+def sensitivity(caps, scale: float) -> float:
+    """L2 sensitivity of :func:`clipped_site_sum` under add/remove (the proof stands there)."""
+    return math.hypot(min(caps[2], math.hypot(caps[0], caps[1])), scale * caps[3])
+
+
+def compile_kernel() -> None:
+    """Compile (or load) the kernel for the argument types that an adapter passes."""
+    one, two = np.ones((1, 2)), np.ones(2)
+    clipped_site_sum(one, np.ones(1), np.zeros(1, dtype=np.int64), one, one, two, two, 6.0, 6.0, np.ones(4), 1.0)
+
+
 @nb.njit(cache=True, error_model="numpy")
-def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scales):
+def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scale):
     """Sum over ``rows`` of the clipped, scaled sites.
 
     Parameters
@@ -38,18 +49,21 @@ def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scales):
     rows : (k,) row numbers of the batch; may be empty (the sum is then 0).
     m1, v1 : (hidden, d + 1) cavity means and variances of layer 1, bias last; m2, v2 : (hidden + 1,) of layer 2.
     a, b : shape and rate of the cavity of the noise precision, a > 1.
-    caps : (3,) largest norm of the layer 1, layer 2 and noise block of one row, each before scaling.
-    scales : (3,) factor of each block after its cap.
+    caps : (4,) largest norms of one row's site: layer 1, layer 2, both layers together after these, noise Gamma.
+    scale : factor of the noise block (its last two numbers) after its cap.
 
     Returns
     -------
     (size,) array.
 
-    Sensitivity under add/remove: sqrt(sum (caps x scales)^2). Proof: given the cavity, a row's contribution depends
-    on that row alone, so adding or removing a row changes the sum by that contribution. Each of its three blocks is
-    multiplied by min(1, cap / norm), so its norm is at most its cap, and after scaling at most cap x scale;
-    the blocks share no coordinate, so the squares add up. A block whose norm is not finite (a NaN or infinity
-    anywhere in it) contributes 0, of norm 0: the bound holds for every row, also for values that no data set has.
+    L2 sensitivity under add/remove: see :func:`sensitivity`. Proof: given the cavity, which is a function of earlier
+    releases, a row's contribution depends on that row alone, so adding or removing a row changes the sum by that
+    contribution. Each layer's part is multiplied by min(1, cap / norm), so its norm is at most its cap, that of both
+    at most the root of the sum of squares, and after the third factor at most caps[2] too; the noise block has norm
+    at most caps[3] and after scaling scale x caps[3]; the parts share no coordinate, so the squares add up. A part
+    whose norm is not finite (a NaN or infinity anywhere in it) contributes 0: the bound holds for every row, also
+    for values that no data set has. Mean naturals and precisions of a layer share one factor, so that a clipped
+    site keeps its mean.
     """
     hidden, n1 = m1.shape
     n2 = hidden + 1
@@ -116,8 +130,7 @@ def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scales):
             p2[h] = p
             e2[h] = e
             norm += p * p + e * e
-        _add(out, e2, 2 * k1, _factor(norm, caps[1], scales[1]))
-        _add(out, p2, 2 * k1 + n2, _factor(norm, caps[1], scales[1]))
+        norm2 = norm
         # layer 1
         norm = 0.0
         for h in range(hidden):
@@ -138,8 +151,7 @@ def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scales):
                 p1[h, j] = p
                 e1[h, j] = e
                 norm += p * p + e * e
-        _add(out, e1.ravel(), 0, _factor(norm, caps[0], scales[0]))
-        _add(out, p1.ravel(), k1, _factor(norm, caps[0], scales[0]))
+        norm1 = norm
         # noise Gamma: logZ at shapes a, a + 1, a + 2
         t0 = total
         t1 = variance + b / a
@@ -151,7 +163,19 @@ def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scales):
         rate = 1.0 / (math.exp(l21) * (a + 1.0) / b - math.exp(l10) * a / b)
         ds = shape - a
         dr = b - rate
-        f = _factor(ds * ds + dr * dr, caps[2], scales[2])
+        f1 = _factor(norm1, caps[0])
+        f2 = _factor(norm2, caps[1])
+        joint = 0.0
+        if f1 > 0.0:
+            joint += f1 * f1 * norm1
+        if f2 > 0.0:
+            joint += f2 * f2 * norm2
+        f = _factor(joint, caps[2])
+        _add(out, e1.ravel(), 0, f * f1)
+        _add(out, p1.ravel(), k1, f * f1)
+        _add(out, e2, 2 * k1, f * f2)
+        _add(out, p2, 2 * k1 + n2, f * f2)
+        f = _factor(ds * ds + dr * dr, caps[3]) * scale
         if f > 0.0:
             out[-2] += f * ds
             out[-1] += f * dr
@@ -159,12 +183,12 @@ def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scales):
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _factor(squared_norm, cap, scale):
-    """scale x min(1, cap / norm); 0 for a norm that is not finite."""
+def _factor(squared_norm, cap):
+    """min(1, cap / norm); 0 for a norm that is not finite."""
     if not squared_norm < np.inf:
         return 0.0
     norm = math.sqrt(squared_norm)
-    return scale if norm <= cap else scale * cap / norm
+    return 1.0 if norm <= cap else cap / norm
 
 
 @nb.njit(cache=True, error_model="numpy")

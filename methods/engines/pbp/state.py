@@ -59,6 +59,21 @@ class Naturals:
         """Euclidean norm of :meth:`vector`."""
         return float(np.linalg.norm(self.vector()))
 
+    def clipped(self, bound: float) -> Naturals:
+        """The vector scaled to norm <= bound; one with a NaN or infinity becomes zero."""
+        norm = self.norm()
+        if not np.isfinite(norm):
+            return Naturals.zeros(*self.eta1.shape)
+        return self if norm <= bound else self * (bound / norm)
+
+    def clipped_per_block(self, bound: float) -> Naturals:
+        """Each of eta1, lam1, eta2, lam2 scaled to Euclidean norm <= bound by itself; the Gamma stays."""
+        parts = []
+        for part in self.parts()[:4]:
+            norm = np.linalg.norm(part)
+            parts.append(part * (bound / norm) if norm > bound else part)
+        return Naturals(*parts, self.shape, self.rate)
+
     @classmethod
     def zeros(cls, hidden: int, inputs: int) -> Naturals:
         layer1, layer2 = np.zeros((hidden, inputs)), np.zeros(hidden + 1)
@@ -95,9 +110,7 @@ class State:
         return self.m1.size + self.m2.size
 
     def naturals(self) -> Naturals:
-        return Naturals(
-            self.m1 / self.v1, 1.0 / self.v1, self.m2 / self.v2, 1.0 / self.v2, self.a - 1.0, -self.b
-        )
+        return Naturals(self.m1 / self.v1, 1.0 / self.v1, self.m2 / self.v2, 1.0 / self.v2, self.a - 1.0, -self.b)
 
     def with_naturals(self, q: Naturals) -> State:
         """The same weight prior with another q."""
@@ -136,9 +149,7 @@ class PriorFactor:
     def constant(cls, precision1: float, precision2: float, hidden: int, inputs: int) -> PriorFactor:
         """Zero means, one precision a layer, empty Gamma factors."""
         one, two = np.zeros((hidden, inputs)), np.zeros(hidden + 1)
-        return cls(
-            one, one + precision1, one.copy(), one.copy(), two, two + precision2, two.copy(), two.copy()
-        )
+        return cls(one, one + precision1, one.copy(), one.copy(), two, two + precision2, two.copy(), two.copy())
 
     def naturals(self, noise_shape: float, noise_rate: float) -> Naturals:
         """theta_0: the weights' prior factors and the prior Gam(noise_shape, noise_rate) of the noise precision."""

@@ -32,7 +32,10 @@ def kernel_rows(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x / np.sqrt(x.shape[1]))
 
 
-def require_epochs(method: str, epochs: int) -> None:
+def require(method: str, task: Task, epochs: int) -> None:
+    """ValueError for a task without a row, or a number of epochs that is none."""
+    if task.n < 1:
+        raise ValueError(f"{method}: {task.name} has 0 training rows; give at least 1")
     if int(epochs) != epochs or epochs < 1:
         raise ValueError(f"{method}: epochs = {epochs}; give a whole number, at least 1")
 
@@ -120,7 +123,6 @@ def finish(state: State, scale: Standardiser, ledger: Ledger, diagnostics: dict[
     return Fit(posterior, ledger, {**diagnostics, **common})
 
 
-def tiny(hidden: int, inputs: int):
-    """Arguments that compile a kernel: two rows of zeros and ones that say nothing about the data."""
-    x = with_bias(np.tile(np.array([[0.0], [1.0]]), (1, inputs - 1)))
-    return x, np.array([0.0, 1.0])
+def tiny(inputs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two rows (2, D) and targets that say nothing about the data, to compile a kernel."""
+    return np.array([[0.0] * (inputs - 1) + [1.0], [1.0] * inputs]), np.array([0.0, 1.0])

@@ -1,0 +1,51 @@
+"""Algorithm 3 of Vinaroz & Park 2023 without its noise, literally."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from models.task import Task
+from privacy.budget import Budget
+
+
+class ClippedSEP(Method):
+    """``dp_sep`` with the noise left out: the same code, no mechanism, no guarantee."""
+
+    name = "clipped_sep"
+    title = "SEP clipped (algorithm 3 without noise)"
+    reference = "vinaroz2023dpsep, algorithm 3 without line 9"
+    models = ("bnn_regression",)
+
+    @dataclass(frozen=True)
+    class Settings:
+        #: passes over the rows (Vinaroz & Park 2023: 40).
+        epochs: int = 40
+        #: C, bound on the Euclidean norms of theta_0, theta_f and theta_fn (Vinaroz & Park 2023: 1).
+        clip_norm: float = 1.0
+        #: damping value gamma of eq. (5): a step moves theta by gamma / N of a site (Vinaroz & Park 2023: 1).
+        gamma: float = 1.0
+        #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
+        floor: float = 1e-4
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        from methods.engines.pbp import natural_training, training
+
+        x, y = training.tiny(task.x.shape[1] + 1)
+        natural_training.algorithm3(
+            x, y, task.model, np.random.default_rng(0), method=self.name, epochs=1, clip_norm=1.0, gamma=1.0,
+            floor=1e-4, mechanism=None,
+        )  # fmt: skip
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        from methods.engines.pbp import natural_training, training
+
+        training.require(self.name, task, settings.epochs)
+        x, y, scale = training.standardised(task)
+        state, diagnostics = natural_training.algorithm3(
+            x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip_norm=settings.clip_norm,
+            gamma=settings.gamma, floor=settings.floor, mechanism=None,
+        )  # fmt: skip
+        return training.finish(state, scale, budget.ledger, diagnostics)

@@ -1,0 +1,54 @@
+"""The authors' program behind the column "DP-SEP" of Vinaroz & Park 2023."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from methods.engines.pbp import program
+from methods.engines.pbp.settings import Settings
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation, Sampling
+
+
+class DPSEPReleased(Method):
+    """``clipped_sep_released`` with other permutations: its noise is drawn and not used.
+
+    The normals that the program draws and drops (two per weight and step) are skipped in the random stream after each
+    epoch, so that the next permutation is another one: the sole difference between the two columns.
+    """
+
+    name = "dp_sep_released"
+    title = "DP-SEP (released program)"
+    reference = "program of vinaroz2023dpsep, repository stochastic-EP"
+    models = ("bnn_regression",)
+    leaks = (
+        "clipped sites and noised parameters go into variables that are never used: q leaves without noise",
+        "the noise precision is frozen at the result of an earlier non-private run on the same data set",
+        "inputs and target are standardised by the mean and standard deviation of the private training rows",
+    )
+
+    Settings = Settings
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        program.prepare(self.name, task, settings)
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        if settings.add_noise == "none":
+            budget.no_noise(
+                "natural parameters of q after each step: neither clipped nor noised",
+                relation=Relation.REPLACE_ONE,
+                steps=settings.epochs,
+                sampling=Sampling.SHUFFLED_EPOCHS,
+            )
+        hidden, inputs = task.model.hidden, task.x.shape[1] + 1
+        draws = 2 * (hidden * inputs + hidden + 1) * task.n
+
+        def skip() -> None:
+            if hasattr(rng.bit_generator, "advance"):
+                rng.bit_generator.advance(draws)
+            else:
+                rng.standard_normal()
+
+        return program.fit(self.name, task, settings, budget, rng, skip)

@@ -1,0 +1,64 @@
+"""Settings of the authors' program behind "SEP clipped" and "DP-SEP" (Vinaroz & Park 2023). Imports no numba."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.task import Task
+
+CLIP_SITES = ("none", "per_block")
+ADD_NOISE = ("none", "printed", "needed")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the released program. The defaults are what it does; each difference from SEP can be undone.
+
+    With the five booleans at False, False, False, True (``refine_prior``) and no noise it is ``sep`` exactly.
+    """
+
+    #: passes over the rows (Vinaroz & Park 2023: 40).
+    epochs: int = 40
+    #: C, bound on Euclidean norms of natural parameters in standardised units (Vinaroz & Park 2023: 1).
+    clip_norm: float = 1.0
+    #: shape of the noise Gamma, a number hard-coded by data set in the program, from an earlier run of SEP on the same
+    #: data. None: the model's prior.
+    noise_shape: float | None = None
+    #: its rate; rate / (shape - 1) is the noise variance in squared standard deviations of the target. Source as above.
+    noise_rate: float | None = None
+    #: keep the noise Gamma at these constants (the program does); else SEP's prior and update.
+    freeze_noise: bool = True
+    #: prior N(0, sqrt(n_l) / C) per layer of n_l weights (the program's clipped prior); else SEP's N(0, 6/5).
+    broad_prior: bool = True
+    #: initial q with the constants' variance, natural parameters clipped per layer (the program); else SEP's.
+    clip_initial: bool = True
+    #: SEP's prior refinement after each epoch (the program: no).
+    refine_prior: bool = False
+    #: "none" (the program: clipped sites are computed and not used) or "per_block": the mean naturals and the
+    #: precisions of each layer of every site are scaled to norm <= C.
+    clip_sites: str = "none"
+    #: "none" (the program: noise is computed and not used), or noise on all four blocks of naturals in each step with
+    #: standard deviation 2 C sigma / N ("printed") or 2 C sigma ("needed": the step moves by a whole site).
+    add_noise: str = "none"
+    #: replaces a precision that is not positive after noise (the program: 1e-4).
+    floor: float = 1e-4
+
+    def constants(self, task: Task) -> tuple[float, float]:
+        """Shape and rate of the noise Gamma."""
+        shape = task.model.noise_shape if self.noise_shape is None else self.noise_shape
+        rate = task.model.noise_rate if self.noise_rate is None else self.noise_rate
+        return float(shape), float(rate)
+
+    def check(self, method: str) -> None:
+        """ValueError for a value out of range."""
+        for name, value, known in (
+            ("clip_sites", self.clip_sites, CLIP_SITES),
+            ("add_noise", self.add_noise, ADD_NOISE),
+        ):
+            if value not in known:
+                raise ValueError(f"{method}: {name} = '{value}'; give one of {', '.join(known)}")
+        if self.add_noise != "none" and self.clip_sites == "none":
+            raise ValueError(
+                f"{method}: add_noise = '{self.add_noise}' with clip_sites = 'none': without clipping no noise has a "
+                "sensitivity to go with; set clip_sites to 'per_block'"
+            )

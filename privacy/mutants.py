@@ -1,0 +1,169 @@
+"""One-line patches of real adapters and engines that break privacy, to show that the checks catch them.
+
+A mutant is the source text of a module with one pattern replaced, loaded under another name from a temporary folder.
+Nothing that is already imported changes. The unpatched module is loaded the same way, so that a check that passes
+there and fails here was failed by the patch alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A patch: in ``module`` (None: the adapter itself) the regular expression ``pattern`` -> ``replacement``.
+
+    ``count`` : how many matches are replaced (0: all). ``unless`` : lines that match it are left alone.
+    """
+
+    name: str
+    pattern: str
+    replacement: str
+    module: str | None = None
+    count: int = 1
+    unless: str = r"(?!)"
+    what: str = ""
+
+
+class DoesNotApply(ValueError):
+    """The pattern does not occur in the source."""
+
+
+#: Patches that fit any adapter which asks a budget for its mechanisms by keyword and calls ``release``.
+GENERIC: tuple[Mutant, ...] = (
+    Mutant(
+        "no noise",
+        r"(\w+)\.release\(([^()]+)\)",
+        r"(\1.release(\2), \2)[1]",
+        count=0,
+        what="the release is drawn and thrown away, the bare value goes on",
+    ),
+    Mutant("half noise", r"sensitivity=([^,\n]+),", r"sensitivity=(\1) / 2,", what="half the sensitivity is declared"),
+    Mutant(
+        "no clipping",
+        r"\b(s|settings)\.clip\b",
+        r"(1e9 * \1.clip)",
+        count=0,
+        unless=r"sensitivity",
+        what="the norm to which rows are clipped is a billion times the one declared",
+    ),
+    Mutant(
+        "wrong count of steps",
+        r"(?<![\w.])steps=([^,\n]+),",
+        r"steps=max(1, (\1) // 3), releases=(\1),",
+        what="a third of the releases is declared",
+    ),
+    Mutant(
+        "wrong count of steps",
+        r"(?<![\w.])steps=([^,\n]+),(\s*releases=)",
+        r"steps=max(1, (\1) // 3),\2",
+        what="a third of the releases is declared",
+    ),
+)
+
+
+def patched(source: str, mutant: Mutant) -> str:
+    """The source with the patch. Raises :class:`DoesNotApply`."""
+    left, out = (mutant.count or len(source)), source
+    pieces, position = [], 0
+    for match in re.finditer(mutant.pattern, source):
+        start = source.rfind("\n", 0, match.start()) + 1
+        end = source.find("\n", match.end())
+        if left == 0 or re.search(mutant.unless, source[start : end if end >= 0 else None]):
+            continue
+        pieces += [source[position : match.start()], match.expand(mutant.replacement)]
+        position, left = match.end(), left - 1
+    if not pieces:
+        raise DoesNotApply(f"mutant '{mutant.name}': /{mutant.pattern}/ does not occur")
+    out = "".join(pieces) + source[position:]
+    compile(out, mutant.name, "exec")
+    return out
+
+
+@contextmanager
+def loaded(adapter: str, mutant: Mutant | Sequence[Mutant] | None, alias: str = "mutant") -> Iterator[ModuleType]:
+    """The module ``adapter`` (dotted name) with the patches applied, under another name, for the time of the block.
+
+    Where a patch is for another module, that one is loaded under an alias too and the adapter's text refers to it.
+    None loads the unpatched source the same way.
+    """
+    mutants = [] if mutant is None else [mutant] if isinstance(mutant, Mutant) else list(mutant)
+    sources: dict[str, str] = {adapter: _source(adapter)}
+    for m in mutants:
+        home = m.module or adapter
+        sources.setdefault(home, _source(home))
+        sources[home] = patched(sources[home], m)
+    names = {module: f"{alias}_{abs(hash((module, sources[module]))):x}" for module in sources}
+    before = set(sys.modules)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for module, text in sources.items():
+                for other, new in names.items():
+                    text = _redirect(text, other, new)
+                path = Path(folder) / f"{names[module]}.py"
+                path.write_text(text, encoding="utf-8")
+            sys.path.insert(0, folder)
+            yield _load(names[adapter], Path(folder) / f"{names[adapter]}.py")
+        finally:
+            sys.path.remove(folder)
+            for name in set(sys.modules) - before:
+                if name.startswith(f"{alias}_"):
+                    del sys.modules[name]
+
+
+def method_of(module: ModuleType):
+    """The one adapter object of a loaded module."""
+    classes = [
+        c
+        for c in vars(module).values()
+        if isinstance(c, type) and c.__module__ == module.__name__ and "name" in vars(c) and hasattr(c, "fit")
+    ]
+    if len(classes) != 1:
+        raise TypeError(f"{module.__name__} holds {len(classes)} adapters; one is needed")
+    return classes[0]()
+
+
+def kills(
+    adapter: str, mutant: Mutant | Sequence[Mutant] | None, check: Callable[[object], Mapping[str, str]]
+) -> dict[str, str]:
+    """Checks that the mutant fails: name -> what was found. Empty: the mutant survives.
+
+    ``check`` takes the adapter object and returns, for each check, "" or what was found (``privacy.audit.checks``).
+    """
+    with loaded(adapter, mutant) as module:
+        return {name: text for name, text in check(method_of(module)).items() if text}
+
+
+def _source(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.origin:
+        raise ModuleNotFoundError(f"no source file for module '{module}'")
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+def _redirect(text: str, old: str, new: str) -> str:
+    """Let imports of module ``old`` load ``new``: ``import a.b``, ``from a.b import``, ``from a import b``."""
+    package, _, leaf = old.rpartition(".")
+    text = re.sub(rf"\bfrom {re.escape(old)} import\b", f"from {new} import", text)
+    text = re.sub(rf"\bimport {re.escape(old)} as\b", f"import {new} as", text)
+    if package:
+        text = re.sub(rf"\bfrom {re.escape(package)} import {leaf} as (\w+)[ \t]*$", rf"import {new} as \1", text, flags=re.M)
+        text = re.sub(rf"\bfrom {re.escape(package)} import {leaf}[ \t]*$", f"import {new} as {leaf}", text, flags=re.M)
+    return text
+
+
+def _load(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module

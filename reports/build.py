@@ -1,0 +1,164 @@
+"""Build the report from scores, fits and data; write or check the committed reference.
+
+    python -m reports.build all --scale quick --results results
+    python -m reports.build reference --scale full --results results
+    python -m reports.build --check
+
+``tables`` writes verdicts, claims, ledger and tables; ``site`` those and the page; ``all`` is the same as ``site``;
+``reference`` writes ``reports/reference/``; ``check`` (or ``--check``) compares the committed verdicts with what the
+committed scores give.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import datasets
+from evaluation.summary import COLUMNS, read_scores
+from reports import claims, findings, ledger, published, reference, site, tables, verdicts
+from reports.config import SCALES, ReportError
+from reports.config import load as load_config
+from reports.files import stacked, write_csv
+
+CONFIGS = Path(__file__).parent.parent / "config" / "experiments"
+TITLE = "dpbayes-bench: published numbers and privacy claims of differentially private Bayesian inference"
+
+
+def build(
+    experiments: list[tuple[dict[str, Any], pd.DataFrame]],
+    fits: Path,
+    data: Path,
+    out: Path,
+    scale: str,
+    manifest: dict[str, Any],
+    with_site: bool = True,
+    epsilon_of: ledger.Accountant | None = None,
+) -> None:
+    """Verdicts, claims, ledger and tables of all experiments under ``out``, and the page that shows them.
+
+    ``experiments``: pairs (config, scores). Raises :class:`reports.config.ReportError` where they do not fit.
+    """
+    folder = out / "tables"
+    found = tables.data_info(data)
+    made_up = datasets.names("synthetic")  # for time and memory: their scores are no result
+    committed = reference._committed_ledger(reference.FOLDER)
+    judged, said, costs = [], [], []
+    paper, privacy, every = [], [], []
+    sizes: dict[str, tables.Table] = {}
+    for config, scores in experiments:
+        for row_scale in set(scores["scale"]) - {scale}:
+            raise ReportError(f"{config['experiment']}: scores of scale '{row_scale}' in a report of scale '{scale}'")
+        frame = verdicts.build(config, scores, scale)
+        cost = ledger.build(fits, set(scores["cell"]), epsilon_of, committed)
+        judged.append(frame)
+        said.append(claims.evaluate(config, scores))
+        costs.append(cost)
+        for table, long in tables.published_tables(frame, scale):
+            tables.write(folder, table, long)
+            paper.append(table)
+        # The experiment that takes in every adapter gives the tables of its target rule; others stand under their name.
+        stem = config["rule"] if "rule" in config and "include_unlisted_methods" in config else config["experiment"]
+        title = f"{config.get('title', config['experiment'])}: every method, every data set"
+        real = scores[~scores["dataset"].isin(made_up)]
+        if len(real):
+            table, long = tables.all_methods_table(real, f"{stem}_all_methods", scale, title)
+            tables.write(folder, table, long)
+            every.append(table)
+        if config["answers"]:
+            private = ledger.privacy_frame(frame, scores, cost)
+            table, long = ledger.privacy_table(private, f"{stem}_privacy", tables.SCALE_BANNERS[scale])
+            tables.write(folder, table, long.assign(scale=scale))
+            privacy.append(table)
+        for table, long in tables.datasets_tables(found, config["sources"], scale):
+            tables.write(folder, table, long)
+            sizes[table.name] = table
+    all_verdicts, all_claims = stacked(judged), stacked(said)
+    write_csv(out / "verdicts.csv", all_verdicts)
+    write_csv(out / "claims.csv", all_claims)
+    write_csv(out / "ledger.csv", stacked(costs))
+    if not with_site:
+        return
+    board = verdicts.scoreboard(all_verdicts)
+    page = site.Page(
+        title=TITLE,
+        scale=scale,
+        banner=tables.SCALE_BANNERS[scale],
+        scoreboard=board,
+        distinct=int(board.loc[board["reading"] == "printed", "cells"].sum()),
+        tables=paper,
+        privacy=privacy,
+        claims=all_claims,
+        findings=findings.render() if reference.experiments() else [],
+        datasets=list(sizes.values()),
+        methods=every,
+        manifest=manifest,
+    )
+    site.write(out / "report" / "index.html", page)
+
+
+def _scores(config: dict[str, Any], folder: Path, scale: str) -> pd.DataFrame:
+    """Scores of one experiment. Below full scale an experiment may have no cell at all: then no rows."""
+    if scale != "full" and not any(Path(folder).glob("*.csv")):
+        return pd.DataFrame(columns=COLUMNS, dtype=str)
+    scores = read_scores(folder)
+    foreign = scores[scores["experiment"] != config["experiment"]]
+    if len(foreign):
+        raise ReportError(
+            f"{folder}: a row of experiment '{foreign['experiment'].iloc[0]}', not {config['experiment']}"
+        )
+    return scores
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", default="all", choices=["all", "tables", "site", "reference", "check"])
+    parser.add_argument("--check", action="store_true", help="compare the committed verdicts with the committed scores")
+    parser.add_argument("--config", nargs="+", type=Path, help="experiment files (default: all in config/experiments)")
+    parser.add_argument("--scores", nargs="+", type=Path, help="one folder per config (default: RESULTS/scores/NAME)")
+    parser.add_argument("--results", "--out", dest="out", type=Path, default=Path("results"), help="folder of the run")
+    parser.add_argument("--fits", type=Path, help="default: RESULTS/fits")
+    parser.add_argument("--data", type=Path, help="default: RESULTS/data")
+    parser.add_argument("--manifest", type=Path, help="default: RESULTS/manifest.json")
+    parser.add_argument("--reference", type=Path, default=reference.FOLDER, help=argparse.SUPPRESS)
+    parser.add_argument("--scale", choices=SCALES, default="full")
+    args = parser.parse_args(argv)
+    try:
+        return _run(args)
+    except (ReportError, FileNotFoundError, ValueError) as e:
+        print(f"reports.build: {e}", file=sys.stderr)
+        return 1
+
+
+def _run(args: argparse.Namespace) -> int:
+    configs = args.config or sorted(CONFIGS.glob("*.yaml"))
+    if args.check or args.what == "check":
+        home = args.config[0].parent if args.config else CONFIGS
+        print(f"against the papers: {reference.check(home, args.reference)} verdicts agree with the committed scores")
+        return 0
+    loaded = [load_config(path) for path in configs]
+    folders = args.scores or [args.out / "scores" / c["experiment"] for c in loaded]
+    if len(folders) != len(loaded):
+        raise ReportError(f"{len(loaded)} configs and {len(folders)} folders of scores; give one folder per config")
+    pairs = [(c, _scores(c, f, args.scale)) for c, f in zip(loaded, folders, strict=True)]
+    fits, data = args.fits or args.out / "fits", args.data or args.out / "data"
+    path = args.manifest or args.out / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if args.what == "reference":
+        for config, scores in pairs:
+            reference.write(config, scores, fits, args.scale, manifest, Path(configs[0]).parent, args.reference)
+        print(f"reference written: {', '.join(c['experiment'] for c in loaded)}")
+        return 0
+    build(pairs, fits, data, args.out, args.scale, manifest, with_site=args.what != "tables")
+    cells = published.load()
+    print(f"{len(cells)} published cells known; report in {args.out / 'report' / 'index.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,186 @@
+"""Findings: short texts whose every number is read from a committed CSV when they are rendered.
+
+``reports/findings/<id>.md`` is Markdown; a number is written as a reference
+
+    [[value: scores/dpsep_uci.csv where method=sep and dataset=kin8nm and metric=rmse | mean(value) | .3f]]
+
+file (relative to ``reports/reference/``), conditions (exact text; an empty value is allowed: ``setting=``), column or
+``function(column)`` and a Python format. A bare column needs exactly one row; the functions mean, sd, min, max and
+median need at least one, and every value of them a number; ``count(column)`` counts rows and may be 0.
+``reports/findings/index.csv`` says which cells a finding speaks of.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evaluation.summary import mean_std
+
+HERE = Path(__file__).parent / "findings"
+REFERENCE = Path(__file__).parent / "reference"
+_REFERENCE = re.compile(r"\[\[\s*value:(.*?)\]\]", re.DOTALL)
+_FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
+    "mean": lambda v: mean_std(v)[0],
+    "sd": lambda v: mean_std(v)[1],
+    "min": min,
+    "max": max,
+    "median": lambda v: float(np.median(v)),
+}
+
+
+class FindingError(ValueError):
+    """A reference that cannot be read, or that no row or several rows answer."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``text``: Markdown with every reference replaced by its number."""
+
+    id: str
+    title: str
+    text: str
+
+    @property
+    def html(self) -> str:
+        return to_html(self.text)
+
+
+class Values:
+    """Reads references from CSV files below ``folder``; each file once."""
+
+    def __init__(self, folder: Path = REFERENCE):
+        self.folder = Path(folder)
+        self._files: dict[str, pd.DataFrame] = {}
+
+    def _file(self, name: str) -> pd.DataFrame:
+        if name not in self._files:
+            path = (self.folder / name).resolve()
+            if not path.is_relative_to(self.folder.resolve()) or not path.is_file():
+                raise FindingError(f"no file '{name}' below {self.folder.name}/")
+            self._files[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
+        return self._files[name]
+
+    def get(self, reference: str) -> str:
+        """The formatted value of ``file where a=b and c=d | column | format``. Raises :class:`FindingError`."""
+        parts = [p.strip() for p in reference.split("|")]
+        if len(parts) != 3:
+            raise FindingError(f"'{reference.strip()}': write file where key=value and ... | column | format")
+        query, expression, form = parts
+        name, _, conditions = query.partition(" where ")
+        frame = self._file(name.strip())
+        for condition in filter(None, (c.strip() for c in re.split(r"\s+and\s+", conditions.strip()))):
+            column, sign, value = condition.partition("=")
+            if not sign or column.strip() not in frame.columns:
+                raise FindingError(f"'{query}': condition '{condition}'; columns are {', '.join(frame.columns)}")
+            frame = frame[frame[column.strip()] == value.strip()]
+        match = re.fullmatch(r"(?:(\w+)\()?(\w+)\)?", expression)
+        if not match or (match[1] and match[1] not in {*_FUNCTIONS, "count"}):
+            raise FindingError(f"'{expression}': write a column, or one of {', '.join([*_FUNCTIONS, 'count'])}(column)")
+        function, column = match.groups()
+        if column not in frame.columns:
+            raise FindingError(f"'{query}': no column '{column}'; columns are {', '.join(frame.columns)}")
+        values = frame[column].tolist()
+        if function == "count":
+            return format(len(values), form)
+        if not values:
+            raise FindingError(f"'{query}': no row answers")
+        if function is None:
+            if len(values) > 1:
+                raise FindingError(f"'{query}': {len(values)} rows answer; add conditions, or use mean({column})")
+            return values[0] if form == "s" else format(_number(values[0], query), form)
+        return format(_FUNCTIONS[function]([_number(v, query) for v in values]), form)
+
+
+def _number(text: str, query: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise FindingError(f"'{query}': '{text}' is not a number; add a condition such as status=ok") from None
+    if math.isnan(value):
+        raise FindingError(f"'{query}': a value is missing")
+    return value
+
+
+def fill(text: str, values: Values) -> str:
+    """Replace every reference by its number."""
+    if "[[" in _REFERENCE.sub("", text):
+        raise FindingError("a '[[' that is no reference; write [[value: file where ... | column | format]]")
+    return _REFERENCE.sub(lambda m: values.get(m[1]), text)
+
+
+def render(folder: Path = HERE, reference: Path = REFERENCE) -> list[Finding]:
+    """All findings, sorted by id. The title is the first heading. Raises :class:`FindingError` naming the file."""
+    values = Values(reference)
+    out = []
+    for path in sorted(Path(folder).glob("*.md")):
+        try:
+            text = fill(path.read_text(encoding="utf-8"), values)
+        except FindingError as e:
+            raise FindingError(f"{path.name}: {e}") from None
+        title = next((line.lstrip("# ").strip() for line in text.splitlines() if line.startswith("#")), path.stem)
+        out.append(Finding(path.stem, title, text))
+    return out
+
+
+def to_html(text: str) -> str:
+    """The Markdown that findings use: headings, paragraphs, lists, tables, fenced code, `code`, **bold**."""
+    out: list[str] = []
+    for block in _paragraphs(text):
+        lines = block.strip("\n").splitlines()
+        if not lines:
+            continue
+        if lines[0].startswith("```"):
+            code = "\n".join(line for line in lines if not line.startswith("```"))
+            out.append(f"<pre>{html.escape(code)}</pre>")
+        elif lines[0].startswith("#"):
+            level = min(6, 2 + len(lines[0]) - len(lines[0].lstrip("#")))
+            out.append(f"<h{level}>{_inline(lines[0].lstrip('# '))}</h{level}>")
+            if len(lines) > 1:
+                out.append(to_html("\n".join(lines[1:])))
+        elif re.match(r"[-*] ", lines[0]):
+            items = re.split(r"\n[-*] ", "\n" + "\n".join(lines))[1:]
+            out.append("<ul>" + "".join(f"<li>{_inline(' '.join(i.split()))}</li>" for i in items) + "</ul>")
+        elif lines[0].startswith("|"):
+            cells = [[c.strip() for c in line.strip().strip("|").split("|")] for line in lines]
+            body = [row for row in cells[1:] if not all(set(c) <= set("-: ") for c in row)]
+            head = "".join(f"<th>{_inline(c)}</th>" for c in cells[0])
+            rows = "".join("<tr>" + "".join(f"<td>{_inline(c)}</td>" for c in r) + "</tr>" for r in body)
+            out.append(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>')
+        else:
+            out.append(f"<p>{_inline(' '.join(lines))}</p>")
+    return "\n".join(out)
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Text between empty lines; a fenced piece of code is one paragraph whatever it holds."""
+    out: list[list[str]] = [[]]
+    fenced = False
+    for line in text.splitlines():
+        fence = line.startswith("```")
+        if (fence and not fenced) or (not line.strip() and not fenced):
+            out.append([])
+        if line.strip() or fenced:
+            out[-1].append(line)
+        if fence:
+            fenced = not fenced
+            if not fenced:
+                out.append([])
+    return ["\n".join(p) for p in out if p]
+
+
+def _inline(text: str) -> str:
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        f"<code>{html.escape(p[1:-1])}</code>"
+        if p.startswith("`") and p.endswith("`") and len(p) > 1
+        else re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", html.escape(p))
+        for p in parts
+    )

@@ -1,0 +1,199 @@
+"""The committed reference: scores, verdicts, claims and ledger of the last full run, and the check against them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evaluation.summary import CELL, COLUMNS, read_scores
+from reports import claims, ledger, verdicts
+from reports.config import ReportError, by_dataset
+from reports.config import load as load_config
+from reports.files import csv_text, stacked, write_text
+
+FOLDER = Path(__file__).parent / "reference"
+LIMIT_BYTES = 20_000_000
+CLAIM_COLUMNS = ["id", "verdict", "figure", "finding"]
+#: relative difference between a recomputed number and its committed text: quantiles of the t distribution and sums
+#: may differ in their last digits between builds of SciPy, and 1e-9 is far below any digit that is shown.
+TOLERANCE = 1e-9
+
+
+def check_full(config: dict[str, Any], scores: pd.DataFrame, fits: Path | None = None) -> None:
+    """Raise :class:`ReportError` unless these are the scores of a full run of that config.
+
+    Every arm of the config is there on every data set and protocol with all its splits; every row says scale full;
+    and, where the fits are at hand, epochs and all other settings and the sizes of the model are the config's.
+    """
+    name = config["experiment"]
+    wrong = scores[scores["scale"] != "full"]
+    if len(wrong):
+        raise ReportError(
+            f"{name}: cell {wrong['cell'].iloc[0]} has scale '{wrong['scale'].iloc[0]}'; the reference takes "
+            "scale full only: run `./bench full` first"
+        )
+    groups = {key: group for key, group in scores.groupby(CELL, sort=False)}
+    for arm in config["arms"]:
+        for dataset in arm.get("datasets", config["datasets"]):
+            for protocol in arm["protocols"]:
+                key = (name, dataset, protocol, arm["method"], arm.get("label", ""))
+                if key not in groups:
+                    raise ReportError(f"{name}: no scores for the cell {key[1:]}; the full run is not complete")
+                _check_cell(config, arm, key, groups[key], fits)
+
+
+def _check_cell(config, arm, key: tuple, rows: pd.DataFrame, fits: Path | None) -> None:
+    _, dataset, protocol, _, _ = key
+    if set(rows["status"]) <= {"no_data", "not_supported"}:
+        return
+    wanted = int(by_dataset(arm.get("splits", config["protocols"][protocol]["splits"]), dataset))
+    found = rows.loc[rows["split"] != "", "split"].nunique()
+    if found != wanted:
+        raise ReportError(f"{key[0]}: cell {key[1:]} has {found} splits, the config says {wanted}")
+    path = None if fits is None else fits / f"{rows['cell'].iloc[0]}.json"
+    if path is None or not path.is_file():
+        return
+    record = json.loads(path.read_text(encoding="utf-8"))
+    for part, given in (("settings", arm.get("settings", {})), ("model", config.get("model", {}))):
+        for k, v in given.items():
+            v = by_dataset(v, dataset)
+            if record.get(part, {}).get(k) != v:
+                raise ReportError(
+                    f"{key[0]}: cell {key[1:]} ran with {part}.{k} = {record.get(part, {}).get(k)}, the config says {v}"
+                )
+
+
+def sorted_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """A stable order: by cell key, then split as a number, then metric."""
+    order = scores["split"].map(lambda s: int(s) if s else -1)
+    return (
+        scores.assign(_split=order)
+        .sort_values([*CELL, "_split", "metric"], kind="stable", ignore_index=True)
+        .drop(columns="_split")[COLUMNS]
+    )
+
+
+def write(
+    config: dict[str, Any],
+    scores: pd.DataFrame,
+    fits: Path,
+    scale: str,
+    manifest: dict[str, Any],
+    configs: Path,
+    folder: Path = FOLDER,
+    epsilon_of: ledger.Accountant | None = None,
+) -> None:
+    """Write the reference of one experiment; the other experiments' scores stay as they are.
+
+    Verdicts and claims are then recomputed for all committed experiments (their configs in ``configs``). Raises
+    :class:`ReportError` for another scale than full, an incomplete run, or more than 20 MB.
+    """
+    if scale != "full":
+        raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
+    mine = scores[scores["experiment"] == config["experiment"]]
+    check_full(config, mine, fits)
+    text = csv_text(sorted_scores(mine))
+    if len(text.encode()) > LIMIT_BYTES:
+        raise ReportError(f"{config['experiment']}: the scores have {len(text) / 1e6:.1f} MB; the limit is 20 MB")
+    old = _committed_ledger(folder)
+    fresh = ledger.build(fits, set(mine["cell"]), epsilon_of, old)
+    kept = old[~old["cell"].isin(set(mine["cell"])) & ~old["cell"].str.startswith(config["experiment"] + "-")]
+    both = stacked([kept, fresh]).sort_values(["cell", "event", "accountant"], kind="stable")
+    write_text(folder / "scores" / f"{config['experiment']}.csv", text)
+    write_text(folder / "ledger.csv", csv_text(both))
+    for name, frame in recompute(configs, folder).items():
+        write_text(folder / name, csv_text(frame))
+    write_text(folder / "manifest.json", json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+
+
+def _committed_ledger(folder: Path) -> pd.DataFrame:
+    path = folder / "ledger.csv"
+    if not path.is_file():
+        return pd.DataFrame(columns=ledger.COLUMNS)
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def experiments(folder: Path = FOLDER) -> list[str]:
+    return sorted(p.stem for p in (folder / "scores").glob("*.csv"))
+
+
+def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
+    """``verdicts.csv`` and ``claims.csv`` from the committed scores and the configs of their experiments."""
+    judged, said = [], []
+    for name in experiments(folder):
+        config = load_config(configs / f"{name}.yaml")
+        scores = read_scores(folder / "scores" / f"{name}.csv")
+        judged.append(verdicts.build(config, scores, "full"))
+        said.append(claims.evaluate(config, scores)[CLAIM_COLUMNS])
+    if not judged:
+        raise ReportError(f"no committed scores in {folder / 'scores'}; `reference` writes them after a full run")
+    return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said)}
+
+
+def check(configs: Path, folder: Path = FOLDER) -> int:
+    """The gate "against the papers": recompute from the committed scores and compare with the committed verdicts.
+
+    Returns how many verdicts were compared. Raises :class:`ReportError` naming the first that differs, or when there
+    is none, or when a cell that has its data says ``no_data``.
+    """
+    fresh = recompute(configs, folder)
+    for name, frame in fresh.items():
+        committed = _read(folder / name)
+        again = pd.read_csv(_text(frame), dtype=str, keep_default_na=False)
+        _compare(name, committed, again)
+    frame = fresh["verdicts.csv"]
+    if frame.empty:
+        raise ReportError("the gate compared no verdict: the committed scores hold none")
+    with_data = set(frame.loc[frame["n"] > 0, "dataset"])
+    lost = frame[(frame["verdict"] == "no_data") & frame["dataset"].isin(with_data)]
+    if len(lost):
+        row = lost.iloc[0]
+        raise ReportError(f"verdicts.csv: {_where(row)} says no_data, yet other cells on {row['dataset']} have scores")
+    return len(frame)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise ReportError(f"{path.name} is not committed; `reference` writes it after a full run")
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def _text(frame: pd.DataFrame):
+    import io
+
+    return io.StringIO(csv_text(frame))
+
+
+def _compare(name: str, committed: pd.DataFrame, again: pd.DataFrame) -> None:
+    if list(committed.columns) != list(again.columns):
+        raise ReportError(f"{name}: columns {list(committed.columns)}, expected {list(again.columns)}")
+    for (_, a), (_, b) in zip(committed.iterrows(), again.iterrows(), strict=False):
+        for column in committed.columns:
+            if not _same(a[column], b[column], column):
+                raise ReportError(
+                    f"{name}: {_where(a)}: {column} is committed as '{a[column]}', the committed scores give "
+                    f"'{b[column]}'; if the change is meant, write the reference again and commit it"
+                )
+    if len(committed) != len(again):
+        raise ReportError(f"{name}: {len(committed)} rows committed, the committed scores give {len(again)}")
+
+
+def _where(row: pd.Series) -> str:
+    names: Iterable[str] = ("id", "source", "table", "dataset", "method", "setting", "metric", "reading", "protocol")
+    return ", ".join(f"{n} {row[n]}" for n in names if row.get(n))
+
+
+_NUMBERS = {"mean", "std", "difference", "low", "high", "detectable"}
+
+
+def _same(a: str, b: str, column: str) -> bool:
+    if a == b:
+        return True
+    if column not in _NUMBERS or not a or not b:
+        return False
+    return math.isclose(float(a), float(b), rel_tol=TOLERANCE, abs_tol=1e-12)

@@ -1,0 +1,79 @@
+"""The report's first page: one self-contained HTML file that opens from disk without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from reports.blocks import Table
+from reports.files import write_text
+from reports.findings import Finding
+from reports.published import SOURCE_TITLES
+
+TEMPLATES = Path(__file__).parent / "templates"
+#: a sign beside each word, so that no verdict hangs on colour alone.
+SIGNS = {
+    "reproduced": "=",
+    "better": "+",
+    "worse": "−",
+    "inconclusive": "?",
+    "holds": "=",
+    "holds under another reading": "~",
+    "holds but for the leaks": "~",
+    "does not hold": "−",
+    "not testable here": "?",
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the page shows. Tables are drawn in the order given."""
+
+    title: str
+    scale: str
+    banner: str
+    scoreboard: pd.DataFrame
+    distinct: int
+    tables: Sequence[Table]
+    privacy: Sequence[Table]
+    claims: pd.DataFrame
+    findings: Sequence[Finding]
+    datasets: Sequence[Table]
+    methods: Sequence[Table]
+    manifest: dict[str, Any]
+
+
+def render(page: Page) -> str:
+    """The HTML text."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["sign"] = lambda word: SIGNS.get(word, "·")
+    environment.filters["slug"] = lambda word: word.replace(" ", "_")
+    return environment.get_template("index.html").render(
+        page=page,
+        css=(TEMPLATES / "style.css").read_text(encoding="utf-8"),
+        board=page.scoreboard.to_dict("records"),
+        claims=page.claims.to_dict("records"),
+        sources=SOURCE_TITLES,
+        manifest=flat(page.manifest),
+    )
+
+
+def flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """Nested dicts as (dotted key, text) pairs."""
+    if isinstance(value, dict):
+        return [pair for k, v in value.items() for pair in flat(v, f"{prefix}.{k}" if prefix else str(k))]
+    if isinstance(value, list):
+        return [(prefix, ", ".join(map(str, value)))]
+    return [(prefix, str(value))]
+
+
+def write(path: Path, page: Page) -> None:
+    write_text(path, render(page))

@@ -1,0 +1,74 @@
+"""The ledger: events are facts, merged when equal, and survive JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
+
+BASE = Event("sum", Mechanism.GAUSSIAN, Relation.ADD_REMOVE, 2.0, 3.0, Sampling.POISSON, 0.1, 5, "here", "PCG64")
+
+EVENTS = st.builds(
+    Event,
+    what=st.sampled_from(["a", "b"]),
+    mechanism=st.sampled_from(Mechanism),
+    relation=st.sampled_from(Relation),
+    sensitivity=st.floats(0, 1e6),
+    noise_scale=st.floats(0, 1e6),
+    sampling=st.sampled_from(Sampling),
+    sampling_rate=st.floats(1e-9, 1.0),
+    steps=st.integers(0, 10**9),
+    renyi_curve=st.lists(st.tuples(st.floats(1, 99), st.floats(0, 99)), max_size=3).map(tuple),
+)
+
+
+def test_multiplier():
+    assert BASE.noise_multiplier == 1.5
+    assert replace(BASE, sensitivity=0.0).noise_multiplier == math.inf
+    assert replace(BASE, mechanism=Mechanism.NO_NOISE).noise_multiplier == 0.0
+
+
+def test_equal_events_are_merged_and_others_are_not():
+    ledger = Ledger()
+    ledger.record(BASE)
+    ledger.record(replace(BASE, steps=7))
+    ledger.record(replace(BASE, noise_scale=4.0))
+    assert [e.steps for e in ledger] == [12, 5]
+    assert len(ledger) == 2
+
+
+@given(st.lists(EVENTS, max_size=5))
+def test_json_round_trip(events):
+    ledger = Ledger()
+    for event in events:
+        ledger.record(event)
+    text = json.dumps(ledger.to_json())
+    assert Ledger.from_json(json.loads(text)) == ledger
+
+
+def test_events_hold_no_epsilon():
+    assert not [name for name in BASE.__dataclass_fields__ if "epsilon" in name or "delta" in name]
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"sampling_rate": 0.0}, "sampling_rate"),
+        ({"sampling_rate": 1.1}, "sampling_rate"),
+        ({"steps": -1}, "steps"),
+        ({"steps": 1.5}, "steps"),
+        ({"sensitivity": -1.0}, "sensitivity"),
+        ({"sensitivity": math.nan}, "sensitivity"),
+        ({"noise_scale": -1.0}, "noise_scale"),
+        ({"noise_scale": math.nan}, "noise_scale"),
+    ],
+)
+def test_bad_events_are_refused_by_name(change, word):
+    with pytest.raises(ValueError, match=word):
+        replace(BASE, **change)

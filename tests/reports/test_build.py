@@ -1,0 +1,267 @@
+"""From scores on disk to tables, page and committed reference, and the gate against it."""
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+import yaml
+
+from reports import build, findings, reference
+from reports.config import ReportError, by_dataset, load
+from reports.files import csv_text
+
+
+@pytest.fixture(scope="session")
+def project(base, tmp_path_factory):
+    """config/, results/ of a full run whose arms are those of the scores, and a folder for the reference."""
+    config, scores = base
+    root = tmp_path_factory.mktemp("project")
+    (root / "config").mkdir()
+    (root / "results" / "scores" / "dpsep_uci").mkdir(parents=True)
+    (root / "results" / "fits").mkdir()
+    (root / "results" / "data").mkdir()
+    (root / "results" / "manifest.json").write_text(json.dumps({"host": "h", "versions": {"numpy": "2"}}))
+    path = root / "config" / "dpsep_uci.yaml"
+    config = config | {"protocols": {"authors": {"splits": 10}, "literature": {"splits": 10}}}
+    path.write_text(yaml.safe_dump(config))
+    for dataset, rows in scores.groupby("dataset"):
+        (root / "results" / "scores" / "dpsep_uci" / f"{dataset}.csv").write_text(csv_text(rows))
+    return root
+
+
+def call(root, what, scale="full", *more):
+    args = [what, "--config", str(root / "config/dpsep_uci.yaml"), "--results", str(root / "results")]
+    return build.main([*args, "--scale", scale, "--reference", str(root / "reference"), *more])
+
+
+@pytest.fixture(scope="session")
+def built(project):
+    assert call(project, "all") == 0
+    return project
+
+
+@pytest.fixture(scope="session")
+def committed(project):
+    assert call(project, "reference") == 0
+    return project
+
+
+@pytest.fixture
+def copy(committed, tmp_path):
+    shutil.copytree(committed, tmp_path / "project")
+    return tmp_path / "project"
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.ids, self.problems = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        self.links += [attrs[k] for k in ("href", "src") if k in attrs]
+        if tag not in ("meta", "link", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(tag)
+
+
+def test_page_is_whole_and_needs_no_network(built):
+    text = (built / "results/report/index.html").read_text()
+    tags = Tags()
+    tags.feed(text)
+    assert not tags.problems
+    assert not tags.open
+    assert not re.search(r"https?://|@import|url\(", text)
+    here = (built / "results/report").resolve()
+    for link in tags.links:
+        if link.startswith("#"):
+            assert link[1:] in tags.ids, link
+        elif not link.startswith("data:"):
+            assert (here / link).resolve().is_file(), link
+    assert len(tags.ids) == len(set(tags.ids))
+    assert 'name="viewport"' in text
+
+
+def test_page_shows_every_part(built):
+    text = (built / "results/report/index.html").read_text()
+    for part in ("scoreboard", "findings", "privacy", "tables", "claims", "methods", "datasets", "manifest"):
+        assert f'id="{part}"' in text
+    for k in (3, 4, 5, 8, 9):
+        assert f'id="vinaroz2023dpsep_table{k}"' in text
+    for k in (2, 3):
+        assert f'id="vinaroz2021dpsep_table{k}"' in text
+    assert "versions.numpy" in text
+    assert "= reproduced" in text  # a sign and a word, not colour alone
+    assert 'class="scale" id="scale"' in text
+
+
+def test_outputs_stand_where_they_are_promised(built):
+    results = built / "results"
+    for name in ("verdicts.csv", "claims.csv", "ledger.csv", "report/index.html"):
+        assert (results / name).is_file()
+    names = {p.name for p in (results / "tables").iterdir()}
+    for stem in ("dpsep_uci_all_methods", "dpsep_uci_privacy", "vinaroz2023dpsep_datasets", "vinaroz2023dpsep_table3"):
+        assert {f"{stem}.csv", f"{stem}.md", f"{stem}.tex"} <= names
+    assert not [n for n in names if n.endswith(".tmp")]
+
+
+def test_smaller_scale_carries_a_banner(project, tmp_path, capsys):
+    root = tmp_path / "p"
+    shutil.copytree(project, root)
+    assert call(root, "all", "tiny") == 1
+    assert "scores of scale 'full' in a report of scale 'tiny'" in capsys.readouterr().err
+    folder = root / "results/scores/dpsep_uci"
+    wine = pd.read_csv(folder / "wine.csv", dtype=str, keep_default_na=False)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    wine.assign(scale="tiny").query("split == '0'").to_csv(folder / "wine.csv", index=False)
+    assert call(root, "all", "tiny") == 0
+    text = (root / "results/report/index.html").read_text()
+    assert 'class="banner" id="scale" role="alert"' in text
+    assert "NOT evidence" in text
+    assert "not run" in text
+    assert call(root, "reference", "tiny") == 1
+    assert "only a full run becomes the reference" in capsys.readouterr().err
+    assert not (root / "reference").exists()
+
+
+def test_reference_is_stable_and_passes_its_own_gate(committed, capsys):
+    folder = committed / "reference"
+    for name in ("scores/dpsep_uci.csv", "verdicts.csv", "claims.csv", "ledger.csv", "manifest.json"):
+        assert (folder / name).is_file()
+    before = {p: p.read_bytes() for p in folder.rglob("*.csv")}
+    assert call(committed, "reference") == 0
+    assert before == {p: p.read_bytes() for p in folder.rglob("*.csv")}
+    assert call(committed, "all", "full", "--check") == 0
+    assert re.search(r"\d{3} verdicts agree", capsys.readouterr().out)
+    assert list(pd.read_csv(folder / "claims.csv").columns) == ["id", "verdict", "figure", "finding"]
+
+
+def test_order_of_rows_does_not_matter(committed, copy):
+    folder = copy / "results/scores/dpsep_uci"
+    for path in folder.glob("*.csv"):
+        pd.read_csv(path, dtype=str, keep_default_na=False).iloc[::-1].to_csv(path, index=False)
+    assert call(copy, "reference") == 0
+    for name in ("scores/dpsep_uci.csv", "verdicts.csv"):
+        assert (copy / "reference" / name).read_bytes() == (committed / "reference" / name).read_bytes()
+
+
+def test_the_gate_names_the_first_verdict_that_moved(copy, capsys):
+    path = copy / "reference/scores/dpsep_uci.csv"
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    hit = (frame["dataset"] == "power") & (frame["method"] == "ep") & (frame["metric"] == "rmse")
+    frame.loc[hit, "value"] = [repr(float(v) + 1) for v in frame.loc[hit, "value"]]
+    frame.to_csv(path, index=False)
+    assert call(copy, "check") == 1
+    message = capsys.readouterr().err
+    assert "source vinaroz2023dpsep, table 3, dataset power, method ep, metric rmse" in message
+    assert "the committed scores give" in message
+
+
+def test_the_gate_sees_an_edited_verdict_and_a_lost_row(copy, capsys):
+    path = copy / "reference/verdicts.csv"
+    text = path.read_text()
+    path.write_text(text.replace(",reproduced,", ",better,", 1))
+    assert call(copy, "check") == 1
+    assert "verdict is committed as 'better'" in capsys.readouterr().err
+    path.write_text("\n".join(text.splitlines()[:-1]) + "\n")
+    assert call(copy, "check") == 1
+    assert "rows committed" in capsys.readouterr().err
+    path.unlink()
+    assert call(copy, "check") == 1
+    assert "not committed" in capsys.readouterr().err
+
+
+def test_the_gate_fails_when_data_got_lost(copy, capsys):
+    path = copy / "results/scores/dpsep_uci/wine.csv"
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    hit = frame["method"] == "vi"
+    frame.loc[hit, ["split", "metric", "value", "unit"]] = ""
+    frame.loc[hit, ["status", "reason"]] = ["no_data", "lost"]
+    frame.drop_duplicates().to_csv(path, index=False)
+    assert call(copy, "reference") == 0
+    assert call(copy, "check") == 1
+    assert "says no_data" in capsys.readouterr().err
+
+
+def test_an_incomplete_run_is_no_reference(copy, capsys):
+    path = copy / "results/scores/dpsep_uci/wine.csv"
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    frame[~((frame["method"] == "sep") & (frame["split"] == "3"))].to_csv(path, index=False)
+    assert call(copy, "reference") == 1
+    assert "has 9 splits, the config says 10" in capsys.readouterr().err
+    frame[~((frame["method"] == "sep") & (frame["protocol"] == "authors"))].to_csv(path, index=False)
+    assert call(copy, "reference") == 1
+    assert "not complete" in capsys.readouterr().err
+
+
+def test_a_run_with_other_settings_is_no_reference(base, tmp_path):
+    config, scores = base
+    config = config | {"model": {"hidden": {"by_dataset": {"default": 50, "year": 100}}}}
+    config["protocols"] = {"authors": {"splits": 10}, "literature": {"splits": 10}}
+    config["arms"] = [{"method": "sep", "protocols": ["authors"], "settings": {"epochs": 40}}]
+    for dataset in config["datasets"]:
+        cell = f"dpsep_uci-{dataset}-authors-sep-"
+        values = {"settings": {"epochs": 40}, "model": {"hidden": 100 if dataset == "year" else 50}}
+        (tmp_path / f"{cell}.json").write_text(json.dumps(values))
+    reference.check_full(config, scores, tmp_path)
+    (tmp_path / f"{cell}.json").write_text(json.dumps({"settings": {"epochs": 2}, "model": {"hidden": 100}}))
+    with pytest.raises(ReportError, match=r"settings\.epochs = 2, the config says 40"):
+        reference.check_full(config, scores, tmp_path)
+
+
+def test_numbers_may_differ_in_their_last_digits_only():
+    assert reference._same("0.1", "0.10000000000000001", "mean")
+    assert not reference._same("0.1", "0.1000001", "mean")
+    assert not reference._same("0.1", "", "mean")
+    assert not reference._same("3", "3.0", "table")
+
+
+def test_scores_are_compact_with_floats_as_repr(committed):
+    path = committed / "reference/scores/dpsep_uci.csv"
+    assert path.stat().st_size < reference.LIMIT_BYTES
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert all(repr(float(v)) == v for v in frame["value"])
+
+
+def test_config_errors_name_file_and_key(tmp_path):
+    with pytest.raises(ReportError, match="no experiment file"):
+        load(tmp_path / "x.yaml")
+    (tmp_path / "x.yaml").write_text("experiment: x\n")
+    with pytest.raises(ReportError, match="key 'sources' is missing"):
+        load(tmp_path / "x.yaml")
+    with pytest.raises(ReportError, match="no 'default'"):
+        by_dataset({"by_dataset": {"wine": 1}}, "year")
+
+
+def test_committed_experiments_are_those_of_their_config():
+    """Splits, epochs, widths and every other setting of each committed row are what config/experiments/ says.
+
+    The id of a cell holds a hash of all of them, so equal ids at scale full are equal settings.
+    """
+    from workflow.experiments import cells
+
+    for name in reference.experiments():
+        path = build.CONFIGS / f"{name}.yaml"
+        expected = {c.id: c for c in cells(str(path), "full")}
+        rows = pd.read_csv(reference.FOLDER / "scores" / f"{name}.csv", dtype=str, keep_default_na=False)
+        assert set(rows["cell"]) == set(expected)
+        assert set(rows["scale"]) == {"full"}
+        for cell, group in rows.groupby("cell"):
+            if not set(group["status"]) <= {"no_data", "not_supported"}:
+                assert group.loc[group["split"] != "", "split"].nunique() == expected[cell].splits, cell
+
+
+def test_the_committed_reference_passes_the_gate():
+    if reference.experiments():
+        assert reference.check(build.CONFIGS) > 0
+    else:
+        assert not (reference.FOLDER / "verdicts.csv").exists()  # verdicts without their scores cannot be checked
+        assert findings.render() == []

@@ -1,0 +1,94 @@
+import pytest
+
+from reports.findings import HERE, FindingError, Values, fill, render, to_html
+from reports.verdicts import read_findings
+
+CSV = """method,dataset,setting,metric,status,value
+sep,wine,,rmse,ok,0.5
+sep,wine,,rmse,ok,0.7
+sep,naval,,rmse,ok,0.0025
+ep,naval,clip=1,rmse,diverged,
+"""
+
+
+@pytest.fixture
+def values(tmp_path):
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "scores" / "x.csv").write_text(CSV)
+    return Values(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        ("scores/x.csv where dataset=naval and method=sep | value | .4f", "0.0025"),
+        ("scores/x.csv where dataset=wine | mean(value) | .2f", "0.60"),
+        ("scores/x.csv where dataset=wine and setting= | sd(value) | .4f", "0.1414"),
+        ("scores/x.csv where dataset=wine | max(value) | .1f", "0.7"),
+        ("scores/x.csv where status=diverged | count(value) | d", "1"),
+        ("scores/x.csv where status=timeout | count(value) | d", "0"),
+        ("scores/x.csv where setting=clip=1 | status | s", "diverged"),
+    ],
+)
+def test_values(values, reference, text):
+    assert values.get(reference) == text
+    assert fill(f"a [[value: {reference}]] b", values) == f"a {text} b"
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ("scores/x.csv where dataset=wine | value | .1f", "2 rows answer"),
+        ("scores/x.csv where dataset=kin8nm | value | .1f", "no row answers"),
+        ("scores/x.csv where dataset=kin8nm | mean(value) | .1f", "no row answers"),
+        ("scores/x.csv where dataset=naval | mean(value) | .1f", "is not a number"),
+        ("scores/x.csv where data=wine | value | .1f", "condition 'data=wine'"),
+        ("scores/x.csv where dataset=wine | price | .1f", "no column 'price'"),
+        ("scores/x.csv where dataset=wine | mode(value) | .1f", "write a column"),
+        ("scores/y.csv | value | .1f", "no file"),
+        ("../secret.csv | value | .1f", "no file"),
+        ("scores/x.csv | value", "write file where"),
+    ],
+)
+def test_missing_or_ambiguous_is_an_error(values, reference, words):
+    with pytest.raises(FindingError, match=words):
+        values.get(reference)
+
+
+def test_a_misspelt_reference_is_not_printed_as_it_is(values):
+    with pytest.raises(FindingError, match="no reference"):
+        fill("[[valu: scores/x.csv | value | d]]", values)
+
+
+def test_render_names_the_file(tmp_path, values):
+    folder = tmp_path / "findings"
+    folder.mkdir()
+    (folder / "a.md").write_text(
+        "# Title\n\nRMSE [[value: scores/x.csv where dataset=naval and method=sep | value | .4f]].\n"
+    )
+    (finding,) = render(folder, tmp_path)
+    assert (finding.id, finding.title) == ("a", "Title")
+    assert "<p>RMSE 0.0025.</p>" in finding.html
+    (folder / "b.md").write_text("[[value: scores/x.csv | value | .4f]]")
+    with pytest.raises(FindingError, match=r"^b\.md: "):
+        render(folder, tmp_path)
+
+
+def test_committed_findings_and_their_index_agree():
+    """Every number of every committed finding is read here from the committed reference."""
+    findings = render()
+    assert {f.id for f in findings} == {p.stem for p in HERE.glob("*.md")}
+    assert set(read_findings()["finding"]) <= {f.id for f in findings}
+
+
+def test_markdown():
+    text = "# A <b>\n\nOne **two** `x < y`\nthree\n\n- a\n- b\n  c\n\n"
+    text += "| h | k |\n|---|---|\n| 1 | 2 |\n\n```\nrun\n\nit | now\n```\n\nend"
+    page = to_html(text)
+    assert "<h3>A &lt;b&gt;</h3>" in page
+    assert "<p>One <strong>two</strong> <code>x &lt; y</code> three</p>" in page
+    assert "<ul><li>a</li><li>b c</li></ul>" in page
+    assert "<th>h</th><th>k</th>" in page
+    assert "<tr><td>1</td><td>2</td></tr>" in page
+    assert "<pre>run\n\nit | now</pre>" in page
+    assert page.endswith("<p>end</p>")

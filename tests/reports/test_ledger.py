@@ -1,0 +1,146 @@
+import json
+import math
+from dataclasses import dataclass, field
+
+import pandas as pd
+import pytest
+
+from privacy.ledger import Ledger, Mechanism
+from reports import ledger
+from reports.config import ReportError
+
+EVENT = {
+    "what": "site",
+    "mechanism": "gaussian",
+    "relation": "add_remove",
+    "sensitivity": 1.0,
+    "noise_scale": 2.0,
+    "sampling": "poisson",
+    "sampling_rate": 0.01,
+    "steps": 100,
+    "proof": "",
+    "generator": "",
+    "renyi_curve": [],
+}
+BARE = EVENT | {"what": "mean", "mechanism": "no_noise", "sensitivity": "inf", "noise_scale": 0.0, "steps": 1}
+
+
+@dataclass
+class Cost:
+    epsilon: float
+    all: dict = field(default_factory=dict)
+    accountant: str = "one"
+
+
+def toy(events: Ledger, delta: float) -> Cost:
+    """Epsilon = steps x sampling rate; infinite for a bare release. Not an accountant, only easy to check by hand."""
+    if any(e.mechanism is Mechanism.NO_NOISE for e in events):
+        return Cost(math.inf, {"one": math.inf, "two": "cannot say"})
+    total = sum(e.steps * e.sampling_rate for e in events)
+    return Cost(total, {"one": total, "two": 2 * total})
+
+
+def record(folder, cell, ledgers, budget=None, status="ok", **more):
+    splits = [{"split": k, "status": status, "ledger": events} for k, events in enumerate(ledgers)]
+    base = {"cell": cell, "method": "dp_sep", "budget": budget or {}, "splits": splits, "reused": []}
+    (folder / f"{cell.replace('=', '_')}.json").write_text(json.dumps(base | more))
+
+
+def test_one_row_per_event_and_accountant_and_a_total(tmp_path):
+    record(tmp_path, "c", [[EVENT, EVENT | {"what": "other", "steps": 300}]], {"claimed_epsilon": 1.0, "delta": 1e-6})
+    frame = ledger.build(tmp_path, epsilon_of=toy)
+    assert list(frame.columns) == ledger.COLUMNS
+    assert frame[["event", "accountant", "epsilon"]].to_numpy().tolist() == [
+        ["site", "one", 1.0],
+        ["site", "two", 2.0],
+        ["other", "one", 3.0],
+        ["other", "two", 6.0],
+        ["(total)", "one", 4.0],
+        ["(total)", "two", 8.0],
+    ]
+    assert set(frame["epsilon_claimed"]) == {1.0}
+    assert set(frame["delta"]) == {1e-6}
+    assert set(frame["sampling"]) == {"poisson"}
+    assert frame["reason"].tolist() == ["", "", "", "", "taken as the answer", ""]
+
+
+def test_a_bare_release_is_infinite_and_reasons_are_kept(tmp_path):
+    record(tmp_path, "c", [[BARE]], {"claimed_epsilon": 1.0})
+    total = ledger.build(tmp_path, epsilon_of=toy).query("event == '(total)'")
+    assert total["epsilon"].iloc[0] == math.inf
+    assert math.isnan(total["epsilon"].iloc[1])
+    assert total["reason"].iloc[1] == "cannot say"
+
+
+def test_the_dearest_ledger_of_a_cell_is_shown(tmp_path):
+    record(tmp_path, "c", [[EVENT], [EVENT | {"steps": 900}], [EVENT]])
+    frame = ledger.build(tmp_path, epsilon_of=toy)
+    assert frame["epsilon"].tolist() == [9.0, 18.0, 9.0, 18.0]
+    assert frame["reason"].str.contains("dearest of 2 ledgers").all()
+
+
+def test_what_has_no_claim_and_no_event_is_left_out(tmp_path):
+    record(tmp_path, "plain", [[], []])
+    record(tmp_path, "claims", [[]], {"claimed_epsilon": 1.0})
+    record(tmp_path, "failed", [[]], {"claimed_epsilon": 1.0}, status="failed")
+    record(tmp_path, "stale", [[EVENT]])
+    frame = ledger.build(tmp_path, {"plain", "claims", "failed"}, epsilon_of=toy)
+    assert frame["cell"].tolist() == ["claims"]
+    assert "recorded no release" in frame["reason"].iloc[0]
+
+
+def test_a_restored_cell_keeps_its_committed_rows(tmp_path):
+    record(tmp_path, "c", [], reused=[{"cell": "c"}])
+    old = pd.DataFrame([["c", "dp_sep", "site", "one", "1.0", "0.5", "1e-05", "add_remove", "poisson", "7", ""]])
+    old.columns = ledger.COLUMNS
+    assert ledger.build(tmp_path, {"c"}, toy, old).to_numpy().tolist() == old.to_numpy().tolist()
+
+
+def test_real_accountants_agree_with_this_interface(tmp_path):
+    record(tmp_path, "c", [[BARE]], {"claimed_epsilon": 1.0})
+    frame = ledger.build(tmp_path)
+    assert (frame["epsilon"] == math.inf).any()
+
+
+def privacy(scores, config, all_verdicts, tmp_path):
+    cells = all_verdicts.loc[all_verdicts["our_method"].isin(["dp_sep", "dp_sep_released"]), "cell"].unique()
+    for cell in cells:
+        events = [BARE] if "released" in cell else [EVENT]
+        record(tmp_path, cell, [events], {"claimed_epsilon": 1.0})
+    return ledger.privacy_frame(all_verdicts, scores, ledger.build(tmp_path, epsilon_of=toy))
+
+
+def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tmp_path):
+    frame = privacy(scores, config, all_verdicts, tmp_path)
+    at = frame.set_index(["source", "method", "setting", "reading", "dataset"]).sort_index()
+    column = ("vinaroz2023dpsep", "dp_sep", "epsilon=1;delta=1e-5;clip=1")
+    printed, released = at.loc[(*column, "printed", "wine")], at.loc[(*column, "released", "wine")]
+    assert (printed["epsilon"], printed["relation"], printed["sampling"]) == (0.9, "add_remove", "poisson")
+    assert printed["claim"] in ("holds", "holds but for the leaks")
+    assert (released["epsilon"], released["claim"]) == (math.inf, "does not hold")
+    dp_vi = at.loc[("vinaroz2023dpsep", "dp_vi", "epsilon~1;delta=1e-5", "printed", "wine")]
+    assert dp_vi["claim"] == "no ledger"
+    assert set(frame["source"]) == {"vinaroz2023dpsep", "vinaroz2021dpsep"}
+    table, long = ledger.privacy_table(frame, "x_privacy", "banner")
+    assert len(long) == len(frame) == sum(len(b.rows) for b in table.blocks)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "printed", "rounded", "leaks", "word"),
+    [
+        (1.0, "1", False, False, "holds"),
+        (1.01, "1", False, False, "does not hold"),
+        (1.07, "1", True, False, "holds"),
+        (1.6, "1", True, False, "does not hold"),
+        (0.5, "1", False, True, "holds but for the leaks"),
+        (math.nan, "1", False, False, "no ledger"),
+    ],
+)
+def test_claim(epsilon, printed, rounded, leaks, word):
+    assert ledger._claim(epsilon, printed, rounded, leaks) == word
+
+
+def test_a_private_column_without_epsilon_is_an_error():
+    assert ledger._printed_epsilon("epsilon~1;delta=1e-5") == ("1", True)
+    with pytest.raises(ReportError, match="names no epsilon"):
+        ledger._printed_epsilon("clip=1")

@@ -1,0 +1,116 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reports import tables
+from reports.blocks import latex, markdown, number
+from reports.published import KEY
+
+
+@pytest.fixture
+def written(all_verdicts, tmp_path):
+    found = tables.published_tables(all_verdicts, "quick")
+    for table, long in found:
+        tables.write(tmp_path, table, long)
+    return tmp_path, {t.name: (t, long) for t, long in found}
+
+
+def test_seven_tables_in_three_formats(written):
+    folder, found = written
+    names = [f"vinaroz2023dpsep_table{k}" for k in (3, 4, 5, 8, 9)] + [f"vinaroz2021dpsep_table{k}" for k in (2, 3)]
+    assert sorted(found) == sorted(names)
+    for name in names:
+        for end in ("csv", "md", "tex"):
+            text = (folder / f"{name}.{end}").read_text()
+            assert "quick" in text
+            assert "reproduced" in text
+        assert "NOT evidence" in (folder / f"{name}.md").read_text()
+
+
+def test_rows_and_columns_are_the_papers(written):
+    _, found = written
+    table, _ = found["vinaroz2023dpsep_table3"]
+    printed = table.blocks[0]
+    assert list(printed.columns) == ["VI", "EP", "SEP", "SEP clipped", "DP-SEP", "DP-VI"]
+    assert [name for name, _ in printed.rows] == ["Naval", "Kin8nm", "Power", "Wine", "Protein", "Year"]
+    table, _ = found["vinaroz2023dpsep_table8"]
+    assert [name for name, _ in table.blocks[0].rows] == [f"C = {c}" for c in (1, 2, 3, 4, 5, 10)]
+    assert list(table.blocks[0].columns) == ["Naval", "Kin8nm", "Power", "Wine", "Protein", "Year"]
+    assert len(table.blocks) == 2  # printed and released
+
+
+def test_long_csv_holds_every_number_with_its_digits(written):
+    folder, found = written
+    _, long = found["vinaroz2023dpsep_table9"]
+    again = pd.read_csv(folder / "vinaroz2023dpsep_table9.csv", dtype=str, keep_default_na=False)
+    assert len(again) == len(long) == 72
+    assert {"-2.805", "4.242"} <= set(again["published_mean"])
+    assert again["mean"].astype(float).tolist() == long["mean"].tolist()  # repr: reads back equal
+    assert not again.duplicated([*KEY, "reading", "protocol"]).any()
+
+
+def test_an_entry_says_ours_paper_and_verdict(written):
+    _, found = written
+    table, long = found["vinaroz2023dpsep_table3"]
+    entry = dict(table.blocks[0].rows)["Power"][2]
+    row = long[(long["dataset"] == "power") & (long["method"] == "sep") & (long["headline"] == "yes")].iloc[0]
+    assert entry.lines[0] == f"{row['mean']:.4f} ± {row['std']:.4f} (10)"
+    assert entry.lines[1] == "paper 4.061 ± 0.1356"
+    assert entry.verdict == row["verdict"]
+
+
+def test_a_cell_without_score_shows_its_reason(all_verdicts):
+    rows = all_verdicts[(all_verdicts["table"] == "5") & (all_verdicts["dataset"] == "wine")].copy()
+    rows["mean"], rows["verdict"], rows["reason"] = np.nan, "timeout", "over an hour"
+    (table, _), *_ = tables.published_tables(rows, "full")
+    entry = table.blocks[0].rows[0][1][0]
+    assert entry.all_lines == ("paper 0.645 ± 0.0098", "over an hour", "timeout")
+
+
+def test_latex_is_balanced_and_escaped(written):
+    folder, _ = written
+    text = (folder / "vinaroz2023dpsep_table3.tex").read_text()
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == text.count(r"\begin{tabular}")
+    assert not re.search(r"(?<!\\)_", text.split("\n", 2)[2])
+    assert "±" not in text
+
+
+def test_all_methods_shows_a_method_that_nobody_named(scores):
+    toy = scores[(scores["method"] == "sep") & (scores["protocol"] == "literature")].copy()
+    toy["method"] = "toy_method"
+    failed = scores[(scores["method"] == "ep") & (scores["dataset"] == "wine")].head(1).copy()
+    failed["method"], failed["status"], failed["reason"], failed["metric"] = "toy_two", "not_supported", "why not", ""
+    table, long = tables.all_methods_table(pd.concat([scores, toy, failed]), "bnn_regression_all_methods", "full")
+    text = markdown(table)
+    assert "toy_method" in text
+    assert "why not" in text
+    assert "epsilon inf" in text
+    assert {"toy_method", "toy_two"} <= set(long["method"])
+    wine = long[(long["method"] == "toy_method") & (long["dataset"] == "wine") & (long["metric"] == "rmse")]
+    expected = toy[(toy["dataset"] == "wine") & (toy["metric"] == "rmse")]["value"].astype(float).mean()
+    assert wine["mean"].iloc[0] == pytest.approx(expected, rel=1e-12)
+    blocks = {b.title for b in table.blocks}
+    assert len(blocks) == 4  # two protocols, two metrics
+
+
+def test_dataset_tables_compare_sizes():
+    found = pd.DataFrame(
+        [["wine", 1599, 11, "ok", ""], ["naval", 11935, 16, "ok", ""], ["year", "", "", "no_data", "no network"]],
+        columns=["dataset", "n", "d", "status", "reason"],
+    )
+    out = tables.datasets_tables(found, ["vinaroz2023dpsep", "vinaroz2021dpsep"], "full")
+    assert [t.name for t, _ in out] == ["vinaroz2023dpsep_datasets", "vinaroz2021dpsep_datasets"]
+    words = dict(zip(out[0][1]["dataset"], out[0][1]["agrees"], strict=True))
+    assert (words["wine"], words["naval"], words["year"]) == ("same size", "DIFFERENT size", "no_data")
+    assert words["power"] == "not_run"
+    assert "no network" in markdown(out[0][0])
+    assert r"\begin{tabular}" in latex(out[0][0])
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"), [(0.0789, 4, "0.0789"), (123456.7, 4, "1.23e+05"), (float("nan"), 3, "-")]
+)
+def test_number(value, decimals, text):
+    assert number(value, decimals) == text

@@ -1,0 +1,57 @@
+"""Nothing is half-written: a full disk, a killed process, two processes at once."""
+
+import errno
+import multiprocessing as mp
+import os
+import time
+
+import pytest
+
+from workflow import files
+
+
+def test_text_is_replaced_whole(tmp_path):
+    path = tmp_path / "a" / "b.txt"
+    files.write_text(path, "one")
+    files.write_text(path, "two")
+    assert path.read_text() == "two"
+    assert os.listdir(path.parent) == ["b.txt"]
+
+
+def test_full_disk_names_the_file_and_leaves_the_old_one(tmp_path, monkeypatch):
+    path = tmp_path / "b.txt"
+    files.write_text(path, "old")
+
+    def full(fd):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"no space left to write .*b\.txt"):
+        files.write_text(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["b.txt"]
+
+
+def test_json_refuses_nan(tmp_path):
+    with pytest.raises(ValueError):
+        files.write_json(tmp_path / "x.json", {"value": float("nan")})
+    assert not (tmp_path / "x.json").exists()
+
+
+def _hold(path, started):
+    with files.locked(path, "cell"):
+        started.set()
+        time.sleep(60)
+
+
+def test_a_killed_holder_frees_the_lock(tmp_path):
+    context = mp.get_context("spawn")
+    started = context.Event()
+    holder = context.Process(target=_hold, args=(tmp_path / "lock", started))
+    holder.start()
+    assert started.wait(30)
+    holder.kill()
+    holder.join()
+    before = time.monotonic()
+    with files.locked(tmp_path / "lock", "cell"):
+        assert time.monotonic() - before < 5

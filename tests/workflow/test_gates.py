@@ -1,0 +1,77 @@
+"""The gate sees a number that moved, and says which."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import datasets
+from datasets import store
+from workflow import gates
+
+GATE = {
+    "experiment": "dpsep_uci",
+    "dataset": "wine",
+    "splits": 1,
+    "tolerance": {"closed_form": 1e-8, "one_epoch": 1e-6, "standard_errors": 0.5},
+    "closed_form": ["predict_mean", "ridge"],
+    "one_epoch": [],
+    "left_out": {},
+}
+
+
+@pytest.fixture
+def scene(tmp_path, monkeypatch):
+    """Made-up wine, and a reference that was computed from it."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(60, 11))
+    table = datasets.Table(x, x[:, 0] + 0.1 * rng.normal(size=60), tuple(f"x{j}" for j in range(11)))
+    data = tmp_path / "wine.npz"
+    store.save(data, datasets.get("wine"), table)
+    chosen = [c for c in gates.sample(gates.config()) if c.method in GATE["closed_form"]]
+    monkeypatch.setattr(gates, "REFERENCE", tmp_path)
+    monkeypatch.setattr(gates, "ROOT", tmp_path)
+    monkeypatch.setattr(gates, "config", lambda: GATE)
+    monkeypatch.setattr(gates, "sample", lambda gate: chosen)
+    (tmp_path / "one_epoch.csv").write_text("method,metric,value\n")
+
+    def write(shift=0.0):
+        (tmp_path / "scores").mkdir(exist_ok=True)
+        with open(tmp_path / "scores/dpsep_uci.csv", "w", newline="") as f:
+            names = ["cell", "dataset", "split", "metric", "value", "status"]
+            writer = csv.DictWriter(f, names)
+            writer.writeheader()
+            for cell in chosen:
+                for (k, metric), value in gates.scores(cell, 1, str(data)).items():
+                    moved = value + (shift if (cell.method, metric) == ("ridge", "rmse") else 0.0)
+                    row = [cell.id, "wine", k, metric, repr(moved), "ok"]
+                    writer.writerow(dict(zip(names, row, strict=True)))
+        return str(data)
+
+    return write
+
+
+def test_the_same_numbers_pass(scene, capsys):
+    assert gates.check(scene()) == 0
+    assert "recomputed 2 cells, 0 outside" in capsys.readouterr().out
+
+
+def test_a_moved_number_is_named(scene, capsys):
+    assert gates.check(scene(shift=1e-6)) == 1
+    out = capsys.readouterr().out
+    assert "ridge" in out
+    assert "split 0 rmse" in out
+
+
+def test_nothing_recomputed_is_a_failure(scene, monkeypatch):
+    data = scene()
+    monkeypatch.setattr(gates, "sample", lambda gate: [])
+    assert gates.check(data) == 1
+
+
+def test_every_method_of_the_experiment_is_in_the_sample():
+    from methods import contract
+
+    sampled = {c.method for c in gates.sample(gates.config())}
+    expected = {n for n in contract.names() if "bnn_regression" in contract.get(n).models}
+    assert sampled == expected - set(gates.config()["left_out"])
