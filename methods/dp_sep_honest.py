@@ -127,7 +127,7 @@ class DPSEPHonest(Method):
 
         steps: int = 120  #: K, number of releases
         batch_rows: int = 20000  #: expected rows of a batch, which sets q = min(1, batch_rows / N); bounds the time
-        scaling_share: float = 0.08  #: part of the budget (of mu^2, Gaussian DP) for standardisation
+        scaling_share: float = 0.1  #: part of the budget (of mu^2, Gaussian DP) for standardisation
         clip: float | None = None  #: C, norm of the whole vector of one row; None: by :func:`schedule`
         damping: float | None = None  #: rho; None: by :func:`schedule`
 

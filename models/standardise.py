@@ -18,9 +18,11 @@ class Standardiser:
 
     @classmethod
     def from_moments(cls, x: np.ndarray, y: np.ndarray) -> Standardiser:
-        """Mean and population standard deviation of the training rows; a column whose computed deviation is exactly 0 gets
-        scale 1. (Two inputs of naval are constant; where the mean of such a column rounds, the computed deviation is
-        not exactly 0 and the column becomes a second bias, here as in the programs of the papers.)
+        """Mean and population standard deviation of the training rows.
+
+        A column whose computed deviation is exactly 0 gets scale 1. Two inputs of naval are constant; where the mean
+        of such a column rounds, the computed deviation is not exactly 0 and the column becomes a second bias, here
+        as in the programs of the papers.
 
         These are private moments: a method that claims a privacy guarantee may not use them. Raises ValueError
         where there is no row.

@@ -50,6 +50,8 @@ from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 #: accountants in the order in which ties are resolved; the last one is never the answer (see the module's docstring)
 NAMES = ("gdp", "pure", "dp_accounting_pld", "dp_accounting_rdp", "autodp_rdp", "prv")
 _ONE_DIRECTION = frozenset({"prv"})
+#: the accountants that :func:`epsilon_of` chooses from
+BOUNDS = tuple(n for n in NAMES if n not in _ONE_DIRECTION)
 
 # Grid of the PLD: points of one release, length of the composed grid, and the share of delta that rounding may cost
 # before the grid is made coarser (a coarser pessimistic grid still gives an upper bound).
@@ -73,7 +75,7 @@ class Cost:
     epsilon, delta : the guarantee; epsilon is ``inf`` where a release has no noise or nothing bounds it.
     relation : neighbouring relation that the guarantee is for; None for an empty ledger.
     accountant : name of the accountant that gave the smallest bound, or ``"none: <reason>"``.
-    all : every accountant: its epsilon, or the reason why it gave none.
+    all : every accountant asked: its epsilon, or the reason why it gave none.
     notes : conversions that were made (see the module's docstring).
     """
 
@@ -100,14 +102,14 @@ class _Term:
 # ---------------------------------------------------------------------------------------------------- public
 
 
-def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = NAMES) -> Cost:
+def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS) -> Cost:
     """Tightest valid epsilon of the ledger at ``delta``; see :class:`Cost`.
 
     Parameters
     ----------
     ledger : all events of one fit; an empty one costs epsilon = 0 (nothing that depends on a row was released).
     delta : in (0, 1).
-    only : accountants to ask, all by default.
+    only : accountants to ask; by default all whose bound may be the answer.
 
     Raises
     ------
@@ -122,7 +124,7 @@ def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = NAMES) -> Cos
 
 def epsilons(ledger: Ledger, delta: float) -> dict[str, float | str]:
     """Every accountant's epsilon at ``delta``, or the reason why it gives none."""
-    return epsilon_of(ledger, delta).all
+    return epsilon_of(ledger, delta, NAMES).all
 
 
 def renyi_curve(event: Event, orders: Sequence[int]) -> dict[str, np.ndarray]:
@@ -421,6 +423,11 @@ def _dp_accounting_rdp(terms: list[_Term], delta: float) -> float:
     return _epsilon_from_curves(terms, delta, _dp_accounting_curve)
 
 
+@lru_cache(maxsize=512)
+def _kept_curve(curve: Callable, t: _Term, orders: tuple[float, ...]) -> np.ndarray:
+    return curve(t, np.array(orders))
+
+
 def _written(t: _Term, orders: np.ndarray) -> np.ndarray:
     known = dict(t.curve)
     return t.steps * np.array([known.get(float(a), math.inf) for a in orders])
@@ -437,7 +444,7 @@ def _epsilon_from_curves(terms: list[_Term], delta: float, curve: Callable) -> f
     orders = np.array(orders, dtype=float)
     total = np.zeros(len(orders))
     for t in terms:
-        total = total + curve(t, orders)
+        total = total + _kept_curve(curve, t, tuple(orders))
     keep = np.isfinite(total)
     if not keep.any():
         raise NotApplicable("no Renyi order has a finite bound")

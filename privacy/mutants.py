@@ -23,6 +23,7 @@ class Mutant:
     """A patch: in ``module`` (None: the adapter itself) the regular expression ``pattern`` -> ``replacement``.
 
     ``count`` : how many matches are replaced (0: all). ``unless`` : lines that match it are left alone.
+    ``via`` : modules between the adapter and ``module`` that must be loaded anew to see the patched one.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Mutant:
     count: int = 1
     unless: str = r"(?!)"
     what: str = ""
+    via: tuple[str, ...] = ()
 
 
 class DoesNotApply(ValueError):
@@ -71,6 +73,97 @@ GENERIC: tuple[Mutant, ...] = (
 )
 
 
+_SCALING_LEAK = r"Standardiser\.from_moments\(task\.x, task\.y\)"
+_SCALING_FIXED = "Standardiser(np.zeros(task.x.shape[1]), np.ones(task.x.shape[1]), 0.0, 1.0)"
+_PBP = "methods.engines.pbp"
+
+#: Adapters that name private standardisation among their leaks: the patch that closes this leak, so that the rest of
+#: the adapter can be checked.
+CLOSED: dict[str, Mutant] = {
+    "dp_vi": Mutant("scaling closed", _SCALING_LEAK, _SCALING_FIXED),
+    "dp_sep": Mutant(
+        "scaling closed",
+        _SCALING_LEAK,
+        "Standardiser(*[f(task.x.shape[1]) for f in (np.zeros, np.ones)], 0.0, 1.0)",
+        module=f"{_PBP}.training",
+    ),
+}
+
+_PRIVATE_SCALING = Mutant(
+    "data-dependent standardisation",
+    r"Standardiser\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)",
+    "Standardiser.from_moments(task.x, task.y)",
+    what="private moments standardise, unpaid",
+)
+_NO_CLIPPING = "the norm to which rows are clipped is a billion times the one declared"
+
+#: One-line patches of each private adapter; the generic ones where they fit.
+MUTANTS: dict[str, tuple[Mutant, ...]] = {
+    "dp_vi": GENERIC[:4],
+    "dp_sep": (
+        Mutant(
+            "no noise",
+            r"(mechanism\.release\((vector[^()]*)\))",
+            r"(\1, \2)[1]",
+            module=f"{_PBP}.natural_training",
+            count=0,
+            what=GENERIC[0].what,
+        ),
+        Mutant(
+            "half noise",
+            r"mechanism\.noise\(len\(chosen\), size\)",
+            "0.5 * mechanism.noise(len(chosen), size)",
+            module=f"{_PBP}.natural_training",
+            what="the fast path adds half the noise",
+        ),
+        Mutant(
+            "no clipping",
+            r"clip_norm=settings\.clip_norm,",
+            "clip_norm=1e9 * settings.clip_norm,",
+            count=0,
+            unless="require",
+            what=_NO_CLIPPING,
+        ),
+        Mutant("wrong count of steps", r"steps=settings\.epochs,", "steps=1,", what="one epoch is declared"),
+    ),
+    "dp_sep_honest": (
+        GENERIC[0],
+        Mutant(
+            "half noise",
+            r"sensitivity=sites\.sensitivity\((.*)\),",
+            r"sensitivity=sites.sensitivity(\1) / 2,",
+            what=GENERIC[1].what,
+        ),
+        Mutant("no clipping", r"np\.array\(plan\.caps\)", "1e9 * np.array(plan.caps)", what=_NO_CLIPPING),
+        GENERIC[3],
+        _PRIVATE_SCALING,
+    ),
+    "dp_vi_honest": (
+        GENERIC[0],
+        GENERIC[1],
+        Mutant("no clipping", r"s\.clip, scale=unit", "1e9 * s.clip, scale=unit", what=_NO_CLIPPING),
+        GENERIC[3],
+        _PRIVATE_SCALING,
+    ),
+    "dp_linear_regression": (
+        Mutant(
+            "no noise",
+            r"mechanism\.release\((second_moments\(.*\))\)",
+            r"(mechanism.release(\1), \1)[1]",
+            what=GENERIC[0].what,
+        ),
+        GENERIC[1],
+        Mutant(
+            "no clipping",
+            r"second_moments\(rows, math\.sqrt\(bound\)\)",
+            "second_moments(rows, 1e9 * math.sqrt(bound))",
+            what=_NO_CLIPPING,
+        ),
+        _PRIVATE_SCALING,
+    ),
+}
+
+
 def patched(source: str, mutant: Mutant) -> str:
     """The source with the patch. Raises :class:`DoesNotApply`."""
     left, out = (mutant.count or len(source)), source
@@ -100,7 +193,8 @@ def loaded(adapter: str, mutant: Mutant | Sequence[Mutant] | None, alias: str = 
     sources: dict[str, str] = {adapter: _source(adapter)}
     for m in mutants:
         home = m.module or adapter
-        sources.setdefault(home, _source(home))
+        for between in (home, *m.via):
+            sources.setdefault(between, _source(between))
         sources[home] = patched(sources[home], m)
     names = {module: f"{alias}_{abs(hash((module, sources[module]))):x}" for module in sources}
     before = set(sys.modules)
@@ -155,10 +249,18 @@ def _redirect(text: str, old: str, new: str) -> str:
     package, _, leaf = old.rpartition(".")
     text = re.sub(rf"\bfrom {re.escape(old)} import\b", f"from {new} import", text)
     text = re.sub(rf"\bimport {re.escape(old)} as\b", f"import {new} as", text)
-    if package:
-        text = re.sub(rf"\bfrom {re.escape(package)} import {leaf} as (\w+)[ \t]*$", rf"import {new} as \1", text, flags=re.M)
-        text = re.sub(rf"\bfrom {re.escape(package)} import {leaf}[ \t]*$", f"import {new} as {leaf}", text, flags=re.M)
-    return text
+    if not package:
+        return text
+
+    def one_line(match: re.Match) -> str:
+        names = [n.strip() for n in match[2].split(",")]
+        mine = [n for n in names if n.split(" as ")[0] == leaf]
+        rest = [n for n in names if n not in mine]
+        lines = [f"from {package} import {', '.join(rest)}"] if rest else []
+        lines += [f"import {new} as {n.split(' as ')[-1]}" for n in mine]
+        return "\n".join(match[1] + line for line in lines)
+
+    return re.sub(rf"^([ \t]*)from {re.escape(package)} import ([\w ,]+)$", one_line, text, flags=re.M)
 
 
 def _load(name: str, path: Path) -> ModuleType:

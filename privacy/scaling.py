@@ -140,8 +140,9 @@ def private_scaling(x: np.ndarray, y: np.ndarray, public: Public, budget: Budget
     missing = [j for j, r in enumerate(ranges) if r is None]
     multiplier = noise_multiplier * math.sqrt(2.0) if missing else noise_multiplier
     if missing:
-        for j, bought in zip(missing, private_ranges(values[:, missing], public.n, budget, multiplier), strict=True):
-            ranges[j] = bought
+        bought = private_ranges(values[:, missing], public.n, budget, multiplier, target=ranges[-1] is None)
+        for j, found in zip(missing, bought, strict=True):
+            ranges[j] = found
     low, high = np.array(ranges, dtype=np.float64).T
     mean, sd = private_moments(values, low, high, public.n, budget, multiplier)
     return Scaling(mean[:-1], sd[:-1], float(mean[-1]), float(sd[-1]))
@@ -182,11 +183,15 @@ def range_counts(values: np.ndarray) -> np.ndarray:
     return np.stack(counts).astype(np.float64).reshape(-1, 2, bins)
 
 
-def private_ranges(values: np.ndarray, n: int, budget: Budget, noise_multiplier: float) -> list[tuple[float, float]]:
+def private_ranges(
+    values: np.ndarray, n: int, budget: Budget, noise_multiplier: float, target: bool = False
+) -> list[tuple[float, float]]:
     """One range a column, bought by one Gaussian release of :func:`range_counts`; ends are 0 or +-powers of two.
 
     Occupied bins of magnitude are those whose noisy count (both signs) is above what an empty bin reaches with
-    probability FALSE_BIN over all bins and columns; where there is none, the bin with the largest count. The range
+    probability FALSE_BIN over all bins and columns. Where the noise hides them all, an input gets the widest range,
+    which makes it a constant (a range that is too narrow would blow it up), and the last column, if it is the
+    ``target``, the bin with the largest count. The range
     reaches from the lowest to the highest of them, on the side or sides of zero where they hold more than two
     standard deviations of noise, widened by COVERAGE's rule. A column with both signs gets a symmetric range.
     All of it is post-processing of the release and of public numbers.
@@ -202,16 +207,21 @@ def private_ranges(values: np.ndarray, n: int, budget: Budget, noise_multiplier:
     noisy = mechanism.release(range_counts(values))
     sd = math.sqrt(2.0) * mechanism.noise_scale  # of a count of both signs
     threshold = -ndtri(FALSE_BIN / (columns * noisy.shape[2])) * sd
-    return [_range(below, above, n, sd, threshold) for below, above in noisy]
+    needed = [False] * (columns - 1) + [target]
+    return [_range(*counts, n, sd, threshold, must) for counts, must in zip(noisy, needed, strict=True)]
 
 
-def _range(below: np.ndarray, above: np.ndarray, n: int, sd: float, threshold: float) -> tuple[float, float]:
+def _range(
+    below: np.ndarray, above: np.ndarray, n: int, sd: float, threshold: float, needed: bool
+) -> tuple[float, float]:
     both = (below + above)[1:]  # without the zero bin, which has no scale
     occupied = np.flatnonzero(both > threshold)
     zeros = max(float(below[0] + above[0]), 0.0)
     if not len(occupied):
         if zeros > threshold:
             return -1.0, 1.0  # nothing but zeros shows
+        if not needed:
+            return -(2.0 ** EXPONENTS[1]), 2.0 ** EXPONENTS[1]
         occupied = np.array([np.argmax(both)])
     lowest, highest = int(occupied[0]), int(occupied[-1])
     hidden_by_noise = 2.0 * sd * math.sqrt(len(occupied) / 2.0)

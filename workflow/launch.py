@@ -37,6 +37,7 @@ def main(argv: list[str]) -> int:
     if any((Path(".snakemake") / "locks").glob("*")):
         print("bench: clearing the lock of a killed run", file=sys.stderr)
         subprocess.run([*snakemake, "--unlock", "--quiet", "all"], check=True)
+    os.environ["DPBAYES_COMMAND"] = " ".join(["snakemake", *command])
     process = subprocess.Popen([*snakemake, *command], pass_fds=(lock.fileno(),))
     try:
         return process.wait()

@@ -11,7 +11,8 @@ of W0, which a whole batch shares):
 ``marginal``  w1 integrated in closed form: equation 123 of the paper.
 
 Nothing here loops over the rows of a batch in Python and nothing calls automatic differentiation. The matrix products
-go to BLAS, all that is elementwise to one fused loop; rows go through in blocks that stay in the second-level cache.
+of batch sums go to BLAS, all that is elementwise to one fused loop, in blocks that stay in the second-level cache;
+clipping works row by row in one compiled loop that keeps no per-example gradient.
 Draws of the two layers are arguments, so that every gradient is a deterministic function of its inputs.
 """
 
@@ -208,8 +209,9 @@ class Gradients:
         a preconditioner). A row whose gradient is not finite contributes 0, and its norm is given as infinity.
 
         Sensitivity: each row contributes a vector of norm at most ``clip`` that is a function of that row and of
-        public numbers alone, so one row more or less moves the sum by at most ``clip`` and one row replaced by
-        at most 2 clip. Rounding: in float64 the bound holds to about 1e-13 of the sum.
+        public numbers alone (to the last bit: rows are worked off one by one), so one row more or less moves the sum
+        by at most ``clip`` and one row replaced by at most 2 clip. Rounding: norms and sums are those of ``dtype``
+        and float64; in float64 the bound holds to about 1e-13 of the sum.
         """
         lay = self.layout
         if not (clip > 0):
@@ -226,25 +228,22 @@ class Gradients:
         parts = [_transposed(lay, v, dt) for v in (flat_scale, flat_offset)]
         total = _transposed(lay, np.zeros(lay.size), np.float64)
         norms = np.empty(len(y))
-        for lo in range(0, len(y), self.block):
-            xb, yb = x1[lo : lo + self.block], y[lo : lo + self.block]
-            a = np.matmul(xb, self._w0, out=self._a[: len(yb)])
-            kernels.clipped_rows(
-                a.reshape(len(yb), self.draws, lay.hidden),
-                np.ascontiguousarray(xb),
-                yb,
-                m1c,
-                v1c,
-                chain0,
-                sign1,
-                eps0,
-                dt.type(gamma / self.draws),
-                float(clip),
-                *parts[0],
-                *parts[1],
-                *total,
-                norms[lo : lo + self.block],
-            )
+        kernels.clipped_rows(
+            self._w0.reshape(eps0.shape),
+            np.ascontiguousarray(x1),
+            np.ascontiguousarray(y),
+            m1c,
+            v1c,
+            chain0,
+            sign1,
+            eps0,
+            dt.type(gamma / self.draws),
+            float(clip),
+            *parts[0],
+            *parts[1],
+            *total,
+            norms,
+        )
         out = np.empty(lay.size)
         g_m0, g_m1, g_r0, g_r1 = lay.split(out)
         g_m0[:], g_m1[:], g_r0[:], g_r1[:] = total[0].T, total[1], total[2].T, total[3]

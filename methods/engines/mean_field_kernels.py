@@ -123,17 +123,41 @@ def marginal_batch(a, y, m1, v1, weight, g_m1, g_v1):
 
 
 @njit(**_FLAGS)
+def _first_product(x, w, out):
+    """out = x @ w, four inputs at once: one pass over ``out`` in place of four."""
+    inputs, width = w.shape
+    out[:] = 0
+    j = 0
+    while j + 4 <= inputs:
+        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
+        w0, w1, w2, w3 = w[j], w[j + 1], w[j + 2], w[j + 3]
+        for c in range(width):
+            out[c] += x0 * w0[c] + x1 * w1[c] + x2 * w2[c] + x3 * w3[c]
+        j += 4
+    while j < inputs:
+        v, u = x[j], w[j]
+        for c in range(width):
+            out[c] += v * u[c]
+        j += 1
+
+
+@njit(**_FLAGS)
 def clipped_rows(
-    a, x1, y, m1, v1, chain0, sign1, eps, weight, clip,
+    w0, x1, y, m1, v1, chain0, sign1, eps, weight, clip,
     c_m0, c_m1, c_r0, c_r1, o_m0, o_m1, o_r0, o_r1, t_m0, t_m1, t_r0, t_r1, norms,
 ):  # fmt: skip
     """Clip each row's gradient and add it to t_*; first-layer arrays are (d+1, H). See ``Gradients.clipped_sum``.
 
     A row's vector is c_* times its gradient plus o_*. Only sums over the draws are kept, never a vector per draw.
+    Row by row, the first product too: a matrix product over the batch rounds a row differently with other rows
+    beside it, and a bound on what ONE row changes should not rest on rounding.
     """
-    n, draws, hidden = a.shape
-    inputs = x1.shape[1]
-    dt = a.dtype
+    n = len(y)
+    inputs, draws, hidden = w0.shape
+    dt = w0.dtype
+    flat = w0.reshape(inputs, draws * hidden)
+    a = np.empty(draws * hidden, dt)
+    units = a.reshape(draws, hidden)
     zero = dt.type(0)
     half = dt.type(0.5)
     mean = m1[1:].copy()
@@ -145,12 +169,13 @@ def clipped_rows(
     g_r1 = np.empty(hidden + 1, dt)
     along = np.empty(hidden, dt)
     for i in range(n):
+        _first_product(x1[i], flat, a)
         g_m1[:] = 0
         g_r1[:] = 0
         along[:] = 0
         u, w = g_m1[1:], g_r1[1:]
         for k in range(draws):
-            z = a[i, k]
+            z = units[k]
             d = da[k]
             f = zero
             for h in range(hidden):

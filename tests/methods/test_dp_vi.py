@@ -208,6 +208,9 @@ def test_the_corrected_method_beats_linear_regression_at_epsilon_one():
     # The predictive spread is that of the errors: within a factor of 2 in variance.
     predicted = fit.posterior.predictive(x, np.random.default_rng(0))
     assert 0.5 < np.mean(predicted.variance) / np.mean((predicted.mean - y) ** 2) < 2.0
+    # A thousand times less budget, and nothing is left of it: worse than the spread of the target itself.
+    drowned = run(DPVIHonest(), task, DPVIHonest.Settings(), BudgetSpec(1e-3, 1e-5, mode=Mode.ENFORCE), 1)
+    assert _rmse(drowned) > np.std(y)
 
 
 def test_the_paired_start_is_the_zero_function():

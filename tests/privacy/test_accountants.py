@@ -302,7 +302,7 @@ def test_different_events_compose():
 
 def test_prv_is_reported_and_never_the_answer(monkeypatch):
     monkeypatch.setitem(accountants._ACCOUNTANTS, "prv", lambda terms, delta: 0.0)
-    cost = epsilon_of(ledger(event(1.2345, 0.02, 100)), DELTA)
+    cost = epsilon_of(ledger(event(1.2345, 0.02, 100)), DELTA, accountants.NAMES)
     assert cost.all["prv"] == 0.0
     assert cost.accountant == "dp_accounting_pld"
     assert cost.epsilon > 0.1
@@ -420,7 +420,9 @@ def test_unknown_accountants_and_bad_orders_are_refused():
 def test_extreme_noise_gives_a_number(bad):
     cost = epsilon_of(ledger(bad), DELTA)
     assert 0 <= cost.epsilon < math.inf
-    assert not any(isinstance(v, str) and v.startswith("failed") for v in cost.all.values()), cost.all
+    every = epsilons(ledger(bad), DELTA)
+    assert set(every) == set(accountants.NAMES)
+    assert not any(isinstance(v, str) and v.startswith("failed") for v in every.values()), every
 
 
 def test_the_table_returned_is_the_callers_own():

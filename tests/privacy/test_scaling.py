@@ -121,7 +121,7 @@ def test_a_column_of_one_sign_gets_a_range_on_that_side():
 
 def test_the_ends_of_the_range_are_not_the_ends_of_the_data():
     """Replacing the largest value by any larger one of its bin changes nothing."""
-    x, y = some_rows(300)
+    x, _ = some_rows(300)
     other = x.copy()
     other[np.argmax(x[:, 1]), 1] = 1023.9
     one = scaling.private_ranges(x, 300, budget(5), 3.0)

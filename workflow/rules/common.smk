@@ -1,5 +1,6 @@
 import os
 import sys
+from pathlib import Path
 
 from workflow.experiments import ConfigError, cells, experiment_files, load
 from workflow.imports import files

@@ -1,3 +1,23 @@
+ALL_SCORES = [
+    f"{RESULTS}/scores/{e}/{d}.csv" for e in EXPERIMENTS for d in datasets_of(e)
+]
+
+
+rule manifest:
+    """What the run was made with."""
+    input:
+        scores=ALL_SCORES,
+        code=files("workflow.manifest"),
+    output:
+        RESULTS + "/manifest.json",
+    log:
+        RESULTS + "/logs/manifest.log",
+    params:
+        scale=SCALE,
+    shell:
+        "{PYTHON} -m workflow.manifest --scale {params.scale} --out {output} 2> {log}"
+
+
 rule report:
     """Verdicts, tables, claims, ledger and the site."""
     input:
@@ -11,7 +31,12 @@ rule report:
             "reports/published/annotations.csv",
             "reports/published/claims.csv",
         ],
-        code=files("reports.build"),
+        code=[
+            *files("reports.build"),
+            "reports/templates/index.html",
+            "reports/templates/style.css",
+        ],
+        findings=sorted(str(p) for p in Path("reports/findings").iterdir()),
         configs=list(EXPERIMENTS.values()),
     output:
         RESULTS + "/report/index.html",

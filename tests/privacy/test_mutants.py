@@ -1,0 +1,82 @@
+"""The loader of mutants: it patches text, reaches engines, and leaves no trace."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from privacy import mutants
+from privacy.mutants import DoesNotApply, Mutant, loaded, method_of, patched
+
+ADAPTER = "methods.dp_sep"
+
+
+def test_patch_replaces_as_often_as_asked_and_spares_excepted_lines():
+    source = "a = s.clip\nb = s.clip  # sensitivity\nc = s.clip\n"
+    once = Mutant("m", r"s\.clip", "9", unless="sensitivity")
+    assert patched(source, once) == "a = 9\nb = s.clip  # sensitivity\nc = s.clip\n"
+    always = Mutant("m", r"s\.clip", "9", count=0, unless="sensitivity")
+    assert patched(source, always) == "a = 9\nb = s.clip  # sensitivity\nc = 9\n"
+
+
+def test_patch_that_does_not_apply_or_parse_is_refused():
+    with pytest.raises(DoesNotApply, match="never there"):
+        patched("a = 1\n", Mutant("m", "never there", ""))
+    with pytest.raises(SyntaxError):
+        patched("a = 1\n", Mutant("m", "1", "("))
+
+
+def test_generic_patches_do_one_thing_each():
+    source = "x = mech.release(total)\nm = b.gaussian(sensitivity=2.0 * s.clip,\n    steps=s.epochs * n,\n)\ny = f(s.clip)\n"
+    no, half, clip, steps, counted = mutants.GENERIC
+    assert "x = (mech.release(total), total)[1]" in patched(source, no)
+    assert "sensitivity=(2.0 * s.clip) / 2," in patched(source, half)
+    assert "f((1e9 * s.clip))" in patched(source, clip)
+    assert "sensitivity=2.0 * s.clip," in patched(source, clip)
+    assert "steps=max(1, (s.epochs * n) // 3), releases=(s.epochs * n)," in patched(source, steps)
+    assert "steps=max(1, (a) // 3), releases=" in patched("f(steps=a, releases=b)", counted)
+
+
+def test_unpatched_source_loads_under_another_name_and_leaves_nothing():
+    import methods.dp_sep as real
+
+    before, path = set(sys.modules), list(sys.path)
+    with loaded(ADAPTER, None) as module:
+        assert module.__name__ != ADAPTER
+        assert method_of(module).name == "dp_sep"
+        assert type(method_of(module)) is not real.DPSEP
+    assert not [m for m in set(sys.modules) - before if m.startswith("mutant_")]
+    assert sys.path == path
+
+
+def test_patch_of_an_engine_reaches_the_adapter_and_nobody_else():
+    engine = "methods.engines.pbp.training"
+    mutant = Mutant("m", r"def require\(", "MARK = 1\n\n\ndef require(", module=engine)
+    with loaded(ADAPTER, mutant) as module:
+        import methods.engines.pbp.training as real
+
+        names = [m for m in sys.modules if m.startswith("mutant_")]
+        text = Path(module.__file__).read_text(encoding="utf-8")
+        assert f"from {engine.rpartition('.')[0]} import natural_training\n" in text
+        assert "as training" in text
+        assert names
+        assert not hasattr(real, "MARK")
+
+
+def test_two_patches_at_once():
+    one = Mutant("a", r"epochs: int = 40", "epochs: int = 41")
+    two = Mutant("b", r"gamma: float = 1\.0", "gamma: float = 2.0")
+    with loaded(ADAPTER, [one, two]) as module:
+        defaults = method_of(module).Settings()
+    assert (defaults.epochs, defaults.gamma) == (41, 2.0)
+
+
+def test_unknown_module_is_named():
+    with pytest.raises(ModuleNotFoundError, match="nowhere"), loaded("methods.nowhere", None):
+        pass
+
+
+def test_kills_reports_only_what_was_found():
+    assert mutants.kills(ADAPTER, None, lambda method: {"a": "", "b": method.name}) == {"b": "dp_sep"}
