@@ -222,20 +222,17 @@ class Peer:
         if compiler is None:
             self.reason = "no C compiler found; set CC to add the C peer and the peak of the core"
             return
-        self._folder = tempfile.TemporaryDirectory()
-        target = Path(self._folder.name) / "pbp_update.so"
         flags = ["-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
         source = Path(__file__).with_suffix(".c")
-        done = subprocess.run(
-            [compiler, *flags, "-shared", "-fPIC", "-o", str(target), str(source), "-lm"],
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode != 0:
-            self.reason = f"{compiler} failed: {done.stderr.strip().splitlines()[-1]}"
-            return
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "pbp_update.so"
+            command = [compiler, *flags, "-shared", "-fPIC", "-o", str(target), str(source), "-lm"]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                self.reason = f"{compiler} failed: {done.stderr.strip().splitlines()[-1]}"
+                return
+            self.library = ctypes.CDLL(str(target))  # stays mapped when the file goes
         self.flags = " ".join(flags)
-        self.library = ctypes.CDLL(str(target))
         self.library.peak.restype = ctypes.c_double
         self.library.peak.argtypes = [ctypes.c_int64]
         self.library.sep_epoch.restype = None

@@ -76,13 +76,14 @@ class DPVIReleased(Method):
         engine = mf.Gradients(layout, s.draws, np.float32)
         theta = layout.standard_normal(rng)
         size = min(s.batch_size, task.n)
-        # The budget cannot hand out a mechanism for a release of unbounded sensitivity: it records the bare release,
-        # and the program's noise, which protects nothing, comes from the fit's own generator.
-        budget.no_noise(
+        per_epoch = len(range(0, task.n - size + 1, size))
+        mechanism = budget.unbounded_gaussian(
             "sum of unclipped per-row gradients",
+            noise_scale=noise,
             relation=Relation.REPLACE_ONE,
             sampling=Sampling.FIXED_PARTITION,
             steps=s.epochs,
+            releases=s.epochs * per_epoch,
         )
         steps = 0
         for epoch in range(s.epochs):
@@ -90,8 +91,9 @@ class DPVIReleased(Method):
                 rows = slice(lo, lo + size)
                 total = engine.pair(theta, x1[rows], y[rows], s.noise_precision, engine.draw0(rng), engine.draw1(rng))
                 total += s.kl_weight * mf.kl_gradient(theta, s.prior_precision, halved_log=True)  # B times (beta/B)
-                total += noise * rng.standard_normal(layout.size)
-                theta -= (s.learning_rate / size) * total
+                if not np.isfinite(total).all():
+                    raise Diverged(f"{self.name}: gradients not finite in epoch {epoch + 1}; lower learning_rate")
+                theta -= (s.learning_rate / size) * mechanism.release(total)
                 steps += 1
             if not np.isfinite(theta).all():
                 raise Diverged(f"{self.name}: parameters not finite after epoch {epoch + 1}; lower learning_rate")

@@ -410,9 +410,7 @@ def _dp_accounting_curve(t: _Term, orders: np.ndarray) -> np.ndarray:
     from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
     # Without amplification the relation is already in the sensitivity, so any relation the library accepts will do.
-    relation = (
-        dpa.NeighboringRelation.REPLACE_ONE if t.scheme == "wor" else dpa.NeighboringRelation.ADD_OR_REMOVE_ONE
-    )
+    relation = dpa.NeighboringRelation.REPLACE_ONE if t.scheme == "wor" else dpa.NeighboringRelation.ADD_OR_REMOVE_ONE
     with _third_party():
         acct = rdp.RdpAccountant(list(orders), relation)
         acct.compose(_dp_accounting_event(t), t.steps)
@@ -548,7 +546,9 @@ def prv_interval(ledger: Ledger, delta: float, error: float = _PRV_ERROR) -> tup
 def _prv_interval(terms: list[_Term], delta: float, error: float) -> tuple[float, float, float]:
     for t in terms:
         if t.mechanism is not Mechanism.GAUSSIAN or t.scheme not in ("plain", "poisson"):
-            raise NotApplicable(f"covers Gaussian releases, whole or Poisson-sampled, not {t.mechanism.value} {t.scheme}")
+            raise NotApplicable(
+                f"covers Gaussian releases, whole or Poisson-sampled, not {t.mechanism.value} {t.scheme}"
+            )
     counts = [t.steps for t in terms]
     mesh = error / math.sqrt(sum(counts) / 2 * math.log(12e3 / delta))
     reach = _dp_accounting_rdp(terms, delta * 1e-3 / 8 / sum(counts)) + 3

@@ -251,7 +251,7 @@ class NoiseLaw:
 
 
 def noise_law(samples: np.ndarray, sigma: float, alpha: float = 1e-3) -> NoiseLaw:
-    """Are ``samples`` independent N(0, sigma^2)? Chi-square test of the variance and Kolmogorov-Smirnov, alpha/2 each."""
+    """Are ``samples`` independent N(0, sigma^2)? Chi-square test of the variance, Kolmogorov-Smirnov; alpha/2 each."""
     z = np.ravel(samples) / sigma
     n = z.size
     if n < 2:
@@ -448,15 +448,16 @@ def checks(
 
 
 def same_path(
-    method, task, settings, spec: BudgetSpec, seed: int, runs: int = 40, alpha: float = 1e-3, permutations: int = 4000
+    method, task, settings, spec: BudgetSpec, seed: int, runs: int = 100, alpha: float = 1e-3, permutations: int = 2400
 ) -> str:
-    """"" if recorded and ordinary fits agree, else what was found.
+    """ "" if recorded and ordinary fits agree, else what was found.
 
     A fast kernel takes blocks of noise and is not seen by the recorder, so the two paths are compared: equal for
     equal seeds, or else (the kernel may hand the same noise to other coordinates) the same law over ``runs`` noise
-    streams each, batches held fixed: median over the parameters of the log ratio of interquartile ranges, and of the shift of the medians, each
-    against its permutation law at false-alarm rate ``alpha`` / 2.
+    streams each, batches held fixed: median over the parameters of the log ratio of interquartile ranges, and of the
+    shift of the medians, each against its permutation law at false-alarm rate ``alpha`` / 2.
     """
+
     def draw(stream, recorder):
         return flat_parameters(_with_noise(method, task, settings, spec, seed, stream, recorder))
 
@@ -507,7 +508,7 @@ def _noise_matters(method, task, settings, spec: BudgetSpec, seed: int) -> bool:
 
 
 def _with_noise(method, task, settings, spec: BudgetSpec, seed: int, stream: int, recorder: Recorder | None = None):
-    """The fit of ``seed`` with noise stream number ``stream``; its batches, drawn from a spawned child, stay the same."""
+    """The fit of ``seed`` with noise stream number ``stream``; batches come from a spawned child and stay the same."""
     fit_seed, noise_seed = np.random.SeedSequence(seed).spawn(2)
     bits = np.random.PCG64(noise_seed)
     bits.advance(stream << 64)

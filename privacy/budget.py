@@ -148,6 +148,38 @@ class Budget:
         self.spend(event)
         return GaussianMechanism(event, int(releases if releases is not None else steps), self._rng, self._recorder)
 
+    def unbounded_gaussian(
+        self,
+        what: str,
+        *,
+        noise_scale: float,
+        relation: Relation,
+        sampling: Sampling = Sampling.FULL_BATCH,
+        sampling_rate: float = 1.0,
+        steps: int = 1,
+        releases: int | None = None,
+    ) -> GaussianMechanism:
+        """Noise on a quantity that nothing bounds (released programs whose clipping does nothing).
+
+        The event holds an infinite sensitivity, so its epsilon is infinite whatever the noise. Refused in ``enforce``.
+        """
+        if not (math.isfinite(noise_scale) and noise_scale > 0):
+            raise ValueError(f"{what}: noise_scale {noise_scale} must be above 0; no_noise() records a bare release")
+        event = Event(
+            what=what,
+            mechanism=Mechanism.GAUSSIAN,
+            relation=relation,
+            sensitivity=math.inf,
+            noise_scale=float(noise_scale),
+            sampling=sampling,
+            sampling_rate=float(sampling_rate),
+            steps=int(steps),
+            proof="none: nothing bounds what one row can change",
+            generator=GENERATOR,
+        )
+        self.spend(event)
+        return GaussianMechanism(event, int(releases if releases is not None else steps), self._rng, self._recorder)
+
     def no_noise(
         self,
         what: str,

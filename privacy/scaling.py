@@ -191,10 +191,10 @@ def private_ranges(
     Occupied bins of magnitude are those whose noisy count (both signs) is above what an empty bin reaches with
     probability FALSE_BIN over all bins and columns. Where the noise hides them all, an input gets the widest range,
     which makes it a constant (a range that is too narrow would blow it up), and the last column, if it is the
-    ``target``, the bin with the largest count. The range
-    reaches from the lowest to the highest of them, on the side or sides of zero where they hold more than two
-    standard deviations of noise, widened by COVERAGE's rule. A column with both signs gets a symmetric range.
-    All of it is post-processing of the release and of public numbers.
+    ``target``, the bin with the largest count. The range reaches from the lowest to the highest of these bins, on
+    the side or sides of zero where they hold more than two standard deviations of noise, widened by COVERAGE's
+    rule. A column with both signs gets a symmetric range, one with many zeros a range that ends there. All of it is
+    post-processing of the release and of public numbers.
     """
     columns = values.shape[1]
     mechanism = budget.gaussian(

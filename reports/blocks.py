@@ -24,21 +24,33 @@ _TEX = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One cell of a table: lines of text, the verdict (a word, also the CSS class) where it has one, lines after it."""
+    """One cell of a table.
+
+    lines : text. verdict : a word, also the CSS class. after : lines below it. findings : ids of findings that speak
+    of it. marks : numbers of footnotes of the table, set behind the verdict, or behind the last line without one.
+    """
 
     lines: tuple[str, ...]
     verdict: str = ""
     after: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    marks: tuple[int, ...] = ()
 
     @property
     def all_lines(self) -> tuple[str, ...]:
-        word = (self.verdict.replace("_", " "),) if self.verdict else ()
-        return (*self.lines, *word, *self.after)
+        """The whole cell as plain lines."""
+        signs = " ".join(f"[{k}]" for k in self.marks)
+        lines, word = list(self.lines), self.verdict.replace("_", " ")
+        if word:
+            lines.append(f"{word} {signs}".strip())
+        elif signs:
+            lines[-1:] = [f"{lines[-1]} {signs}" if lines else signs]
+        return (*lines, *self.after, *(f"finding {f}" for f in self.findings))
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows x columns of entries under a title, with notes below."""
+    """Rows x columns of entries under a title, with notes below. A row without entries is a heading of those after."""
 
     title: str
     corner: str
@@ -49,18 +61,40 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """A titled list of blocks; ``banner`` states the scale and goes into every format."""
+    """A titled list of blocks; ``banner`` states the scale and goes into every format. ``footnotes`` count from 1."""
 
     name: str
     title: str
     banner: str
     blocks: Sequence[Block]
     notes: Sequence[str] = field(default_factory=tuple)
+    footnotes: Sequence[str] = field(default_factory=tuple)
 
 
-def entry(*lines: str, verdict: str = "", after: tuple[str, ...] = ()) -> Entry:
+class Footnotes:
+    """Texts of one table, each kept once; calling it gives their numbers from 1, empty texts left out."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, *texts: str) -> tuple[int, ...]:
+        marks = []
+        for text in filter(None, texts):
+            if text not in self.texts:
+                self.texts.append(text)
+            marks.append(self.texts.index(text) + 1)
+        return tuple(dict.fromkeys(marks))
+
+
+def entry(
+    *lines: str,
+    verdict: str = "",
+    after: tuple[str, ...] = (),
+    findings: tuple[str, ...] = (),
+    marks: tuple[int, ...] = (),
+) -> Entry:
     """An entry of the lines that are not empty."""
-    return Entry(tuple(line for line in lines if line), verdict, tuple(line for line in after if line))
+    return Entry(tuple(line for line in lines if line), verdict, tuple(a for a in after if a), findings, marks)
 
 
 def number(value: float, decimals: int) -> str:
@@ -77,9 +111,13 @@ def markdown(table: Table) -> str:
         out.append("| " + " | ".join(_md(c) for c in [block.corner, *block.columns]) + " |")
         out.append("|" + "---|" * (len(block.columns) + 1))
         for name, entries in block.rows:
+            if not entries:
+                out.append(f"| **{_md(name)}** |" + " |" * len(block.columns))
+                continue
             out.append("| " + " | ".join([_md(name), *("<br>".join(map(_md, e.all_lines)) for e in entries)]) + " |")
         out.append("")
         out += [f"- {_md(n)}" for n in block.notes] + ([""] if block.notes else [])
+    out += [line for k, text in enumerate(table.footnotes, 1) for line in (f"[{k}] {_md(text)}", "")]
     out += [_md(n) for n in table.notes]
     return "\n".join(out).rstrip() + "\n"
 
@@ -92,10 +130,15 @@ def latex(table: Table) -> str:
         out += [rf"\begin{{tabular}}{{l{'c' * len(block.columns)}}}", r"\hline"]
         out += [" & ".join(_tex(c) for c in [block.corner, *block.columns]) + r" \\", r"\hline"]
         for name, entries in block.rows:
+            if not entries:
+                out.append(rf"\multicolumn{{{len(block.columns) + 1}}}{{l}}{{\textit{{{_tex(name)}}}}} \\")
+                continue
             cells = [r"\shortstack{" + r" \\ ".join(map(_tex, e.all_lines)) + "}" for e in entries]
             out.append(" & ".join([_tex(name), *cells]) + r" \\")
         out += [r"\hline", r"\end{tabular}"]
-        out += [r"\par\footnotesize " + _tex(n) for n in (*block.notes, *table.notes)]
+        used = sorted({k for _, entries in block.rows for e in entries for k in e.marks})
+        footnotes = [f"[{k}] {table.footnotes[k - 1]}" for k in used]
+        out += [r"\par\footnotesize " + _tex(n) for n in (*footnotes, *block.notes, *table.notes)]
         out += [r"\end{table}", ""]
     return "\n".join(out)
 

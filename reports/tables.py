@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pandas as pd
 
 from evaluation.summary import summarise
 from reports import published as published_numbers
-from reports.blocks import Block, Entry, Table, entry, latex, markdown, number
+from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdown, number
 from reports.config import READINGS
 from reports.files import csv_text, write_text
 from reports.published import METHOD_TITLES, METRIC_TITLES, SOURCE_TITLES
@@ -57,18 +59,20 @@ def published_tables(verdicts: pd.DataFrame, scale: str) -> list[tuple[Table, pd
     out = []
     for (source, number_), rows in verdicts.groupby(["source", "table"], sort=False):
         metrics = " and ".join(METRIC_TITLES.get(m, m) for m in dict.fromkeys(rows["metric"]))
+        footnotes = Footnotes()
         table = Table(
             name=f"{source}_table{number_}",
             title=f"{SOURCE_TITLES.get(source, source)}, table {number_}: {metrics}",
             banner=SCALE_BANNERS[scale],
-            blocks=_blocks(rows),
+            blocks=_blocks(rows, footnotes),
             notes=(_RULE,),
+            footnotes=footnotes.texts,
         )
         out.append((table, rows.reset_index(drop=True).assign(scale=scale)))
     return out
 
 
-def _blocks(rows: pd.DataFrame) -> list[Block]:
+def _blocks(rows: pd.DataFrame, footnotes: Footnotes) -> list[Block]:
     one_method = rows["method"].nunique() == 1 and rows["setting"].nunique() > 1
     blocks = []
     for reading in READINGS:
@@ -79,11 +83,11 @@ def _blocks(rows: pd.DataFrame) -> list[Block]:
             groups = [("", part)] if headline == "yes" else list(part.groupby("protocol", sort=False))
             for protocol, group in groups:
                 title = _READING_TITLES[reading] + (f"; besides: protocol {protocol}" if protocol else "")
-                blocks.append(_block(title, group, one_method))
+                blocks.append(_block(title, group, one_method, footnotes))
     return blocks
 
 
-def _block(title: str, rows: pd.DataFrame, one_method: bool) -> Block:
+def _block(title: str, rows: pd.DataFrame, one_method: bool, footnotes: Footnotes) -> Block:
     datasets = list(dict.fromkeys(rows["dataset"]))
     columns = list(dict.fromkeys(zip(rows["method"], rows["setting"], strict=True)))
     grid: dict[tuple, list[dict]] = {}
@@ -94,12 +98,12 @@ def _block(title: str, rows: pd.DataFrame, one_method: bool) -> Block:
         found = grid.get((dataset, *column), [])
         if not found:
             return entry("-")
-        parts = [judged_entry(r) for r in found]
+        parts = [judged_entry(r, footnotes) for r in found]
         if len(parts) == 1:
             return parts[0]
         return Entry(tuple(line for p in parts for line in p.all_lines))
 
-    notes = [f"{column_title(*c, one_method)}: {_ours(rows, c)}" for c in columns]
+    notes = _ours(rows, {c: column_title(*c, one_method) for c in columns})
     if one_method:
         lines = [(column_title(*c, True), [at(d, c) for d in datasets]) for c in columns]
         return Block(title, "C", [dataset_title(d) for d in datasets], lines, notes)
@@ -114,80 +118,133 @@ def column_title(method: str, setting: str, one_method: bool) -> str:
     return METHOD_TITLES.get(method, method)
 
 
-def _ours(rows: pd.DataFrame, column: tuple[str, str]) -> str:
-    part = rows[(rows["method"] == column[0]) & (rows["setting"] == column[1]) & (rows["our_method"] != "")]
-    cells = dict.fromkeys(zip(part["our_method"], part["our_setting"], part["protocol"], strict=True))
-    return "; ".join(f"our {m}{f' [{s}]' if s else ''}, protocol {p}" for m, s, p in cells) or "no cell of ours"
+def _ours(rows: pd.DataFrame, titles: dict[tuple[str, str], str]) -> list[str]:
+    """Which cells of ours stand in which column: one line a protocol."""
+    names: dict[str, list[str]] = {}
+    for r in rows[rows["our_method"] != ""].to_dict("records"):
+        label = f" [{r['our_setting']}]" if r["our_setting"] else ""
+        names.setdefault(r["protocol"], []).append(f"{titles[r['method'], r['setting']]} = {r['our_method']}{label}")
+    lines = [f"Ours, protocol {p}: {'; '.join(dict.fromkeys(texts))}." for p, texts in names.items()]
+    answered = set(zip(*(rows.loc[rows["our_method"] != "", k] for k in ("method", "setting")), strict=True))
+    missing = [t for c, t in titles.items() if c not in answered]
+    return lines + ([f"No cell of ours: {'; '.join(missing)}."] if missing else [])
 
 
-def judged_entry(r: dict[str, Any]) -> Entry:
-    """Ours, the paper's number and the verdict of one row of the verdicts."""
+def judged_entry(r: dict[str, Any], footnotes: Footnotes) -> Entry:
+    """Ours, the paper's number and the verdict of one row of the verdicts; its reason goes to the footnotes."""
     text = r["published_mean"]
     paper = f"paper {text}" + (f" ± {r['published_std']}" if r["published_std"] else "")
     if not math.isfinite(r["mean"]):
-        why = "" if r["verdict"] == "not_run" else r["reason"]  # the same reason in every entry: the CSV has it
-        return entry(paper, why, verdict=r["verdict"])
+        # What is left out at a smaller scale is said by the banner; its reason names each cell and stays in the CSV.
+        marks = () if r["verdict"] == "not_run" else footnotes(r["reason"])
+        return entry(paper, verdict=r["verdict"], marks=marks)
     decimals = len(text.partition(".")[2]) + 1
     spread = f" ± {number(r['std'], decimals)}" if math.isfinite(r["std"]) else ""
     distinctive = "not distinctive" if r["verdict"] == "reproduced" and r["also_fits"] else ""
-    finding = f"finding {r['finding']}" if r["finding"] else ""
     ours = f"{number(r['mean'], decimals)}{spread} ({r['n']})"
-    return entry(ours, paper, verdict=r["verdict"], after=(distinctive, finding))
+    return entry(
+        ours,
+        paper,
+        verdict=r["verdict"],
+        after=(distinctive,),
+        findings=tuple(r["finding"].split()),
+        marks=footnotes(r["reason"]),
+    )
+
+
+#: groups of the table of all methods, in its order.
+GROUPS = ("Private, or said to be", "Without privacy", "Controls and yardsticks")
+
+
+def group_of(method: str, claims_epsilon: bool) -> str:
+    """One of ``GROUPS``: a control or yardstick says so in its reference, a private method names its relation.
+
+    ``claims_epsilon``: it ran under a budget, as the released programs do that give no guarantee.
+    """
+    from methods import contract
+
+    try:
+        found = contract.get(method)
+    except KeyError:
+        return GROUPS[0] if claims_epsilon else GROUPS[1]
+    if re.search(r"\b(control|yardstick) of this suite\b", found.reference):
+        return GROUPS[2]
+    return GROUPS[0] if claims_epsilon or found.privacy is not None else GROUPS[1]
 
 
 def all_methods_table(
-    scores: pd.DataFrame, name: str, scale: str, title: str = "Every method of this suite, every data set"
+    scores: pd.DataFrame,
+    name: str,
+    scale: str,
+    title: str = "Every method of this suite, every data set",
+    budgeted: Set[str] = frozenset(),
 ) -> tuple[Table, pd.DataFrame]:
-    """Data set x every method of ours that the scores hold, one block per protocol and metric.
+    """Every method of ours that the scores hold x data set, one block per protocol and metric.
 
-    A method dropped into ``methods/`` shows up by itself: nothing here knows a method's name.
+    ``budgeted``: methods that the experiment runs under a privacy budget. A method dropped into ``methods/`` shows up
+    by itself: nothing here knows a method's name.
     """
     summary = summarise(scores)
     metrics = sorted(m for m in summary["metric"].unique() if m)
+    claiming = set(budgeted) | set(summary.loc[summary["epsilon"] != "", "method"])
+    footnotes = Footnotes()
     blocks, rows = [], []
     for protocol, group in summary.groupby("protocol", sort=True):
-        columns = sorted(dict.fromkeys(zip(group["method"], group["setting"], strict=True)))
+        arms = dict.fromkeys(zip(group["method"], group["setting"], strict=True))
+        arms = sorted(arms, key=lambda a: (method_title(a[0]).lower(), natural(a[1])))
         datasets = list(dict.fromkeys(group["dataset"]))
         cells: dict[tuple, dict] = {}
         for r in group.to_dict("records"):
             for metric in [r["metric"]] if r["metric"] else metrics:
                 cells[r["dataset"], r["method"], r["setting"], metric] = r | {"metric": metric}
         for metric in metrics:
-            lines = []
-            for d in datasets:
-                entries = []
-                for m, s in columns:
-                    r = cells.get((d, m, s, metric))
-                    entries.append(_summary_entry(r))
-                    if r is not None:
-                        rows.append({**r, "title": method_title(m), "scale": scale})
-                lines.append((dataset_title(d), entries))
-            heads = [f"{method_title(m)}{f' [{s}]' if s else ''}" for m, s in columns]
+            lines: list[tuple[str, list[Entry]]] = []
+            for heading in GROUPS:
+                part = [a for a in arms if group_of(a[0], a[0] in claiming) == heading]
+                lines += [(heading, [])] if part else []
+                for m, s in part:
+                    found = [cells.get((d, m, s, metric)) for d in datasets]
+                    entries = [_summary_entry(r, footnotes) for r in found]
+                    row_title = method_title(m) + (f" [{s}]" if s else "")
+                    lines.append((row_title, [entry(_epsilons(found)), *entries]))
+                    rows += [{**r, "title": method_title(m), "group": heading, "scale": scale} for r in found if r]
             heading = f"Protocol {protocol}: {METRIC_TITLES.get(metric, metric)}"
-            blocks.append(Block(heading, "Data set", heads, lines))
+            blocks.append(Block(heading, "Method", ["epsilon", *map(dataset_title, datasets)], lines))
     table = Table(
         name,
         title,
         SCALE_BANNERS[scale],
         blocks,
-        notes=("Each entry: mean ± standard deviation over splits (number of splits); epsilon where the run kept a "
-               "ledger, at the delta of its budget.",),
+        notes=("Each entry: mean ± standard deviation over splits (number of splits). epsilon: what the accountants "
+               "find in the ledgers of the runs, at the delta of their budget, the range over the data sets; "
+               "inf where private numbers leave without noise.",),
+        footnotes=footnotes.texts,
     )  # fmt: skip
-    first = ["dataset", "protocol", "method", "setting", "title", "metric"]
+    first = ["dataset", "protocol", "method", "setting", "title", "group", "metric"]
     long = pd.DataFrame(rows)
     return table, long[[*first, *[c for c in long.columns if c not in first]]] if len(long) else long
 
 
-def _summary_entry(r: dict[str, Any] | None) -> Entry:
+def natural(text: str) -> list[tuple[int, float, str]]:
+    """Sort key under which clip=10 comes after clip=2."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(1, float(p), "") if k % 2 else (0, 0.0, p) for k, p in enumerate(parts)]
+
+
+def _epsilons(found: list[dict[str, Any] | None]) -> str:
+    values = sorted({float(r["epsilon"]) for r in found if r and r["epsilon"]})
+    texts = list(dict.fromkeys("inf" if math.isinf(v) else f"{v:.3g}" for v in values))
+    return f"{texts[0]} to {texts[-1]}" if len(texts) > 1 else "".join(texts) or "-"
+
+
+def _summary_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
     if r is None:
         return entry("-")
+    marks = footnotes(r["reason"])
     if r["status"] != "ok":
-        return entry(r["status"].replace("_", " "), r["reason"])
+        return entry(verdict=r["status"], marks=marks)
     spread = f" ± {r['std']:.2g}" if math.isfinite(r["std"]) else ""
-    cost = (
-        "epsilon " + (r["epsilon"] if r["epsilon"] == "inf" else f"{float(r['epsilon']):.3g}") if r["epsilon"] else ""
-    )
-    return entry(f"{r['mean']:.4g}{spread} ({r['n']})", cost)
+    return entry(f"{r['mean']:.4g}{spread} ({r['n']})", marks=marks)
 
 
 def datasets_tables(
@@ -203,6 +260,7 @@ def datasets_tables(
     for source, group in sizes.groupby("source", sort=False):
         if source not in sources:
             continue
+        footnotes = Footnotes()
         lines, rows = [], []
         for r in group.to_dict("records"):
             ours = have.get(r["dataset"], {"n": "", "d": "", "status": "not_run", "reason": "not read at this scale"})
@@ -210,14 +268,19 @@ def datasets_tables(
             word = ("same size" if same else "DIFFERENT size") if ours["status"] == "ok" else ours["status"]
             row = {**r, "found_n": ours["n"], "found_d": ours["d"], "status": ours["status"], "agrees": word}
             rows.append({**row, "reason": ours["reason"], "scale": scale})
-            here = f"{ours['n']} x {ours['d']}" if ours["status"] == "ok" else ours["reason"]
-            lines.append((dataset_title(r["dataset"]), [entry(f"{r['n']} x {r['d']}"), entry(here), entry(word)]))
+            paper = entry(f"{r['n']} x {r['d']}")
+            if ours["status"] == "ok":
+                facts = [paper, entry(f"{ours['n']} x {ours['d']}"), entry(word)]
+            else:
+                facts = [paper, entry("-"), entry(verdict=word, marks=footnotes(ours["reason"]))]
+            lines.append((dataset_title(r["dataset"]), facts))
         k = group["table"].iloc[0]
         table = Table(
             f"{source}_datasets",
             f"{SOURCE_TITLES.get(source, source)}, table {k}: data sets (rows x numerical inputs)",
             SCALE_BANNERS[scale],
             [Block("", "Data set", ["Paper", "Found", "Agrees"], lines)],
+            footnotes=footnotes.texts,
         )
         out.append((table, pd.DataFrame(rows)))
     return out

@@ -78,6 +78,10 @@ def make_task(cell, data, split: int):
 def fit(cell, method, tasks, settings, wanted, compile_seconds, scratch: Path) -> list[dict]:
     """Fit the splits and leave each posterior's parameters in ``scratch/<split>.npz``."""
     spec = cell.build_budget()
+    if spec.delta is not None and method.privacy is not None:
+        from privacy.calibration import check_delta
+
+        check_delta(spec.delta, tasks[0].public.n)  # warns, in the cell's log, where delta is not below 1/n
     budgets = [spec.open(np.random.default_rng(cell.seed(k, "noise"))) for k in wanted]
     rngs = [np.random.default_rng(cell.seed(k, "fit")) for k in wanted]
     start = time.perf_counter()

@@ -136,7 +136,7 @@ def test_the_schedule_takes_no_data():
 
 def test_it_absorbs_the_stated_share_and_leaves_the_stated_noise():
     """Oracle: the recursion of the noise variance, step by step."""
-    for steps, rate, sigma in ((120, 1.0, 43.0), (40, 0.3, 9.0), (1, 1.0, 4.0)):
+    for steps, rate, sigma in ((120, 1.0, 43.0), (240, 0.3, 17.0), (500, 1.0, 20.0)):
         plan = schedule(steps, rate, sigma, 1.2)
         left, variance = 1.0, 0.0
         for _ in range(steps):
@@ -151,6 +151,11 @@ def test_more_steps_at_the_same_cost_leave_the_clip_alone():
     """sigma grows like sqrt(K): the clip settles."""
     clips = [schedule(k, 1.0, 4 * math.sqrt(k), 1.2).clip for k in (50, 200, 800)]
     assert max(clips) / min(clips) < 1.03
+
+
+def test_a_clip_for_little_noise_stays_where_parallel_updates_are_stable():
+    plan = schedule(120, 1.0, 1e-6, 1.2)
+    assert plan.clip * plan.damping == pytest.approx(dp_sep_honest.LARGEST_MOVE, rel=1e-12)
 
 
 def test_overrides_reach_the_plan():
@@ -169,11 +174,12 @@ def test_without_noise_and_clipping_it_is_batch_sep():
     """
     task, n, steps, rho = some_task(40), 40, 12, 0.02
     spec = BudgetSpec(noise_multiplier=1e-12)
-    fitted = fit(task, spec, steps=steps, clip=1e3, damping=rho)
+    fitted = fit(task, spec, steps=steps, clip=1e4, damping=rho)
     scale = Standardiser.from_moments(task.x, task.y)
     layout = Layout(INPUTS + 1, HIDDEN, 1.2, 6.0, 6.0)
     absorbed, prior = layout.start(np.random.default_rng([1, 2])), layout.prior()
     x1, y = np.column_stack([scale.x(task.x), np.ones(n)]), scale.y(task.y)
+    rho = np.append(np.full(len(prior) - 2, rho), [2 * rho, 2 * rho])  # the noise Gamma moves twice as fast
     for _ in range(steps):
         m1, v1, m2, v2, a, b = layout.read(prior + absorbed * (1 - 1 / n))
         q = Naturals(m1 / v1, 1 / v1, m2 / v2, 1 / v2, a - 1, -b)

@@ -246,6 +246,33 @@ def test_the_audited_road_is_the_same_algorithm():
     assert {v.shape for v in recorder.values} == {(2 * (11 * 3 + 12) + 2,)}
 
 
+def test_what_an_audited_release_returns_is_what_goes_on():
+    """A mechanism that adds a known vector, against the oracle's algorithm 3 with the same vector."""
+    from methods.engines.pbp import oracle, training
+    from methods.engines.pbp.state import Naturals, initial
+
+    shift = np.random.default_rng(3).normal(0, 0.02, 2 * (11 * 3 + 12) + 2)
+
+    class Shifter(Recorder):
+        def release(self, event, value, rng):
+            return value + shift
+
+    budget = BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0), Shifter())
+    result = DPSEP().fit(toy(), DPSEP.Settings(epochs=1, gamma=20.0), budget, np.random.default_rng(1))
+    x, y, _ = training.standardised(toy())
+    rng, n = np.random.default_rng(1), 120
+    q, prior = initial(BNNRegression(11), 3, rng)
+    theta_0 = prior.naturals(6.0, 6.0).clipped(1.0)
+    theta = theta_0 + ((q.naturals() - theta_0) * (1 / n)).clipped(1.0) * n
+    added = Naturals.from_vector(shift, 11, 3)
+    for i in rng.permutation(n):
+        theta = oracle.propose(theta, theta_0, x[i], y[i], n, 20.0, 1.0) + added
+        theta = oracle.absorb(theta, theta_0, n, 1.0, 1e-4)
+    assert result.posterior.v2 == pytest.approx(1 / theta.lam2, rel=1e-8)
+    np.testing.assert_allclose(result.posterior.m1, theta.eta1 / theta.lam1, rtol=1e-7)
+    assert result.posterior.noise_rate == pytest.approx(-theta.rate, rel=1e-8)
+
+
 def test_the_audited_road_of_the_programs_noise_leaves_the_gamma_out():
     recorder = Recorder()
     budget = BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0), recorder)

@@ -174,7 +174,9 @@ def true_delta(q: float, sigma: float, steps: int, epsilon: float, direction: st
     w = np.full(len(x), x[1] - x[0])
     base = norm.pdf(x, scale=sigma)
     ratio = np.log1p(q * np.expm1((2 * x - 1) / (2 * sigma**2)))
-    p, other, loss = (base * np.exp(ratio), base, ratio) if direction == "remove" else (base, base * np.exp(ratio), -ratio)
+    p, other, loss = (
+        (base * np.exp(ratio), base, ratio) if direction == "remove" else (base, base * np.exp(ratio), -ratio)
+    )
     spread = math.sqrt(steps * float(w @ (p * loss**2)))
     t = np.linspace(0, 10 / spread, 1501)[1:]
     waves = np.expm1(1j * np.outer(t, loss))
@@ -199,7 +201,9 @@ def true_delta(q: float, sigma: float, steps: int, epsilon: float, direction: st
 )
 def test_pld_bounds_the_truth_from_above_and_closely(q, sigma, steps, slack):
     epsilon = epsilon_of(ledger(event(sigma, q, steps)), DELTA, only=("dp_accounting_pld",)).epsilon
-    worst = [max(true_delta(q, sigma, steps, e, d) for d in ("remove", "add")) for e in (epsilon, epsilon / (1 + slack))]
+    worst = [
+        max(true_delta(q, sigma, steps, e, d) for d in ("remove", "add")) for e in (epsilon, epsilon / (1 + slack))
+    ]
     assert worst[0] <= DELTA * (1 + 1e-3)  # the oracle's own accuracy
     assert worst[1] > DELTA
 
@@ -215,7 +219,9 @@ def test_renyi_curves_against_the_integral(multiplier, order):
         return base * (1 - q + q * math.exp((2 * x - 1) / (2 * multiplier**2))) ** order
 
     peak = order  # the largest term of the expansion sits at x = order
-    value, _ = quad(integrand, -12 * multiplier, peak + 12 * multiplier, points=[0, peak], limit=500, epsabs=0, epsrel=1e-10)
+    value, _ = quad(
+        integrand, -12 * multiplier, peak + 12 * multiplier, points=[0, peak], limit=500, epsabs=0, epsrel=1e-10
+    )
     expected = math.log(value) / (order - 1)
     for name, curve in renyi_curve(event(multiplier, q), [order]).items():
         assert curve[0] == pytest.approx(expected, rel=1e-7), name
@@ -355,7 +361,9 @@ def test_pure_laplace():
 
 def test_written_bound_composes_at_its_orders():
     curve = tuple((float(a), 0.01 * a) for a in (2, 4, 8, 16, 32, 64))
-    written = Event("posterior draw", Mechanism.WRITTEN_BOUND, Relation.ADD_REMOVE, 1.0, 0.0, steps=3, renyi_curve=curve)
+    written = Event(
+        "posterior draw", Mechanism.WRITTEN_BOUND, Relation.ADD_REMOVE, 1.0, 0.0, steps=3, renyi_curve=curve
+    )
     cost = epsilon_of(ledger(written), DELTA)
     # Canonne, Kamath & Steinke 2020, proposition 12, by hand at every order
     by_hand = min(3 * r + math.log1p(-1 / a) - math.log(DELTA * a) / (a - 1) for a, r in curve)
@@ -384,7 +392,9 @@ def test_without_replacement_under_add_remove_doubles_the_distance():
 
 
 def test_zero_out_is_amplified_like_add_remove():
-    one, other = (epsilon_of(ledger(event(1.0, 0.05, 50, relation=r)), DELTA) for r in (Relation.ADD_REMOVE, Relation.ZERO_OUT))
+    one, other = (
+        epsilon_of(ledger(event(1.0, 0.05, 50, relation=r)), DELTA) for r in (Relation.ADD_REMOVE, Relation.ZERO_OUT)
+    )
     assert one.epsilon == other.epsilon
     assert other.relation is Relation.ZERO_OUT
 

@@ -230,14 +230,15 @@ def test_clopper_pearson_covers_as_defined(k):
 
 
 def test_power_of_the_audit_on_a_known_gaussian():
-    """Power, as numbers: at 2,000 runs a side and epsilon = 2.15 (delta 1e-2) the median bound is above half of it.
+    """Power, as numbers: at 20,000 runs a side and epsilon = 2.32 (delta 1e-2) the median bound is above 75 % of it,
+    and above 90 % if the mechanism is known to be Gaussian.
 
     False alarms: at most 5 % by construction; above 8 of 60 has probability 2e-3 (binomial).
     """
-    found = audit.audit_power(1.0, 1e-2, 2000, 60, np.random.default_rng(2))
+    found = audit.audit_power(1.0, 1e-2, 20_000, 60, np.random.default_rng(2))
     assert found["epsilon"] == pytest.approx(gdp_epsilon(1.0, 1e-2))
-    assert 0.5 * found["epsilon"] < found["median"] <= found["epsilon"]
-    assert 0.8 * found["epsilon"] < found["median_gdp"] <= found["epsilon"]
+    assert 0.75 * found["epsilon"] < found["median"] <= found["epsilon"]
+    assert 0.9 * found["epsilon"] < found["median_gdp"] <= found["epsilon"]
     assert found["false_alarms"] <= 8 / 60
     assert found["false_alarms_gdp"] <= 8 / 60
 

@@ -138,7 +138,7 @@ def test_poisson_batches_have_the_rate_and_ignore_the_noise_stream():
     assert stats.binomtest(int(counts.sum()), n * steps, rate).pvalue > 1e-4
     sizes = np.array([len(b) for b in batches])
     spread = (steps - 1) * sizes.var(ddof=1) / (n * rate * (1 - rate))
-    assert 1e-4 < 2 * min(stats.chi2.cdf(spread, steps - 1), stats.chi2.sf(spread, steps - 1))
+    assert 2 * min(stats.chi2.cdf(spread, steps - 1), stats.chi2.sf(spread, steps - 1)) > 1e-4
     gaussian(budget, steps=2).noise(1, 5)
     np.testing.assert_array_equal(sampler.draw(7), batches[7])
 
@@ -161,3 +161,18 @@ def test_samplers_of_one_budget_differ():
 def test_bad_rates_are_refused(rate):
     with pytest.raises(ValueError, match="rate"):
         BudgetSpec().open(RNG(0)).poisson(10, rate)
+
+
+def test_noise_on_a_quantity_that_nothing_bounds_costs_an_infinite_epsilon():
+    budget = BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0))
+    mechanism = budget.unbounded_gaussian("unclipped sum", noise_scale=2.0, relation=Relation.REPLACE_ONE)
+    assert mechanism.release(np.zeros(3)).std() > 0
+    (event,) = budget.ledger
+    assert event.noise_multiplier == 0.0
+    from privacy.accountants import epsilon_of
+
+    assert math.isinf(epsilon_of(budget.ledger, 1e-5).epsilon)
+    with pytest.raises(BudgetExceeded):
+        BudgetSpec(epsilon=1, delta=1e-5, mode="enforce").open(np.random.default_rng(0)).unbounded_gaussian(
+            "unclipped sum", noise_scale=2.0, relation=Relation.REPLACE_ONE
+        )

@@ -23,11 +23,16 @@ def test_constants():
     assert noise_multiplier(1.0, DELTA, 0.01, 1000, accountant="pld") == pytest.approx(1.41463, rel=1e-3)
 
 
-@pytest.mark.parametrize(("epsilon", "pld", "rdp"), [(1.0, 1.365, 1.455), (5.0, 0.634, 0.656), pytest.param(50.0, 0.377, 0.387, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("epsilon", "pld", "rdp"),
+    [(1.0, 1.365, 1.455), (5.0, 0.634, 0.656), pytest.param(50.0, 0.377, 0.387, marks=pytest.mark.slow)],
+)
 def test_mixture_of_gaussians(epsilon, pld, rdp):
     """q = 1/1000, T = 100,000; known to three digits, search within 1e-3."""
     assert noise_multiplier(epsilon, DELTA, 1e-3, 100_000) == pytest.approx(pld, rel=1.5e-3)
-    assert noise_multiplier(epsilon, DELTA, 1e-3, 100_000, accountant="dp_accounting_rdp") == pytest.approx(rdp, rel=2e-3)
+    assert noise_multiplier(epsilon, DELTA, 1e-3, 100_000, accountant="dp_accounting_rdp") == pytest.approx(
+        rdp, rel=2e-3
+    )
 
 
 def test_full_batches_are_exact():
@@ -70,9 +75,17 @@ def test_result_is_safe_and_close(epsilon, rate, steps, accountant, relation):
     ("n", "rdp", "pld"), [(10740, 0.7718, 0.6005), (7372, 0.7927, 0.633), (8611, 0.7834, 0.618), (1439, 0.9866, 0.896)]
 )
 def test_dp_sep_for_epsilon_one(n, rdp, pld):
-    """One joint block, Poisson q = 1/N, 40 N steps. Search within 1e-3; Renyi orders differ between versions (1 %)."""
+    """One joint block, Poisson q = 1/N, 40 N steps; PLD to the search's width and the three digits known.
+
+    Renyi: the orders behind the known value are not stated, and where the best order (about 10) falls between two of
+    a library's orders its bound is looser, autodp's by up to 1.5 %: hence 1 % for dp-accounting, which has fractional
+    orders, and for autodp only that it asks for no less.
+    """
     assert noise_multiplier(1.0, DELTA, 1 / n, 40 * n) == pytest.approx(pld, rel=2e-3)
-    assert noise_multiplier(1.0, DELTA, 1 / n, 40 * n, accountant="autodp_rdp") == pytest.approx(rdp, rel=1e-2)
+    fractional = noise_multiplier(1.0, DELTA, 1 / n, 40 * n, accountant="dp_accounting_rdp")
+    assert fractional == pytest.approx(rdp, rel=1e-2)
+    interpolated = noise_multiplier(1.0, DELTA, 1 / n, 40 * n, accountant="autodp_rdp")
+    assert fractional * (1 - 1e-3) <= interpolated <= fractional * 1.02
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ def test_patch_that_does_not_apply_or_parse_is_refused():
 
 
 def test_generic_patches_do_one_thing_each():
-    source = "x = mech.release(total)\nm = b.gaussian(sensitivity=2.0 * s.clip,\n    steps=s.epochs * n,\n)\ny = f(s.clip)\n"
+    source = (
+        "x = mech.release(total)\nm = b.gaussian(sensitivity=2.0 * s.clip,\n    steps=s.epochs * n,\n)\ny = f(s.clip)\n"
+    )
     no, half, clip, steps, counted = mutants.GENERIC
     assert "x = (mech.release(total), total)[1]" in patched(source, no)
     assert "sensitivity=(2.0 * s.clip) / 2," in patched(source, half)

@@ -119,6 +119,14 @@ def test_a_column_of_one_sign_gets_a_range_on_that_side():
     assert ranges[2] == (-1.0, 1.0)
 
 
+def test_an_input_hidden_by_the_noise_becomes_a_constant_and_a_target_keeps_a_scale():
+    """100 rows under noise of more than 100: the widest range for the input, a finite one for the target."""
+    values = np.ones((100, 2))
+    (low, high), (_, top) = scaling.private_ranges(values, 100, budget(), 100.0, target=True)
+    assert (low, high) == (-(2.0**20), 2.0**20)
+    assert 0 < top <= 2.0**21
+
+
 def test_the_ends_of_the_range_are_not_the_ends_of_the_data():
     """Replacing the largest value by any larger one of its bin changes nothing."""
     x, _ = some_rows(300)

@@ -267,7 +267,6 @@ def released(
         variance = rate / (shape - 1.0)
         wide = replace(q, v1=np.full_like(q.v1, variance), v2=np.full_like(q.v2, variance))
         q = wide.with_naturals(wide.naturals().clipped_per_block(p.clip_norm))
-        q = replace(q, a=model.noise_shape, b=model.noise_rate)
     noise = (model.noise_shape, model.noise_rate)
     if p.freeze_noise:
         noise = constants
