@@ -24,7 +24,7 @@ class ClippedSEP(Method):
         #: passes over the rows (Vinaroz & Park 2023: 40).
         epochs: int = 40
         #: C, bound on the Euclidean norms of theta_0, theta_f and theta_fn (Vinaroz & Park 2023: 1).
-        clip_norm: float = 1.0
+        clip: float = 1.0
         #: damping value gamma of eq. (5): a step moves theta by gamma / N of a site (Vinaroz & Park 2023: 1).
         gamma: float = 1.0
         #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
@@ -35,7 +35,7 @@ class ClippedSEP(Method):
 
         x, y = training.tiny(task.x.shape[1] + 1)
         natural_training.algorithm3(
-            x, y, task.model, np.random.default_rng(0), method=self.name, epochs=1, clip_norm=1.0, gamma=1.0,
+            x, y, task.model, np.random.default_rng(0), method=self.name, epochs=1, clip=1.0, gamma=1.0,
             floor=1e-4, mechanism=None,
         )  # fmt: skip
 
@@ -45,7 +45,7 @@ class ClippedSEP(Method):
         training.require(self.name, task, settings.epochs)
         x, y, scale = training.standardised(task)
         state, diagnostics = natural_training.algorithm3(
-            x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip_norm=settings.clip_norm,
+            x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip=settings.clip,
             gamma=settings.gamma, floor=settings.floor, mechanism=None,
         )  # fmt: skip
         return training.finish(state, scale, budget.ledger, diagnostics)

@@ -31,7 +31,7 @@ class DPSEP(Method):
         #: passes over the rows (Vinaroz & Park 2023: 40).
         epochs: int = 40
         #: C, bound on the Euclidean norms of theta_0, theta_f and theta_fn (Vinaroz & Park 2023: 1).
-        clip_norm: float = 1.0
+        clip: float = 1.0
         #: damping value gamma of eq. (5): a step moves theta by gamma / N of a site (Vinaroz & Park 2023: 1).
         gamma: float = 1.0
         #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
@@ -42,7 +42,7 @@ class DPSEP(Method):
 
         x, y = training.tiny(task.x.shape[1] + 1)
         natural_training.algorithm3(
-            x, y, task.model, np.random.default_rng(0), method=self.name, epochs=1, clip_norm=1.0, gamma=1.0,
+            x, y, task.model, np.random.default_rng(0), method=self.name, epochs=1, clip=1.0, gamma=1.0,
             floor=1e-4, mechanism=None,
         )  # fmt: skip
 
@@ -51,7 +51,7 @@ class DPSEP(Method):
         from methods.engines.pbp import natural_training, training
 
         training.require(self.name, task, settings.epochs)
-        natural_training.require_positive(self.name, clip_norm=settings.clip_norm, gamma=settings.gamma)
+        natural_training.require_positive(self.name, clip=settings.clip, gamma=settings.gamma)
         if budget.noise_multiplier is None:
             raise ValueError(
                 "dp_sep: the budget states no noise multiplier; algorithm 3 takes sigma as an input, so give "
@@ -60,7 +60,7 @@ class DPSEP(Method):
         n = task.n
         mechanism = budget.gaussian(
             "natural parameters of q after each step",
-            sensitivity=2.0 * settings.gamma * settings.clip_norm / n,
+            sensitivity=2.0 * settings.gamma * settings.clip / n,
             noise_multiplier=budget.noise_multiplier,
             relation=Relation.REPLACE_ONE,
             sampling=Sampling.SHUFFLED_EPOCHS,
@@ -70,7 +70,7 @@ class DPSEP(Method):
         )
         x, y, scale = training.standardised(task)
         state, diagnostics = natural_training.algorithm3(
-            x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip_norm=settings.clip_norm,
+            x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip=settings.clip,
             gamma=settings.gamma, floor=settings.floor, mechanism=mechanism,
         )  # fmt: skip
         return training.finish(state, scale, budget.ledger, diagnostics)

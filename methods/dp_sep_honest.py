@@ -79,7 +79,9 @@ def schedule(
     one leaves more of the prior. With little noise C is held at LARGEST_MOVE / rho: parallel updates of sites that
     are hardly clipped overshoot (each weight corrects the same residual) unless rho is small, so that a large
     budget is used in full only with more steps.
-    The constants were chosen on synthetic regression problems, once, never on a data set of the suite.
+    The values of the constants were chosen on synthetic regression problems. Two faults that prompted a change were
+    first seen on test scores of a data set of the suite (power, epsilon = 10): the divergence that LARGEST_MOVE
+    prevents, and the slow noise Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED.
 
     Raises ValueError for an argument out of range.
     """
@@ -123,10 +125,14 @@ class DPSEPHonest(Method):
     reference = "vinaroz2023dpsep, algorithm 3 and equation 5, corrected by this suite"
     models = ("bnn_regression",)
     privacy = Relation.ADD_REMOVE
+    leaks = (
+        "on kin8nm, power and wine only: three guards (largest step, range of an input hidden by noise, funding of the "
+        "noise precision) were added after looking at scores of split 0",
+    )
 
     @dataclass(frozen=True)
     class Settings:
-        """None of the defaults was chosen on a data set of the suite (see :func:`schedule`)."""
+        """Values chosen on synthetic regression problems; :func:`schedule` says what was seen of the suite's data."""
 
         steps: int = 120  #: K, number of releases
         batch_rows: int = 20000  #: expected rows of a batch, which sets q = min(1, batch_rows / N); bounds the time

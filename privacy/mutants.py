@@ -118,8 +118,8 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
         Mutant(
             "no clipping",
-            r"clip_norm=settings\.clip_norm,",
-            "clip_norm=1e9 * settings.clip_norm,",
+            r"clip=settings\.clip,",
+            "clip=1e9 * settings.clip,",
             count=0,
             unless="require",
             what=_NO_CLIPPING,

@@ -194,7 +194,8 @@ def private_ranges(
     ``target``, the bin with the largest count. The range reaches from the lowest to the highest of these bins, on
     the side or sides of zero where they hold more than two standard deviations of noise, widened by COVERAGE's
     rule. A column with both signs gets a symmetric range, one with many zeros a range that ends there. All of it is
-    post-processing of the release and of public numbers.
+    post-processing of the release and of public numbers. The rule for inputs that the noise hides was added after
+    test scores of a data set of the suite (wine, epsilon = 0.1) showed predictions blown up without it.
     """
     columns = values.shape[1]
     mechanism = budget.gaussian(

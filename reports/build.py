@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import pandas as pd
 
 import datasets
 from evaluation.summary import COLUMNS, read_scores
-from reports import claims, findings, ledger, published, reference, site, tables, verdicts
+from reports import claims, figures, findings, ledger, published, reference, site, tables, verdicts
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.files import stacked, write_csv
@@ -48,7 +49,8 @@ def build(
     found = tables.data_info(data)
     made_up = datasets.names("synthetic")  # for time and memory: their scores are no result
     committed = reference._committed_ledger(reference.FOLDER)
-    judged, said, costs = [], [], []
+    judged, said, costs, drawn = [], [], [], []
+    every_score = stacked([scores for _, scores in experiments])
     paper, privacy, every = [], [], []
     sizes: dict[str, tables.Table] = {}
     for config, scores in experiments:
@@ -67,7 +69,9 @@ def build(
         title = f"{config.get('title', config['experiment'])}: every method, every data set"
         real = scores[~scores["dataset"].isin(made_up)]
         if len(real):
-            table, long = tables.all_methods_table(real, f"{stem}_all_methods", scale, title)
+            table, long = tables.all_methods_table(
+                real, f"{stem}_all_methods", scale, title, {a["method"] for a in config["arms"] if "budget" in a}
+            )
             tables.write(folder, table, long)
             every.append(table)
         if config["answers"]:
@@ -75,6 +79,8 @@ def build(
             table, long = ledger.privacy_table(private, f"{stem}_privacy", tables.SCALE_BANNERS[scale])
             tables.write(folder, table, long.assign(scale=scale))
             privacy.append(table)
+        if with_site:
+            drawn += figures.build(out / "figures", config, frame, scores, every_score)
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table
@@ -93,10 +99,12 @@ def build(
         distinct=int(board.loc[board["reading"] == "printed", "cells"].sum()),
         tables=paper,
         privacy=privacy,
+        figures=drawn,
         claims=all_claims,
         findings=findings.render() if reference.experiments() else [],
         datasets=list(sizes.values()),
         methods=every,
+        credits=site.credits([d for config, _ in experiments for d in config["datasets"]]),
         manifest=manifest,
     )
     site.write(out / "report" / "index.html", page)
@@ -121,13 +129,17 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare the committed verdicts with the committed scores")
     parser.add_argument("--config", nargs="+", type=Path, help="experiment files (default: all in config/experiments)")
     parser.add_argument("--scores", nargs="+", type=Path, help="one folder per config (default: RESULTS/scores/NAME)")
-    parser.add_argument("--results", "--out", dest="out", type=Path, default=Path("results"), help="folder of the run")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the run")
+    parser.add_argument("--out", type=Path, help="where the report goes (default: RESULTS)")
     parser.add_argument("--fits", type=Path, help="default: RESULTS/fits")
     parser.add_argument("--data", type=Path, help="default: RESULTS/data")
     parser.add_argument("--manifest", type=Path, help="default: RESULTS/manifest.json")
     parser.add_argument("--reference", type=Path, default=reference.FOLDER, help=argparse.SUPPRESS)
     parser.add_argument("--scale", choices=SCALES, default="full")
     args = parser.parse_args(argv)
+    args.out = args.out or args.results
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    logging.getLogger("reports").setLevel(logging.INFO)
     try:
         return _run(args)
     except (ReportError, FileNotFoundError, ValueError) as e:
@@ -142,12 +154,12 @@ def _run(args: argparse.Namespace) -> int:
         print(f"against the papers: {reference.check(home, args.reference)} verdicts agree with the committed scores")
         return 0
     loaded = [load_config(path) for path in configs]
-    folders = args.scores or [args.out / "scores" / c["experiment"] for c in loaded]
+    folders = args.scores or [args.results / "scores" / c["experiment"] for c in loaded]
     if len(folders) != len(loaded):
         raise ReportError(f"{len(loaded)} configs and {len(folders)} folders of scores; give one folder per config")
     pairs = [(c, _scores(c, f, args.scale)) for c, f in zip(loaded, folders, strict=True)]
-    fits, data = args.fits or args.out / "fits", args.data or args.out / "data"
-    path = args.manifest or args.out / "manifest.json"
+    fits, data = args.fits or args.results / "fits", args.data or args.results / "data"
+    path = args.manifest or args.results / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if args.what == "reference":
         for config, scores in pairs:

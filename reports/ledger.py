@@ -11,9 +11,11 @@ from typing import Any
 import pandas as pd
 
 from privacy.ledger import Ledger
-from reports.blocks import Block, Table, entry
+from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
+from reports.tables import dataset_title, natural
+from reports.verdict import NO_SCORE
 
 COLUMNS = [
     "cell",
@@ -121,9 +123,11 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
 def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
     """Claimed beside real epsilon for each published private column and each answer of ours to it.
 
-    Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol, epsilon_published,
-    epsilon_claimed, epsilon, delta, relation, accountant, sampling, leaks, claim. ``claim`` is one of: holds, holds
-    but for the leaks, does not hold, no ledger. "epsilon ~ 1" holds when the real one rounds to it.
+    One row per source, published column, reading, data set and method of ours with its setting; of several protocols
+    the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
+    epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant, sampling, leaks, claim, reason.
+    ``claim`` is one of: holds, holds but for the leaks, does not hold, no ledger, or the status of a cell without
+    scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds when the real one rounds to it.
     """
     rows = []
     private = verdicts[verdicts["method"].isin(PRIVATE) & (verdicts["cell"] != "")]
@@ -138,6 +142,7 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
         printed, rounded = _printed_epsilon(r["setting"])
         epsilon = float(worst["epsilon"]) if worst else math.nan
         events = of_cell[of_cell["event"] != TOTAL]
+        missing = worst is None and r["verdict"] in NO_SCORE
         claimed = of_cell["epsilon_claimed"].iloc[0] if len(of_cell) else math.nan
         rows.append(
             {
@@ -153,11 +158,16 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
                 "accountant": worst["accountant"] if worst else "",
                 "sampling": " + ".join(dict.fromkeys(events["sampling"])),
                 "leaks": "; ".join(leaks),
-                "claim": _claim(epsilon, printed, rounded, bool(leaks)),
+                "claim": r["verdict"].replace("_", " ") if missing else _claim(epsilon, printed, rounded, bool(leaks)),
+                "reason": r["reason"] if missing else "",
             }
         )
     names = "source method setting reading dataset our_method our_setting protocol epsilon_published epsilon_claimed"
-    return pd.DataFrame(rows, columns=f"{names} epsilon delta relation accountant sampling leaks claim".split())
+    columns = f"{names} epsilon delta relation accountant sampling leaks claim reason".split()
+    frame = pd.DataFrame(rows, columns=columns)
+    one = ["source", "method", "setting", "reading", "dataset", "our_method", "our_setting"]
+    dearest_first = frame.sort_values("epsilon", ascending=False, na_position="last", kind="stable")
+    return dearest_first.drop_duplicates(one).sort_index(ignore_index=True)
 
 
 def _printed_epsilon(setting: str) -> tuple[str, bool]:
@@ -196,17 +206,55 @@ def _leaks(method: str) -> tuple[str, ...]:
 
 
 def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, pd.DataFrame]:
-    """The privacy table, one block per source and published column; rows are data sets and readings."""
+    """The privacy table: one block per published private method, rows are readings, columns data sets.
+
+    A cell of ours that answers several published tables or sources stands once, and settings whose rows agree in
+    everything shown share one row. Leaks, accountants' notes and reasons are footnotes.
+    """
+    footnotes = Footnotes()
     blocks = []
-    heads = ["Our method", "Claimed", "Real epsilon", "Relation", "Sampling", "Claim", "Leaks outside the ledger"]
-    for (source, method, setting), group in frame.groupby(["source", "method", "setting"], sort=False):
-        lines = []
-        for r in group.to_dict("records"):
-            real = "unknown" if math.isnan(r["epsilon"]) else f"{r['epsilon']:.4g}"
-            at = f" at delta {r['delta']} ({r['accountant']})" if r["delta"] else ""
-            ours = r["our_method"] + (f" [{r['our_setting']}]" if r["our_setting"] else "")
-            texts = [ours, r["epsilon_published"], real + at, r["relation"], r["sampling"], r["claim"], r["leaks"]]
-            lines.append((f"{r['dataset']}, {r['reading']}", [entry(t or "-") for t in texts]))
-        title = f"{SOURCE_TITLES.get(source, source)}: {METHOD_TITLES.get(method, method)} [{setting}]"
-        blocks.append(Block(title, "Data set, reading", heads, lines))
-    return Table(name, "Privacy: claimed and real epsilon", banner, blocks), frame
+    for method, group in frame.groupby("method", sort=False):
+        datasets = list(dict.fromkeys(group["dataset"]))
+        group = group.drop_duplicates(["reading", "dataset", "our_method", "our_setting", "epsilon_published"])
+        merged: dict[tuple, list[str]] = {}
+        keys = ["reading", "our_method", "epsilon_published", "our_setting"]
+        for (reading, ours, printed, setting), part in group.groupby(keys, sort=False):
+            at = {r["dataset"]: r for r in part.to_dict("records")}
+            entries = [entry(f"{printed}")]
+            entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
+            leaks = footnotes(*dict.fromkeys(leak for text in part["leaks"] for leak in text.split("; ")))
+            entries.append(entry("" if leaks else "none named", marks=leaks))
+            entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
+            merged.setdefault((reading, ours, *entries), []).append(setting)
+        rows = []
+        for (reading, ours, *entries), settings in merged.items():
+            label = " or ".join(sorted(filter(None, settings), key=natural))
+            rows.append((f"{reading}: {ours}" + (f" [{label}]" if label else ""), entries))
+        sources = ", ".join(
+            SOURCE_TITLES.get(s, s) for s in dict.fromkeys(frame.loc[frame["method"] == method, "source"])
+        )
+        heads = ["Claimed epsilon", "Relation", "Sampling", "Leaks outside the ledger", *map(dataset_title, datasets)]
+        blocks.append(Block(f"{METHOD_TITLES.get(method, method)} ({sources})", "Reading: our method", heads, rows))
+    deltas = ", ".join(dict.fromkeys(d for d in frame["delta"] if d))
+    notes = (
+        f"Under each data set: the real epsilon at delta {deltas or 'of the budget'}, computed from the ledger of our "
+        "runs, its accountant, and whether the claimed epsilon covers it. Leaks are ways around the ledger that no "
+        "epsilon counts.",
+    )
+    return Table(name, "Privacy: claimed and real epsilon", banner, blocks, notes, footnotes.texts), frame
+
+
+#: what is said once a row: columns of the frame.
+_FACTS = ("relation", "sampling")
+
+
+def _privacy_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
+    if r is None:
+        return entry("-")
+    if math.isnan(r["epsilon"]):
+        return entry(verdict=r["claim"], marks=footnotes(r["reason"]))
+    real = "inf" if math.isinf(r["epsilon"]) else f"{r['epsilon']:.4g}"
+    name, _, remark = r["accountant"].partition(": ")
+    if remark:  # no accountant, and why
+        return entry(real, verdict=r["claim"], marks=footnotes(remark))
+    return entry(real, verdict=r["claim"], after=(f"by {name}",) if name else ())

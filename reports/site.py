@@ -10,10 +10,13 @@ from typing import Any
 import jinja2
 import pandas as pd
 
+import datasets
 from reports.blocks import Table
+from reports.figures import Figure
 from reports.files import write_text
 from reports.findings import Finding
 from reports.published import SOURCE_TITLES
+from reports.verdict import FAMILY
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: a sign beside each word, so that no verdict hangs on colour alone.
@@ -22,6 +25,11 @@ SIGNS = {
     "better": "+",
     "worse": "−",
     "inconclusive": "?",
+    "no_data": "∅",
+    "failed": "×",
+    "timeout": "×",
+    "diverged": "×",
+    "no data": "∅",
     "holds": "=",
     "holds under another reading": "~",
     "holds but for the leaks": "~",
@@ -41,10 +49,12 @@ class Page:
     distinct: int
     tables: Sequence[Table]
     privacy: Sequence[Table]
+    figures: Sequence[Figure]
     claims: pd.DataFrame
     findings: Sequence[Finding]
     datasets: Sequence[Table]
     methods: Sequence[Table]
+    credits: Sequence[dict[str, str]]
     manifest: dict[str, Any]
 
 
@@ -63,7 +73,25 @@ def render(page: Page) -> str:
         claims=page.claims.to_dict("records"),
         sources=SOURCE_TITLES,
         manifest=flat(page.manifest),
+        known={f.id for f in page.findings},
+        family=FAMILY,
     )
+
+
+def credits(names: Sequence[str]) -> list[dict[str, str]]:
+    """What the report owes to the makers of its data: name, title, size, target, licence, doi. No synthetic sets."""
+    found = [datasets.get(n) for n in dict.fromkeys(names) if n in datasets.names("table")]
+    return [
+        {
+            "name": d.name,
+            "title": d.title,
+            "size": f"{d.n_rows} x {d.n_inputs}",
+            "target": d.target + (f" ({d.unit})" if d.unit else ""),
+            "licence": d.licence or "none stated",
+            "doi": d.doi,
+        }
+        for d in found
+    ]
 
 
 def flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:

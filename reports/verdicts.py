@@ -244,7 +244,8 @@ def finding_of(row: dict[str, Any], index: list[dict[str, str]]) -> str:
 def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
     """Counts per source and reading, over distinct numbers (copies left out) and headline rows only.
 
-    Columns: source, reading, cells, reproduced, of_these_not_distinctive, inconclusive, better, worse, no_score.
+    Columns: source, reading, cells, reproduced, of_these_not_distinctive, inconclusive, better, worse, no_score; of
+    these last no_data and not_run; the rest failed, timed out, diverged or are not supported.
     """
     numbers = published_numbers.load() if published is None else published
     copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
@@ -265,6 +266,8 @@ def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None) ->
                 "better": judged["better"],
                 "worse": judged["worse"],
                 "no_score": len(g) - sum(judged.values()),
+                "no_data": int(counts.get("no_data", 0)),
+                "not_run": int(counts.get("not_run", 0)),
             }
         )
     columns = [
@@ -277,6 +280,8 @@ def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None) ->
         "better",
         "worse",
         "no_score",
+        "no_data",
+        "not_run",
     ]
     return pd.DataFrame(rows, columns=columns).sort_values(
         "reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True

@@ -27,4 +27,4 @@ def test_every_declared_package_is_pinned():
 
 def test_no_addresses_in_the_packaging_files():
     for name in ("pyproject.toml", "constraints.txt", "environment.yml"):
-        assert "://" not in (ROOT / name).read_text(), f"{name} names an address; indexes belong to the user's own set-up"
+        assert "://" not in (ROOT / name).read_text(), f"{name} names an address; an index is the user's own choice"

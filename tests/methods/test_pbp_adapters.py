@@ -167,9 +167,9 @@ def test_real_clipping_and_real_noise_are_switched_on_by_settings():
 
 def test_a_large_bound_clips_nothing():
     """The natural-parameter kernel with a bound that no site reaches is the fused kernel (1e-8: other arithmetic)."""
-    free = fit(ClippedSEPReleased, epochs=2, clip_norm=1e9, clip_initial=False, broad_prior=False, **CONSTANTS)
+    free = fit(ClippedSEPReleased, epochs=2, clip=1e9, clip_initial=False, broad_prior=False, **CONSTANTS)
     loose = fit(
-        ClippedSEPReleased, epochs=2, clip_norm=1e9, clip_initial=False, broad_prior=False, clip_sites="per_block",
+        ClippedSEPReleased, epochs=2, clip=1e9, clip_initial=False, broad_prior=False, clip_sites="per_block",
         **CONSTANTS,
     )  # fmt: skip
     same(free, loose, rtol=1e-8)
@@ -193,7 +193,7 @@ def test_the_released_program_writes_an_infinite_epsilon_into_its_ledger():
         ({"add_noise": "some"}, "add_noise"),
         ({"add_noise": "needed"}, "clip_sites"),
         ({"add_noise": "needed", "clip_sites": "per_block"}, "noise multiplier"),
-        ({"clip_norm": 0.0}, "clip_norm"),
+        ({"clip": 0.0}, "clip"),
         ({"noise_shape": 1.0}, "noise_shape"),
         ({"epochs": 0}, "epochs"),
     ],
@@ -204,7 +204,7 @@ def test_the_program_refuses_settings_that_make_no_sense(settings, words):
 
 
 def test_algorithm_3_records_what_really_happens():
-    result = fit(DPSEP, sigma=1.5, epochs=4, clip_norm=2.0, gamma=3.0)
+    result = fit(DPSEP, sigma=1.5, epochs=4, clip=2.0, gamma=3.0)
     (event,) = result.ledger
     assert event.mechanism is Mechanism.GAUSSIAN
     assert event.sensitivity == pytest.approx(2 * 3.0 * 2.0 / 120, rel=1e-15)
@@ -295,6 +295,6 @@ def test_a_thousand_times_the_noise_ruins_the_fit():
 
 def test_settings_are_frozen_and_hold_the_papers_defaults():
     assert (SEP.Settings().epochs, EP.Settings().damping, DPSEP.Settings().gamma) == (40, 0.4, 1.0)
-    assert DPSEP.Settings() == DPSEP.Settings(epochs=40, clip_norm=1.0, gamma=1.0, floor=1e-4)
+    assert DPSEP.Settings() == DPSEP.Settings(epochs=40, clip=1.0, gamma=1.0, floor=1e-4)
     with pytest.raises(dataclasses.FrozenInstanceError):
         SEP.Settings().epochs = 3

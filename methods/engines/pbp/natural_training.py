@@ -195,7 +195,7 @@ def algorithm3(
     *,
     method: str,
     epochs: int,
-    clip_norm: float,
+    clip: float,
     gamma: float,
     floor: float,
     mechanism: GaussianMechanism | None,
@@ -206,19 +206,19 @@ def algorithm3(
     the initial theta_f = (theta_q - theta_0) / N, from the random initial q, are scaled to norm <= C; neither
     depends on the data. No prior refinement: the algorithm has none.
     """
-    require_positive(method, clip_norm=clip_norm, gamma=gamma, floor=floor)
+    require_positive(method, clip=clip, gamma=gamma, floor=floor)
     n = len(y)
     q, prior = initial(model, x.shape[1], rng)
-    theta_0 = prior.naturals(model.noise_shape, model.noise_rate).clipped(clip_norm)
-    theta_f = ((q.naturals() - theta_0) * (1.0 / n)).clipped(clip_norm)
+    theta_0 = prior.naturals(model.noise_shape, model.noise_rate).clipped(clip)
+    theta_f = ((q.naturals() - theta_0) * (1.0 / n)).clipped(clip)
     rules = Rules(
         coefficient=gamma / n,
         clip=natural_kernel.CLIP_JOINT,
         gamma=natural_kernel.GAMMA_JOINT,
         check=natural_kernel.CHECK_NONE,
         positive=True,
-        bound=clip_norm,
-        factor_bound=clip_norm,
+        bound=clip,
+        factor_bound=clip,
         floor=floor,
     )
     start = q.with_naturals(theta_0 + theta_f * n)
@@ -256,17 +256,17 @@ def released(
     norm <= C, each by itself.
     """
     p, n, (shape, rate) = program, len(y), constants
-    require_positive(method, clip_norm=p.clip_norm, noise_rate=rate, floor=p.floor)
+    require_positive(method, clip=p.clip, noise_rate=rate, floor=p.floor)
     if not shape > 1.0:
         raise ValueError(f"{method}: noise_shape = {shape}; give a number above 1 (the mean variance needs it)")
     q, prior = initial(model, x.shape[1], rng)
     if p.broad_prior:
-        precision = [p.clip_norm / math.sqrt(k) for k in (q.m1.size, q.m2.size)]
+        precision = [p.clip / math.sqrt(k) for k in (q.m1.size, q.m2.size)]
         prior = PriorFactor.constant(*precision, q.hidden, q.inputs)
     if p.clip_initial:
         variance = rate / (shape - 1.0)
         wide = replace(q, v1=np.full_like(q.v1, variance), v2=np.full_like(q.v2, variance))
-        q = wide.with_naturals(wide.naturals().clipped_per_block(p.clip_norm))
+        q = wide.with_naturals(wide.naturals().clipped_per_block(p.clip))
     noise = (model.noise_shape, model.noise_rate)
     if p.freeze_noise:
         noise = constants
@@ -284,7 +284,7 @@ def released(
         gamma=natural_kernel.GAMMA_FROZEN if p.freeze_noise else natural_kernel.GAMMA_FREE,
         check=natural_kernel.CHECK_ZERO if noisy else natural_kernel.CHECK_REJECT,
         positive=noisy,
-        bound=p.clip_norm,
+        bound=p.clip,
         floor=p.floor,
     )
     state, _, counts = train_naturals(

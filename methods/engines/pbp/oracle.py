@@ -178,18 +178,18 @@ def ep_step(q: Naturals, site: Naturals, x, y, damping: float = 0.4) -> tuple[Na
     return out, kept, rejected
 
 
-def propose(theta: Naturals, theta_0: Naturals, x, y, n: int, gamma: float, clip_norm: float) -> Naturals:
+def propose(theta: Naturals, theta_0: Naturals, x, y, n: int, gamma: float, clip: float) -> Naturals:
     """Lines 4 to 8 of algorithm 3: (gamma/N) theta_fn + (N - gamma/N) theta_f + theta_0, with the site clipped.
 
     ``theta`` = theta_0 + N theta_f.
     """
     theta_f = (theta - theta_0) * (1.0 / n)
     cavity = theta_0 + theta_f * (n - 1)
-    site = (tilted(cavity, x, y) - cavity).clipped(clip_norm)
+    site = (tilted(cavity, x, y) - cavity).clipped(clip)
     return site * (gamma / n) + theta_f * (n - gamma / n) + theta_0
 
 
-def absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip_norm: float, floor: float) -> Naturals:
+def absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip: float, floor: float) -> Naturals:
     """Lines 10 to 12 of algorithm 3: floor what must be positive, theta_f = (theta_new - theta_0) / N, clip.
 
     Returns theta_0 + N theta_f.
@@ -202,7 +202,7 @@ def absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip_norm: float, flo
         rate=theta_new.rate if theta_new.rate < 0 else -floor,
     )
     theta_f = (fixed - theta_0) * (1.0 / n)
-    return fixed if theta_f.norm() <= clip_norm else theta_0 + theta_f.clipped(clip_norm) * n
+    return fixed if theta_f.norm() <= clip else theta_0 + theta_f.clipped(clip) * n
 
 
 def refine_prior(state: State, prior: PriorFactor) -> tuple[State, PriorFactor]:

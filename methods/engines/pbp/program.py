@@ -32,9 +32,9 @@ def _mechanism(method: str, task: Task, settings: Settings, budget: Budget) -> G
             steps=settings.epochs,
             sampling=Sampling.SHUFFLED_EPOCHS,
         )
-    deviation = 2.0 * settings.clip_norm * sigma / (n if settings.add_noise == "printed" else 1)
+    deviation = 2.0 * settings.clip * sigma / (n if settings.add_noise == "printed" else 1)
     # Four blocks of norm <= C each, coefficient 1, one row replaced: 2 C sqrt(4).
-    sensitivity = 4.0 * settings.clip_norm
+    sensitivity = 4.0 * settings.clip
     return budget.gaussian(
         "natural parameters of q after each step, sites clipped in four blocks",
         sensitivity=sensitivity,

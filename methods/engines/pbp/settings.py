@@ -20,7 +20,7 @@ class Settings:
     #: passes over the rows (Vinaroz & Park 2023: 40).
     epochs: int = 40
     #: C, bound on Euclidean norms of natural parameters in standardised units (Vinaroz & Park 2023: 1).
-    clip_norm: float = 1.0
+    clip: float = 1.0
     #: shape of the noise Gamma, a number hard-coded by data set in the program, from an earlier run of SEP on the same
     #: data. None: the model's prior.
     noise_shape: float | None = None

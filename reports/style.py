@@ -1,0 +1,76 @@
+"""One look for every figure: sizes, colours and markers that stay apart without colour; PDF, PNG and the data as CSV.
+
+Colours are those of Okabe and Ito (2008, "Color Universal Design"); each series has its own marker too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reports.files import write_csv
+
+BLACK, GREY, LIGHT = "#1a1a1a", "#6e6e6e", "#d9d9d9"
+BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"
+#: reading -> (colour, marker).
+READING = {"printed": (BLUE, "o"), "released": (RED, "s"), "corrected": (GREEN, "D")}
+PUBLISHED = BLACK
+SERIES = ((BLUE, "o"), (RED, "s"), (GREEN, "D"), (PURPLE, "^"), (ORANGE, "v"), (SKY, "P"))
+#: inches; the width of a page without its margins.
+WIDTH, PANEL = 9.6, 2.7
+
+_RC = {
+    "font.size": 9,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters everywhere
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#ececec",
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "dpbayes-bench",
+    "pdf.fonttype": 42,  # text stays text
+}
+
+
+@contextmanager
+def canvas(rows: int, columns: int, panel: float = PANEL) -> Iterator[tuple[Any, Any]]:
+    """(figure, 2-d array of axes) of this style, drawn without a screen; closed at the end.
+
+    ``panel``: height of a panel in inches. Unused axes are the caller's to hide.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_RC):
+        # A figure of its own rather than pyplot's: nothing global is left behind.
+        figure = Figure(
+            figsize=(min(WIDTH, 3.4 * columns + (2.2 if columns == 1 else 0.6)), panel * rows + 0.7),
+            layout="constrained",
+        )
+        FigureCanvasAgg(figure)
+        yield figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def save(figure: Any, stem: Path, data: pd.DataFrame) -> None:
+    """``<stem>.pdf``, ``<stem>.png`` and ``<stem>.csv``, each written whole. No date inside: same data, same file."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for kind, metadata in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
+        path = stem.with_suffix(f".{kind}")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            figure.savefig(temporary, format=kind, metadata=metadata)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    write_csv(stem.with_suffix(".csv"), data)
