@@ -263,7 +263,9 @@ class GaussianMechanism:
             if self._stream is None:
                 from privacy.normal import NormalStream  # compiled: heavy import, and only where it is needed
 
-                self._stream = NormalStream(self._rng.spawn(1)[0])
+                # Seeded by the state of this stream, not by a child: children seed the batches, which are held fixed
+                # where an audit draws other noise.
+                self._stream = NormalStream(self._rng)
             out = np.empty((releases, size))
             self._stream.fill(out.reshape(-1), self.noise_scale)
             return out

@@ -26,9 +26,9 @@ BLOCK = 2048
 LANES = 16
 _HALF = BLOCK // 2
 
-_ONE, _TWELVE, _THREE = np.uint64(1), np.uint64(12), np.uint64(3)
+_TWO, _TWELVE = np.uint64(2), np.uint64(12)
 _R17, _R23, _R41, _R45, _R19 = (np.uint64(k) for k in (17, 23, 41, 45, 19))
-_R52, _R62, _R63 = (np.uint64(k) for k in (52, 62, 63))
+_R52, _R63 = np.uint64(52), np.uint64(63)
 _EXPONENT_1 = np.uint64(0x3FF0000000000000)  # bits of 1.0
 _MANTISSA = np.uint64(0x000FFFFFFFFFFFFF)
 _SQRT_HALF = np.uint64(0x3FE6A09E667F3BCD)  # bits of sqrt(1/2)
@@ -118,7 +118,7 @@ def _normals(bits, out, scale):
         angle = _HALF_PI * (_as_double((second >> _TWELVE) | _EXPONENT_1) - 1.5)
         sine, cosine = sin_cos(angle)
         cosine = _as_double(_as_bits(cosine) ^ (second << _R63))
-        swap = (second & (_ONE << _ONE)) != 0
+        swap = (second & _TWO) != 0
         out[i] = radius * (sine if swap else cosine) * scale
         out[_HALF + i] = radius * (cosine if swap else sine) * scale
 

@@ -83,7 +83,7 @@ class Footnotes:
             if text not in self.texts:
                 self.texts.append(text)
             marks.append(self.texts.index(text) + 1)
-        return tuple(dict.fromkeys(marks))
+        return tuple(sorted(set(marks)))
 
 
 def entry(

@@ -68,6 +68,8 @@ def half_width(std: float, n: float) -> float:
 def rmse(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFrame) -> Figure | None:
     """Published RMSE of table 3 and ours by reading, a panel per data set, with the two baselines."""
     name = "dpsep_uci_rmse"
+    if SOURCE not in config["sources"]:
+        return None
     rows = _published(verdicts, "3")
     ours = rows[np.isfinite(rows["mean"].astype(float))]
     sets = [d for d in dict.fromkeys(rows["dataset"]) if d in set(ours["dataset"])]
@@ -109,6 +111,8 @@ def rmse(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
 def clip(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFrame) -> Figure | None:
     """Published RMSE and log-likelihood of tables 8 and 9 against the clipping norm, and ours."""
     name = "dpsep_uci_clip"
+    if SOURCE not in config["sources"]:
+        return None
     both = [(t, m, _published(verdicts, t)) for t, m in (("8", "test RMSE"), ("9", "test log-likelihood"))]
     kept = [(t, m, r[r["reading"].isin(("printed", "released"))]) for t, m, r in both]
     scored = {d for _, _, r in kept for d in r.loc[np.isfinite(r["mean"].astype(float)), "dataset"]}

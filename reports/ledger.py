@@ -221,10 +221,10 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, p
         for (reading, ours, printed, setting), part in group.groupby(keys, sort=False):
             at = {r["dataset"]: r for r in part.to_dict("records")}
             entries = [entry(f"{printed}")]
-            entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
-            leaks = footnotes(*dict.fromkeys(leak for text in part["leaks"] for leak in text.split("; ")))
-            entries.append(entry("" if leaks else "none named", marks=leaks))
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
+            entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
+            leaks = footnotes(*_leaks(ours))
+            entries.append(entry("" if leaks else "none named", marks=leaks))
             merged.setdefault((reading, ours, *entries), []).append(setting)
         rows = []
         for (reading, ours, *entries), settings in merged.items():
@@ -233,7 +233,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, p
         sources = ", ".join(
             SOURCE_TITLES.get(s, s) for s in dict.fromkeys(frame.loc[frame["method"] == method, "source"])
         )
-        heads = ["Claimed epsilon", "Relation", "Sampling", "Leaks outside the ledger", *map(dataset_title, datasets)]
+        heads = ["Claimed epsilon", *map(dataset_title, datasets), "Relation", "Sampling", "Leaks outside the ledger"]
         blocks.append(Block(f"{METHOD_TITLES.get(method, method)} ({sources})", "Reading: our method", heads, rows))
     deltas = ", ".join(dict.fromkeys(d for d in frame["delta"] if d))
     notes = (

@@ -63,8 +63,10 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
         self.ids += [attrs["id"]] if "id" in attrs else []
-        self.links += [attrs[k] for k in ("href", "src") if k in attrs]
-        if tag not in ("meta", "link", "br"):
+        # A reader may follow a DOI; nothing else on the page may point outside.
+        outside = tag == "a" and attrs.get("href", "").startswith("https://doi.org/10.")
+        self.links += [] if outside else [attrs[k] for k in ("href", "src") if k in attrs]
+        if tag not in ("meta", "link", "br", "img"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
@@ -78,12 +80,13 @@ def test_page_is_whole_and_needs_no_network(built):
     tags.feed(text)
     assert not tags.problems
     assert not tags.open
-    assert not re.search(r"https?://|@import|url\(", text)
+    assert not re.search(r"@import|url\(", text)
     here = (built / "results/report").resolve()
     for link in tags.links:
         if link.startswith("#"):
             assert link[1:] in tags.ids, link
         elif not link.startswith("data:"):
+            assert "://" not in link
             assert (here / link).resolve().is_file(), link
     assert len(tags.ids) == len(set(tags.ids))
     assert 'name="viewport"' in text
@@ -91,14 +94,20 @@ def test_page_is_whole_and_needs_no_network(built):
 
 def test_page_shows_every_part(built):
     text = (built / "results/report/index.html").read_text()
-    for part in ("scoreboard", "findings", "privacy", "tables", "claims", "methods", "datasets", "manifest"):
+    parts = "scoreboard findings privacy figures tables claims methods datasets manifest rule"
+    for part in parts.split():
         assert f'id="{part}"' in text
     for k in (3, 4, 5, 8, 9):
         assert f'id="vinaroz2023dpsep_table{k}"' in text
     for k in (2, 3):
         assert f'id="vinaroz2021dpsep_table{k}"' in text
     assert "versions.numpy" in text
-    assert "= reproduced" in text  # a sign and a word, not colour alone
+    assert '<b aria-hidden="true">=</b> reproduced' in text  # a sign and a word, not colour alone
+    for name in ("dpsep_uci_rmse", "dpsep_uci_clip"):
+        assert f'src="../figures/{name}.png"' in text
+    assert "10.24432/C56S3T" in text  # whose data it is
+    assert "CC BY 4.0" in text
+    assert "1 % / 290" in text
     assert 'class="scale" id="scale"' in text
 
 
@@ -106,10 +115,19 @@ def test_outputs_stand_where_they_are_promised(built):
     results = built / "results"
     for name in ("verdicts.csv", "claims.csv", "ledger.csv", "report/index.html"):
         assert (results / name).is_file()
+    for stem in ("dpsep_uci_rmse", "dpsep_uci_clip"):
+        assert all((results / "figures" / f"{stem}.{end}").is_file() for end in ("pdf", "png", "csv"))
     names = {p.name for p in (results / "tables").iterdir()}
     for stem in ("dpsep_uci_all_methods", "dpsep_uci_privacy", "vinaroz2023dpsep_datasets", "vinaroz2023dpsep_table3"):
         assert {f"{stem}.csv", f"{stem}.md", f"{stem}.tex"} <= names
     assert not [n for n in names if n.endswith(".tmp")]
+
+
+def test_the_report_may_go_elsewhere_than_the_run(project, tmp_path):
+    assert call(project, "tables", "full", "--out", str(tmp_path / "r")) == 0
+    assert (tmp_path / "r" / "verdicts.csv").is_file()
+    assert (tmp_path / "r" / "tables" / "vinaroz2023dpsep_table3.md").is_file()
+    assert not (tmp_path / "r" / "report").exists()
 
 
 def test_smaller_scale_carries_a_banner(project, tmp_path, capsys):

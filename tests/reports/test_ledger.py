@@ -122,7 +122,39 @@ def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tm
     assert dp_vi["claim"] == "no ledger"
     assert set(frame["source"]) == {"vinaroz2023dpsep", "vinaroz2021dpsep"}
     table, long = ledger.privacy_table(frame, "x_privacy", "banner")
-    assert len(long) == len(frame) == sum(len(b.rows) for b in table.blocks)
+    assert len(long) == len(frame)
+    dp_sep, dp_vi = table.blocks
+    names = [name for name, _ in dp_sep.rows]
+    assert len(names) == len(set(names)) == 2  # both sources and six equal settings: one row a reading
+    assert names[0] == "printed: dp_sep [clip=1 or clip=2 or clip=3 or clip=4 or clip=5 or clip=10]"
+    wine = dict(dp_sep.rows)[names[0]][list(dp_sep.columns).index("Wine")]
+    assert wine.lines == ("0.9",)
+    assert wine.verdict == printed["claim"]
+    assert [e.verdict for e in dp_vi.rows[0][1][1:7]] == ["no ledger"] * 6
+    assert all(text in table.footnotes for text in ledger._leaks("dp_sep_released"))
+
+
+def test_a_cell_without_data_says_so_once(scores, config, all_verdicts, tmp_path):
+    rows = all_verdicts.copy()
+    gone = (rows["dataset"] == "year") & (rows["method"] == "dp_sep")
+    rows.loc[gone, ["verdict", "reason"]] = ["no_data", "no file"]
+    frame = privacy(scores[scores["dataset"] != "year"], config, rows, tmp_path)
+    year = frame[(frame["dataset"] == "year") & (frame["method"] == "dp_sep")]
+    assert set(year["claim"]) == {"no data"}
+    table, _ = ledger.privacy_table(frame, "x_privacy", "banner")
+    assert list(table.footnotes).count("no file") == 1
+    at = list(table.blocks[0].columns).index("Year")
+    assert {e[at].verdict for _, e in table.blocks[0].rows} == {"no data"}
+
+
+def test_of_two_protocols_the_dearer_one_is_shown(scores, config, all_verdicts, tmp_path):
+    twice = pd.concat([all_verdicts, all_verdicts.assign(protocol="literature", cell=all_verdicts["cell"] + "-2")])
+    more = scores.assign(cell=scores["cell"] + "-2", protocol="literature")
+    more["epsilon"] = more["epsilon"].replace({"0.9": "1.5"})
+    frame = privacy(pd.concat([scores, more]), config, twice, tmp_path)
+    keys = ["source", "method", "setting", "reading", "dataset", "our_method", "our_setting"]
+    assert not frame.duplicated(keys).any()
+    assert set(frame.loc[frame["our_method"] == "dp_sep", "epsilon"]) == {1.5}
 
 
 @pytest.mark.parametrize(

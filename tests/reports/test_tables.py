@@ -61,12 +61,27 @@ def test_an_entry_says_ours_paper_and_verdict(written):
     assert entry.verdict == row["verdict"]
 
 
-def test_a_cell_without_score_shows_its_reason(all_verdicts):
-    rows = all_verdicts[(all_verdicts["table"] == "5") & (all_verdicts["dataset"] == "wine")].copy()
+def test_a_reason_stands_once_below_its_table(all_verdicts):
+    rows = all_verdicts[all_verdicts["table"] == "5"].copy()
     rows["mean"], rows["verdict"], rows["reason"] = np.nan, "timeout", "over an hour"
-    (table, _), *_ = tables.published_tables(rows, "full")
-    entry = table.blocks[0].rows[0][1][0]
-    assert entry.all_lines == ("paper 0.645 ± 0.0098", "over an hour", "timeout")
+    rows.loc[rows["dataset"] == "year", ["verdict", "reason"]] = ["no_data", "no file"]
+    (table, long), *_ = tables.published_tables(rows, "full")
+    wine = dict(table.blocks[0].rows)["Wine"][0]
+    assert wine.all_lines == ("paper 0.645 ± 0.0098", "timeout [1]")
+    assert table.footnotes == ["over an hour", "no file"]
+    assert set(long["reason"]) == {"over an hour", "no file"}  # the CSV keeps it in each row
+    for text in (markdown(table), latex(table)):
+        assert "no data [2]" in text
+        assert "[1] over an hour" in text
+    assert markdown(table).count("over an hour") == 1
+
+
+def test_what_is_not_run_gives_no_footnote(all_verdicts):
+    rows = all_verdicts[all_verdicts["table"] == "5"].copy()
+    rows["mean"], rows["verdict"], rows["reason"] = np.nan, "not_run", "x is not run at scale tiny"
+    (table, _), *_ = tables.published_tables(rows, "tiny")
+    assert table.footnotes == []
+    assert dict(table.blocks[0].rows)["Wine"][0].all_lines[-1] == "not run"
 
 
 def test_latex_is_balanced_and_escaped(written):
@@ -85,14 +100,39 @@ def test_all_methods_shows_a_method_that_nobody_named(scores):
     table, long = tables.all_methods_table(pd.concat([scores, toy, failed]), "bnn_regression_all_methods", "full")
     text = markdown(table)
     assert "toy_method" in text
-    assert "why not" in text
-    assert "epsilon inf" in text
+    assert text.count("why not") == 1
+    rows = {name: entries for b in table.blocks for name, entries in b.rows if entries}
+    assert rows["DP-SEP (released program) [clip=1]"][0].all_lines == ("inf",)
+    assert rows["DP-SEP [clip=1]"][0].all_lines == ("0.9",)
+    assert rows["SEP"][0].all_lines == ("-",)
+    assert table.blocks[0].columns[0] == "epsilon"
     assert {"toy_method", "toy_two"} <= set(long["method"])
     wine = long[(long["method"] == "toy_method") & (long["dataset"] == "wine") & (long["metric"] == "rmse")]
     expected = toy[(toy["dataset"] == "wine") & (toy["metric"] == "rmse")]["value"].astype(float).mean()
     assert wine["mean"].iloc[0] == pytest.approx(expected, rel=1e-12)
     blocks = {b.title for b in table.blocks}
     assert len(blocks) == 4  # two protocols, two metrics
+
+
+def test_all_methods_are_grouped_by_privacy(scores):
+    table, long = tables.all_methods_table(scores, "x", "full", budgeted={"dp_vi"})
+    block = table.blocks[0]
+    headings = [k for k, (_, entries) in enumerate(block.rows) if not entries]
+    assert [block.rows[k][0] for k in headings] == list(tables.GROUPS[:2])
+    private = [name for name, _ in block.rows[: headings[1]]]
+    assert "DP-SEP (released program) [clip=10]" in private  # runs under a budget, guarantees nothing
+    assert private.index("DP-SEP [clip=10]") == private.index("DP-SEP [clip=5]") + 1
+    assert "SEP" in [name for name, _ in block.rows[headings[1] :]]
+    assert set(long.loc[long["method"] == "sep", "group"]) == {tables.GROUPS[1]}
+
+
+@pytest.mark.parametrize(
+    ("method", "claims", "group"),
+    [("ridge", False, 2), ("predict_mean", False, 2), ("dp_linear_regression", True, 2), ("ep", False, 1),
+     ("dp_sep", False, 0), ("dp_sep_released", True, 0), ("toy", False, 1), ("toy", True, 0)],
+)  # fmt: skip
+def test_group_of(method, claims, group):
+    assert tables.group_of(method, claims) == tables.GROUPS[group]
 
 
 def test_dataset_tables_compare_sizes():
