@@ -76,7 +76,7 @@ class Values:
         query, expression, form = parts
         name, _, conditions = query.partition(" where ")
         frame = self._file(name.strip())
-        for condition in filter(None, (c.strip() for c in re.split(r"\s+and\s+", conditions.strip()))):
+        for condition in filter(None, (c.strip() for c in re.split(r"\s+and\s+(?=\w+\s*=)", conditions.strip()))):
             column, sign, value = condition.partition("=")
             if not sign or column.strip() not in frame.columns:
                 raise FindingError(f"'{query}': condition '{condition}'; columns are {', '.join(frame.columns)}")

@@ -98,7 +98,7 @@ class Cell:
         return getattr(__import__(home, fromlist=[cls]), cls)(**values)
 
     def build_settings(self):
-        return contract.get(self.method).Settings(**{k: _thaw(v) for k, v in self.settings})
+        return contract.get(self.method).Settings(**dict(self.settings))
 
     def build_budget(self) -> BudgetSpec:
         return BudgetSpec(**dict(self.budget))
@@ -106,10 +106,6 @@ class Cell:
 
 def _freeze(v):
     return tuple(_freeze(x) for x in v) if isinstance(v, list | tuple) else v
-
-
-def _thaw(v):
-    return v
 
 
 def by_dataset(value: Any, dataset: str, where: str) -> Any:

@@ -11,16 +11,27 @@ from pathlib import Path
 from workflow.imports import ROOT
 
 
+def scaled(scale: str, rest: list[str]) -> list[str]:
+    """Snakemake's arguments for a scale; the user's own ``--config`` and ``--cores`` are kept."""
+    command = list(rest)
+    if "--config" in command:  # a second --config would replace the first
+        command.insert(command.index("--config") + 1, f"scale={scale}")
+    else:
+        command += ["--config", f"scale={scale}"]
+    if not {"--cores", "-c"} & set(command):
+        command = ["--cores", os.environ.get("DPBAYES_CORES", "all"), *command]
+    return ["--cores" if a == "-c" else a for a in command]
+
+
 def main(argv: list[str]) -> int:
     os.chdir(ROOT)
     if argv[:1] in ([], ["quick"], ["full"]):
-        scale = argv[0] if argv else "quick"
-        rest = argv[1:]
-        cores = os.environ.get("DPBAYES_CORES", "all")
-        command = ["--cores", cores, *rest, "--config", f"scale={scale}"]
+        command = scaled(argv[0] if argv else "quick", argv[1:])
         from workflow.plan import describe
 
-        print(describe(scale), file=sys.stderr, flush=True)
+        cores = command[command.index("--cores") + 1]
+        workers = int(cores) if cores.isdigit() else os.cpu_count() or 1
+        print(describe(argv[0] if argv else "quick", workers), file=sys.stderr, flush=True)
     else:
         command = argv
     # The lock's descriptor is handed on to Snakemake, so it is held as long as either of the two lives.

@@ -55,17 +55,13 @@ def download_mb(names: set[str], results: Path) -> float:
 def describe(scale: str, cores: int = 2) -> str:
     """One paragraph: cells, time, download, and where the results will be."""
     todo, seconds, unknown = estimate(scale)
-    there = [c for c in todo if (ROOT / "results/fits" / f"{c.id}.json").exists()]
+    there = sum((ROOT / "results/fits" / f"{c.id}.json").exists() for c in todo)
     mb = download_mb({c.dataset for c in todo}, ROOT / "results")
-    minutes = max(1.0, seconds / 60)
-    text = (
-        f"bench: scale {scale}: {len(todo)} cells, {len(there)} of them already there; about {minutes:.0f} CPU minutes "
-        f"in all by the committed reference's timings ({minutes / cores:.0f} min on {cores} cores)"
-    )
+    text = f"bench: scale {scale}: {len(todo)} cells ({there} already there), up to {mb:.0f} MB to download; "
+    text += f"about {max(1.0, seconds / 60 / cores):.0f} min on {cores} cores when none is there yet"
     if unknown:
-        text += f", {unknown} cells without a timing not counted"
-    text += f"; up to {mb:.0f} MB to download. Results: results/report/index.html, results/tables/."
-    return text
+        text += f" ({unknown} cells that the committed reference has no timing for count as their overhead only)"
+    return text + ".\nResults: results/report/index.html and results/tables/."
 
 
 if __name__ == "__main__":
