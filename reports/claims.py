@@ -139,7 +139,8 @@ def _decide(outcomes: dict[str, Outcome]) -> tuple[str, str]:
     others = [o.state for reading, o in outcomes.items() if reading != "printed"]
     if any(others):
         return "holds under another reading", figure
-    if outcomes["printed"].state is False or False in others:
+    # Where the printed reading cannot be told, the others speak only if all of them say no.
+    if outcomes["printed"].state is False or (others and all(state is False for state in others)):
         return "does not hold", figure
     return "not testable here", figure
 
@@ -296,7 +297,7 @@ def better(context: Context, test: Test) -> Outcome:
     """The first methods score better than the second, for ``quantifier`` = all, most or often of the comparisons.
 
     Holds if enough means say so, at least one comparison is sure and more are sure for it than against it. Means
-    alone, none of them sure, tell nothing.
+    alone, none of them sure in either direction, tell nothing for it or against it.
     """
     made, missing = _compare(context, test)
     if not made:
@@ -305,7 +306,7 @@ def better(context: Context, test: Test) -> Outcome:
     need = QUANTIFIERS[test.options.get("quantifier", "all")]
     enough = share >= 1 if need == 1 else share > need
     sure, against = sum(c.certain > 0 for c in made), sum(c.certain < 0 for c in made)
-    if enough and sure == 0 and against == 0:
+    if sure == 0 and against == 0:
         return Outcome(None, _counts(made, missing) + ": too little to tell")
     return Outcome(enough and sure > against, _counts(made, missing))
 
@@ -400,7 +401,7 @@ def _trend(made: list[Comparison], missing: int, test: Test) -> Outcome:
     enough = share >= 1 if need == 1 else share > need
     sure, against = sum(c.certain > 0 for c in made), sum(c.certain < 0 for c in made)
     figure = _counts(made, missing, "trends")
-    if enough and sure == 0 and against == 0:
+    if sure == 0 and against == 0:
         return Outcome(None, figure + ": too little to tell")
     return Outcome(enough and sure > against, figure)
 

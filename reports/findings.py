@@ -4,9 +4,10 @@
 
     [[value: scores/dpsep_uci.csv where method=sep and dataset=kin8nm and metric=rmse | mean(value) | .3f]]
 
-file (relative to ``reports/reference/``), conditions (exact text; an empty value is allowed: ``setting=``), column or
-``function(column)`` and a Python format. A bare column needs exactly one row; the functions mean, sd, min, max and
-median need at least one, and every value of them a number; ``count(column)`` counts rows and may be 0.
+file (relative to ``reports/reference/``), conditions (``column=exact text``, which may be empty, or
+``column<number``), column or ``function(column)`` and a Python format. A bare column needs exactly one row; the
+functions mean, sd, min, max and median need at least one, and every value of them a number; ``count(column)`` counts
+rows and may be 0.
 ``reports/findings/index.csv`` says which cells a finding speaks of.
 """
 
@@ -76,11 +77,16 @@ class Values:
         query, expression, form = parts
         name, _, conditions = query.partition(" where ")
         frame = self._file(name.strip())
-        for condition in filter(None, (c.strip() for c in re.split(r"\s+and\s+(?=\w+\s*=)", conditions.strip()))):
-            column, sign, value = condition.partition("=")
-            if not sign or column.strip() not in frame.columns:
+        for condition in filter(None, (c.strip() for c in re.split(r"\s+and\s+(?=\w+\s*[=<])", conditions.strip()))):
+            parsed = re.fullmatch(r"(\w+)\s*(<|=)(.*)", condition, re.DOTALL)
+            if not parsed or parsed[1] not in frame.columns:
                 raise FindingError(f"'{query}': condition '{condition}'; columns are {', '.join(frame.columns)}")
-            frame = frame[frame[column.strip()] == value.strip()]
+            column, sign, value = parsed[1], parsed[2], parsed[3].strip()
+            if sign == "=":
+                frame = frame[frame[column] == value]
+            else:
+                numbers = pd.to_numeric(frame[column], errors="coerce")  # text is below no number
+                frame = frame[numbers < _number(value, query)]
         match = re.fullmatch(r"(?:(\w+)\()?(\w+)\)?", expression)
         if not match or (match[1] and match[1] not in {*_FUNCTIONS, "count"}):
             raise FindingError(f"'{expression}': write a column, or one of {', '.join([*_FUNCTIONS, 'count'])}(column)")

@@ -3,11 +3,12 @@ import pytest
 from reports.findings import HERE, FindingError, Values, fill, render, to_html
 from reports.verdicts import read_findings
 
-CSV = """method,dataset,setting,metric,status,value
-sep,wine,,rmse,ok,0.5
-sep,wine,,rmse,ok,0.7
-sep,naval,,rmse,ok,0.0025
-ep,naval,clip=1,rmse,diverged,
+CSV = """method,dataset,setting,metric,status,value,split
+sep,wine,,rmse,ok,0.5,9
+sep,wine,,rmse,ok,0.7,10
+sep,naval,,rmse,ok,0.0025,0
+sep,kin8nm,clipped and noised,rmse,ok,3.5,0
+ep,naval,clip=1,rmse,diverged,,
 """
 
 
@@ -28,6 +29,8 @@ def values(tmp_path):
         ("scores/x.csv where status=diverged | count(value) | d", "1"),
         ("scores/x.csv where status=timeout | count(value) | d", "0"),
         ("scores/x.csv where setting=clip=1 | status | s", "diverged"),
+        ("scores/x.csv where dataset=wine and split<10 | mean(value) | .1f", "0.5"),
+        ("scores/x.csv where setting=clipped and noised and split=0 | value | .1f", "3.5"),
     ],
 )
 def test_values(values, reference, text):
@@ -39,8 +42,8 @@ def test_values(values, reference, text):
     ("reference", "words"),
     [
         ("scores/x.csv where dataset=wine | value | .1f", "2 rows answer"),
-        ("scores/x.csv where dataset=kin8nm | value | .1f", "no row answers"),
-        ("scores/x.csv where dataset=kin8nm | mean(value) | .1f", "no row answers"),
+        ("scores/x.csv where dataset=power | value | .1f", "no row answers"),
+        ("scores/x.csv where dataset=power | mean(value) | .1f", "no row answers"),
         ("scores/x.csv where dataset=naval | mean(value) | .1f", "is not a number"),
         ("scores/x.csv where data=wine | value | .1f", "condition 'data=wine'"),
         ("scores/x.csv where dataset=wine | price | .1f", "no column 'price'"),
