@@ -35,7 +35,6 @@ def main(connection, cell, data_path: str, scratch: str) -> None:
     from methods import contract
 
     method = contract.get(cell.method)
-    data = datasets.load(data_path)
     prepared = None
     while True:
         try:
@@ -43,7 +42,11 @@ def main(connection, cell, data_path: str, scratch: str) -> None:
         except EOFError:
             return
         try:
+            # Loaded anew for each request and dropped before the fit: at the shape of Year a table is 400 MB, and EP's
+            # sites need all there is.
+            data = datasets.load(data_path)
             tasks = [make_task(cell, data, k) for k in wanted]
+            del data
             settings = cell.build_settings()
             reason = method.supports(tasks[0])
             if reason is not None:
