@@ -43,11 +43,12 @@ def sample(gate: dict) -> list[Cell]:
 def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], float]:
     """Fit and score the first splits of a cell: {(split, metric): value}; a failed split gives (split, status): nan."""
     import numpy as np
+    from threadpoolctl import threadpool_limits
 
     import datasets
     from methods import contract
     from workflow.score import score_split
-    from workflow.worker import fit, make_task
+    from workflow.worker import failure, fit, make_task
 
     data = datasets.load(data_path)
     if data.status != "ok":
@@ -60,7 +61,12 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
         tasks = [make_task(cell, data, k) for k in wanted]
         method.prepare(tasks[0], settings)
         for k, task in zip(wanted, tasks, strict=True):
-            (row,) = fit(cell, method, [task], settings, [k], 0.0, Path(scratch))
+            try:
+                # One thread, as in a cell: the order of summation is part of the numbers.
+                with np.errstate(all="ignore"), threadpool_limits(1):
+                    (row,) = fit(cell, method, [task], settings, [k], 0.0, Path(scratch))
+            except Exception as e:
+                row = failure(cell, k, e)
             if row["status"] != "ok":
                 out[k, row["status"]] = math.nan
                 continue

@@ -60,8 +60,13 @@ def main(connection, cell, data_path: str, scratch: str) -> None:
             prepared = 0.0  # counted once
         except Exception as e:
             traceback.print_exc()
-            status = "diverged" if type(e).__name__ in ("Diverged", "FloatingPointError") else "failed"
-            connection.send([empty_record(cell, k, status, f"{type(e).__name__}: {e}") for k in wanted])
+            connection.send([failure(cell, k, e) for k in wanted])
+
+
+def failure(cell, split: int, error: Exception) -> dict:
+    """The record of a split whose fit raised."""
+    status = "diverged" if type(error).__name__ in ("Diverged", "FloatingPointError") else "failed"
+    return empty_record(cell, split, status, f"{type(error).__name__}: {error}")
 
 
 def make_task(cell, data, split: int):

@@ -1,16 +1,35 @@
+import numpy as np
+
 import datasets as data_sets
 
 
-def mirror_state(wildcards):
-    """Changes when a file appears in the mirror, so that a cell without data becomes real then."""
-    about = data_sets.get(wildcards.dataset)
-    folder = os.path.join(MIRROR, wildcards.dataset) if MIRROR else ""
-    names = [raw.name for raw in about.raw]
-    return [
-        f"{n}:{os.path.getsize(os.path.join(folder, n))}"
-        for n in names
-        if os.path.isfile(os.path.join(folder, n))
-    ]
+def files_in_mirror(name):
+    """Names and sizes of the raw files that the mirror holds."""
+    folder = os.path.join(MIRROR, name) if MIRROR else ""
+    found = [os.path.join(folder, raw.name) for raw in data_sets.get(name).raw]
+    return " ".join(
+        f"{os.path.basename(f)}:{os.path.getsize(f)}"
+        for f in found
+        if os.path.isfile(f)
+    )
+
+
+def tried_with(wildcards):
+    """What the mirror held when the table was made; what it holds now, if there is no table yet.
+
+    So a table that is there never depends on where it came from (another mirror, or none, re-runs nothing), and a
+    data set without data is tried again as soon as its file appears.
+    """
+    name = wildcards.dataset
+    table, note = f"{RESULTS}/data/{name}.npz", f"{RESULTS}/data/{name}.tried"
+    if os.path.exists(table) and os.path.exists(note):
+        with np.load(table) as npz:
+            if str(npz["status"]) == "ok":
+                return Path(note).read_text()
+    return files_in_mirror(name)
+
+
+MIRROR_OPTION = f"--mirror '{MIRROR}'" if MIRROR else ""
 
 
 rule fetch:
@@ -23,7 +42,7 @@ rule fetch:
         RESULTS + "/logs/fetch_{dataset}.log",
     retries: 1
     params:
-        mirror=lambda w: f"--mirror '{MIRROR}'" if MIRROR else "",
-        state=mirror_state,
+        tried=tried_with,
     shell:
-        "{PYTHON} -m datasets.fetch {wildcards.dataset} --raw {RESULTS}/raw --out {output} {params.mirror} 2>&1 | tee {log}"
+        "{PYTHON} -m datasets.fetch {wildcards.dataset} --raw {RESULTS}/raw --out {output} {MIRROR_OPTION} 2>&1 "
+        "| tee {log} && printf '%s' '{params.tried}' > {RESULTS}/data/{wildcards.dataset}.tried"
