@@ -74,7 +74,6 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
 def _cost(cell, ledger_rows: list[dict]) -> dict:
     """What the run really cost, from its ledger; empty for a method that makes no claim and keeps no ledger."""
     from privacy.accountants import epsilon_of
-
     from privacy.ledger import Ledger
 
     if not ledger_rows:
