@@ -38,9 +38,10 @@ def environment() -> dict[str, str]:
     return {**env, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{env.get('PATH', '')}"}
 
 
-def snakemake(project: Path, *arguments: str, **more) -> subprocess.CompletedProcess:
+def snakemake(project: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "workflow.launch", *arguments]
-    return subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, timeout=540, **more)
+    env = {**environment(), **variables}
+    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=540)
 
 
 TOY = '''

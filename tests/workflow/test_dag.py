@@ -9,6 +9,8 @@ import time
 
 from project import copy_project, drop_toy, environment, only_experiment, place_data, snakemake
 
+import datasets
+
 SLOW = """
 experiment: toy_experiment
 title: toy
@@ -114,6 +116,31 @@ def test_a_second_run_in_the_same_folder_is_refused(tmp_path):
         for pid in processes_of(project, ""):
             os.kill(pid, signal.SIGKILL)
         run.wait()
+
+
+def test_a_table_does_not_depend_on_its_mirror_and_no_data_becomes_real(tmp_path):
+    project = slow_project(tmp_path, "mirrors")
+    target = "results/data/year.npz"
+    first, second = tmp_path / "first", tmp_path / "second"
+    (second / "year").mkdir(parents=True)
+    # No network: a proxy that nobody runs refuses at once.
+    away = {v: "http://127.0.0.1:9" for v in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
+
+    def run(mirror, *arguments):
+        done = snakemake(project, "--cores", "1", *arguments, target, DPBAYES_MIRROR=str(mirror), **away)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    run(first)
+    assert datasets.load(project / target).status == "no_data"
+    assert "Nothing to be done" in run(first, "-n")
+    (second / "year" / "YearPredictionMSD.txt").write_text("2001,1\n")
+    run(second)  # the file has appeared: tried again, and refused for its checksum
+    assert "YearPredictionMSD.txt" in datasets.load(project / target).reason
+    assert "Nothing to be done" in run(second, "-n")
+    place_data(project, "year", d=90)
+    for mirror in (first, second):  # a table that is there stays, wherever the mirror is
+        assert "Nothing to be done" in run(mirror, "-n")
 
 
 def test_tiny_run_end_to_end_and_a_toy_adapter_is_one_more_column(tmp_path):
