@@ -169,7 +169,7 @@ def test_the_corrected_method_spends_the_budget_and_no_more():
     steps = [e for e in fit.ledger if e.sampling is Sampling.POISSON]
     assert [(e.steps, e.sampling_rate, e.sensitivity) for e in steps] == [(12, 0.05, FEW.clip)]
     assert len(fit.ledger) == 3  # standardisation with documented ranges, steps, residuals
-    assert DPVIHonest.leaks == ()
+    assert not any("standardised" in sentence for sentence in DPVIHonest.leaks)
 
 
 @settings(max_examples=25, deadline=None)
