@@ -9,6 +9,7 @@ configfile: "config/config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/cells.smk"
+include: "workflow/rules/extra.smk"
 include: "workflow/rules/reports.smk"
 
 

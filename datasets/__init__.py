@@ -18,7 +18,7 @@ from datasets.store import Loaded, load
 __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get", "load", "names", "table_sha256"]
 
 # Files of this folder that are no data set.
-_PLUMBING = frozenset({"base", "fetch", "splits", "store", "synthetic"})
+_PLUMBING = frozenset({"base", "fetch", "folds", "replicates", "splits", "store", "synthetic"})
 
 
 @cache
@@ -37,7 +37,7 @@ def _datasets() -> Mapping[str, DataSet]:
 
 
 def names(kind: str | None = None) -> list[str]:
-    """Names of all data sets, sorted; with ``kind`` ("table" or "synthetic") only those."""
+    """Names of all data sets, sorted; with ``kind`` ("table", "simulated" or "synthetic") only those."""
     return sorted(n for n, d in _datasets().items() if kind is None or d.kind == kind)
 
 

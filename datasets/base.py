@@ -78,15 +78,16 @@ class DataSet:
     target, unit : name and unit of the target ("" for a number without unit).
     raw : the raw files; ``parse`` takes their paths as positional arguments in this order.
     parse : raw paths -> Table. Raises DataError that names the file and what is missing in it.
-    generate : a synthetic set has this instead of ``raw`` and ``parse``: rng -> Table.
+    generate : a simulated or synthetic set has this instead of ``raw`` and ``parse``: rng -> Table.
     licence, doi : as the source states them ("" where it states none).
     x_bounds, y_bounds : documented ranges, one per input column, None where the documentation gives none.
         Never the minimum and maximum of the rows at hand: those are private.
     bounds_citation : where the ranges are documented.
     n_splits : number of splits in the literature's standard set.
     table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" where it is not known.
-    kind : "table" (genuine rows) or "synthetic" (never reported as a result).
-    task : "regression" or "classification".
+    kind : "table" (genuine rows), "simulated" (drawn by the law of a published simulation study) or "synthetic"
+        (for time, memory and tests: never reported as a result).
+    task : "regression", "classification", or "density" (the target, if it means anything, is shown to no method).
     labels : names of the classes 0, 1, ... of a classification set.
     """
 
@@ -112,16 +113,16 @@ class DataSet:
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in ("table", "synthetic"):
-            raise ValueError(f"{self.name}: kind = '{self.kind}'; give 'table' or 'synthetic'")
-        if self.task not in ("regression", "classification"):
-            raise ValueError(f"{self.name}: task = '{self.task}'; give 'regression' or 'classification'")
+        if self.kind not in ("table", "simulated", "synthetic"):
+            raise ValueError(f"{self.name}: kind = '{self.kind}'; give 'table', 'simulated' or 'synthetic'")
+        if self.task not in ("regression", "classification", "density"):
+            raise ValueError(f"{self.name}: task = '{self.task}'; give 'regression', 'classification' or 'density'")
         if (self.task == "classification") != bool(self.labels):
             raise ValueError(f"{self.name}: labels are for a classification set, and such a set needs them")
         if self.kind == "table" and (not self.raw or self.parse is None):
             raise ValueError(f"{self.name}: a table needs raw files and a parser")
-        if self.kind == "synthetic" and self.generate is None:
-            raise ValueError(f"{self.name}: a synthetic set needs `generate`")
+        if self.kind != "table" and self.generate is None:
+            raise ValueError(f"{self.name}: a {self.kind} set needs `generate`")
         if len(self.columns) != self.n_inputs or len(self.x_bounds) not in (0, self.n_inputs):
             raise ValueError(f"{self.name}: give {self.n_inputs} column names and as many x_bounds (or none)")
         for bounds in (*self.x_bounds, self.y_bounds):

@@ -290,7 +290,7 @@ def build(dataset: DataSet, paths: tuple[Path, ...] = ()) -> tuple[Table, str]:
     A synthetic set is drawn from a stream that depends on its name alone. Raises DataError when the table has not
     the size or the fingerprint that the data set states.
     """
-    if dataset.kind == "synthetic":
+    if dataset.kind != "table":
         seed = int.from_bytes(hashlib.sha256(dataset.name.encode()).digest()[:8], "big")
         table = dataset.generate(np.random.default_rng(seed))
     else:

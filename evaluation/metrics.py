@@ -7,7 +7,13 @@ from typing import Protocol
 import numpy as np
 
 #: metric -> is a higher value better?
-HIGHER_IS_BETTER = {"rmse": False, "test_log_likelihood": True}
+HIGHER_IS_BETTER = {
+    "rmse": False,
+    "test_log_likelihood": True,
+    **dict.fromkeys(("fnorm_mean", "fnorm_covariance", "fnorm_average", "fnorm", "kl", "kl_proxy"), False),
+    **dict.fromkeys(("squared_mean_error", "squared_covariance_error", "squared_average_error"), False),
+    **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error"), False),
+}
 
 
 class Predictive(Protocol):

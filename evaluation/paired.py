@@ -11,6 +11,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from scipy.stats import binom
 from scipy.stats import t as student
 
 from evaluation.summary import mean_std
@@ -31,6 +33,7 @@ class Difference:
 
     @property
     def significant(self) -> bool:
+        """The interval leaves out 0."""
         return math.isfinite(self.low) and (self.low > 0 or self.high < 0)
 
 
@@ -67,3 +70,20 @@ def unpaired(
     df = (va + vb) ** 2 / (va**2 / (na - 1) + vb**2 / (nb - 1))
     half = float(student.ppf(1 - alpha / 2, df)) * math.sqrt(va + vb)
     return Difference(ma - mb, ma - mb - half, ma - mb + half, min(na, nb), False)
+
+
+def median_paired(a: Mapping[str, float], b: Mapping[str, float], alpha: float = 0.05) -> Difference:
+    """Median of a - b over independent data sets that both have, with its distribution-free interval (1 - alpha).
+
+    Order statistics of the differences (the interval that belongs to the sign test): exact for independent replicates
+    of any law, however skewed. NaN where there are too few for the level. Raises ValueError without a common one.
+    """
+    common = sorted(set(a) & set(b))
+    if not common:
+        raise ValueError("the two methods share no data set")
+    d = np.sort([a[k] - b[k] for k in common])
+    n = len(d)
+    k = int(binom.ppf(alpha / 2, n, 0.5))  # the largest k with P(Binomial(n, 1/2) < k) <= alpha / 2
+    if k < 1:
+        return Difference(float(np.median(d)), math.nan, math.nan, n, True)
+    return Difference(float(np.median(d)), float(d[k - 1]), float(d[n - k]), n, True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit, Method
+from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
 
@@ -17,7 +18,7 @@ class ClippedSEP(Method):
     name = "clipped_sep"
     title = "SEP clipped (algorithm 3 without noise)"
     reference = "vinaroz2023dpsep, algorithm 3 without line 9"
-    models = ("bnn_regression",)
+    models = ("bnn_regression", "mixture_of_gaussians")
 
     @dataclass(frozen=True)
     class Settings:
@@ -30,7 +31,14 @@ class ClippedSEP(Method):
         #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
         floor: float = 1e-4
 
+    def supports(self, task: Task) -> str | None:
+        return super().supports(task) or needs_known_noise(self.name, task)
+
     def prepare(self, task: Task, settings: Settings) -> None:
+        if task.model.kind == "mixture_of_gaussians":
+            from methods.engines.mixture import training as mixture
+
+            return mixture.compile_kernels(task.model.components, task.x.shape[1])
         from methods.engines.pbp import natural_training, training
 
         x, y = training.tiny(task.x.shape[1] + 1)
@@ -40,6 +48,13 @@ class ClippedSEP(Method):
         )  # fmt: skip
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        if task.model.kind == "mixture_of_gaussians":
+            from methods.engines.mixture import training as mixture
+
+            return mixture.algorithm3(
+                task, rng, method=self.name, epochs=settings.epochs, clip=settings.clip, gamma=settings.gamma,
+                floor=settings.floor, mechanism=None, ledger=budget.ledger,
+            )  # fmt: skip
         from methods.engines.pbp import natural_training, training
 
         training.require(self.name, task, settings.epochs)

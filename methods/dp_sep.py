@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit, Method
+from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
@@ -22,9 +23,12 @@ class DPSEP(Method):
     name = "dp_sep"
     title = "DP-SEP"
     reference = "vinaroz2023dpsep, algorithm 3 and proposition 1"
-    models = ("bnn_regression",)
+    models = ("bnn_regression", "mixture_of_gaussians")
     privacy = Relation.REPLACE_ONE
-    leaks = ("inputs and target are standardised by the mean and standard deviation of the private training rows",)
+    leaks = (
+        "inputs and target of a regression are standardised by the mean and standard deviation of the private training "
+        "rows",
+    )
 
     @dataclass(frozen=True)
     class Settings:
@@ -37,7 +41,14 @@ class DPSEP(Method):
         #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
         floor: float = 1e-4
 
+    def supports(self, task: Task) -> str | None:
+        return super().supports(task) or needs_known_noise(self.name, task)
+
     def prepare(self, task: Task, settings: Settings) -> None:
+        if task.model.kind == "mixture_of_gaussians":
+            from methods.engines.mixture import training as mixture
+
+            return mixture.compile_kernels(task.model.components, task.x.shape[1])
         from methods.engines.pbp import natural_training, training
 
         x, y = training.tiny(task.x.shape[1] + 1)
@@ -48,10 +59,12 @@ class DPSEP(Method):
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError where the budget states no noise multiplier."""
-        from methods.engines.pbp import natural_training, training
-
-        training.require(self.name, task, settings.epochs)
-        natural_training.require_positive(self.name, clip=settings.clip, gamma=settings.gamma)
+        mixture = task.model.kind == "mixture_of_gaussians"
+        if task.n < 1 or not (settings.epochs >= 1 and settings.clip > 0 and settings.gamma > 0):
+            raise ValueError(
+                f"dp_sep: {task.n} rows, epochs = {settings.epochs}, clip = {settings.clip}, gamma = {settings.gamma}; "
+                "give at least 1 row and 1 epoch, and numbers above 0"
+            )
         if budget.noise_multiplier is None:
             raise ValueError(
                 "dp_sep: the budget states no noise multiplier; algorithm 3 takes sigma as an input, so give "
@@ -66,8 +79,17 @@ class DPSEP(Method):
             sampling=Sampling.SHUFFLED_EPOCHS,
             steps=settings.epochs,
             releases=settings.epochs * n,
-            proof="methods.engines.pbp.natural_kernel.natural_steps",
+            proof=f"methods.engines.{'mixture.kernel.noisy_steps' if mixture else 'pbp.natural_kernel.natural_steps'}",
         )
+        if mixture:
+            from methods.engines.mixture import training as engine
+
+            return engine.algorithm3(
+                task, rng, method=self.name, epochs=settings.epochs, clip=settings.clip, gamma=settings.gamma,
+                floor=settings.floor, mechanism=mechanism, ledger=budget.ledger,
+            )  # fmt: skip
+        from methods.engines.pbp import natural_training, training
+
         x, y, scale = training.standardised(task)
         state, diagnostics = natural_training.algorithm3(
             x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip=settings.clip,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from methods.contract import Fit, Method
-from methods.engines.pbp import program
-from methods.engines.pbp.settings import Settings
+from methods.engines.dpsep_program import Settings
+from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
@@ -22,19 +22,36 @@ class DPSEPReleased(Method):
     name = "dp_sep_released"
     title = "DP-SEP (released program)"
     reference = "program of vinaroz2023dpsep, repository stochastic-EP"
-    models = ("bnn_regression",)
+    models = ("bnn_regression", "mixture_of_gaussians")
     leaks = (
-        "clipped sites and noised parameters go into variables that are never used: q leaves without noise",
-        "the noise precision is frozen at the result of an earlier non-private run on the same data set",
-        "inputs and target are standardised by the mean and standard deviation of the private training rows",
+        "on the network clipped sites and noised parameters go into variables that are never used: q leaves without "
+        "noise",
+        "on the mixture an update that would leave a precision not positive definite is skipped without noise, and "
+        "rows are read in the order of the file while the accountant assumes random ones",
+        "on the network the noise precision is frozen at the result of an earlier non-private run on the same data set",
+        "inputs and target of a regression are standardised by the mean and standard deviation of the private training "
+        "rows",
     )
 
     Settings = Settings
 
+    def supports(self, task: Task) -> str | None:
+        return super().supports(task) or needs_known_noise(self.name, task)
+
     def prepare(self, task: Task, settings: Settings) -> None:
+        if task.model.kind == "mixture_of_gaussians":
+            from methods.engines.mixture import training as mixture
+
+            return mixture.compile_kernels(task.model.components, task.x.shape[1])
+        from methods.engines.pbp import program
+
         program.prepare(self.name, task, settings)
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        if task.model.kind == "mixture_of_gaussians":
+            from methods.engines.mixture import training as mixture
+
+            return mixture.released(task, method=self.name, settings=settings, budget=budget, noise=True)
         if settings.add_noise == "none":
             budget.no_noise(
                 "natural parameters of q after each step: neither clipped nor noised",
@@ -50,5 +67,7 @@ class DPSEPReleased(Method):
                 rng.bit_generator.advance(draws)
             else:
                 rng.standard_normal()
+
+        from methods.engines.pbp import program
 
         return program.fit(self.name, task, settings, budget, rng, skip)

@@ -1,4 +1,4 @@
-"""Positive control: the exact posterior of the Bayesian neural network by the No-U-Turn sampler (NumPyro).
+"""Positive control: the exact posterior by the No-U-Turn sampler (NumPyro).
 
 Asymptotically exact, and slow: for one small data set, one split. Weights of a network are known only up to
 permutation and sign of the hidden units, so convergence is judged on what is identified: the function at training
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Diverged, Fit, Method
+from methods.engines.known_noise import needs_known_noise
 from models.bnn_regression import BNNRegression, NetworkEnsemble
 from models.standardise import Standardiser
 from models.task import Task
@@ -22,7 +23,7 @@ class NUTS(Method):
     name = "nuts"
     title = "NUTS"
     reference = "Hoffman & Gelman 2014, algorithm 6; NumPyro; R-hat and ESS as in Gelman et al. 2013, section 11.4"
-    models = ("bnn_regression",)
+    models = ("bnn_regression", "mixture_of_gaussians")
 
     @dataclass(frozen=True)
     class Settings:
@@ -45,6 +46,9 @@ class NUTS(Method):
             if not 0 < self.target_accept < 1:
                 raise ValueError(f"nuts: target_accept = {self.target_accept}; give a number between 0 and 1")
 
+    def supports(self, task: Task) -> str | None:
+        return super().supports(task) or needs_known_noise(self.name, task)
+
     def prepare(self, task: Task, settings: Settings) -> None:
         import numpyro  # noqa: F401 - the import alone takes seconds
 
@@ -55,6 +59,10 @@ class NUTS(Method):
         number of divergent transitions, mean leapfrog steps. Raises ValueError below 2 rows, :class:`Diverged` where
         a draw is not finite.
         """
+        if task.model.kind == "mixture_of_gaussians":
+            from methods.engines.mixture import sampling
+
+            return sampling.fit(task, settings, budget, rng, method=self.name)
         import jax
         import jax.numpy as jnp
         from numpyro.diagnostics import effective_sample_size, split_gelman_rubin

@@ -49,7 +49,9 @@ class Recorder:
 
     def release(self, event: Event, value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The noisy output (recording) or the stored one (replaying). Raises :class:`StructureDiffers`."""
-        noise = rng.normal(0.0, event.noise_scale, value.shape)  # drawn in both modes: the streams stay in step
+        # Drawn in both modes: the streams stay in step.
+        draw = rng.laplace if event.mechanism is Mechanism.LAPLACE else rng.normal
+        noise = draw(0.0, event.noise_scale, value.shape)
         i = len(self.values)
         self.events.append(event)
         self.values.append(np.array(value, dtype=np.float64))
@@ -62,10 +64,14 @@ class Recorder:
         return self.outputs[i].copy()
 
     def standardised_noise(self) -> np.ndarray:
-        """(output - value) / noise scale of all releases, flat: standard normal where the noise is as declared."""
-        parts = [
-            (o - v).ravel() / e.noise_scale for o, v, e in zip(self.outputs, self.values, self.events, strict=True)
-        ]
+        """(output - value) / noise scale of all releases, flat: standard normal where the noise is as declared.
+
+        Laplace noise is mapped to normal by its own distribution function first.
+        """
+        parts = []
+        for output, value, event in zip(self.outputs, self.values, self.events, strict=True):
+            z = (output - value).ravel() / event.noise_scale
+            parts.append(stats.norm.ppf(stats.laplace.cdf(z)) if event.mechanism is Mechanism.LAPLACE else z)
         return np.concatenate(parts) if parts else np.empty(0)
 
 

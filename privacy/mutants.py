@@ -145,6 +145,23 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         GENERIC[3],
         _PRIVATE_SCALING,
     ),
+    "dp_em_joint": (
+        GENERIC[0],
+        GENERIC[1],
+        Mutant("no clipping", r"/ scale, 1\.0\)", "/ scale, 1e9)", what=_NO_CLIPPING),
+        Mutant(
+            "wrong count of steps",
+            r"steps=s\.iterations,\n",
+            "steps=max(1, s.iterations // 3), releases=s.iterations,\n",
+            what="a third of the releases is declared",
+        ),
+        Mutant(
+            "data-dependent standardisation",
+            r"shift, scale = self\._frame\((.*)\)",
+            r"self._frame(\1); shift, scale = task.x.mean(axis=0), 1e-9 + 3.0 * task.x.std(axis=0)",
+            what="private moments standardise, unpaid",
+        ),
+    ),
     "dp_linear_regression": (
         Mutant(
             "no noise",

@@ -22,7 +22,7 @@ import pandas as pd
 
 import datasets
 from evaluation.summary import COLUMNS, read_scores
-from reports import claims, figures, findings, ledger, published, reference, site, tables, verdicts
+from reports import claims, figures, findings, ledger, mixture_figures, published, reference, site, tables, verdicts
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.files import stacked, write_csv
@@ -40,10 +40,12 @@ def build(
     manifest: dict[str, Any],
     with_site: bool = True,
     epsilon_of: ledger.Accountant | None = None,
+    extra: Path | None = None,
 ) -> None:
     """Verdicts, claims, ledger and tables of all experiments under ``out``, and the page that shows them.
 
-    ``experiments``: pairs (config, scores). Raises :class:`reports.config.ReportError` where they do not fit.
+    ``experiments``: pairs (config, scores). ``extra``: folder of the tables that are no scores. Raises
+    :class:`reports.config.ReportError` where they do not fit.
     """
     folder = out / "tables"
     found = tables.data_info(data)
@@ -59,7 +61,7 @@ def build(
         frame = verdicts.build(config, scores, scale)
         cost = ledger.build(fits, set(scores["cell"]), epsilon_of, committed)
         judged.append(frame)
-        said.append(claims.evaluate(config, scores))
+        said.append(claims.evaluate(config, scores, extra=extra))
         costs.append(cost)
         for table, long in tables.published_tables(frame, scale):
             tables.write(folder, table, long)
@@ -81,6 +83,7 @@ def build(
             privacy.append(table)
         if with_site:
             drawn += figures.build(out / "figures", config, frame, scores, every_score)
+            drawn += mixture_figures.build(out / "figures", config, frame, scores, fits, data, extra)
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table
@@ -133,6 +136,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="where the report goes (default: RESULTS)")
     parser.add_argument("--fits", type=Path, help="default: RESULTS/fits")
     parser.add_argument("--data", type=Path, help="default: RESULTS/data")
+    parser.add_argument("--extra", type=Path, help="tables that are no scores (default: RESULTS/extra)")
     parser.add_argument("--manifest", type=Path, help="default: RESULTS/manifest.json")
     parser.add_argument("--reference", type=Path, default=reference.FOLDER, help=argparse.SUPPRESS)
     parser.add_argument("--scale", choices=SCALES, default="full")
@@ -159,14 +163,17 @@ def _run(args: argparse.Namespace) -> int:
         raise ReportError(f"{len(loaded)} configs and {len(folders)} folders of scores; give one folder per config")
     pairs = [(c, _scores(c, f, args.scale)) for c, f in zip(loaded, folders, strict=True)]
     fits, data = args.fits or args.results / "fits", args.data or args.results / "data"
+    extra = args.extra or args.results / "extra"
     path = args.manifest or args.results / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if args.what == "reference":
         for config, scores in pairs:
-            reference.write(config, scores, fits, args.scale, manifest, Path(configs[0]).parent, args.reference)
+            reference.write(
+                config, scores, fits, args.scale, manifest, Path(configs[0]).parent, args.reference, extra=extra
+            )
         print(f"reference written: {', '.join(c['experiment'] for c in loaded)}")
         return 0
-    build(pairs, fits, data, args.out, args.scale, manifest, with_site=args.what != "tables")
+    build(pairs, fits, data, args.out, args.scale, manifest, with_site=args.what != "tables", extra=extra)
     cells = published.load()
     print(f"{len(cells)} published cells known; report in {args.out / 'report' / 'index.html'}")
     return 0

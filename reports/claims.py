@@ -1,6 +1,7 @@
 """Comparative sentences of the papers, each tested on the scores.
 
-``reports/published/claims.csv`` holds one row a sentence: id, source, place, statement, test. A test is written
+``reports/published/claims.csv`` holds one row a sentence: id, experiment (whose scores settle it), source, place,
+statement, test. A test is written
 
     better(ep+sep+clipped_sep, vi; tables=3,4; quantifier=all)
 
@@ -17,6 +18,7 @@ overlapping splits) at 5 % divided by the number of comparisons of the claim. A 
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -29,10 +31,10 @@ import pandas as pd
 from scipy.stats import fisher_exact, pearsonr
 
 from evaluation.metrics import HIGHER_IS_BETTER
-from evaluation.paired import Difference, paired, unpaired
+from evaluation.paired import Difference, median_paired, paired, unpaired
 from reports import published as published_numbers
 from reports.config import READINGS, ReportError
-from reports.verdicts import answers_of, finding_of, read_findings
+from reports.verdicts import answers_of, finding_of, ours_of, read_findings
 
 COLUMNS = ["id", "verdict", "figure", "finding", "source", "place", "statement", "test"]
 VERDICTS = ("holds", "holds under another reading", "does not hold", "not testable here")
@@ -103,8 +105,11 @@ def evaluate(
     claims: list[dict[str, str]] | None = None,
     published: pd.DataFrame | None = None,
     findings: pd.DataFrame | None = None,
+    extra: Path | None = None,
 ) -> pd.DataFrame:
-    """Verdict on every claim of the experiment's sources, columns ``COLUMNS``, in the order of the file.
+    """Verdict on every claim that the experiment settles, columns ``COLUMNS``, in the order of the file.
+
+    ``extra``: folder of the tables that are no scores (:func:`holds_in`); None: there are none.
 
     The printed reading decides where it can be told; else ``holds under another reading`` if released or corrected
     does. A finding is attached where its index row names the method ``claim:<id>``.
@@ -113,9 +118,11 @@ def evaluate(
     index = (read_findings() if findings is None else findings).to_dict("records")
     index = [f for f in index if f["method"].startswith("claim:")]
     mine = scores[scores["experiment"] == config["experiment"]]
-    data = _Data(config, mine, numbers)
+    data = _Data(config, mine, numbers, extra)
     rows = []
     for claim in read() if claims is None else claims:
+        if claim.get("experiment", config["experiment"]) != config["experiment"]:
+            continue
         if claim["source"] not in config["sources"]:
             continue
         test = parse(claim["test"])
@@ -128,7 +135,8 @@ def evaluate(
         verdict, figure = _decide(outcomes)
         asked = {"source": claim["source"], "method": f"claim:{claim['id']}", "reading": "*", "dataset": "*"}
         finding = finding_of(asked, [f | {"reading": "*", "dataset": "*"} for f in index])
-        rows.append({**claim, "verdict": verdict, "figure": figure, "finding": finding})
+        rows.append({k: claim[k] for k in ("id", "source", "place", "statement", "test")}
+                    | {"verdict": verdict, "figure": figure, "finding": finding})  # fmt: skip
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -148,7 +156,8 @@ def _decide(outcomes: dict[str, Outcome]) -> tuple[str, str]:
 class _Data:
     """Scores by cell, looked up once."""
 
-    def __init__(self, config: dict[str, Any], scores: pd.DataFrame, numbers: pd.DataFrame):
+    def __init__(self, config: dict[str, Any], scores: pd.DataFrame, numbers: pd.DataFrame, extra: Path | None = None):
+        self.extra = extra
         self.config, self.numbers, self.records = config, numbers, numbers.to_dict("records")
         self._answers: dict[tuple, list[dict[str, Any]]] = {}
         self.values: dict[tuple, dict[str, float]] = {}
@@ -166,8 +175,8 @@ class _Data:
         return self._answers[key]
 
     def diverged(self, key: tuple) -> bool:
-        """No split of that cell has a score and at least one diverged."""
-        states = set(self.status.get(key, {}).values())
+        """No split of that cell (with or without a metric) has a score and at least one diverged."""
+        states = set(self.status.get(key[:4], {}).values())
         return "ok" not in states and "diverged" in states
 
 
@@ -197,16 +206,18 @@ class Context:
         return [r for r in found if setting is None or setting in r["setting"].split(";")]
 
     def cells(self, row: dict[str, Any]) -> list[tuple]:
-        """Keys (dataset, protocol, method, setting) of ours for a published row, the headline one first."""
+        """Keys (dataset, protocol, method, setting, metric) of ours for a published row, the headline one first."""
         answers = self.data.answers(row)
         here = [a for a in answers if a["reading"] == self.reading]
         if here:
             self.used.add(self.reading)
         chosen = here or [a for a in answers if a["reading"] == "printed"]
-        return [(row["dataset"], a["protocol"], a["method"], a["label"]) for a in chosen]
+        return [(d, a["protocol"], a["method"], a["label"], m) for a in chosen for d, m in [ours_of(row, a)]]
 
-    def own(self, method: str, dataset: str) -> list[tuple]:
-        return [(dataset, p, method, "") for p in self.data.config["protocols"]]
+    def own(self, method: str, beside: list[tuple]) -> list[tuple]:
+        """Keys of a method of this suite on the data sets and metrics of the cells it is compared with."""
+        pairs = dict.fromkeys((d, m) for d, *_, m in beside)
+        return [(d, p, method, "", m) for d, m in pairs for p in self.data.config["protocols"]]
 
 
 @dataclass(frozen=True)
@@ -237,7 +248,8 @@ def _compare(context: Context, test: Test) -> tuple[list[Comparison], int]:
             if own is not None:
                 flip = a.startswith("own:")
                 for row in context.rows(b if flip else a, test.options):
-                    pair = (context.cells(row), context.own(own, row["dataset"]))
+                    cells = context.cells(row)
+                    pair = (cells, context.own(own, cells))
                     wanted.append((row, *(pair[::-1] if flip else pair), f"{a} vs {b}", None))
                 continue
             for ra in context.rows(a, test.options):
@@ -262,7 +274,7 @@ def _difference(data: _Data, cells_a, cells_b, metric: str, alpha: float):
     pairs = [(a, b) for a in cells_a for b in cells_b]
     pairs.sort(key=lambda ab: ab[0][1] != ab[1][1])
     for a, b in pairs:
-        va, vb = data.values.get((*a, metric)), data.values.get((*b, metric))
+        va, vb = data.values.get(a), data.values.get(b)
         if va and vb:
             sign = _sign(metric)
             va, vb = ({k: sign * v for k, v in x.items()} for x in (va, vb))
@@ -339,7 +351,7 @@ def _along(
         entry = series.setdefault(key, (row, {}, {}))
         entry[2][float(value)] = row["mean"] if test.name == "worsens" else row["std"]
         for cell in context.cells(row):
-            found = context.data.values.get((*cell, row["metric"]))
+            found = context.data.values.get(cell)
             if found:
                 entry[1][float(value)] = found
                 break
@@ -412,7 +424,10 @@ def fails_less(context: Context, test: Test) -> Outcome:
     for (method,) in test.methods:
         cells = {cell for row in context.rows(method, test.options) for cell in context.cells(row)[:1]}
         states = [
-            s for c in cells for s in context.data.status.get(c, {}).values() if s not in ("no_data", "not_supported")
+            s
+            for c in cells
+            for s in context.data.status.get(c[:4], {}).values()
+            if s not in ("no_data", "not_supported")
         ]
         counts.append((sum(s != "ok" for s in states), len(states)))
     (fa, na), (fb, nb) = counts
@@ -423,6 +438,85 @@ def fails_less(context: Context, test: Test) -> Outcome:
         return Outcome(None, figure + ": neither fails, so nothing can be told")
     p = fisher_exact([[fa, na - fa], [fb, nb - fb]], alternative="less").pvalue
     return Outcome(bool(p < ALPHA), f"{figure} (p = {p:.2g})")
+
+
+def larger(context: Context, test: Test) -> Outcome:
+    """``metric`` (one of ours) is larger for the first methods than for the second, data set by data set.
+
+    For independent data sets and scores of any law: the median difference and its distribution-free interval
+    (``evaluation.paired.median_paired``) at 5 % over the number of comparisons. Holds where every one is surely larger.
+    """
+    first, second = test.methods
+    wanted: dict[tuple, tuple] = {}
+    for a in first:
+        for b in second:
+            for ra in context.rows(a, test.options):
+                cell = context.cells(ra)[0][:4]
+                if b.startswith("own:"):
+                    others = [k[:4] for k in context.own(b.removeprefix("own:"), context.cells(ra))]
+                else:
+                    others = [context.cells(rb)[0][:4] for rb in context.rows(b, test.options)]
+                wanted |= {(cell, other): f"{_called(cell)} vs {_called(other)}" for other in others}
+    return _medians(context, [(a, b, what) for (a, b), what in wanted.items()], test.options["metric"], 1)
+
+
+def closer(context: Context, test: Test) -> Outcome:
+    """``metric`` (of the paper) gets better with each step up of the parameter ``along``; see :func:`larger`."""
+    found: dict[float, tuple] = {}
+    for row in context.rows(test.methods[0][0], test.options):
+        value = dict(p.split("=", 1) for p in row["setting"].split(";") if "=" in p).get(test.options["along"])
+        if value is not None and row["metric"] == test.options["metric"]:
+            found[float(value)] = context.cells(row)[0]
+    steps = sorted(found)
+    pairs = [(found[b], found[a], f"{test.options['along']} {a:g} to {b:g}") for a, b in itertools.pairwise(steps)]
+    return _medians(context, pairs, None, _sign(test.options["metric"]))
+
+
+def _called(cell: tuple) -> str:
+    return cell[2] + (f" [{cell[3]}]" if cell[3] else "")
+
+
+def _medians(context: Context, pairs: list[tuple], metric: str | None, sign: int) -> Outcome:
+    """``sign`` x (first - second) is surely above 0 at the median of every pair of cells; metric None: in the cells."""
+    made, texts, missing = [], [], 0
+    for a, b, what in pairs:
+        va, vb = (context.data.values.get((*k[:4], metric or k[4]), {}) for k in (a, b))
+        if not set(va) & set(vb):
+            missing += 1
+            continue
+        d = median_paired(*({k: sign * v for k, v in x.items()} for x in (va, vb)), ALPHA / len(pairs))
+        made.append(d)
+        texts.append(f"{what}: median difference {sign * d.difference:.3g} over {d.n} data sets" + (
+            "" if d.significant else " (not sure)"))  # fmt: skip
+    if not made:
+        return Outcome(None, "no scores for it" if context.reading == "printed" else "")
+    figure = "; ".join(texts) + (f"; {missing} without scores" if missing else "")
+    if not any(math.isfinite(d.low) for d in made):
+        return Outcome(None, figure + "; too few data sets to tell")
+    return Outcome(all(d.low > 0 for d in made), figure)
+
+
+def holds_in(context: Context, test: Test) -> Outcome:
+    """A sentence settled by a table of this suite that is no score: ``file`` (CSV in the reference) and ``claim``.
+
+    The table has columns ``claim``, ``reading``, ``holds`` (yes, no, unclear) and ``figure``, and at most one row of
+    that name a reading.
+    """
+    path = None if context.data.extra is None else context.data.extra / test.options["file"]
+    if path is None or not path.is_file():
+        return Outcome(None, f"{test.options['file']} is not made" if context.reading == "printed" else "")
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows = table[table["claim"] == test.options["claim"]]
+    if not len(rows):
+        raise ReportError(f"{path}: no row with claim = {test.options['claim']}")
+    rows = rows[rows["reading"] == context.reading]
+    if len(rows) > 1:
+        raise ReportError(f"{path}: two rows with claim = {test.options['claim']}, reading = {context.reading}")
+    if not len(rows):
+        return Outcome(None, "")
+    context.used.add(context.reading)
+    states = {"yes": True, "no": False, "unclear": None}
+    return Outcome(states[rows["holds"].iloc[0]], rows["figure"].iloc[0])
 
 
 def needs(context: Context, test: Test) -> Outcome:
@@ -436,7 +530,8 @@ def not_testable(context: Context, test: Test) -> Outcome:
 
 
 TESTS: dict[str, Callable[[Context, Test], Outcome]] = {
-    f.__name__: f for f in (better, not_worse, worsens, spreads, fails_less, needs, not_testable)
+    f.__name__: f
+    for f in (better, not_worse, worsens, spreads, fails_less, larger, closer, holds_in, needs, not_testable)
 }
 #: test -> (groups of methods, options that it must have)
 _NEEDS = {
@@ -445,6 +540,9 @@ _NEEDS = {
     "worsens": (1, ("tables", "along")),
     "spreads": (1, ("tables", "along")),
     "fails_less": (2, ("tables",)),
+    "larger": (2, ("tables", "metric")),
+    "closer": (1, ("tables", "along", "metric")),
+    "holds_in": (0, ("file", "claim")),
     "needs": (1, ()),
     "not_testable": (0, ("why",)),
 }

@@ -19,6 +19,7 @@ SHA256 = {
 SOURCE_TITLES = {
     "vinaroz2023dpsep": "Vinaroz & Park 2023 (TMLR)",
     "vinaroz2021dpsep": "Vinaroz & Park 2021 (first version)",
+    "park2017dpem": "Park, Foulds, Chaudhuri & Welling 2017",
 }
 #: column headings of the papers, by (method).
 METHOD_TITLES = {
@@ -28,9 +29,25 @@ METHOD_TITLES = {
     "clipped_sep": "SEP clipped",
     "dp_sep": "DP-SEP",
     "dp_vi": "DP-VI",
+    "dp_em": "DP-EM",
     "point_estimate": "Point estimate",
 }
-METRIC_TITLES = {"rmse": "test RMSE (units of the target)", "test_log_likelihood": "test log-likelihood (nats)"}
+METRIC_TITLES = {
+    "rmse": "test RMSE (units of the target)",
+    "test_log_likelihood": "test log-likelihood (nats)",
+    "fnorm_mean": "F-norm of the means (data units)",
+    "fnorm_covariance": "F-norm of the covariances (data units squared)",
+    "fnorm_average": "average of the two F-norms",
+    "fnorm": "F-norm",
+    "kl_proxy": "KL divergence, proxy (nats)",
+    "kl": "KL(truth, fit) of matched components (nats)",
+    "squared_mean_error": "squared error of the means, as programmed",
+    "squared_covariance_error": "squared error of the covariances, as programmed",
+    "squared_average_error": "average of the two squared errors, as programmed",
+    "program_kl_proxy": "KL proxy as programmed (nats)",
+    "posterior_sd": "posterior standard deviation of a mean's coordinate",
+    "label_error": "test rows in the wrong cluster (share)",
+}
 #: published columns that claim differential privacy.
 PRIVATE = ("dp_sep", "dp_vi", "dp_em")
 

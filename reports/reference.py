@@ -87,8 +87,11 @@ def write(
     configs: Path,
     folder: Path = FOLDER,
     epsilon_of: ledger.Accountant | None = None,
+    extra: Path | None = None,
 ) -> None:
     """Write the reference of one experiment; the other experiments' scores stay as they are.
+
+    ``extra``: folder with the tables that the config names under ``extra``; they are copied.
 
     Verdicts and claims are then recomputed for all committed experiments (their configs in ``configs``). Raises
     :class:`ReportError` for another scale than full, an incomplete run, or more than 20 MB.
@@ -106,6 +109,10 @@ def write(
     both = stacked([kept, fresh]).sort_values(["cell", "event", "accountant"], kind="stable")
     write_text(folder / "scores" / f"{config['experiment']}.csv", text)
     write_text(folder / "ledger.csv", csv_text(both))
+    for name in config.get("extra", []):
+        if extra is None or not (extra / name).is_file():
+            raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
+        write_text(folder / name, (extra / name).read_text(encoding="utf-8"))
     for name, frame in recompute(configs, folder).items():
         write_text(folder / name, csv_text(frame))
     write_text(folder / "manifest.json", json.dumps(manifest, indent=1, sort_keys=True) + "\n")
@@ -129,7 +136,7 @@ def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
         config = load_config(configs / f"{name}.yaml")
         scores = read_scores(folder / "scores" / f"{name}.csv")
         judged.append(verdicts.build(config, scores, "full"))
-        said.append(claims.evaluate(config, scores)[CLAIM_COLUMNS])
+        said.append(claims.evaluate(config, scores, extra=folder)[CLAIM_COLUMNS])
     if not judged:
         raise ReportError(f"no committed scores in {folder / 'scores'}; `reference` writes them after a full run")
     return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said)}

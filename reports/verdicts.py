@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evaluation.metrics import HIGHER_IS_BETTER
@@ -15,7 +16,7 @@ from evaluation.summary import summarise
 from reports import published as published_numbers
 from reports.config import READINGS, ReportError, in_scope
 from reports.published import KEY
-from reports.verdict import classify, judge, unit_of
+from reports.verdict import classify, judge, judge_resampled, unit_of
 
 COLUMNS = [
     *KEY,
@@ -32,8 +33,10 @@ COLUMNS = [
         "std",
         "n",
     ],
-    *["difference", "low", "high", "detectable", "also_fits", "verdict", "finding", "headline", "reason"],
+    *["difference", "low", "high", "detectable", "also_fits", "verdict", "finding", "headline", "reason", "median"],
 ]
+#: published data sets whose scores are far from normal: judged by resampling (``reports.verdict.judge_resampled``).
+RESAMPLED = frozenset({"mixture_of_gaussians"})
 FINDINGS = Path(__file__).parent / "findings" / "index.csv"
 FINDING_COLUMNS = ["finding", "title", "source", "method", "reading", "dataset"]
 
@@ -58,7 +61,7 @@ def build(
     index = read_findings() if findings is None else findings
     mine = scores[scores["experiment"] == config["experiment"]]
     summary = summarise(mine) if len(mine) else pd.DataFrame(columns=[*KEY, "protocol", "status"])
-    lookup = _Lookup(summary)
+    lookup = _Lookup(summary, mine)
     without_setting = [k for k in KEY if k != "setting"]
     several = set(map(tuple, numbers.loc[numbers.duplicated(without_setting), without_setting].to_numpy()))
     rows = []
@@ -112,8 +115,10 @@ def _direct(config: dict[str, Any], cell) -> list[dict[str, Any]]:
 class _Lookup:
     """Cells of ours by (dataset, protocol, method, setting)."""
 
-    def __init__(self, summary: pd.DataFrame):
+    def __init__(self, summary: pd.DataFrame, scores: pd.DataFrame):
         self.summary = summary
+        self._scores = scores
+        self._runs: dict[tuple[str, str], list[float]] | None = None
         self.cells: dict[tuple, dict[str, Any]] = {}
         for row in summary.to_dict("records"):
             key = (row["dataset"], row["protocol"], row["method"], row["setting"])
@@ -125,6 +130,15 @@ class _Lookup:
             return None
         return cell.get(metric) or cell.get("") or {**next(iter(cell.values())), "status": "no_metric"}
 
+    def runs(self, cell: str, metric: str) -> list[float]:
+        """Scores of every run of one cell."""
+        if self._runs is None:
+            self._runs = {}
+            ok = self._scores[self._scores["status"] == "ok"]
+            for c, m, v in zip(ok["cell"], ok["metric"], ok["value"], strict=True):
+                self._runs.setdefault((c, m), []).append(float(v))
+        return self._runs[cell, metric]
+
     def rivals(self, dataset: str, protocol: str, metric: str) -> list[dict[str, Any]]:
         return [
             cell[metric]
@@ -135,9 +149,10 @@ class _Lookup:
 
 def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings: set[tuple]) -> dict[str, Any]:
     reading, headline = answer["reading"], answer["headline"]
-    ours = lookup.get(cell["dataset"], answer, cell["metric"])
+    dataset, metric = ours_of(cell, answer)
+    ours = lookup.get(dataset, answer, metric)
     label = f" [{answer['label']}]" if answer["label"] else ""
-    wanted = f"{answer['method']}{label} on {cell['dataset']} ({answer['protocol']})"
+    wanted = f"{answer['method']}{label} on {dataset} ({answer['protocol']})"
     if ours is None:
         if scale == "full":
             raise ReportError(
@@ -146,10 +161,16 @@ def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings:
             )
         return _no_score(cell, reading, answer, "not_run", f"{wanted} is not run at scale {scale}", headline)
     if ours["status"] == "no_metric":
-        raise ReportError(f"{wanted} has scores but no {cell['metric']}; add that metric to its scores")
+        raise ReportError(f"{wanted} has scores but no {metric}; add that metric to its scores")
     if ours["status"] != "ok":
         return _no_score(cell, reading, answer, ours["status"], ours["reason"], headline) | {"cell": ours["cell"]}
-    v = judge(ours["mean"], ours["std"], ours["n"], cell["mean"], cell["n_published"], cell["metric"], cell["digits"])
+    median = math.nan
+    if cell["dataset"] in RESAMPLED:
+        runs = lookup.runs(ours["cell"], metric)
+        v = judge_resampled(runs, cell["mean"], cell["n_published"], metric, cell["digits"])
+        median = float(np.median(runs))
+    else:
+        v = judge(ours["mean"], ours["std"], ours["n"], cell["mean"], cell["n_published"], metric, cell["digits"])
     return _base(cell, reading, answer, headline) | {
         "cell": ours["cell"],
         "mean": ours["mean"],
@@ -162,7 +183,13 @@ def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings:
         "also_fits": also_fits(cell, answer, lookup, several_settings),
         "verdict": v.verdict,
         "reason": "; ".join(r for r in (v.reason, ours["reason"]) if r),
+        "median": median,
     }
+
+
+def ours_of(cell, answer: dict[str, Any]) -> tuple[str, str]:
+    """Data set and metric of ours that stand for those of a published cell in one answer."""
+    return answer.get("dataset", cell["dataset"]), answer.get("metrics", {}).get(cell["metric"], cell["metric"])
 
 
 def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, several_settings: set[tuple]) -> str:
@@ -173,15 +200,20 @@ def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, several_settings: s
     """
     settings_compared = (*(cell[k] for k in KEY if k != "setting"),) in several_settings
     unit = unit_of(cell["mean"], cell["digits"])
+    dataset, metric = ours_of(cell, answer)
     rivals = [
         r
-        for r in lookup.rivals(cell["dataset"], answer["protocol"], cell["metric"])
+        for r in lookup.rivals(dataset, answer["protocol"], metric)
         if r["method"] != answer["method"] or (settings_compared and r["setting"] != answer["label"])
     ]
     if not rivals:
         return ""
-    mean, std, n = ([r[k] for r in rivals] for k in ("mean", "std", "n"))
-    words = classify(mean, std, n, float(cell["mean"]), unit, cell["n_published"], HIGHER_IS_BETTER[cell["metric"]])
+    if cell["dataset"] in RESAMPLED:
+        printed = cell["mean"], cell["n_published"], metric, cell["digits"]
+        words = [judge_resampled(lookup.runs(r["cell"], metric), *printed).verdict for r in rivals]
+    else:
+        mean, std, n = ([r[k] for r in rivals] for k in ("mean", "std", "n"))
+        words = classify(mean, std, n, float(cell["mean"]), unit, cell["n_published"], HIGHER_IS_BETTER[metric])
     names = [f"{r['method']}[{r['setting']}]" if r["setting"] else r["method"] for r in rivals]
     return " ".join(sorted(name for name, word in zip(names, words, strict=True) if word == "reproduced"))
 
@@ -203,7 +235,7 @@ def _base(cell, reading: str, answer: dict[str, Any], headline: bool) -> dict[st
 
 
 def _no_score(cell, reading, answer, verdict, reason, headline) -> dict[str, Any]:
-    numbers = dict.fromkeys(("mean", "std", "difference", "low", "high", "detectable"), math.nan)
+    numbers = dict.fromkeys(("mean", "std", "difference", "low", "high", "detectable", "median"), math.nan)
     return _base(cell, reading, answer, headline) | numbers | {"n": 0, "verdict": verdict, "reason": reason}
 
 

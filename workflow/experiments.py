@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib
 import json
 import re
 from dataclasses import dataclass
@@ -23,7 +24,18 @@ from privacy.budget import BudgetSpec
 from workflow.imports import ROOT, code_hash, files, reached
 
 SCALES = ("full", "quick", "tiny")
-MODEL_HOME = {"bnn_regression": ("models.bnn_regression", "BNNRegression")}
+MODEL_HOME = {
+    "bnn_regression": ("models.bnn_regression", "BNNRegression"),
+    "mixture_of_gaussians": ("models.mixture_of_gaussians", "MixtureOfGaussians"),
+}
+#: split protocol -> the module that holds its law (``split`` of that module).
+PROTOCOL_HOME = {
+    "literature": "datasets.splits",
+    "authors": "datasets.splits",
+    "published_tail": "datasets.splits",
+    "folds": "datasets.folds",
+    "replicates": "datasets.replicates",
+}
 SEED_VERSION = "dpbayes-bench 1"
 
 
@@ -72,15 +84,24 @@ class Cell:
     @property
     def modules(self) -> list[str]:
         """Project modules that the fit reaches: its adapter, its model, and all they import."""
-        return reached(f"methods.{self.method}", MODEL_HOME[dict(self.model)["kind"]][0])
+        return reached(*self._roots[:2], kind=self.kind)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the model."""
+        return dict(self.model)["kind"]
+
+    @property
+    def _roots(self) -> tuple[str, str, str]:
+        return f"methods.{self.method}", MODEL_HOME[self.kind][0], PROTOCOL_HOME[self.protocol]
 
     @property
     def files(self) -> list[str]:
-        return files(f"methods.{self.method}", MODEL_HOME[dict(self.model)["kind"]][0], "datasets.splits")
+        return files(*self._roots, kind=self.kind)
 
     @property
     def code_hash(self) -> str:
-        return code_hash(f"methods.{self.method}", MODEL_HOME[dict(self.model)["kind"]][0], "datasets.splits")
+        return code_hash(*self._roots, kind=self.kind)
 
     def seed(self, split: int, role: str) -> list[int]:
         """Entropy of a SeedSequence. Adding a method or a data set moves nobody's seed.
@@ -91,6 +112,11 @@ class Cell:
         text = "|".join([SEED_VERSION, self.dataset, self.protocol, self.method, str(split), role])
         digest = hashlib.sha256(text.encode()).digest()
         return [int.from_bytes(digest[k : k + 4], "little") for k in range(0, 16, 4)]
+
+    def split_rows(self, data, split: int):
+        """Train and test rows of one split of the loaded data set, by the law of this cell's protocol."""
+        law = importlib.import_module(PROTOCOL_HOME[self.protocol])
+        return law.split(self.dataset, self.protocol, len(data.y), split, data.authors_order)
 
     def build_model(self):
         values = dict(self.model)
@@ -142,6 +168,8 @@ def load(path: str | Path) -> dict:
         raise ConfigError(f"{path}: {'.'.join(map(str, e.path)) or '(top)'}: {e.message}")
     if config["experiment"] != path.stem:
         raise ConfigError(f"{path}: experiment is '{config['experiment']}'; name it like the file, '{path.stem}'")
+    if unknown := sorted(set(config["protocols"]) - set(PROTOCOL_HOME)):
+        raise ConfigError(f"{path}: protocol '{unknown[0]}'; known: {', '.join(PROTOCOL_HOME)}")
     if config["model"]["kind"] not in MODEL_HOME:
         raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(MODEL_HOME)}")
     return config
@@ -161,7 +189,8 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
         kind = config["model"]["kind"]
         for name in contract.names():
             if name not in listed and kind in contract.get(name).models:
-                arms.append({"method": name, "protocols": extra["protocols"], "budget": extra.get("budget", {})})
+                arm = {"method": name, "protocols": extra["protocols"], "budget": extra.get("budget", {})}
+                arms.append(arm | ({"splits": extra["splits"]} if "splits" in extra else {}))
     out: list[Cell] = []
     for arm in arms:
         where = f"{path}: arm {arm['method']} {arm.get('label', '')}".rstrip()

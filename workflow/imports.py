@@ -32,6 +32,25 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+def serves(module: str, kind: str | None) -> bool:
+    """Does the code of ``module`` run for a model of that kind?
+
+    An engine that serves some kinds of model only says so in its package: ``MODELS = ("mixture_of_gaussians",)`` in
+    ``methods/engines/<engine>/__init__.py``. An adapter that fits several kinds imports one engine for each, and a
+    change in one of them moves no number of another kind.
+    """
+    parts = module.split(".")
+    if kind is None or parts[:2] != ["methods", "engines"] or len(parts) < 3:
+        return True
+    path = path_of(".".join(parts[:3]))
+    if path is None or path.name != "__init__.py":
+        return True
+    for node in _tree(path).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "MODELS" for t in node.targets):
+            return kind in ast.literal_eval(node.value)
+    return True
+
+
 def direct_imports(module: str) -> set[str]:
     """Project modules that the source of ``module`` names in an import, inside functions too."""
     path = path_of(module)
@@ -57,28 +76,31 @@ def direct_imports(module: str) -> set[str]:
     return found - {module}
 
 
-def reached(*modules: str) -> list[str]:
-    """The modules themselves and every project module that they reach, sorted."""
+def reached(*modules: str, kind: str | None = None) -> list[str]:
+    """The modules themselves and every project module that they reach, sorted.
+
+    With ``kind`` only those that a model of that kind needs (:func:`serves`).
+    """
     seen: set[str] = set()
     todo = list(modules)
     while todo:
         module = todo.pop()
-        if module in seen or path_of(module) is None:
+        if module in seen or path_of(module) is None or not serves(module, kind):
             continue
         seen.add(module)
         todo.extend(direct_imports(module))
     return sorted(seen)
 
 
-def files(*modules: str) -> list[str]:
+def files(*modules: str, kind: str | None = None) -> list[str]:
     """Paths of :func:`reached`, relative to the root of the project: what a rule declares as input."""
-    return [str(path_of(m).relative_to(ROOT)) for m in reached(*modules)]
+    return [str(path_of(m).relative_to(ROOT)) for m in reached(*modules, kind=kind)]
 
 
-def code_hash(*modules: str) -> str:
+def code_hash(*modules: str, kind: str | None = None) -> str:
     """16 hexadecimal digits over the syntax trees, without docstrings, of all modules reached."""
     digest = hashlib.sha256()
-    for module in reached(*modules):
+    for module in reached(*modules, kind=kind):
         digest.update(module.encode())
         digest.update(_normalised(path_of(module)).encode())
     return digest.hexdigest()[:16]

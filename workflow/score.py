@@ -1,5 +1,7 @@
 """Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
 
+What is scored depends on the kind of model: regression, or a mixture of Gaussians.
+
 python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
 """
 
@@ -59,16 +61,43 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
     """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError where a prediction is not finite."""
     import numpy as np
 
-    from datasets.splits import split as split_rows
     from evaluation.metrics import regression_scores
     from models import posteriors
 
-    _, test = split_rows(cell.dataset, cell.protocol, len(data.y), k, data.authors_order)
+    train, test = cell.split_rows(data, k)
     posterior = posteriors.load(kind, parameters)
-    rng = np.random.default_rng(cell.seed(k, "predict"))
     # A predictive far outside the range of floating-point numbers is a result, not a warning.
     with np.errstate(all="ignore"):
+        if cell.kind == "mixture_of_gaussians":
+            return mixture_scores(cell.build_model(), posterior, data, train, test)
+        rng = np.random.default_rng(cell.seed(k, "predict"))
         return regression_scores(posterior.predictive(data.x[test], rng), data.y[test])
+
+
+def mixture_scores(model, posterior, data, train, test) -> dict[str, tuple[float, str]]:
+    """Density of the test rows; where the noise is known (simulated data), distance to the exact posterior too.
+
+    Raises ValueError where a number is not finite or a covariance is not positive definite.
+    """
+    import numpy as np
+
+    from evaluation import mixture
+    from models.mixture_of_gaussians import posterior_given_labels
+
+    try:
+        found = mixture.density_scores(posterior.log_density(data.x[test]))
+        if model.noise_sd is None:
+            return found
+        x, labels = data.x[train], data.y[train]
+        truth = posterior_given_labels(model, x, labels)
+        # The program hands the prior's covariance to a sampler that takes a precision.
+        program_truth = posterior_given_labels(model, x, labels, prior_precision=model.prior_variance)
+        found |= mixture.posterior_scores(truth, program_truth, posterior)
+        order = mixture.match(truth.means, posterior.means)
+        error = mixture.label_error(posterior.responsibilities(data.x[test]), data.y[test], order)
+    except np.linalg.LinAlgError as e:
+        raise ValueError(f"a covariance of the fit is not positive definite ({e})") from e
+    return {**found, "label_error": (error, "share")}
 
 
 def _cost(cell, ledger_rows: list[dict]) -> dict:

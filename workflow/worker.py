@@ -70,17 +70,20 @@ def failure(cell, split: int, error: Exception) -> dict:
 
 
 def make_task(cell, data, split: int):
-    """The training rows of one split, and what is public about them. The test rows stay behind."""
+    """The training rows of one split, and what is public about them.
+
+    The test rows stay behind, and so does the target of a set for density estimation (a label, say).
+    """
     import datasets
-    from datasets.splits import split as split_rows
     from models.task import PublicKnowledge, Task
 
-    train, _ = split_rows(cell.dataset, cell.protocol, len(data.y), split, data.authors_order)
+    train, _ = cell.split_rows(data, split)
     about = datasets.get(cell.dataset)
     public = PublicKnowledge(
         n=len(train), x_bounds=tuple(about.x_bounds), y_bounds=about.y_bounds, citation=about.bounds_citation
     )
-    return Task(cell.dataset, cell.build_model(), data.x[train], data.y[train], public)
+    y = None if about.task == "density" else data.y[train]
+    return Task(cell.dataset, cell.build_model(), data.x[train], y, public)
 
 
 def fit(cell, method, tasks, settings, wanted, compile_seconds, scratch: Path) -> list[dict]:

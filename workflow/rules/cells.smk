@@ -30,6 +30,10 @@ rule score:
             "models.posteriors",
             "models.bnn_regression",
             "models.linear_regression",
+            "models.mixture_of_gaussians",
+            "datasets.splits",
+            "datasets.folds",
+            "datasets.replicates",
         ),
     output:
         RESULTS + "/scores/{experiment}/{dataset}.csv",

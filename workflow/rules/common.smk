@@ -23,11 +23,29 @@ EXPERIMENTS = {load(path)["experiment"]: path for path in experiment_files()}
 CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}
 
 
+#: target rules
+PARTS = sorted({load(p)["rule"] for p in EXPERIMENTS.values()})
+
+
 def cells_of(experiment, dataset=None):
     return [
         c
         for c in CELLS.values()
         if c.experiment == experiment and dataset in (None, c.dataset)
+    ]
+
+
+def configs_of(part):
+    """Experiment files of one target rule."""
+    return [p for p in EXPERIMENTS.values() if load(p)["rule"] == part]
+
+
+def scores_of(part):
+    """Scores of all experiments of one target rule."""
+    return [
+        f"{RESULTS}/scores/{load(p)['experiment']}/{d}.csv"
+        for p in configs_of(part)
+        for d in datasets_of(load(p)["experiment"])
     ]
 
 
@@ -39,3 +57,4 @@ wildcard_constraints:
     dataset="[a-z0-9_]+",
     experiment="[a-z0-9_]+",
     cell="[a-z0-9_.-]+",
+    part="|".join(PARTS),

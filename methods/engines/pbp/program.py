@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from methods.contract import Fit
-from methods.engines.pbp.settings import Settings
+from methods.engines.dpsep_program import Settings
 from models.task import Task
 from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Relation, Sampling

@@ -14,6 +14,8 @@ ADD_NOISE = ("none", "printed", "needed")
 class Settings:
     """Settings of the released program. The defaults are what it does; each difference from SEP can be undone.
 
+    The mixture of Gaussians reads ``epochs``, ``clip``, ``floor`` and the last three.
+
     With the five booleans at False, False, False, True (``refine_prior``) and no noise it is ``sep`` exactly.
     """
 
@@ -42,6 +44,12 @@ class Settings:
     add_noise: str = "none"
     #: replaces a precision that is not positive after noise (the program: 1e-4).
     floor: float = 1e-4
+    #: mixture of Gaussians only: noise multipliers of the mean naturals and of the precisions (the program: autodp at
+    #: 4/5 and 1/5 of epsilon and of delta, N T steps at sampling rate 1/N). None for both: no noise.
+    mean_noise: float | None = None
+    precision_noise: float | None = None
+    #: mixture of Gaussians only: damping value gamma, a step moves theta by gamma / N of a site (the program: 1).
+    gamma: float = 1.0
 
     def constants(self, task: Task) -> tuple[float, float]:
         """Shape and rate of the noise Gamma."""

@@ -1,0 +1,145 @@
+"""DP-EM as released: the program of Park, Foulds, Chaudhuri & Welling 2017, literally. It is not private."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class DPEM(Method):
+    """MAP EM whose weights, means and covariances get noise in each M-step (moment perturbation).
+
+    Nothing bounds what the program's scales hide, so every event is written with an infinite sensitivity. The budget's
+    (epsilon, delta) is what the program believes to spend; the eps' of each release that follows from it is a
+    diagnostic. Weights, means and covariances are estimated even where the task knows the noise.
+    """
+
+    name = "dp_em"
+    title = "DP-EM (released program)"
+    reference = "park2017dpem, the authors' program"
+    models = ("mixture_of_gaussians",)
+    privacy = None
+    leaks = (
+        "the scale of the noise on means and covariances follows from the private counts of the components",
+        "rows are divided by the largest norm of a private row, and the result is scaled back by it",
+        "the sensitivity of a covariance is four times too small (4 / N_k is reached, 1 / (N_k + nu0 + d + 2) is used)",
+        "eleven M-steps are run and ten are charged",
+        "the iteration stops by the log-likelihood of the private rows, without noise",
+    )
+
+    @dataclass(frozen=True)
+    class Settings:
+        #: "LLG": Laplace noise on weights and means, Gaussian on covariances; "GGG": Gaussian on all (Park et al.).
+        release: str = "GGG"
+        #: "linear", "advanced", "zcdp" or "moments" (Park et al. 2017; Vinaroz & Park 2023: moments).
+        composition: str = "moments"
+        #: the program's composition formulas with their slips; False: the consistent ones.
+        as_released: bool = True
+        #: J, M-steps that are charged (the program: maxIter = 10).
+        iterations: int = 10
+        #: M-steps that are run beyond the charged ones (the program: 1).
+        uncharged: int = 1
+        #: delta of one Gaussian release; "linear" has its own (the program: 1e-6).
+        delta_i: float = 1e-6
+        #: stops where un-noised log-likelihood + log prior change by less than this part (the program: 1e-4; 0: never).
+        early_stop: float = 1e-4
+        #: kappa0, pseudo-rows of the prior of the means (the program: 1.01).
+        kappa0: float = 1.01
+        #: S0 = this x I, squared units of the unit ball (the program: 0.1).
+        prior_scale: float = 0.1
+        #: concentration of the Dirichlet prior of the weights (the program: 2).
+        dirichlet: float = 2.0
+        #: returns data units; False: the unit ball's, in which Vinaroz & Park 2023 compared it with data units.
+        scale_back: bool = True
+
+        def __post_init__(self) -> None:
+            if not (self.iterations >= 1 and self.uncharged >= 0 and self.early_stop >= 0):
+                raise ValueError(
+                    f"dp_em: iterations = {self.iterations}, uncharged = {self.uncharged}, early_stop = "
+                    f"{self.early_stop}; give at least 1, 0 and 0"
+                )
+            if not (self.kappa0 > 0 and self.prior_scale > 0 and self.dirichlet >= 1):
+                raise ValueError(
+                    f"dp_em: kappa0 = {self.kappa0}, prior_scale = {self.prior_scale}, dirichlet = {self.dirichlet}; "
+                    "give numbers above 0, and dirichlet at least 1"
+                )
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a budget without (epsilon, delta)."""
+        from methods.engines.mixture import dp_em as engine
+        from methods.engines.mixture import em
+
+        s = settings
+        if task.n < 1:
+            raise ValueError(f"{task.name}: dp_em needs at least 1 training row, got {task.n}")
+        if budget.epsilon is None or budget.delta is None:
+            raise ValueError(
+                "dp_em: the budget states no (epsilon, delta); the program computes its noise from them, so give both "
+                "(mode record)"
+            )
+        components = task.model.components
+        each = engine.per_release_epsilon(
+            budget.epsilon, budget.delta, components, s.iterations, s.release, s.composition, s.delta_i, s.as_released
+        )
+        scale = em.largest_norm(task.x)
+        x, n, d = task.x / scale, task.n, task.x.shape[1]
+        prior = em.Prior(s.kappa0, s.prior_scale, s.dirichlet)
+        upper = np.triu_indices(d)
+        laplace = s.release == "LLG"
+
+        def m_step(responsibilities, _):
+            before = engine.statistics_of(x, responsibilities, n, s.release, prior)
+            declared = before.sensitivities
+            means, covariances = np.empty((components, d)), np.empty((components, d, d))
+            for k in range(components):
+                noisy = _noisy(budget, each, "mean of a component", before.means[k], declared.means[k], laplace)
+                means[k] = engine.repaired_mean(noisy)
+                triangle = before.covariances[k][upper]
+                noisy = _noisy(budget, each, "covariance of a component", triangle, declared.covariances[k], False)
+                covariances[k] = engine.repaired_covariance(engine.symmetric(noisy, d))
+            noisy = _noisy(budget, each, "weights of the components", before.weights, declared.weights, laplace)
+            return em.MixtureParameters(engine.repaired_weights(noisy, n, prior), means, covariances)
+
+        start = em.initial(d, components, rng, 1.0 / scale)
+        found, objectives = em.iterate(x, start, m_step, s.iterations + s.uncharged, s.early_stop, prior)
+        if s.scale_back:
+            found = em.scaled(found, scale)
+        return Fit(
+            found,
+            budget.ledger,
+            {
+                "epsilon_per_release": each.epsilon,
+                "delta_per_release": each.delta,
+                "noise_multiplier_as_declared": each.noise_multiplier,
+                "m_steps": len(objectives),
+                "log_posterior": objectives[-1],
+                "row_scale": scale,
+            },
+        )
+
+
+def _noisy(budget: Budget, each, what: str, value: np.ndarray, declared: float, laplace: bool) -> np.ndarray:
+    """One release with the program's noise, its declared sensitivity ``declared`` times what eps' asks for."""
+    if laplace:
+        from privacy import laplace as mechanisms
+
+        mechanism = mechanisms.laplace(
+            budget,
+            what,
+            sensitivity=math.inf,
+            noise_scale=declared / each.epsilon,
+            relation=Relation.REPLACE_ONE,
+            proof="none: nothing bounds what one row can change",
+        )
+    else:
+        mechanism = budget.unbounded_gaussian(
+            what, noise_scale=declared * each.noise_multiplier, relation=Relation.REPLACE_ONE
+        )
+    return mechanism.release(value)

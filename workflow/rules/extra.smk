@@ -1,0 +1,28 @@
+rule kl_bound:
+    """Theorem 4.1 of DP-SEP: Monte Carlo beside the printed bounds and the corrected one. Needs no data."""
+    input:
+        code=files("evaluation.kl_claims"),
+    output:
+        RESULTS + "/extra/kl_bound.csv",
+        RESULTS + "/extra/kl_bound_slopes.csv",
+        RESULTS + "/extra/kl_bound_steps.csv",
+        RESULTS + "/extra/kl_bound_claims.csv",
+    log:
+        RESULTS + "/logs/kl_bound.log",
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m evaluation.kl_claims {output[0]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule dpem_sensitivity:
+    """Declared against measured sensitivities of DP-EM on pairs of neighbours, and the epsilon of its noise."""
+    input:
+        data=RESULTS + "/data/life_science.npz",
+        code=files("workflow.dpem_sensitivity"),
+    output:
+        RESULTS + "/extra/dpem_sensitivity.csv",
+        RESULTS + "/extra/dpem_epsilon.csv",
+    log:
+        RESULTS + "/logs/dpem_sensitivity.log",
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.dpem_sensitivity --data {input.data} "
+        "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
