@@ -308,7 +308,7 @@ def theorem(folder: Path, path: Path) -> Figure | None:
         ("corrected_shift_bound", "lambda_min", "corrected bound, rho = lambda_min", style.PURPLE, "", (0, (1, 1.2))),
     )
     dimensions = sorted(table["d"].unique())
-    growths = {"fixed": "precision fixed", "rows": "precision grows like N"}
+    growths = {"fixed": "precision fixed", "rows": "precision ~ N"}
     with style.canvas(len(growths), len(dimensions), panel=2.5) as (figure, axes):
         for i, (growth, words) in enumerate(growths.items()):
             for ax, d in zip(axes[i], dimensions, strict=True):

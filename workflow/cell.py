@@ -84,7 +84,7 @@ def fit_missing(cell: Cell, data_path: str, partial: Path, head: dict, done: dic
                     rows = [empty_record(cell, k, "timeout", reason) for k in request]
                     stop(worker)
                     worker = None
-            except EOFError:
+            except (EOFError, ConnectionResetError):
                 worker.join()
                 reason = f"the fit's process ended with code {worker.exitcode} (killed, or out of memory)"
                 rows = [empty_record(cell, k, "failed", reason) for k in request]

@@ -27,12 +27,15 @@ from workflow.imports import ROOT
 REFERENCE = ROOT / "reports" / "reference"
 
 
-def config() -> dict:
-    return yaml.safe_load((ROOT / "config/gates.yaml").read_text(encoding="utf-8"))
+def samples() -> list[dict]:
+    """The samples of config/gates.yaml, each with the settings that all share."""
+    config = yaml.safe_load((ROOT / "config/gates.yaml").read_text(encoding="utf-8"))
+    shared = {k: v for k, v in config.items() if k != "samples"}
+    return [shared | one for one in config["samples"]]
 
 
 def sample(gate: dict) -> list[Cell]:
-    """The first cell of every method on the gate's data set, at full scale, less those left out with a reason."""
+    """The first cell of every method on a sample's data set, at full scale, less those left out with a reason."""
     found: dict[str, Cell] = {}
     for cell in cells(f"config/experiments/{gate['experiment']}.yaml", "full"):
         if cell.dataset == gate["dataset"] and cell.method not in gate["left_out"]:
@@ -84,12 +87,28 @@ def committed(gate: dict) -> list[dict]:
         return [r for r in csv.DictReader(f) if r["dataset"] == gate["dataset"]]
 
 
-def check(data_path: str) -> int:
-    """Number of cells outside their band, each said on a line of its own."""
-    gate = config()
-    reference = committed(gate)
-    tolerance = gate["tolerance"]
+def check(data: Path) -> int:
+    """Number of cells outside their band, each said on a line of its own. ``data``: folder of the npz files."""
+    every = samples()
     recomputed, bad, smallest = 0, 0, []
+    for gate in every:
+        done, wrong = check_sample(gate, str(data / f"{gate['dataset']}.npz"), smallest)
+        recomputed, bad = recomputed + done, bad + wrong
+    done, wrong = check_one_epoch(every[0], str(data / f"{every[0]['dataset']}.npz"))
+    recomputed, bad = recomputed + done, bad + wrong
+    if smallest:
+        widest = max(smallest)
+        print(
+            f"gate: smallest relative shift that every comparison would see: {widest[0]:.2g} ({widest[1]}, {widest[2]})"
+        )
+    print(f"gate: recomputed {recomputed} cells, {bad} outside their band")
+    return bad if recomputed else 1
+
+
+def check_sample(gate: dict, data_path: str, smallest: list) -> tuple[int, int]:
+    """Cells recomputed and comparisons outside their band, of one sample; ``smallest`` collects relative bands."""
+    reference = committed(gate)
+    recomputed = bad = 0
     for cell in sample(gate):
         mine = [r for r in reference if r["cell"] == cell.id]
         if not mine:
@@ -115,33 +134,34 @@ def check(data_path: str) -> int:
             if not abs(value - old) <= band:
                 print(f"gate: {cell.id}: split {k} {metric} is {value!r}, was {old!r}; allowed {band:.3g} ({how})")
                 bad += 1
+    return recomputed, bad
+
+
+def check_one_epoch(gate: dict, data_path: str) -> tuple[int, int]:
+    """The same for the EP family after one epoch, against ``one_epoch.csv``."""
     golden = REFERENCE / "one_epoch.csv"
-    if golden.exists():
-        with open(golden, newline="", encoding="utf-8") as f:
-            old_rows = {(r["method"], r["metric"]): float(r["value"]) for r in csv.DictReader(f)}
-        for key, value in one_epoch(data_path).items():
-            recomputed += 1
-            if key not in old_rows:
-                print(f"gate: one epoch of {key[0]}: {key[1]} is not in {golden.name}")
-                bad += 1
-            elif not abs(value - old_rows[key]) <= tolerance["one_epoch"] * max(1.0, abs(old_rows[key])):
-                print(f"gate: one epoch of {key[0]}: {key[1]} is {value!r}, was {old_rows[key]!r}")
-                bad += 1
-    else:
+    if not golden.exists():
         print(f"gate: {golden.relative_to(ROOT)} is missing; `python -m workflow.gates one-epoch --write` makes it")
-        bad += 1
-    if smallest:
-        widest = max(smallest)
-        print(
-            f"gate: smallest relative shift that every comparison would see: {widest[0]:.2g} ({widest[1]}, {widest[2]})"
-        )
-    print(f"gate: recomputed {recomputed} cells, {bad} outside their band")
-    return bad if recomputed else 1
+        return 0, 1
+    recomputed = bad = 0
+    with open(golden, newline="", encoding="utf-8") as f:
+        old_rows = {(r["method"], r["metric"]): float(r["value"]) for r in csv.DictReader(f)}
+    for key, value in one_epoch(gate, data_path).items():
+        recomputed += 1
+        if key not in old_rows:
+            print(f"gate: one epoch of {key[0]}: {key[1]} is not in {golden.name}")
+            bad += 1
+        elif not abs(value - old_rows[key]) <= gate["tolerance"]["one_epoch"] * max(1.0, abs(old_rows[key])):
+            print(f"gate: one epoch of {key[0]}: {key[1]} is {value!r}, was {old_rows[key]!r}")
+            bad += 1
+    return recomputed, bad
 
 
 def _band(cell: Cell, metric: str, old: float, mine: list[dict], gate: dict) -> tuple[float, str]:
     if cell.method in gate["closed_form"]:
         return gate["tolerance"]["closed_form"] * max(1.0, abs(old)), "closed form"
+    if "band" in gate and cell.method not in gate["chaotic"]:
+        return gate["band"] * max(1.0, abs(old)), "not chaotic"
     values = [float(r["value"]) for r in mine if r["metric"] == metric]
     n = len(values)
     mean = math.fsum(values) / n
@@ -149,9 +169,8 @@ def _band(cell: Cell, metric: str, old: float, mine: list[dict], gate: dict) -> 
     return gate["tolerance"]["standard_errors"] * sd / math.sqrt(n), "half a standard error"
 
 
-def one_epoch(data_path: str) -> dict[tuple[str, str], float]:
+def one_epoch(gate: dict, data_path: str) -> dict[tuple[str, str], float]:
     """Scores of the EP family on split 0 after one epoch: too early for chaos, so a small change shows."""
-    gate = config()
     out = {}
     for cell in sample(gate):
         if cell.method in gate["one_epoch"]:
@@ -161,11 +180,11 @@ def one_epoch(data_path: str) -> dict[tuple[str, str], float]:
     return out
 
 
-def write_one_epoch(data_path: str) -> None:
+def write_one_epoch(gate: dict, data_path: str) -> None:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["method", "metric", "value"])
-    for (method, metric), value in sorted(one_epoch(data_path).items()):
+    for (method, metric), value in sorted(one_epoch(gate, data_path).items()):
         writer.writerow([method, metric, repr(value)])
     write_text(REFERENCE / "one_epoch.csv", buffer.getvalue())
 
@@ -190,18 +209,19 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="one-epoch: write the committed file")
     parser.add_argument("--results", default=ROOT / "results", type=Path)
     args = parser.parse_args()
-    data_path = str(args.results / "data" / f"{config()['dataset']}.npz")
     if args.what == "check":
-        sys.exit(1 if check(data_path) else 0)
+        sys.exit(1 if check(args.results / "data") else 0)
     if args.what == "no-data":
         wrong = no_data_cells(args.results / "fits", args.results / "data")
         for cell in wrong:
             print(f"gate: {cell} says no_data, but its data is there; run it again with ./bench --forcerun fit")
         sys.exit(1 if wrong else 0)
+    gate = samples()[0]
+    data_path = str(args.results / "data" / f"{gate['dataset']}.npz")
     if args.write:
-        write_one_epoch(data_path)
+        write_one_epoch(gate, data_path)
     else:
-        for (method, metric), value in sorted(one_epoch(data_path).items()):
+        for (method, metric), value in sorted(one_epoch(gate, data_path).items()):
             print(method, metric, repr(value))
 
 

@@ -9,13 +9,14 @@ import pytest
 import datasets
 from datasets.base import DataSet
 
-TABLES = ("kin8nm", "naval", "power", "protein", "wine", "year")
+TABLES = ("kin8nm", "life_science", "naval", "power", "protein", "wine", "year")
 
 
 def test_registry_lists_the_data_sets():
     assert set(TABLES) <= set(datasets.names("table"))
     assert "synthetic_year" in datasets.names("synthetic")
-    assert datasets.names() == sorted(datasets.names("table") + datasets.names("synthetic"))
+    kinds = ("table", "simulated", "synthetic")
+    assert datasets.names() == sorted(n for k in kinds for n in datasets.names(k))
 
 
 def test_unknown_name_lists_the_known_ones():
@@ -55,6 +56,8 @@ def test_raw_files_can_be_checked_and_had(name):
         ("wine", 1599, 11, 20),
         ("protein", 45730, 9, 5),
         ("year", 515345, 90, 1),
+        ("life_science", 26733, 10, 10),
+        ("mixture_of_gaussians", 400_000, 4, 200),
     ],
 )
 def test_sizes(name, rows, inputs, splits):

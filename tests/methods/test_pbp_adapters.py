@@ -107,8 +107,8 @@ def test_each_change_of_the_program_acts_by_itself(change):
 
 def test_the_programs_start_and_prior_are_scaled_to_norm_c():
     """Before any row counts: prior N(0, sqrt(n_l) / C), precision C / sqrt(n_l), means m sqrt(n_l) / |m|."""
-    from methods.engines.pbp import natural_training, training
     from methods.engines.dpsep_program import Settings
+    from methods.engines.pbp import natural_training, training
     from methods.engines.pbp.state import initial
 
     seen = {}

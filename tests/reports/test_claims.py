@@ -31,7 +31,7 @@ def test_every_committed_claim_is_readable_and_judged(config, scores):
     rows = claims.read()
     assert len(rows) > 30
     frame = claims.evaluate(config, scores, findings=NO_FINDINGS)
-    assert list(frame["id"]) == [r["id"] for r in rows]
+    assert list(frame["id"]) == [r["id"] for r in rows if r["experiment"] == config["experiment"]]
     assert set(frame["verdict"]) <= set(claims.VERDICTS)
     assert (frame["figure"] != "").all()
     assert {"vinaroz2023dpsep", "vinaroz2021dpsep"} == set(frame["source"])
@@ -167,3 +167,84 @@ def test_repeated_ids_are_refused(tmp_path):
     path.write_text("id,source,place,statement,test\na,s,p,t,needs(x)\na,s,p,t,needs(x)\n")
     with pytest.raises(ReportError, match="stands twice"):
         claims.read(path)
+
+
+MIXTURE = {
+    "experiment": "dpsep_mixture",
+    "title": "mixture",
+    "sources": ["vinaroz2023dpsep"],
+    "datasets": ["mixture_of_gaussians"],
+    "protocols": {"replicates": {"splits": 40}},
+    "arms": [],
+    "answers": [
+        {"source": "vinaroz2023dpsep", "tables": ["1"], "method": m, "setting": s,
+         "readings": {"printed": {"method": m, "label": label, "protocol": "replicates"},
+                      "released": {"method": m, "label": label, "protocol": "replicates", "dataset": "other",
+                                   "metrics": {"fnorm_average": "squared"}}}}
+        for m, s, label in [("sep", "", "")] + [
+            ("dp_sep", f"epsilon={e};delta=1e-5;clip=1", f"epsilon={e}") for e in (1, 5, 50)]
+    ],
+}  # fmt: skip
+
+
+def mixture_scores(levels, dataset="mixture_of_gaussians", metric="fnorm_average", n=40):
+    """Heavy-tailed scores, one median a label; the same data sets for all."""
+    rng = np.random.default_rng(0)
+    base = np.exp(rng.standard_cauchy(n).clip(-8, 8))
+    rows = []
+    for label, level in levels.items():
+        method = "dp_sep" if label else "sep"
+        rows += [
+            {"experiment": "dpsep_mixture", "cell": f"{dataset}{method}{label}", "dataset": dataset,
+             "protocol": "replicates", "method": method, "setting": label, "split": str(k), "metric": metric,
+             "value": repr(float(level * v)), "status": "ok", "scale": "full"}
+            for k, v in enumerate(base)
+        ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+FALLING = {"": 1.0, "epsilon=1": 8.0, "epsilon=5": 4.0, "epsilon=50": 2.0}
+
+
+def test_medians_decide_on_heavy_tails():
+    scores = mixture_scores(FALLING)
+    closer = "closer(dp_sep; tables=1; along=epsilon; metric=fnorm_average)"
+    assert run(MIXTURE, scores, closer)["verdict"] == "holds"
+    assert run(MIXTURE, scores, "larger(dp_sep, sep; tables=1; metric=fnorm_average)")["verdict"] == "holds"
+    upside_down = mixture_scores({**FALLING, "epsilon=5": 9.0})
+    row = run(MIXTURE, upside_down, closer)
+    assert row["verdict"] == "does not hold"
+    assert "epsilon 1 to 5: median difference" in row["figure"]
+
+
+def test_a_reading_may_have_its_own_data_set_and_metric():
+    wrong = mixture_scores({**FALLING, "epsilon=5": 9.0})
+    right = mixture_scores(FALLING, dataset="other", metric="squared")
+    closer = "closer(dp_sep; tables=1; along=epsilon; metric=fnorm_average)"
+    assert run(MIXTURE, pd.concat([wrong, right]), closer)["verdict"] == "holds under another reading"
+
+
+def test_too_few_data_sets_tell_nothing():
+    row = run(MIXTURE, mixture_scores(FALLING, n=3), "larger(dp_sep, sep; tables=1; metric=fnorm_average)")
+    assert row["verdict"] == "not testable here"
+    assert "too few data sets" in row["figure"]
+
+
+def test_a_sentence_settled_by_a_table(tmp_path):
+    test = "holds_in(; file=t.csv; claim=c)"
+    row = {"id": "x", "source": "vinaroz2023dpsep", "place": "p", "statement": "s", "test": test}
+
+    def verdict(text):
+        (tmp_path / "t.csv").write_text("claim,reading,holds,figure\n" + text)
+        found = claims.evaluate(MIXTURE, mixture_scores(FALLING), [row], findings=NO_FINDINGS, extra=tmp_path)
+        return found.iloc[0]["verdict"]
+
+    assert verdict("c,printed,yes,f\n") == "holds"
+    assert verdict("c,printed,no,f\n") == "does not hold"
+    assert verdict("c,printed,no,f\nc,released,yes,g\n") == "holds under another reading"
+    with pytest.raises(ReportError, match="no row with claim"):
+        verdict("d,printed,yes,f\n")
+    with pytest.raises(ReportError, match="two rows"):
+        verdict("c,printed,yes,f\nc,printed,no,f\n")
+    nothing = claims.evaluate(MIXTURE, mixture_scores(FALLING), [row], findings=NO_FINDINGS)
+    assert nothing.iloc[0]["verdict"] == "not testable here"

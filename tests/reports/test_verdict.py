@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from reports.verdict import AGREE, DIFFER, classify, judge, unit_of, width
+from reports.verdict import AGREE, DIFFER, classify, judge, judge_resampled, unit_of, width
 
 TRIALS = 200_000
 #: false-alarm rate of each bound below; 240 bounds, so the whole test has 2.4e-5.
@@ -135,3 +135,48 @@ def test_bad_input_is_refused():
         judge(math.nan, 0.1, 5, "1.0", 5, "rmse")
     with pytest.raises(ValueError, match="standard deviation"):
         judge(1.0, math.nan, 5, "1.0", 5, "rmse")
+
+
+def skewed(rng, n):
+    """Log-normal scores that span orders of magnitude."""
+    return np.exp(2.0 * rng.standard_normal(n))
+
+
+def test_resampling_keeps_its_rate_on_skewed_scores():
+    """Papers of 5 runs from the law of our 200: not reproduced in about 5 %, never outside all resampled means often.
+
+    300 papers; the bounds are the 1e-7 quantiles of Binomial(300, p) at p = .10 (200 runs estimate the tails with
+    error, so twice the nominal 5 % is allowed) and p = .01.
+    """
+    rng = np.random.default_rng(3)
+    words = []
+    for _ in range(300):
+        ours, paper = skewed(rng, 200), skewed(rng, 5).mean()
+        words.append(judge_resampled(ours, f"{paper:.4f}", 5, "rmse").verdict)
+    words = np.array(words)
+    assert (words != "reproduced").sum() <= binom.isf(1e-7, 300, 0.10)
+    assert np.isin(words, ["better", "worse"]).sum() <= binom.isf(1e-7, 300, 0.01)
+
+
+def test_resampling_sees_what_no_run_could_print():
+    ours = skewed(np.random.default_rng(4), 200)
+    assert judge_resampled(ours, "5000.0000", 5, "rmse").verdict == "better"
+    assert judge_resampled(ours + 10.0, "0.5000", 5, "rmse").verdict == "worse"
+    assert judge_resampled(-ours - 10.0, "-0.5000", 5, "test_log_likelihood").verdict == "worse"
+    v = judge_resampled(ours, "3.0000", 5, "rmse")
+    assert v.verdict == "reproduced"
+    assert v.low < 0 < v.high
+    assert v.difference == pytest.approx(ours.mean() - 3)
+
+
+def test_resampling_does_not_depend_on_the_order_of_runs():
+    ours = skewed(np.random.default_rng(5), 50)
+    assert judge_resampled(ours, "3.00", 5, "rmse") == judge_resampled(ours[::-1], "3.00", 5, "rmse")
+
+
+def test_resampling_refuses_what_it_cannot_judge():
+    with pytest.raises(ValueError, match="no direction"):
+        judge_resampled([1.0], "1.0", 5, "speed")
+    with pytest.raises(ValueError, match="finite"):
+        judge_resampled([1.0, math.nan], "1.0", 5, "rmse")
+    assert math.isnan(judge_resampled([1.0], "2.0", 5, "rmse").low)

@@ -16,6 +16,7 @@ GATE = {
     "tolerance": {"closed_form": 1e-8, "one_epoch": 1e-6, "standard_errors": 0.5},
     "closed_form": ["predict_mean", "ridge"],
     "one_epoch": [],
+    "chaotic": [],
     "left_out": {},
 }
 
@@ -28,10 +29,10 @@ def scene(tmp_path, monkeypatch):
     table = datasets.Table(x, x[:, 0] + 0.1 * rng.normal(size=60), tuple(f"x{j}" for j in range(11)))
     data = tmp_path / "wine.npz"
     store.save(data, datasets.get("wine"), table)
-    chosen = [c for c in gates.sample(gates.config()) if c.method in GATE["closed_form"]]
+    chosen = [c for c in gates.sample(gates.samples()[0]) if c.method in GATE["closed_form"]]
     monkeypatch.setattr(gates, "REFERENCE", tmp_path)
     monkeypatch.setattr(gates, "ROOT", tmp_path)
-    monkeypatch.setattr(gates, "config", lambda: GATE)
+    monkeypatch.setattr(gates, "samples", lambda: [GATE])
     monkeypatch.setattr(gates, "sample", lambda gate: chosen)
     (tmp_path / "one_epoch.csv").write_text("method,metric,value\n")
 
@@ -46,7 +47,7 @@ def scene(tmp_path, monkeypatch):
                     moved = value + (shift if (cell.method, metric) == ("ridge", "rmse") else 0.0)
                     row = [cell.id, "wine", k, metric, repr(moved), "ok"]
                     writer.writerow(dict(zip(names, row, strict=True)))
-        return str(data)
+        return tmp_path
 
     return write
 
@@ -72,6 +73,15 @@ def test_nothing_recomputed_is_a_failure(scene, monkeypatch):
 def test_every_method_of_the_experiment_is_in_the_sample():
     from methods import contract
 
-    sampled = {c.method for c in gates.sample(gates.config())}
-    expected = {n for n in contract.names() if "bnn_regression" in contract.get(n).models}
-    assert sampled == expected - set(gates.config()["left_out"])
+    for kind in ("bnn_regression", "mixture_of_gaussians"):
+        here = [s for s in gates.samples() if gates.sample(s)[0].kind == kind]
+        sampled = {c.method for s in here for c in gates.sample(s)}
+        expected = {n for n in contract.names() if kind in contract.get(n).models}
+        assert sampled == expected - {m for s in here for m in s["left_out"] if m not in sampled}
+
+
+def test_a_sample_without_chaos_is_held_to_its_band(scene, monkeypatch, capsys):
+    """Half a standard error would let this pass: the ridge of one split has no spread to be held to."""
+    monkeypatch.setattr(gates, "samples", lambda: [GATE | {"closed_form": [], "band": 1e-9}])
+    assert gates.check(scene(shift=1e-6)) == 1
+    assert "not chaotic" in capsys.readouterr().out

@@ -35,3 +35,20 @@ def test_only_what_the_code_does_moves_the_hash(tmp_path, before, after, same):
 def test_imports_inside_functions_count():
     # budget.spend imports the accountants only when it enforces; a corrected accountant must still re-run the cell.
     assert "privacy.accountants" in imports.direct_imports("privacy.budget")
+
+
+def test_a_cell_does_not_depend_on_engines_of_another_kind_of_model():
+    both = imports.reached("methods.dp_sep")
+    network = imports.reached("methods.dp_sep", kind="bnn_regression")
+    mixture = imports.reached("methods.dp_sep", kind="mixture_of_gaussians")
+    assert any(m.startswith("methods.engines.mixture.") for m in both)
+    assert not any(m.startswith("methods.engines.mixture") for m in network)
+    assert any(m.startswith("methods.engines.pbp.") for m in network)
+    assert not any(m.startswith("methods.engines.pbp") for m in mixture)
+    assert "methods.engines.mixture.training" in mixture
+    assert "methods.contract" in mixture
+
+
+def test_hash_of_one_kind_is_not_that_of_another():
+    hashes = {imports.code_hash("methods.sep", kind=k) for k in ("bnn_regression", "mixture_of_gaussians", None)}
+    assert len(hashes) == 3
