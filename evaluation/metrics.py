@@ -14,6 +14,8 @@ HIGHER_IS_BETTER = {
     **dict.fromkeys(("squared_mean_error", "squared_covariance_error", "squared_average_error"), False),
     **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error"), False),
 }
+#: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method.
+DIAGNOSTICS = {"rhat_max": "ratio", "ess_min": "draws", "divergences": "draws", "label_switches": "chains"}
 
 
 class Predictive(Protocol):

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -76,6 +76,7 @@ GENERIC: tuple[Mutant, ...] = (
 _SCALING_LEAK = r"Standardiser\.from_moments\(task\.x, task\.y\)"
 _SCALING_FIXED = "Standardiser(np.zeros(task.x.shape[1]), np.ones(task.x.shape[1]), 0.0, 1.0)"
 _PBP = "methods.engines.pbp"
+_MIXTURE = "methods.engines.mixture"
 
 #: Adapters that name private standardisation among their leaks: the patch that closes this leak, so that the rest of
 #: the adapter can be checked.
@@ -97,7 +98,8 @@ _PRIVATE_SCALING = Mutant(
 )
 _NO_CLIPPING = "the norm to which rows are clipped is a billion times the one declared"
 
-#: One-line patches of each private adapter; the generic ones where they fit.
+#: One-line patches of each private adapter, on the first kind of model that it names; the generic ones where they fit.
+#: For another kind of model: under "adapter:kind".
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "dp_vi": GENERIC[:4],
     "dp_sep": (
@@ -125,6 +127,43 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what=_NO_CLIPPING,
         ),
         Mutant("wrong count of steps", r"steps=settings\.epochs,", "steps=1,", what="one epoch is declared"),
+    ),
+    "dp_sep:mixture_of_gaussians": (
+        replace(GENERIC[0], module=f"{_MIXTURE}.training"),
+        Mutant(
+            "half noise",
+            r"m\.noise\(len\(chosen\), size\)",
+            "0.5 * m.noise(len(chosen), size)",
+            module=f"{_MIXTURE}.training",
+            what="the fast path adds half the noise",
+        ),
+        Mutant("no clipping", r"clip=settings\.clip,", "clip=1e9 * settings.clip,", count=0, what=_NO_CLIPPING),
+        Mutant("wrong count of steps", r"steps=settings\.epochs,", "steps=1,", what="one epoch is declared"),
+        Mutant(
+            "data-dependent clip",
+            r"n = task\.n\n",
+            'n = task.n; settings = type(settings)(**{**vars(settings), "clip": float(np.abs(task.x).max())})\n',
+            what="the norm to which rows are clipped, declared as used, is the largest number of the private rows",
+        ),
+    ),
+    "dp_sep_honest:mixture_of_gaussians": (
+        replace(GENERIC[0], module=f"{_MIXTURE}.honest"),
+        replace(GENERIC[1], module=f"{_MIXTURE}.honest"),
+        Mutant(
+            "no clipping",
+            r"model\.noise_sd\*\*2, plan\.clip\)",
+            "model.noise_sd**2, 1e9 * plan.clip)",
+            module=f"{_MIXTURE}.honest",
+            what=_NO_CLIPPING,
+        ),
+        replace(GENERIC[3], module=f"{_MIXTURE}.honest"),
+        Mutant(
+            "data-dependent clip",
+            r"clip=settings\.clip\)",
+            "clip=float(np.abs(task.x).max()))",
+            module=f"{_MIXTURE}.honest",
+            what="the norm to which rows are clipped, declared as used, is the largest number of the private rows",
+        ),
     ),
     "dp_sep_honest": (
         GENERIC[0],
@@ -179,6 +218,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         _PRIVATE_SCALING,
     ),
 }
+MUTANTS["dp_linear_regression:linear_regression"] = MUTANTS["dp_linear_regression"]
 
 
 def patched(source: str, mutant: Mutant) -> str:

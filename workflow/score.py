@@ -25,6 +25,8 @@ def rows_of(cell, fits: Path, data) -> list[dict]:
     """All score rows of one cell."""
     import numpy as np
 
+    from evaluation.metrics import DIAGNOSTICS
+
     record = json.loads((fits / f"{cell.id}.json").read_text())
     if record["reused"]:
         return [{**r, "scale": cell.scale} for r in record["reused"]]
@@ -53,6 +55,8 @@ def rows_of(cell, fits: Path, data) -> list[dict]:
             except (ValueError, FloatingPointError) as e:
                 out.append({**common, "status": "diverged", "reason": str(e), "metric": "", "value": "", "unit": ""})
                 continue
+            told = {m: (row["diagnostics"][m], u) for m, u in DIAGNOSTICS.items() if m in row["diagnostics"]}
+            scores |= told if cell.kind != "bnn_regression" else {}
             out.extend({**common, "metric": m, "value": repr(float(v)), "unit": u} for m, (v, u) in scores.items())
     return out
 

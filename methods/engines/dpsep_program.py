@@ -44,9 +44,10 @@ class Settings:
     add_noise: str = "none"
     #: replaces a precision that is not positive after noise (the program: 1e-4).
     floor: float = 1e-4
-    #: mixture of Gaussians only: noise multipliers of the mean naturals and of the precisions (the program: autodp at
-    #: 4/5 and 1/5 of epsilon and of delta, N T steps at sampling rate 1/N). None for both: no noise.
+    #: mixture of Gaussians only: noise multiplier of the mean naturals (the program: autodp at 4/5 of epsilon and of
+    #: delta, N T steps at sampling rate 1/N). None, for both: no noise.
     mean_noise: float | None = None
+    #: mixture of Gaussians only: noise multiplier of the precisions (the program: the same at 1/5).
     precision_noise: float | None = None
     #: mixture of Gaussians only: damping value gamma, a step moves theta by gamma / N of a site (the program: 1).
     gamma: float = 1.0

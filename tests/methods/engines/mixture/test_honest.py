@@ -195,7 +195,7 @@ def test_schedule_refuses_what_is_out_of_range(change, words):
 def test_reading_without_noise_is_the_prior_plus_the_data_part():
     rng = np.random.default_rng(1)
     h, precision = cavity_of(rng, 4, 3)
-    means, precisions = honest.reading(sites.pack(h, precision), 0.0, MODEL, 3, 0.7)
+    means, precisions = honest.reading(sites.pack(h, precision), 0.0, MODEL, 3, fraction=0.7, final=False)
     np.testing.assert_allclose(precisions, 0.1 * np.eye(3) + 0.7 * precision, rtol=1e-9, atol=1e-9)
     wanted = np.linalg.solve(precisions, (0.1 * MODEL.prior_means(3) + 0.7 * h)[:, :, None])[:, :, 0]
     np.testing.assert_allclose(means, wanted, rtol=1e-9)
@@ -210,6 +210,16 @@ def test_precision_is_never_below_the_priors():
     means, precisions = honest.reading(np.zeros(sites.size(4, 3)), 0.0, MODEL, 3)
     np.testing.assert_allclose(means, MODEL.prior_means(3), atol=1e-12)
     np.testing.assert_allclose(precisions, np.tile(0.1 * np.eye(3), (4, 1, 1)), atol=1e-12)
+
+
+def test_noise_alone_leaves_the_prior_in_q_but_moves_a_cavity():
+    """4 matrices of pure noise, 30 x 30: at most the largest eigenvalue of each can stand out, by chance."""
+    d, noise = 30, 20.0
+    vector = noise * np.random.default_rng(4).standard_normal(sites.size(4, d))
+    _, precisions = honest.reading(vector, noise, MODEL, d)
+    assert np.sum(np.linalg.eigvalsh(precisions) > 0.1 + 1e-9) <= 4
+    _, precisions = honest.reading(vector, noise, MODEL, d, final=False)
+    assert np.linalg.eigvalsh(precisions).min() > 1
 
 
 def test_reading_is_as_wide_as_the_noise_makes_it_wrong():
