@@ -1,8 +1,8 @@
 """Abalone (UCI 1): has a shell 10 rings or more? From sex, sizes and weights.
 
-Used as a classification by Geumlek, Song & Chaudhuri 2017: fewer than 10 rings against the rest, 7 numbers and 2 dummies
-of the sex, one level left out (9 columns). The paper does not say which; here it is F, the first in the order of the
-characters.
+Used as a classification by Geumlek, Song & Chaudhuri 2017: fewer than 10 rings against the rest, 7 numbers and 2
+dummies of the sex, one level left out (9 columns). The paper does not say which; here it is F, the first in the order
+of the characters.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Adult (UCI 2): does a person earn more than 50,000 dollars a year? Census of 1994.
 
 The table holds what the literature on private logistic regression uses: 6 numbers and 94 dummies of the 8 nominal
-attributes, one level of each left out (100 columns; Geumlek, Song & Chaudhuri 2017 count as many). "?" is a level of its
-own where the file has it. The paper does not say which level it leaves out; here it is the first in the order of the
-characters ("?" before the letters), as common libraries do. Rows: those of adult.data, then those of adult.test.
+attributes, one level of each left out (100 columns; Geumlek, Song & Chaudhuri 2017 count as many). "?" is a level of
+its own where the file has it. The paper does not say which level it leaves out; here it is the first in the order of
+the characters ("?" before the letters), as common libraries do. Rows: those of adult.data, then those of adult.test.
 """
 
 from __future__ import annotations

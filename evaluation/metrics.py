@@ -12,7 +12,7 @@ HIGHER_IS_BETTER = {
     "test_log_likelihood": True,
     **dict.fromkeys(("fnorm_mean", "fnorm_covariance", "fnorm_average", "fnorm", "kl", "kl_proxy"), False),
     **dict.fromkeys(("squared_mean_error", "squared_covariance_error", "squared_average_error"), False),
-    **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error"), False),
+    **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error", "test_error"), False),
 }
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method.
 DIAGNOSTICS = {"rhat_max": "ratio", "ess_min": "draws", "divergences": "draws", "label_switches": "chains"}
@@ -61,6 +61,28 @@ def regression_scores(predictive: Predictive, y: np.ndarray) -> dict[str, tuple[
     if not np.isfinite(rmse):
         raise ValueError("the squared error is too large for a floating-point number: the fit has diverged")
     return {"rmse": (rmse, "target"), "test_log_likelihood": (float(np.mean(density)), "nats")}
+
+
+def classification_scores(margins: np.ndarray, log_density: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
+    """Share of wrong labels and mean test log-likelihood.
+
+    Parameters
+    ----------
+    margins : (n,), above 0 where class 1 is the more probable one.
+    log_density : (n,), log-probability of the true label, nats.
+    y : (n,), labels 0 and 1.
+
+    Raises ValueError where shapes differ or a number is not finite.
+    """
+    y = np.asarray(y, dtype=np.float64)
+    if y.ndim != 1 or len(y) == 0 or margins.shape != y.shape or log_density.shape != y.shape:
+        raise ValueError(
+            f"margins {margins.shape}, log_density {log_density.shape}, y {y.shape}; give one of each a test row"
+        )
+    _finite(margins, "the margin")
+    _finite(log_density, "the predictive log density")
+    wrong = float(np.mean((margins > 0) != (y == 1)))
+    return {"test_error": (wrong, "share"), "test_log_likelihood": (float(np.mean(log_density)), "nats")}
 
 
 def _finite(a: np.ndarray, what: str) -> None:

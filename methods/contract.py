@@ -7,7 +7,8 @@ An adapter may not
   - open a file, reach the network or print;
   - use global random state: all randomness comes from the ``rng`` it is given, or from the budget;
   - see a test row (it is given none) or change its inputs (they are read-only);
-  - add noise by itself: every noisy release goes through ``budget`` (see ``privacy/``), which writes the ledger;
+  - add noise by itself: every noisy release goes through ``budget`` (see ``privacy/``), which writes the ledger; where
+    the release is a draw from a posterior, the draw is charged as an event with a written bound before it is made;
   - state an epsilon of its own: the budget goes in, the ledger comes out, and the suite computes epsilon;
   - let anything that its accountant does not count reach a private release: moments of the private data,
     starting values or priors from a non-private fit, hyper-parameters chosen on the private data;

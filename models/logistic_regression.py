@@ -1,22 +1,24 @@
 """Bayesian logistic regression without intercept: y in {0, 1}, P(y = 1 | w, x) = 1 / (1 + exp(-w . x)).
 
-The prior is N(0, I / (n beta)) with n the public number of training rows (Geumlek, Song & Chaudhuri 2017, section 4): its
-precision grows with n, and beta is the prior precision a row. Rows have L2 norm at most ``norm_bound``: the privacy
+The prior is N(0, I / (n beta)) with n the public number of training rows (Geumlek, Song & Chaudhuri 2017, section 4):
+its precision grows with n, and beta is the prior precision a row. Rows have L2 norm at most ``norm_bound``: the privacy
 of a draw from the posterior rests on it.
 
 How original units become such rows is part of the model (``scaling``):
 
 ``none``    rows as they are; a row that is longer than ``norm_bound`` is refused.
-``public``  each input to [-1/2, 1/2] by its documented or declared range, then each row to norm ``norm_bound``. Both are
-            maps of one row alone, so nothing leaks; a value outside its range is mapped by the same line, not clipped.
-``data``    the same with the smallest and largest value of the training rows (as published): these are private numbers, and
-            the map is released with the weights. Not private; a method says so in its list of leaks.
+``public``  each input to [-1/2, 1/2] by its documented or declared range, then each row to norm ``norm_bound``. Both
+            are maps of one row alone, so nothing leaks; a value outside its range is mapped by the same line, not
+            clipped.
+``data``    the same with the smallest and largest value of the training rows (as published): these are private
+            numbers, and the map is released with the weights. Not private; a method says so in its list of leaks.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -58,7 +60,7 @@ class LogisticRegression:
         for j, low, high in declared:
             if j < 0 or not (math.isfinite(low) and math.isfinite(high) and low < high):
                 raise ValueError(
-                    f"logistic_regression: declared_bounds of column {j} are ({low}, {high}); give lower < upper, finite"
+                    f"logistic_regression: declared_bounds of column {j} are ({low}, {high}); give finite lower < upper"
                 )
         object.__setattr__(self, "declared_bounds", declared)
 
@@ -102,16 +104,25 @@ def row_scaling(model: LogisticRegression, x: np.ndarray, public: PublicKnowledg
         missing = [str(j) for j, b in enumerate(bounds) if b is None]
         if missing:
             raise ValueError(
-                f"logistic_regression: scaling 'public' needs a range of each input; column {', '.join(missing)} has no "
-                "documented one: add it to declared_bounds, or use scaling 'data' (not private)"
+                f"logistic_regression: scaling 'public' needs a range of each input; column {', '.join(missing)} has "
+                "no documented one: add it to declared_bounds, or use scaling 'data' (not private)"
             )
         low, high = np.array(bounds, dtype=np.float64).T
     width = high - low
     return RowScaling(low, np.divide(1.0, width, out=np.zeros(d), where=width > 0), model.norm_bound)
 
 
-def rows_of(task: Task) -> tuple[np.ndarray, RowScaling]:
-    """Scaled training rows (n, d) and their map, checked.
+class TrainingRows(NamedTuple):
+    """Scaled rows ``x`` (n, d), their ``scaling``, classes ``y`` (n,) and the ``name`` of the data set."""
+
+    x: np.ndarray
+    scaling: RowScaling
+    y: np.ndarray
+    name: str
+
+
+def rows_of(task: Task) -> TrainingRows:
+    """Scaled training rows and their map, checked.
 
     Raises ValueError for a task without rows or targets, a target that is not 0 or 1, or a row whose norm is above the
     bound (never clipped: the guarantee would not cover the row that the caller meant).
@@ -130,10 +141,10 @@ def rows_of(task: Task) -> tuple[np.ndarray, RowScaling]:
     norms = np.linalg.norm(x, axis=1)
     if (worst := int(np.argmax(norms))) >= 0 and norms[worst] > model.norm_bound * (1 + ROUNDING):
         raise ValueError(
-            f"{task.name}: row {worst} has norm {norms[worst]:.6g}, above norm_bound = {model.norm_bound:g}; scale the rows "
-            "(scaling 'public') or raise norm_bound"
+            f"{task.name}: row {worst} has norm {norms[worst]:.6g}, above norm_bound = {model.norm_bound:g}; scale the "
+            "rows (scaling 'public') or raise norm_bound"
         )
-    return x, scaling
+    return TrainingRows(x, scaling, task.y, task.name)
 
 
 def signed_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ _HOME = {
     "network_ensemble": "models.bnn_regression",
     "linear_gaussian": "models.linear_regression",
     "constant_gaussian": "models.linear_regression",
+    "logistic_sample": "models.logistic_regression",
     "mixture_means": "models.mixture_of_gaussians",
     "mixture_parameters": "models.mixture_of_gaussians",
 }

@@ -27,6 +27,7 @@ SCALES = ("full", "quick", "tiny")
 MODEL_HOME = {
     "bnn_regression": ("models.bnn_regression", "BNNRegression"),
     "mixture_of_gaussians": ("models.mixture_of_gaussians", "MixtureOfGaussians"),
+    "logistic_regression": ("models.logistic_regression", "LogisticRegression"),
 }
 #: split protocol -> the module that holds its law (``split`` of that module).
 PROTOCOL_HOME = {
@@ -34,6 +35,7 @@ PROTOCOL_HOME = {
     "authors": "datasets.splits",
     "published_tail": "datasets.splits",
     "folds": "datasets.folds",
+    "thirds": "datasets.thirds",
     "replicates": "datasets.replicates",
 }
 SEED_VERSION = "dpbayes-bench 1"

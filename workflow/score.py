@@ -65,7 +65,7 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
     """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError where a prediction is not finite."""
     import numpy as np
 
-    from evaluation.metrics import regression_scores
+    from evaluation.metrics import classification_scores, regression_scores
     from models import posteriors
 
     train, test = cell.split_rows(data, k)
@@ -74,6 +74,9 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
     with np.errstate(all="ignore"):
         if cell.kind == "mixture_of_gaussians":
             return mixture_scores(cell.build_model(), posterior, data, train, test)
+        if cell.kind == "logistic_regression":
+            p = posterior.predict_probability(data.x[test])
+            return classification_scores(p.margins, p.log_density(data.y[test]), data.y[test])
         rng = np.random.default_rng(cell.seed(k, "predict"))
         return regression_scores(posterior.predictive(data.x[test], rng), data.y[test])
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from evaluation.metrics import HIGHER_IS_BETTER, regression_scores
+from evaluation.metrics import HIGHER_IS_BETTER, classification_scores, regression_scores
 from models.predictive import GaussianPredictive, MixturePredictive
 
 
@@ -50,3 +50,15 @@ def test_units(scale, shift):
 def test_bad_input_is_one_clear_error(mean, variance, y, words):
     with pytest.raises(ValueError, match=words):
         regression_scores(GaussianPredictive(np.array(mean), np.array(variance)), np.array(y))
+
+
+def test_classification_by_hand():
+    margins, y = np.array([1.0, -2.0, 0.5, -0.1]), np.array([1.0, 0.0, 0.0, 1.0])
+    log_density = -np.log1p(np.exp(-margins * (2 * y - 1)))
+    found = classification_scores(margins, log_density, y)
+    assert found["test_error"] == (0.5, "share")
+    assert found["test_log_likelihood"][0] == pytest.approx(log_density.mean())
+    with pytest.raises(ValueError, match="a test row"):
+        classification_scores(margins[:2], log_density, y)
+    with pytest.raises(ValueError, match="not finite"):
+        classification_scores(margins * np.nan, log_density, y)

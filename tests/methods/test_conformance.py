@@ -24,6 +24,7 @@ from methods.contract import Fit, Method, MethodError
 from models import posteriors
 from models.bnn_regression import BNNRegression
 from models.linear_regression import LinearRegression
+from models.logistic_regression import LogisticRegression
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
@@ -36,7 +37,7 @@ ROWS = 31  # a prime that is no other size here: an array with this length holds
 HIDDEN, INPUTS = 3, 2
 #: largest network of the suite's five small data sets (protein: 9 inputs, 100 units) over the tiny one, in weights
 GROWTH = (100 * 10 + 101) / (HIDDEN * (INPUTS + 1) + HIDDEN + 1)
-BUDGET = {"epsilon": 5.0, "delta": 1e-5, "noise_multiplier": 1.0}
+BUDGET = {"epsilon": 5.0, "delta": 1e-5, "noise_multiplier": 1.0, "renyi": (2.0, 1.0)}
 
 
 def regression_rows(n: int, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -61,11 +62,18 @@ def mixture_task(noise_sd: float | None, n: int = ROWS) -> Task:
     return Task("mixture", MixtureOfGaussians(2, noise_sd), mixture_rows(n), public=public)
 
 
+def classification_task(model, n: int = ROWS) -> Task:
+    x, y = regression_rows(n)
+    public = PublicKnowledge(n, ((-2.0, 2.0),) * INPUTS, None, "the law that draws these rows")
+    return Task("abalone", model, x, (y > 0).astype(float), public)
+
+
 #: name of a case -> function of the number of rows that gives a tiny task with documented public ranges. The first
 #: case of a kind of model has the kind's name.
 TINY = {
     "bnn_regression": lambda n=ROWS: regression_task(BNNRegression(HIDDEN), n),
     "linear_regression": lambda n=ROWS: regression_task(LinearRegression(), n),
+    "logistic_regression": lambda n=ROWS: classification_task(LogisticRegression(), n),
     "mixture_of_gaussians": lambda n=ROWS: mixture_task(0.5, n),
     "mixture_with_unknown_covariances": lambda n=ROWS: mixture_task(None, n),
 }
@@ -151,6 +159,8 @@ def predicted(posterior, kind: str) -> dict[str, np.ndarray]:
         }
     x, y = regression_rows(9, seed=6)
     predictive = posterior.predictive(x, rng)
+    if kind == "logistic_regression":
+        return {"mean": predictive.mean, "log density": predictive.log_density((y > 0).astype(float))}
     return {"mean": predictive.mean, "variance": predictive.variance, "log density": predictive.log_density(y)}
 
 

@@ -30,10 +30,12 @@ rule score:
             "models.posteriors",
             "models.bnn_regression",
             "models.linear_regression",
+            "models.logistic_regression",
             "models.mixture_of_gaussians",
             "datasets.splits",
             "datasets.folds",
             "datasets.replicates",
+            "datasets.thirds",
         ),
     output:
         RESULTS + "/scores/{experiment}/{dataset}.csv",

@@ -1,8 +1,8 @@
 """What one exact draw from a posterior costs, and how strong a prior or how flat a likelihood a budget asks for.
 
-Relation: replace one record, n fixed and public. Notation: rows of norm at most c, labels 0 or 1, so that the gradient of
-one log-likelihood, (sigmoid(w . x) - y) x, is shorter than c (B = 1 in Geumlek, Song & Chaudhuri 2017, assumption 1).
-The laws are p(w) proportional to exp(-power sum_i l_i(w) - precision |w|^2 / 2), with precision = n beta.
+Relation: replace one record, n fixed and public. Notation: rows of norm at most c, labels 0 or 1, so that the gradient
+of one log-likelihood, (sigmoid(w . x) - y) x, is shorter than c (B = 1 in Geumlek, Song & Chaudhuri 2017, assumption
+1). The laws are p(w) proportional to exp(-power sum_i l_i(w) - precision |w|^2 / 2), with precision = n beta.
 
 All statements are for EXACT samples. A Markov chain of finite length draws from another law, whose distance is not
 accounted for; ``sampler`` states how it is checked.
@@ -21,13 +21,13 @@ _HERE = "methods.engines.logistic.guarantee"
 
 
 def renyi_bound(order: float, power: float, precision: float, norm_bound: float) -> float:
-    """Renyi divergence of one draw between neighbours, at ``order`` >= 1 (1: Kullback-Leibler): 2 power^2 c^2 order / precision.
+    """Renyi divergence of one draw between neighbours, at most: 2 power^2 c^2 order / precision.
 
-    Theorem 16 of Geumlek, Song & Chaudhuri 2017 (power = 1) and the lemma behind it. Proof. Let P and Q be the laws of two
-    neighbours, m = precision, Z = log(dP / dQ).
+    For every ``order`` >= 1 (1: the Kullback-Leibler divergence). Theorem 16 of Geumlek, Song & Chaudhuri 2017 (power
+    = 1) and the lemma behind it. Proof. Let P and Q be the laws of two neighbours, m = precision, Z = log(dP / dQ).
 
-    1. l_i is convex in w, so -log Q is m-strongly convex. By Bakry & Emery, Q (and P) has a logarithmic Sobolev inequality:
-       Ent(f^2) <= (2 / m) E |grad f|^2.
+    1. l_i is convex in w, so -log Q is m-strongly convex. By Bakry & Emery, Q (and P) has a logarithmic Sobolev
+       inequality: Ent(f^2) <= (2 / m) E |grad f|^2.
     2. P and Q share all but one record: Z = power (l'(w) - l(w)) + constant, and |grad Z| <= K = 2 power c.
     3. KL(P || Q) = Ent_Q(dP / dQ) <= (1 / 2m) E_P |grad Z|^2 <= K^2 / 2m, from 1 with f^2 = dP / dQ.
     4. Herbst: let H(t) = log E_P exp(t Z) / t, H(0) = E_P Z = KL(P || Q). Then t^2 H'(t) E_P exp(t Z) =
@@ -35,7 +35,8 @@ def renyi_bound(order: float, power: float, precision: float, norm_bound: float)
        H'(t) <= K^2 / 2m and H(t) <= KL(P || Q) + t K^2 / 2m.
     5. The divergence of order 1 + t is H(t), so with 3 it is at most (1 + t) K^2 / 2m = 2 order power^2 c^2 / m. QED
 
-    On logistic problems it is about four times what neighbours reach (the paper's theorem 18 and the tests of this module).
+    On logistic problems it is about four times what neighbours reach (the paper's theorem 18 and the tests of this
+    module).
     """
     _check_order(order)
     return 2.0 * power**2 * norm_bound**2 * order / precision
@@ -92,7 +93,7 @@ def ops_power(pure_epsilon: float, beta: float, norm_bound: float, *, tight: boo
 
 
 def fair_pure_epsilon(order: float, epsilon: float) -> float:
-    """The largest pure epsilon that keeps (order, epsilon)-RDP by :func:`renyi_of_pure`: max(epsilon, sqrt(2 epsilon / order))."""
+    """max(epsilon, sqrt(2 epsilon / order)): the largest pure epsilon that :func:`renyi_of_pure` finds good enough."""
     _check(order, epsilon)
     return max(epsilon, math.sqrt(2.0 * epsilon / order))
 
@@ -118,9 +119,9 @@ def truncated_draw_event(
 def truncated_bound(order: float, power: float, precision: float, norm_bound: float, radius: float) -> float:
     """Renyi divergence of one draw from the law truncated to |w| <= radius: the smaller of two bounds.
 
-    Proof. :func:`pure_bound` with :func:`renyi_of_pure` is one. The other is :func:`renyi_bound`: a ball is convex, so the
-    truncated law is still strongly log-concave on it (a limit of strongly log-concave laws on the whole space, by a convex
-    penalty outside of the ball), and steps 2 to 5 of that proof hold unchanged. QED
+    Proof. :func:`pure_bound` with :func:`renyi_of_pure` is one. The other is :func:`renyi_bound`: a ball is convex, so
+    the truncated law is still strongly log-concave on it (a limit of strongly log-concave laws on the whole space, by
+    a convex penalty outside of the ball), and steps 2 to 5 of that proof hold unchanged. QED
     """
     pure = renyi_of_pure(order, pure_bound(power, norm_bound, radius))
     return min(pure, renyi_bound(order, power, precision, norm_bound))

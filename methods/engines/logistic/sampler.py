@@ -2,16 +2,20 @@
 
 p(w) proportional to exp(-power sum_i log(1 + exp(-z_i . w)) - precision |w|^2 / 2), where |w| <= radius.
 
-A run starts at a draw of the Laplace approximation (Gaussian at the mode, covariance the inverse Hessian), which is close
-to the target already, and makes a few Metropolis-corrected trajectories of about a quarter period each, with the
-Hessian at the mode as mass matrix. Coordinates are whitened: w = mode + A u with A A' the inverse Hessian. The last point is
-the draw; all others are thrown away, so draws are independent. Draws that share the rows are batched: one column each, and
-every gradient is two matrix products.
+A run starts at a draw of the Laplace approximation (Gaussian at the mode, covariance the inverse Hessian), which is
+close to the target already, and makes a few Metropolis-corrected trajectories of about a quarter period each, with the
+Hessian at the mode as mass matrix. Coordinates are whitened: w = mode + A u with A A' the inverse Hessian. The last
+point is the draw; all others are thrown away, so draws are independent. Draws that share the rows are batched: one
+column each, and every gradient is two matrix products.
 
 The chain leaves the target invariant whatever the step size, but a finite run started elsewhere is not an exact
-sample. The privacy guarantees of ``guarantee`` are for exact samples; ``reference`` compares with long chains of another
-sampler. Sources: Neal 2011, MCMC using Hamiltonian dynamics, sections 5.3.1 and 5.4.1; mode by accelerated
-majorisation with the bound sigmoid' <= 1/4 (Boehning & Lindsay 1988), then one Newton step.
+sample. The privacy guarantees of ``guarantee`` are for exact samples; ``reference`` compares with long chains of
+another sampler. Sources: Neal 2011, MCMC using Hamiltonian dynamics, sections 5.3.1 and 5.4.1; mode by accelerated
+majorisation with the bound sigmoid' <= 1/4 (Boehning & Lindsay 1988), then Newton steps.
+
+A draw outside of the ball is thrown away and the run made again (rejection, which is exact where the draws are): a
+chain that refused to leave the ball would mix badly near its edge. With radius c / beta, as the mechanisms have it, a
+draw outside is next to impossible.
 
 A run is deterministic given its rng; with other columns beside it, up to rounding of the matrix products. Run it with
 one BLAS thread: the products are bound by memory.
@@ -32,11 +36,14 @@ from models.logistic_regression import gradient, hessian, potential
 
 #: the step of each trajectory is the nominal one times 1 +- this, so that no period of the target is met each time.
 JITTER = 0.2
-#: gradients that the search of the mode may take, and the squared distance (in posterior standard deviations, summed
-#: over the coordinates) below which it stops; the Newton step that follows takes the rest.
-MODE_STEPS, MODE_TOLERANCE = 100, 1e-2
-#: columns that go through one matrix product at most: bounds the memory for the whitening matrices.
-BATCH = 64
+#: the search of the mode: gradients of the first phase at most, and the squared distance from the mode (in posterior
+#: standard deviations, summed over the coordinates) at which each of the two phases stops; a last Newton step follows.
+MODE_STEPS, MODE_TOLERANCE, NEWTON_TOLERANCE = 40, 1e-4, 1e-3
+NEWTON_STEPS = 50
+#: runs for a draw inside of the ball, before the sampler gives up.
+ATTEMPTS = 1000
+#: numbers (8 bytes each) that one block of a batch may take, be it margins (n, k) or k whitening matrices (d, d).
+BLOCK = 2**25
 
 
 @dataclass(frozen=True)
@@ -50,8 +57,8 @@ class Target:
     def __post_init__(self) -> None:
         if not (0 <= self.power < math.inf and 0 < self.precision < math.inf and self.radius > 0):
             raise ValueError(
-                f"logistic sampler: power {self.power}, precision {self.precision}, radius {self.radius}; give a finite "
-                "power of at least 0, a finite precision above 0 and a radius above 0"
+                f"logistic sampler: power {self.power}, precision {self.precision}, radius {self.radius}; give a "
+                "finite power of at least 0, a finite precision above 0 and a radius above 0"
             )
 
 
@@ -63,7 +70,7 @@ class Plan:
     """
 
     trajectories: int = 10
-    leapfrog_steps: int = 6
+    leapfrog_steps: int = 8
 
     def __post_init__(self) -> None:
         if self.trajectories < 1 or self.leapfrog_steps < 1:
@@ -82,13 +89,15 @@ class Draws:
     """``weights`` (k, d), one independent draw a row, and what each run met, (k,) each.
 
     acceptance : share of trajectories accepted. energy_error : mean |change of energy| of a trajectory, nats.
-    mode_gradients : gradients that the search of the mode took (shared by all columns of a batch).
+    mode_gradients : gradients that the search of the mode took (shared by all columns of a batch). runs : runs that
+    were made, more than one where a draw fell outside of the ball; the other diagnostics are of the last.
     """
 
     weights: np.ndarray
     acceptance: np.ndarray
     energy_error: np.ndarray
     mode_gradients: np.ndarray
+    runs: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -112,22 +121,36 @@ def sample(
     Raises :class:`methods.contract.Diverged` where the numbers leave the finite range.
     """
     plan = plan or Plan()
+    if len(targets) != len(rngs) or not targets:
+        raise ValueError(f"logistic sampler: {len(targets)} targets and {len(rngs)} rngs; give as many, at least one")
     gram = z.T @ z
-    parts = []
-    for start in range(0, len(targets), BATCH):
-        some = targets[start : start + BATCH] if len(set(targets)) > 1 else targets
-        chosen = rngs[start : start + BATCH] if len(set(targets)) > 1 else rngs
-        parts.append(_batch(z, gram, list(some), list(chosen), plan))
-        if len(some) == len(targets):
-            break
-    return Draws(*(np.concatenate([getattr(p, f) for p in parts]) for f in Draws.__dataclass_fields__))
+    size = max(1, BLOCK // max(len(z), z.shape[1] ** 2))
+    pending = np.arange(len(targets))
+    out: dict[str, np.ndarray] = {}
+    for run in range(1, ATTEMPTS + 1):
+        outside = []
+        for k in range(0, len(pending), size):
+            columns = pending[k : k + size]
+            found = _batch(z, gram, [targets[i] for i in columns], [rngs[i] for i in columns], plan)
+            for name, values in {**found, "runs": np.full(len(columns), float(run))}.items():
+                out.setdefault(name, np.empty((len(targets), *values.shape[1:])))[columns] = values
+            radius = np.array([targets[i].radius for i in columns])
+            outside.append(columns[np.linalg.norm(found["weights"], axis=1) > radius])
+        pending = np.concatenate(outside)
+        if not len(pending):
+            return Draws(**out)
+    raise Diverged(
+        f"logistic sampler: no draw inside of the ball of radius {targets[pending[0]].radius:g} in {ATTEMPTS} runs; "
+        "the posterior has next to no mass there: raise the radius or the precision"
+    )
 
 
 def laplace(z: np.ndarray, targets: Sequence[Target], gram: np.ndarray | None = None) -> tuple[list[Laplace], int]:
     """Gaussian approximation at the mode of each target (the ball ignored), and the gradients that the search took.
 
     ``gram``: z' z, (d, d). The Hessian is exact at the last point but one, whose distance from the mode is small
-    (``MODE_TOLERANCE``). Raises :class:`methods.contract.Diverged` where a Hessian is not finite or positive definite.
+    (``NEWTON_TOLERANCE``). Raises :class:`methods.contract.Diverged` where a Hessian is not finite or positive
+    definite.
     """
     gram = z.T @ z if gram is None else gram
     d, k = z.shape[1], len(targets)
@@ -150,23 +173,45 @@ def laplace(z: np.ndarray, targets: Sequence[Target], gram: np.ndarray | None = 
             larger = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
             ahead = following + (momentum - 1.0) / larger * (following - w)
             w, momentum = following, larger
-        g = gradient(w, z, power, precision)
         out = []
         for j, t in enumerate(targets):
-            factor = cholesky(hessian(w[:, j], z, t.power, t.precision), lower=True)
-            inverse = solve_triangular(factor, np.eye(d), lower=True)
-            out.append(Laplace(w[:, j] - inverse.T @ (inverse @ g[:, j]), np.ascontiguousarray(inverse.T)))
+            found, gradients = _newton(w[:, j], z, t)
+            out.append(found)
+            taken += gradients
     except (LinAlgError, ValueError) as error:
         raise Diverged(f"logistic sampler: no Laplace approximation ({error}); check the scale of the rows") from error
-    return out, taken + 1
+    return out, taken
 
 
-def _batch(z: np.ndarray, gram: np.ndarray, targets: list, rngs: list, plan: Plan) -> Draws:
+def _newton(w: np.ndarray, z: np.ndarray, t: Target) -> tuple[Laplace, int]:
+    """Damped Newton steps from w (d,), and the gradients taken. The Hessian of the last step is that of the result."""
+
+    def value(at):
+        return float(potential(at[:, None], z, t.power, t.precision)[0])
+
+    for taken in range(1, NEWTON_STEPS + 1):
+        g = gradient(w[:, None], z, t.power, t.precision)[:, 0]
+        factor = cholesky(hessian(w, z, t.power, t.precision), lower=True)
+        inverse = solve_triangular(factor, np.eye(len(w)), lower=True)
+        step = inverse.T @ (inverse @ g)
+        decrement = float(g @ step)
+        if decrement < NEWTON_TOLERANCE:
+            return Laplace(w - step, np.ascontiguousarray(inverse.T)), taken
+        here, size = value(w), 1.0
+        while size > 1e-6 and not value(w - size * step) <= here - 0.25 * size * decrement:
+            size *= 0.5
+        w = w - size * step
+    raise Diverged(
+        f"logistic sampler: the mode was not found in {NEWTON_STEPS} Newton steps; raise the prior precision"
+    )
+
+
+def _batch(z: np.ndarray, gram: np.ndarray, targets: list, rngs: list, plan: Plan) -> dict[str, np.ndarray]:
     d, k = z.shape[1], len(targets)
     distinct = list(dict.fromkeys(targets))
     found, taken = laplace(z, distinct, gram)
     groups = [np.array([i for i, t in enumerate(targets) if t == one]) for one in distinct]
-    power, precision, radius = (np.array([getattr(t, f) for t in targets]) for f in ("power", "precision", "radius"))
+    power, precision = (np.array([getattr(t, f) for t in targets]) for f in ("power", "precision"))
 
     def weights(u):
         w = np.empty((d, k))
@@ -174,25 +219,23 @@ def _batch(z: np.ndarray, gram: np.ndarray, targets: list, rngs: list, plan: Pla
             w[:, columns] = one.mode[:, None] + one.whitening @ u[:, columns]
         return w
 
-    def slope(w):
-        g = gradient(w, z, power, precision)
+    def slope(w, with_value=False):
+        """Whitened gradient, and the potential on request, from one pass over the rows."""
+        margins = z @ w
+        g = precision * w - z.T @ (power * expit(-margins))
         for one, columns in zip(found, groups, strict=True):
             g[:, columns] = one.whitening.T @ g[:, columns]
-        return g
+        if not with_value:
+            return g
+        value = power * np.logaddexp(0.0, -margins).sum(axis=0) + 0.5 * precision * np.einsum("dk,dk->k", w, w)
+        return g, value
 
     def normals():
         return np.column_stack([rng.standard_normal(d) for rng in rngs])
 
     u = normals()
-    for _ in range(200):  # a start outside of the ball is pulled towards the mode; which start it is does not matter
-        outside = np.linalg.norm(weights(u), axis=0) > radius
-        if not outside.any():
-            break
-        u[:, outside] *= 0.8
-    else:
-        raise Diverged("logistic sampler: the mode lies outside of the ball; give a radius of at least its norm")
     w = weights(u)
-    value, g = potential(w, z, power, precision), slope(w)
+    g, value = slope(w, with_value=True)
     accepted, errors = np.zeros(k), np.zeros(k)
     nominal = 0.5 * math.pi / plan.leapfrog_steps
     for _ in range(plan.trajectories):
@@ -208,27 +251,20 @@ def _batch(z: np.ndarray, gram: np.ndarray, targets: list, rngs: list, plan: Pla
             if step + 1 < plan.leapfrog_steps:
                 slope_q = slope(at)
             else:
-                value_q, slope_q = _both(at, z, power, precision, found, groups)
+                slope_q, value_q = slope(at, with_value=True)
             p = p - 0.5 * h * slope_q
         change = value_q + 0.5 * np.einsum("dk,dk->k", p, p) - energy
         if not np.isfinite(change).all():
             raise Diverged("logistic sampler: the energy is not finite; check the scale of the rows")
         # log(1 - u) is finite, log(u) need not be
-        move = (np.log1p(-uniforms[:, 1]) <= -change) & (np.linalg.norm(at, axis=0) <= radius)
+        move = np.log1p(-uniforms[:, 1]) <= -change
         u, g = np.where(move, q, u), np.where(move, slope_q, g)
         value = np.where(move, value_q, value)
         accepted += move
         errors += np.abs(change)
-    return Draws(
-        weights(u).T.copy(), accepted / plan.trajectories, errors / plan.trajectories, np.full(k, float(taken))
-    )
-
-
-def _both(w, z, power, precision, found, groups) -> tuple[np.ndarray, np.ndarray]:
-    """Potential and whitened gradient at w (d, k), from one product with the rows."""
-    margins = z @ w
-    value = power * np.logaddexp(0.0, -margins).sum(axis=0) + 0.5 * precision * np.einsum("dk,dk->k", w, w)
-    g = precision * w - z.T @ (power * expit(-margins))
-    for one, columns in zip(found, groups, strict=True):
-        g[:, columns] = one.whitening.T @ g[:, columns]
-    return value, g
+    return {
+        "weights": weights(u).T.copy(),
+        "acceptance": accepted / plan.trajectories,
+        "energy_error": errors / plan.trajectories,
+        "mode_gradients": np.full(k, float(taken)),
+    }

@@ -1,0 +1,100 @@
+"""Long chains of another sampler (NumPyro's No-U-Turn sampler), to judge the runs of ``sampler`` by.
+
+For a few fixed posteriors, not for every draw. The target is written down here a second time, in JAX. The chains move
+in the whitened coordinates of the Laplace approximation, a linear map that leaves the target what it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Diverged
+from methods.engines.logistic.sampler import Target, laplace
+
+
+@dataclass(frozen=True)
+class Chains:
+    """``draws`` (chains, samples, d); largest split R-hat and smallest effective sample size over the coordinates.
+
+    ``ess`` (d,): effective sample size for the mean of each coordinate; ``ess_square`` (d,): for its variance;
+    ``ess_energy``: for the mean of minus the log-density. ``energy`` (chains, samples): minus the log-density, nats.
+    """
+
+    draws: np.ndarray
+    energy: np.ndarray
+    rhat: float
+    ess: np.ndarray
+    ess_square: np.ndarray
+    ess_energy: float
+
+
+def long_chains(
+    z: np.ndarray, target: Target, rng: np.random.Generator, chains: int = 4, warmup: int = 500, samples: int = 2000
+) -> Chains:
+    """Draw from ``target`` (the ball ignored) given signed rows z (n, d), in double precision.
+
+    Raises :class:`methods.contract.Diverged` where a draw is not finite.
+    """
+    import jax
+    import jax.numpy as jnp
+    from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+    from numpyro.infer import MCMC, NUTS
+
+    (around,), _ = laplace(z, [target])
+    with jax.enable_x64(True):
+        rows, mode, whitening = jnp.asarray(z), jnp.asarray(around.mode), jnp.asarray(around.whitening)
+
+        def energy(u):
+            w = mode + whitening @ u
+            return target.power * jnp.logaddexp(0.0, -(rows @ w)).sum() + 0.5 * target.precision * (w @ w)
+
+        run = MCMC(
+            NUTS(potential_fn=energy),
+            num_warmup=warmup,
+            num_samples=samples,
+            num_chains=chains,
+            chain_method="sequential",
+            progress_bar=False,
+        )
+        start = jnp.asarray(rng.standard_normal((chains, z.shape[1])))
+        key = jax.random.PRNGKey(int(rng.integers(2**31)))
+        run.run(key, init_params=start if chains > 1 else start[0], extra_fields=("potential_energy",))
+        u = np.asarray(run.get_samples(group_by_chain=True))
+        value = np.asarray(run.get_extra_fields(group_by_chain=True)["potential_energy"])
+    if not np.isfinite(u).all():
+        raise Diverged("a long chain drew a value that is not finite")
+    draws = around.mode + u @ around.whitening.T
+    square = (draws - draws.mean(axis=(0, 1))) ** 2
+    return Chains(
+        draws,
+        value,
+        float(np.max(split_gelman_rubin(draws))),
+        np.asarray(effective_sample_size(draws)),
+        np.asarray(effective_sample_size(square)),
+        float(effective_sample_size(value[..., None])[0]),
+    )
+
+
+def compare(weights: np.ndarray, energy: np.ndarray, chains: Chains) -> dict[str, float]:
+    """Differences between independent draws ``weights`` (k, d) and the chains, in standard errors.
+
+    ``energy``: (k,), minus the log-density of each draw, nats. Gives the largest over the coordinates for the mean
+    (``mean_z``) and for the variance (``variance_z``), and ``energy_z`` for the mean energy, which sees an error
+    that is spread over all coordinates. For d coordinates of two equal laws the largest of d values stays below
+    sqrt(2 log(2 d / a)) with probability of at least 1 - a, roughly.
+    """
+    k = len(weights)
+    flat = chains.draws.reshape(-1, chains.draws.shape[2])
+    centre, variance = flat.mean(axis=0), flat.var(axis=0)
+    mean_z = (weights.mean(axis=0) - centre) / np.sqrt(variance * (1.0 / k + 1.0 / chains.ess))
+    square = (flat - centre) ** 2
+    spread = square.var(axis=0) * (1.0 / k + 1.0 / chains.ess_square)
+    variance_z = (((weights - centre) ** 2).mean(axis=0) - square.mean(axis=0)) / np.sqrt(spread)
+    energy_sd = np.sqrt(chains.energy.var() * (1.0 / k + 1.0 / chains.ess_energy))
+    return {
+        "mean_z": float(np.abs(mean_z).max()),
+        "variance_z": float(np.abs(variance_z).max()),
+        "energy_z": float(abs(energy.mean() - chains.energy.mean()) / energy_sd),
+    }

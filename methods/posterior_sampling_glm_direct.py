@@ -1,0 +1,63 @@
+"""One sample of the logistic posterior as the model states it: no budget, the baseline of the two private variants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from methods.engines.logistic import guarantee
+from methods.engines.logistic.release import one_draw
+from methods.engines.logistic.sampler import Plan, Target
+from models.logistic_regression import rows_of
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class PosteriorSamplingGLMDirect(Method):
+    """A draw from the posterior with the prior beta = beta0 and the whole likelihood.
+
+    Calibrated to no budget. It has a price all the same (theorem 16 at beta0), which the ledger holds; a budget in mode
+    ``enforce`` refuses it where that is too much.
+    """
+
+    name = "posterior_sampling_glm_direct"
+    title = "Posterior sample (GLM)"
+    reference = "geumlek2017rdp, equation 17 and theorem 16"
+    models = ("logistic_regression",)
+    privacy = Relation.REPLACE_ONE
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
+    releases_a_draw = True
+    leaks = (
+        "where the model's scaling is 'data', the range of each input is that of the private rows",
+        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+    )
+
+    @dataclass(frozen=True)
+    class Settings:
+        #: Hamiltonian trajectories of one run (choice of this suite).
+        trajectories: int = 10
+        #: leapfrog steps of a trajectory, one gradient each (choice of this suite).
+        leapfrog_steps: int = 8
+
+        def __post_init__(self) -> None:
+            Plan(self.trajectories, self.leapfrog_steps)  # checks both
+
+        @property
+        def plan(self) -> Plan:
+            return Plan(self.trajectories, self.leapfrog_steps)
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """The budget may state a Renyi order, which then is one of the orders of the ledger's curve.
+
+        Raises ValueError for rows, labels or a range that do not fit (``models.logistic_regression.rows_of``).
+        """
+        rows = rows_of(task)
+        model = task.model
+        order = None if budget.spec.renyi is None else float(budget.spec.renyi[0])
+        precision = task.public.n * model.beta0
+        event = guarantee.draw_event(1.0, precision, model.norm_bound, order)
+        told = {"beta": model.beta0, "power": 1.0}
+        return one_draw(rows, Target(1.0, precision), event, settings.plan, budget, rng, told)

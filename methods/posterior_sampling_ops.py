@@ -1,0 +1,72 @@
+"""One-posterior-sample mechanism for logistic regression (Wang, Fienberg & Smola 2015), by a pure epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from methods.engines.logistic import guarantee
+from methods.engines.logistic.release import one_draw, order_and_epsilon
+from methods.engines.logistic.sampler import Plan, Target
+from models.logistic_regression import rows_of
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class PosteriorSamplingOPS(Method):
+    """One draw from a tempered posterior whose prior is truncated to the ball |w| <= c / beta0.
+
+    Geumlek, Song & Chaudhuri 2017 read the Renyi epsilon of the budget as a pure epsilon and charge
+    4 power c^2 / beta0. That is unkind twice, and each setting takes one back: ``renyi_conversion`` uses that pure
+    epsilon0 implies order epsilon0^2 / 2; ``tight_range`` that 2 power c^2 / beta0 is enough. The ledger holds the
+    smallest bound that is proved (``methods.engines.logistic.guarantee.truncated_bound``), in either case.
+    """
+
+    name = "posterior_sampling_ops"
+    title = "One posterior sample (OPS)"
+    reference = "wang2015privacy, as geumlek2017rdp, section 5.2, charge it"
+    models = ("logistic_regression",)
+    privacy = Relation.REPLACE_ONE
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
+    releases_a_draw = True
+    leaks = (
+        "where the model's scaling is 'data', the range of each input is that of the private rows",
+        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+    )
+
+    @dataclass(frozen=True)
+    class Settings:
+        #: pure epsilon = max(epsilon, sqrt(2 epsilon / order)) in place of epsilon (fair variant of this suite).
+        renyi_conversion: bool = False
+        #: charge the range of the log-likelihood once, not twice (choice of this suite).
+        tight_range: bool = False
+        #: Hamiltonian trajectories of one run (choice of this suite).
+        trajectories: int = 10
+        #: leapfrog steps of a trajectory, one gradient each (choice of this suite).
+        leapfrog_steps: int = 8
+
+        def __post_init__(self) -> None:
+            Plan(self.trajectories, self.leapfrog_steps)  # checks both
+
+        @property
+        def plan(self) -> Plan:
+            return Plan(self.trajectories, self.leapfrog_steps)
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """The budget states a Renyi order and epsilon.
+
+        Raises ValueError for a budget without them, order < 1, epsilon <= 0, and for rows, labels or a range that do
+        not fit (``models.logistic_regression.rows_of``).
+        """
+        rows = rows_of(task)
+        model, n = task.model, task.public.n
+        order, epsilon = order_and_epsilon(budget, self.name)
+        pure = guarantee.fair_pure_epsilon(order, epsilon) if settings.renyi_conversion else epsilon
+        power = guarantee.ops_power(pure, model.beta0, model.norm_bound, tight=settings.tight_range)
+        radius, precision = model.norm_bound / model.beta0, n * model.beta0
+        event = guarantee.truncated_draw_event(power, precision, model.norm_bound, radius, order)
+        told = {"beta": model.beta0, "power": power, "radius": radius}
+        return one_draw(rows, Target(power, precision, radius), event, settings.plan, budget, rng, told)
