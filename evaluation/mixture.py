@@ -21,6 +21,10 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+#: the metrics that belong to one reading.
+PRINTED = ("fnorm_mean", "fnorm_covariance", "fnorm_average", "kl")
+PROGRAM = ("squared_mean_error", "squared_covariance_error", "squared_average_error", "program_kl_proxy")
+
 
 class Components(Protocol):
     """What is compared: means (J, D), covariances (J, D, D)."""

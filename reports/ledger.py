@@ -101,6 +101,7 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
         return [{**base, **missing, "reason": "the run claims epsilon but recorded no release"}]
     chosen = max(distinct, key=lambda events: cost(events, delta).epsilon)
     note = f"dearest of {len(distinct)} ledgers of its splits" if len(distinct) > 1 else ""
+    chosen = _merged(chosen)
     rows = []
     for event in [*chosen, None]:
         part = chosen if event is None else [event]
@@ -118,6 +119,16 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
             epsilon = math.nan if says else float(value)
             rows.append({**base, **facts, "accountant": accountant, "epsilon": epsilon, "reason": reason})
     return rows
+
+
+def _merged(events: list[dict]) -> list[dict]:
+    """Events that nothing bounds, one a quantity: noise scales may differ, epsilon is infinite all the same."""
+    out: dict[Any, dict] = {}
+    for k, e in enumerate(events):
+        unbounded = math.isinf(float(e["sensitivity"]))
+        key = (e["what"], e["mechanism"], e["relation"], e["sampling"]) if unbounded else k
+        out[key] = {**e, "steps": e["steps"] + (out[key]["steps"] if key in out else 0)}
+    return list(out.values())
 
 
 def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:

@@ -252,12 +252,15 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
             continue
         label = method_title(method) if method != "dp_em" else ", ".join(rest)
         series.setdefault(label, []).append((float(first.removeprefix("epsilon=")), values))
+    # One look for a way of composing, in both panels.
+    ways = list(dict.fromkeys(k.partition(", ")[2] or k for k in series))
     rows = []
     with style.canvas(1, 2, panel=3.6) as (figure, axes):
         for ax, kind in zip(axes.flat, ("GGG", "LLG"), strict=True):
             shown = {k: v for k, v in series.items() if k.startswith(kind) or "," not in k}
-            for k, (label, points) in enumerate(shown.items()):
-                colour, marker = style.SERIES[k % len(style.SERIES)]
+            for k, (series_name, points) in enumerate(shown.items()):
+                label = series_name.partition(", ")[2] or series_name
+                colour, marker = style.SERIES[ways.index(label) % len(style.SERIES)]
                 points.sort(key=lambda p: p[0])
                 x = np.array([e for e, _ in points]) * 1.04 ** (k - len(shown) / 2)
                 means = np.array([v.mean() for _, v in points])

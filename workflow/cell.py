@@ -173,7 +173,9 @@ def reference_rows(cell: Cell, head: dict, reference: Path) -> list[dict]:
         return [
             r
             for r in csv.DictReader(f)
-            if (r["cell"], r["code_hash"], r["data_hash"]) == (head["cell"], head["code_hash"], head["data_hash"])
+            if (r["cell"], r["code_hash"]) == (head["cell"], head["code_hash"])
+            and r["data_hash"]
+            and head["data_hash"].startswith(r["data_hash"])
         ]
 
 

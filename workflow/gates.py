@@ -130,7 +130,7 @@ def check_sample(gate: dict, data_path: str, smallest: list) -> tuple[int, int]:
                 continue
             old = float(row[0]["value"])
             band, how = _band(cell, metric, old, mine, gate)
-            smallest.append((band / max(abs(old), 1e-300), cell.method, metric))
+            smallest.append((band / (abs(old) or 1.0), cell.method, metric))
             if not abs(value - old) <= band:
                 print(f"gate: {cell.id}: split {k} {metric} is {value!r}, was {old!r}; allowed {band:.3g} ({how})")
                 bad += 1
