@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
         costs = epsilons[epsilons["cell"] == r["cell"]]
         worst = max(costs.to_dict("records"), key=lambda s: float(s["epsilon"]), default=None)
         # Leaks stated by the adapter are shown beside the number: the ledger does not count them.
-        leaks = _leaks(r["our_method"])
+        leaks = _leaks(r["our_method"], r["dataset"])
         printed, rounded = _printed_epsilon(r["setting"])
         epsilon = float(worst["epsilon"]) if worst else math.nan
         events = of_cell[of_cell["event"] != TOTAL]
@@ -207,13 +208,30 @@ def _is_private(method: str) -> bool:
         return False
 
 
-def _leaks(method: str) -> tuple[str, ...]:
+def _leaks(method: str, dataset: str) -> tuple[str, ...]:
     from methods import contract
 
     try:
-        return contract.get(method).leaks
+        return tuple(leak for leak in contract.get(method).leaks if applies(leak, dataset))
     except KeyError:
         return ()
+
+
+def applies(leak: str, dataset: str) -> bool:
+    """Does a leak, as its adapter words it, concern that data set?
+
+    An adapter that fits several kinds of model says "on the mixture", "on the network" or "of a regression" where a
+    leak is of one kind, and "on wine, power only:" where it is of some data sets.
+    """
+    import datasets
+
+    known = dataset in datasets.names() and datasets.get(dataset).task
+    named = re.match(r"on ([a-z0-9_, ]+?) only:", leak)
+    if named:
+        return dataset in re.split(r", | and ", named[1])
+    if leak.startswith("on the mixture"):
+        return known == "density"
+    return known != "density" or not (leak.startswith("on the network") or "of a regression" in leak)
 
 
 def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, pd.DataFrame]:
@@ -234,7 +252,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, p
             entries = [entry(f"{printed}")]
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
             entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
-            leaks = footnotes(*_leaks(ours))
+            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in _leaks(ours, d)))
             entries.append(entry("" if leaks else "none named", marks=leaks))
             merged.setdefault((reading, ours, *entries), []).append(setting)
         rows = []
@@ -266,6 +284,8 @@ def _privacy_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
         return entry(verdict=r["claim"], marks=footnotes(r["reason"]))
     real = "inf" if math.isinf(r["epsilon"]) else f"{r['epsilon']:.4g}"
     name, _, remark = r["accountant"].partition(": ")
+    if remark == "private numbers are released without noise":
+        remark += ", or with noise on what nothing bounds"
     if remark:  # no accountant, and why
         return entry(real, verdict=r["claim"], marks=footnotes(remark))
     return entry(real, verdict=r["claim"], after=(f"by {name}",) if name else ())

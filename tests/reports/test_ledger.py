@@ -131,7 +131,7 @@ def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tm
     assert wine.lines == ("0.9",)
     assert wine.verdict == printed["claim"]
     assert [e.verdict for e in dp_vi.rows[0][1][1:7]] == ["no ledger"] * 6
-    assert all(text in table.footnotes for text in ledger._leaks("dp_sep_released"))
+    assert all(text in table.footnotes for text in ledger._leaks("dp_sep_released", "wine"))
 
 
 def test_a_cell_without_data_says_so_once(scores, config, all_verdicts, tmp_path):
@@ -176,3 +176,18 @@ def test_a_private_column_without_epsilon_is_an_error():
     assert ledger._printed_epsilon("epsilon~1;delta=1e-5") == ("1", True)
     with pytest.raises(ReportError, match="names no epsilon"):
         ledger._printed_epsilon("clip=1")
+
+
+@pytest.mark.parametrize(
+    ("leak", "yes", "no"),
+    [
+        ("on wine, power and naval only: seen", "power", "protein"),
+        ("on the mixture an update is skipped", "mixture_of_gaussians", "wine"),
+        ("on the network noise is dropped", "wine", "mixture_of_gaussians"),
+        ("inputs of a regression are standardised by private moments", "wine", "mixture_of_gaussians"),
+    ],
+)
+def test_a_leak_is_shown_where_it_applies(leak, yes, no):
+    assert ledger.applies(leak, yes)
+    assert not ledger.applies(leak, no)
+    assert ledger.applies("rows are divided by a private norm", yes)
