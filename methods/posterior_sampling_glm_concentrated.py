@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from methods.contract import Fit, Method
 from methods.engines.logistic import guarantee
-from methods.engines.logistic.release import one_draw, order_and_epsilon
-from methods.engines.logistic.sampler import Plan, Target
+from methods.engines.logistic.release import LEAKS, SamplerSettings, one_draw, order_and_epsilon
+from methods.engines.logistic.sampler import Target
 from models.logistic_regression import rows_of
 from models.task import Task
 from privacy.budget import Budget
@@ -30,26 +28,11 @@ class PosteriorSamplingGLMConcentrated(Method):
     privacy = Relation.REPLACE_ONE
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
-    leaks = (
-        "where the model's scaling is 'data', the range of each input is that of the private rows",
-        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
-    )
+    leaks = LEAKS
 
-    @dataclass(frozen=True)
-    class Settings:
-        #: Hamiltonian trajectories of one run (choice of this suite).
-        trajectories: int = 10
-        #: leapfrog steps of a trajectory, one gradient each (choice of this suite).
-        leapfrog_steps: int = 8
+    Settings = SamplerSettings
 
-        def __post_init__(self) -> None:
-            Plan(self.trajectories, self.leapfrog_steps)  # checks both
-
-        @property
-        def plan(self) -> Plan:
-            return Plan(self.trajectories, self.leapfrog_steps)
-
-    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+    def fit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states a Renyi order and epsilon.
 
         Raises ValueError for a budget without them, order < 1, epsilon <= 0, and for rows, labels or a range that do

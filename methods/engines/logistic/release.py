@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +12,29 @@ from methods.engines.logistic.sampler import Plan, Target, sample
 from models.logistic_regression import LogisticSample, TrainingRows, signed_rows
 from privacy.budget import Budget
 from privacy.ledger import Event
+
+#: What one draw tells that its charge does not count, for every method of this engine.
+LEAKS = (
+    "where the model's scaling is 'data', the range of each input is that of the private rows",
+    "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+)
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """How long the chain runs that ends in the draw. Raises ValueError for a number below 1."""
+
+    #: Hamiltonian trajectories of one run (choice of this suite).
+    trajectories: int = 10
+    #: leapfrog steps of a trajectory, one gradient each (choice of this suite).
+    leapfrog_steps: int = 8
+
+    def __post_init__(self) -> None:
+        Plan(self.trajectories, self.leapfrog_steps)  # checks both
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self.trajectories, self.leapfrog_steps)
 
 
 def order_and_epsilon(budget: Budget, method: str) -> tuple[float, float]:
