@@ -82,6 +82,9 @@ class Method(abc.ABC):
     privacy: ClassVar[Relation | None] = None
     #: one sentence per leak that the ledger does not count (shown in the leak table); empty when there is none.
     leaks: ClassVar[tuple[str, ...]] = ()
+    #: True where the release is a draw from a posterior, charged by a written bound: there is no noise to record and
+    #: replay, and brute force over neighbours beside the proof of the bound takes the place of that audit.
+    releases_a_draw: ClassVar[bool] = False
 
     @dataclass(frozen=True)
     class Settings:
@@ -111,7 +114,11 @@ class Method(abc.ABC):
         budgets: Sequence[Budget],
         rngs: Sequence[np.random.Generator],
     ) -> list[Fit]:
-        """All splits in one go, for kernels that gain from it; each split keeps its own budget and rng."""
+        """Several fits at one setting in one go, for kernels that gain from it; each keeps its own budget and rng.
+
+        The fits are of different splits, or of one split at several budgets (its tasks are then one and the same
+        object).
+        """
         return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]
 
 

@@ -26,7 +26,6 @@ class PosteriorSamplingGLMDiffused(Method):
     reference = "geumlek2017rdp, algorithm 6"
     models = ("logistic_regression",)
     privacy = Relation.REPLACE_ONE
-    #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
     leaks = LEAKS
 

@@ -30,7 +30,6 @@ class PosteriorSamplingOPS(Method):
     reference = "wang2015privacy, as geumlek2017rdp, section 5.2, charge it"
     models = ("logistic_regression",)
     privacy = Relation.REPLACE_ONE
-    #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
     leaks = LEAKS
 
