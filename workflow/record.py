@@ -24,3 +24,8 @@ def empty_record(cell, split: int | None, status: str, reason: str, **facts) -> 
         "posterior_kind": None,
         **facts,
     }
+
+
+def parameter_file(cell_id: str, split: int) -> str:
+    """Name of the file with the posterior's parameters of one fit, until its cell is written whole."""
+    return f"{cell_id}.{split}.npz"
