@@ -5,9 +5,9 @@
     [[value: scores/dpsep_uci.csv where method=sep and dataset=kin8nm and metric=rmse | mean(value) | .3f]]
 
 file (relative to ``reports/reference/``; a scores file has the columns of its cells too), conditions
-(``column=exact text``, which may be empty, or ``column<number``), column or ``function(column)`` and a Python format. A bare column needs exactly one row; the
-functions mean, sd, min, max and median need at least one, and every value of them a number; ``count(column)`` counts
-rows and may be 0.
+(``column=exact text``, which may be empty, or ``column<number``), column or ``function(column)`` and a Python format.
+A bare column needs exactly one row; the functions mean, sd, min, max and median need at least one, and every value of
+them a number; ``count(column)`` counts rows and may be 0.
 ``reports/findings/index.csv`` says which cells a finding speaks of.
 """
 
