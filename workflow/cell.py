@@ -25,7 +25,7 @@ from pathlib import Path
 
 from workflow.experiments import Cell, cells, families
 from workflow.files import locked, write_json
-from workflow.record import empty_record, parameter_file
+from workflow.record import empty_record, parameter_file, seed_text
 
 
 def find(config: str, scale: str, name: str) -> list[Cell]:
@@ -201,19 +201,14 @@ def parameters_of(partial: Path, rows: dict[int, dict], cell: Cell) -> dict:
 
 def reference_rows(cell: Cell, head: dict, reference: Path) -> list[dict]:
     """Score rows of the committed reference for this very cell, code and data; empty if there are none."""
-    import csv
+    from reports import compact
 
-    path = reference / "scores" / f"{cell.experiment}.csv"
-    if not path.exists():
+    if cell.experiment not in compact.experiments(reference):
         return []
-    with open(path, newline="", encoding="utf-8") as f:
-        return [
-            r
-            for r in csv.DictReader(f)
-            if (r["cell"], r["code_hash"]) == (head["cell"], head["code_hash"])
-            and r["data_hash"]
-            and head["data_hash"].startswith(r["data_hash"])
-        ]
+    scores = compact.read(reference, cell.experiment)
+    mine = scores[(scores["cell"] == head["cell"]) & (scores["code_hash"] == head["code_hash"])]
+    rows = [r for r in mine.to_dict("records") if r["data_hash"] and head["data_hash"].startswith(r["data_hash"])]
+    return [r | {"seed": seed_text(cell.seed(int(r["split"]), "fit") if r["split"] else None)} for r in rows]
 
 
 def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: Path, reused: list | None = None):

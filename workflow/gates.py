@@ -81,11 +81,13 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
 
 
 def committed(gate: dict) -> list[dict]:
-    path = REFERENCE / "scores" / f"{gate['experiment']}.csv"
-    if not path.exists():
-        raise SystemExit(f"gate: {path.relative_to(ROOT)} is missing; a full run and `reports.build reference` make it")
-    with open(path, newline="", encoding="utf-8") as f:
-        return [r for r in csv.DictReader(f) if r["dataset"] == gate["dataset"]]
+    from reports import compact
+
+    try:
+        rows = compact.read(REFERENCE, gate["experiment"])
+    except (FileNotFoundError, ValueError) as e:
+        raise SystemExit(f"gate: {e}") from None
+    return rows[rows["dataset"] == gate["dataset"]].to_dict("records")
 
 
 def check(data: Path) -> int:

@@ -14,6 +14,8 @@ import json
 import math
 from pathlib import Path
 
+from workflow.record import seed_text
+
 COLUMNS = (
     *("cell", "experiment", "dataset", "protocol", "method", "setting", "split", "seed", "metric", "value", "unit"),
     *("status", "reason", "epsilon", "delta", "relation", "accountant", "seconds", "compile_seconds", "peak_mb"),
@@ -41,7 +43,7 @@ def rows_of(cell, fits: Path, data) -> list[dict]:
             common = {
                 **base,
                 "split": "" if row["split"] is None else row["split"],
-                "seed": "" if row["seed"] is None else "-".join(f"{w:08x}" for w in row["seed"]),
+                "seed": seed_text(row["seed"]),
                 "status": row["status"],
                 "reason": row["reason"],
                 **_cost(cell, row["ledger"]),

@@ -4,8 +4,16 @@ import json
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from project import copy_project, drop_toy, environment, only_experiment, place_data
+
+import datasets
+from reports import compact
+from reports.files import write_csv
+from workflow.cell import reference_rows, run
+from workflow.experiments import cells
+from workflow.score import COLUMNS, rows_of
 
 EXPERIMENT = """
 experiment: toy_experiment
@@ -104,6 +112,38 @@ def test_rows_of_other_code_are_dropped(project):
     partial.write_text(json.dumps(head) + "\n" + json.dumps(row) + "\n")
     again, _ = run_cell(project, "good")
     assert all(r["seconds"] != 123.0 for r in again["splits"])
+
+
+@pytest.mark.parametrize("method", ["predict_mean", "dp_linear_regression"])
+def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, method):
+    """All columns, the seed too, although the reference does not hold it."""
+    (cell, *_) = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method == method]
+    place_data(tmp_path, "wine")
+    data = datasets.load(tmp_path / "results/data/wine.npz")
+
+    def scored(results, **options):
+        run(cell, str(tmp_path / "results/data/wine.npz"), results, **options)
+        return [{k: str(v) for k, v in row.items()} for row in rows_of(cell, results / "fits", data)]
+
+    def commit(rows, **changes):
+        for part, frame in zip(("scores", "cells"), compact.compact(pd.DataFrame(rows).assign(**changes)), strict=True):
+            write_csv(tmp_path / "reference" / part / f"{cell.experiment}.csv", frame)
+
+    rows = scored(tmp_path / "first")
+    assert all(len(r["seed"]) == 4 * 8 + 3 for r in rows)
+    commit(rows)
+    head = {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash}
+    assert reference_rows(cell, head, tmp_path / "reference") == rows
+    again = scored(tmp_path / "second", reuse=tmp_path / "reference")
+    assert json.loads((tmp_path / f"second/fits/{cell.id}.json").read_text())["splits"] == []  # restored, not fitted
+    assert again == rows
+    assert set(again[0]) == set(COLUMNS)
+    # A cell without data has no split and so no seed.
+    commit(rows, split="", seed="")
+    assert {r["seed"] for r in reference_rows(cell, head, tmp_path / "reference")} == {""}
+    assert reference_rows(cell, head | {"code_hash": "of yesterday"}, tmp_path / "reference") == []
+    assert reference_rows(cell, head | {"data_hash": "other"}, tmp_path / "reference") == []
+    assert reference_rows(cell, head, tmp_path / "nowhere") == []
 
 
 def test_unknown_cell_is_one_clear_error(project):

@@ -29,11 +29,7 @@ rule manifest:
 rule report:
     """Verdicts, tables, claims, ledger and the site."""
     input:
-        scores=[
-            f"{RESULTS}/scores/{e}/{d}.csv"
-            for e in EXPERIMENTS
-            for d in datasets_of(e)
-        ],
+        scores=ALL_SCORES,
         published=[
             "reports/published/numbers.csv",
             "reports/published/annotations.csv",
@@ -55,7 +51,7 @@ rule report:
         scale=SCALE,
         cells=sorted(CELLS),
     shell:
-        "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} 2> {log} "
+        "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} --scores {input.scores} 2> {log} "
         "|| {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
@@ -76,7 +72,7 @@ rule part:
         scale=SCALE,
     shell:
         "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} --config {input.configs} "
-        "--out {RESULTS}/parts/{wildcards.part} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "--scores {input.scores} --out {RESULTS}/parts/{wildcards.part} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
 rule bnn_regression:
