@@ -122,7 +122,7 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
     data = datasets.load(tmp_path / "results/data/wine.npz")
 
     def scored(results, **options):
-        run(cell, str(tmp_path / "results/data/wine.npz"), results, **options)
+        run([cell], str(tmp_path / "results/data/wine.npz"), results, **options)
         return [{k: str(v) for k, v in row.items()} for row in rows_of(cell, results / "fits", data)]
 
     def commit(rows, **changes):
