@@ -26,3 +26,22 @@ rule dpem_sensitivity:
     shell:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.dpem_sensitivity --data {input.data} "
         "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule sampler_check:
+    """The sampler of logistic posteriors against long chains of another one, on 12 fixed posteriors of a data set."""
+    input:
+        data=RESULTS + "/data/{dataset}.npz",
+        code=files("workflow.sampler_check"),
+    output:
+        RESULTS + "/extra/rdp_sampler_{dataset}.csv",
+    log:
+        RESULTS + "/logs/sampler_check_{dataset}.log",
+    params:
+        # below full scale one posterior a data set: enough to run every line
+        laws=12 if SCALE == "full" else 1,
+    threads: 1
+    shell:
+        "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} NPROC={threads} {PYTHON} -m workflow.sampler_check "
+        "--config config/experiments/rdp_logistic.yaml --dataset {wildcards.dataset} --data {input.data} "
+        "--laws {params.laws} --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
