@@ -37,10 +37,10 @@ rule sampler_check:
         RESULTS + "/extra/rdp_sampler_{dataset}.csv",
     log:
         RESULTS + "/logs/sampler_check_{dataset}.log",
+    threads: 1
     params:
         # below full scale one posterior a data set: enough to run every line
         laws=12 if SCALE == "full" else 1,
-    threads: 1
     shell:
         "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} NPROC={threads} {PYTHON} -m workflow.sampler_check "
         "--config config/experiments/rdp_logistic.yaml --dataset {wildcards.dataset} --data {input.data} "
