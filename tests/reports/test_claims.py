@@ -257,14 +257,15 @@ def draws(better_by: float, splits: int = 30) -> pd.DataFrame:
     for budget in ("order=1;epsilon=e^0", "order=10;epsilon=e^0"):
         for split in range(splits):
             common, own = rng.normal(0.3, 0.02), rng.normal(0.0, 0.005, 3)
-            for (method, setting), value in {
+            found = {
                 ("good", budget): common + own[0],
                 ("bad", f"as charged;{budget}"): common + better_by + own[1],
                 ("bad", f"fair;{budget}"): common + own[2] - 0.05,
-            }.items():
-                rows.append({"experiment": "grid", "dataset": "abalone", "protocol": "thirds", "method": method,
-                             "setting": setting, "split": str(split), "metric": "test_error", "value": repr(float(value)),
-                             "status": "ok"})  # fmt: skip
+            }
+            for (method, setting), value in found.items():
+                where = {"experiment": "grid", "dataset": "abalone", "protocol": "thirds", "split": str(split)}
+                score = {"metric": "test_error", "value": repr(float(value)), "status": "ok"}
+                rows.append({**where, "method": method, "setting": setting, **score})
     return pd.DataFrame(rows)
 
 
