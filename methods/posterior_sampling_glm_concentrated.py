@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from methods.engines.logistic import guarantee
-from methods.engines.logistic.release import LogisticPosteriorDraw, Release, SamplerSettings, order_and_epsilon
+from methods.engines.logistic.release import LogisticPosteriorDraw, Release, SamplerSettings
 from methods.engines.logistic.sampler import Target
 from models.logistic_regression import LogisticRegression
 from privacy.budget import Budget
+from privacy.renyi import order_and_epsilon
 
 
 class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):

@@ -29,7 +29,7 @@ from privacy.budget import BudgetSpec
 PRIVATE = [
     name
     for name in contract.names()
-    if contract.get(name).privacy is not None and not contract.get(name).releases_a_draw
+    if contract.get(name).privacy is not None and not getattr(contract.get(name), "releases_a_draw", False)
 ]
 #: name of a case -> model; the first case of a kind of model has the kind's name
 MODELS = {

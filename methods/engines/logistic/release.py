@@ -52,6 +52,7 @@ class LogisticPosteriorDraw(Method):
 
     models = ("logistic_regression",)
     privacy = Relation.REPLACE_ONE
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
     leaks = (
         "where the model's scaling is 'data', the range of each input is that of the private rows",
@@ -108,10 +109,3 @@ class LogisticPosteriorDraw(Method):
             )
             for k, (release, budget) in enumerate(zip(releases, budgets, strict=True))
         ]
-
-
-def order_and_epsilon(budget: Budget, method: str) -> tuple[float, float]:
-    """(order, epsilon) of a Renyi budget. Raises ValueError where the budget states none."""
-    if budget.spec.renyi is None:
-        raise ValueError(f"{method}: the budget states no Renyi order and epsilon; give renyi: [order, epsilon]")
-    return budget.spec.renyi
