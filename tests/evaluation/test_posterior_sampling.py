@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
@@ -162,6 +162,7 @@ def test_corollary_2_read_literally_is_infinite_for_a_uniform_prior():
 )
 @settings(deadline=None, max_examples=150)
 def test_corollary_2_is_never_too_small_and_exact_from_order_two_on(a, n, r, order):
+    assume(abs(order - 1 - min(a) / r) > 1e-6)  # where one is infinite by rounding alone
     prior = np.array([a[0], sum(a)])
     literal, true = e.corollary_2(BETA, prior, n, order, r), e.brute_force(BETA, prior, n, order, r)
     assert literal >= true * (1 - 1e-9) - 1e-9

@@ -112,7 +112,7 @@ def coordinate_divergence(order: np.ndarray, p: np.ndarray, b: np.ndarray) -> np
     """
     order, p, b = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (order, p, b)))
     beyond = p - (order - 1.0) * b
-    good = beyond > 0
+    good = beyond > 8 * np.finfo(np.float64).eps * p  # within rounding of 0 is 0: the bound is infinite there
     start = np.where(good, beyond, p)
     # p = start (1 + reach): no difference of nearly equal logarithms
     left = _weighted(start, np.log1p((order - 1.0) * b / start), rising=True)
