@@ -120,8 +120,8 @@ def test_divergences_and_their_limits(small):
     for order in (2, 15):
         for method in (tables.DIFFUSED, tables.CONCENTRATED):
             one = sorted((r for r in rows if (r["order"], r["method"]) == (order, method)), key=lambda r: r["epsilon"])
-            # more budget, closer to the posterior
-            assert all(later["kl"] <= earlier["kl"] for earlier, later in pairwise(one))
+            # more budget, closer to the posterior; near the limit weights are equal to 1e-15, and only rounding is left
+            assert all(later["kl"] <= earlier["kl"] * (1 + 1e-11) for earlier, later in pairwise(one))
 
 
 def test_suprema(small):
