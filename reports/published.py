@@ -46,6 +46,7 @@ METRIC_TITLES = {
     "squared_average_error": "average of the two squared errors, as programmed",
     "program_kl_proxy": "KL proxy as programmed (nats)",
     "posterior_sd": "posterior standard deviation of a mean's coordinate",
+    "heldout_nll": "minus log-likelihood of the held-out trials (nats)",
     "label_error": "test rows in the wrong cluster (share)",
 }
 #: published columns that claim differential privacy.

@@ -30,6 +30,7 @@ MODEL_HOME = {
     "bnn_regression": ("models.bnn_regression", "BNNRegression"),
     "mixture_of_gaussians": ("models.mixture_of_gaussians", "MixtureOfGaussians"),
     "logistic_regression": ("models.logistic_regression", "LogisticRegression"),
+    "exponential_family": ("models.exponential_family", "ExponentialFamily"),
 }
 #: split protocol -> the module that holds its law (``split`` of that module).
 PROTOCOL_HOME = {
@@ -39,6 +40,7 @@ PROTOCOL_HOME = {
     "folds": "datasets.folds",
     "thirds": "datasets.thirds",
     "replicates": "datasets.replicates",
+    "trials": "datasets.trials",
 }
 SEED_VERSION = "dpbayes-bench 1"
 

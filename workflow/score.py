@@ -1,6 +1,6 @@
 """Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
 
-What is scored depends on the kind of model: regression, or a mixture of Gaussians.
+What is scored depends on the kind of model: regression, a mixture of Gaussians, trials held out.
 
 python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
 """
@@ -71,6 +71,7 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
     import numpy as np
 
     from evaluation.metrics import classification_scores, regression_scores
+    from evaluation.posterior_sampling import heldout_scores
     from models import posteriors
 
     train, test = cell.split_rows(data, k)
@@ -82,6 +83,8 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
         if cell.kind == "logistic_regression":
             p = posterior.predict_probability(data.x[test])
             return classification_scores(p.margins, p.log_density(data.y[test]), data.y[test])
+        if cell.kind == "exponential_family":
+            return heldout_scores(posterior.log_density(data.x[test]))
         rng = np.random.default_rng(cell.seed(k, "predict"))
         return regression_scores(posterior.predictive(data.x[test], rng), data.y[test])
 

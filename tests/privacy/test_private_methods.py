@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from methods import contract
 from models.bnn_regression import BNNRegression
+from models.exponential_family import ExponentialFamily
 from models.linear_regression import LinearRegression
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
@@ -25,7 +26,7 @@ from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec
 
 #: A posterior draw adds no noise, so there is nothing to record, replay or leave out: its bound is checked by brute
-#: force beside its proof (tests/methods/test_posterior_sampling_glm.py).
+#: force beside its proof (tests/methods/test_posterior_sampling*.py).
 PRIVATE = [
     name
     for name in contract.names()
@@ -37,6 +38,8 @@ MODELS = {
     "linear_regression": LinearRegression(),
     "mixture_of_gaussians": MixtureOfGaussians(2),
     "mixture_with_unknown_covariances": MixtureOfGaussians(2, noise_sd=None),
+    # the one family whose rows may be any number; the others refuse a row outside their support
+    "exponential_family": ExponentialFamily.gaussian_mean(0.0, 1.0, 1.0, 1.0),
 }
 #: settings by field name: enough to run every line several times
 TINY = {"epochs": 2, "steps": 6, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
@@ -49,6 +52,8 @@ def tiny_task(case: str, n: int = 12) -> Task:
     x = rng.uniform(-2, 2, (n, 2))
     y = np.clip(x[:, 0] + 0.2 * rng.standard_normal(n), -5, 5)
     law = "the law that draws these rows"
+    if MODELS[case].kind == "exponential_family":
+        return Task("tiny", MODELS[case], x[:, :1], public=PublicKnowledge(n, ((-2.0, 2.0),), None, law))
     if MODELS[case].kind == "mixture_of_gaussians":
         return Task("tiny", MODELS[case], x, public=PublicKnowledge(n, ((-2.0, 2.0),) * 2, None, law))
     return Task("tiny", MODELS[case], x, y, PublicKnowledge(n, ((-2.0, 2.0),) * 2, (-5.0, 5.0), law))

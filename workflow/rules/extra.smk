@@ -13,6 +13,23 @@ rule kl_bound:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m evaluation.kl_claims {output[0]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
+rule rdp_exponential_family:
+    """Figures 1 and 2 and the appendix of RDP posterior sampling in exponential families. Needs no data."""
+    input:
+        config="config/experiments/rdp_exponential_family.yaml",
+        code=files("workflow.rdp_exponential_family"),
+    output:
+        RESULTS + "/extra/rdp_figure1.csv",
+        RESULTS + "/extra/rdp_figure2_kl.csv",
+        RESULTS + "/extra/rdp_figure2_heldout.csv",
+        RESULTS + "/extra/rdp_suprema.csv",
+    log:
+        RESULTS + "/logs/rdp_exponential_family.log",
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.rdp_exponential_family --config {input.config} "
+        "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
 rule dpem_sensitivity:
     """Declared against measured sensitivities of DP-EM on pairs of neighbours, and the epsilon of its noise."""
     input:

@@ -85,3 +85,9 @@ rule mixture_of_gaussians:
     """Mixture of Gaussians, DP-EM and theorem 4.1."""
     input:
         f"{RESULTS}/parts/mixture_of_gaussians/report/index.html",
+
+
+rule rdp_posterior_sampling:
+    """Posterior sampling under Renyi privacy."""
+    input:
+        f"{RESULTS}/parts/rdp_posterior_sampling/report/index.html",
