@@ -15,6 +15,8 @@ standard deviation beside those of independent repetitions, which draw by the fu
 ``reading``: the variance of the Gaussian mechanism's noise is order / (2 epsilon), as a proof has it, or order /
 epsilon, which the paper's program may have used. Rows with epsilon 0 and inf are limits and have no repetitions.
 
+``rdp_claims.csv``: sentences of the paper that these numbers settle (``workflow.rdp_claims``).
+
 ``rdp_suprema.csv``: ``stated`` against ``exact`` against ``brute_force``: corollary 2 read literally, corner pairs
 alone for d categories, and the bound of theorem 16 on the pair of theorem 18 (no brute force).
 """
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from evaluation import posterior_sampling as exact
 from methods.engines.exponential_family import guarantee
@@ -39,6 +42,8 @@ from methods.engines.logistic.guarantee import renyi_bound
 from models.exponential_family import BetaBernoulli, DirichletCategorical
 from workflow.experiments import ConfigError, load
 from workflow.files import write_text
+from workflow.rdp_claims import COLUMNS as CLAIM_COLUMNS
+from workflow.rdp_claims import claims_table
 
 COLUMNS = {
     "rdp_figure1.csv": ("panel", "r_or_m", "order", "epsilon", "asymptote", "kind"),
@@ -254,6 +259,9 @@ def main() -> None:
     chosen = settings(args.config)
     for name, make in MAKERS.items():
         write_text(args.out_folder / name, table(COLUMNS[name], make(chosen)))
+    made = [pd.read_csv(args.out_folder / f"rdp_{word}.csv") for word in ("figure1", "figure2_kl", "suprema")]
+    said = claims_table(*made, tuple(chosen["prior"]), chosen["n"], chosen["successes"])
+    write_text(args.out_folder / "rdp_claims.csv", table(CLAIM_COLUMNS, said))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ rule rdp_exponential_family:
         RESULTS + "/extra/rdp_figure2_kl.csv",
         RESULTS + "/extra/rdp_figure2_heldout.csv",
         RESULTS + "/extra/rdp_suprema.csv",
+        RESULTS + "/extra/rdp_claims.csv",
     log:
         RESULTS + "/logs/rdp_exponential_family.log",
     shell:

@@ -20,6 +20,7 @@ from scipy.special import zeta
 from models.exponential_family import Family, check_order
 from privacy.budget import GENERATOR
 from privacy.ledger import Event, Mechanism, Relation
+from privacy.renyi import check_budget
 
 #: orders of the curve that goes into the ledger: the Kullback-Leibler divergence, those at which dp-accounting
 #: converts, and shares of the largest possible order (it may be close to 1).
@@ -156,7 +157,7 @@ def diffused_weight(law: Family, prior: tuple[float, ...], n: int, order: float,
     computed and found good, is returned. Gaussian mean: closed form, rounded down likewise. Raises ValueError for order
     < 1, epsilon <= 0, or an epsilon that no r above 1e-300 meets.
     """
-    _check(order, epsilon)
+    check_budget(order, epsilon, "posterior sampling")
     return _largest(lambda r: supremum(law, prior, n, order, data_weight=r), epsilon)
 
 
@@ -166,7 +167,7 @@ def concentrated_weight(law: Family, prior: tuple[float, ...], n: int, order: fl
 
     As :func:`diffused_weight`.
     """
-    _check(order, epsilon)
+    check_budget(order, epsilon, "posterior sampling")
     return _largest(lambda m: supremum(law, prior, n, order, prior_weight=1.0 / m), epsilon)
 
 
@@ -242,9 +243,3 @@ def _check_weights(data_weight: float, prior_weight: float, n: int) -> None:
             f"data_weight = {data_weight}, prior_weight = {prior_weight}, n = {n}; give a data weight in (0, 1], a "
             "finite prior weight of at least 1 and at least 1 row"
         )
-
-
-def _check(order: float, epsilon: float) -> None:
-    check_order(order)
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ValueError(f"Renyi epsilon {epsilon} at order {order}; give a finite number above 0")

@@ -12,6 +12,7 @@ from methods.engines.exponential_family import guarantee
 from models.exponential_family import Family, ParameterSample, check_order
 from models.task import Task
 from privacy.budget import Budget
+from privacy.renyi import order_and_epsilon
 
 
 def posterior(
@@ -21,13 +22,6 @@ def posterior(
     total = np.asarray(total, dtype=np.float64)
     counts = np.full((*total.shape[:-1], 1), float(n))
     return prior_weight * np.asarray(prior) + data_weight * np.concatenate([total, counts], axis=-1)
-
-
-def order_and_epsilon(budget: Budget, method: str) -> tuple[float, float]:
-    """(order, epsilon) of a Renyi budget. Raises ValueError where the budget states none."""
-    if budget.spec.renyi is None:
-        raise ValueError(f"{method}: the budget states no Renyi order and epsilon; give renyi: [order, epsilon]")
-    return budget.spec.renyi
 
 
 def weights(law: Family, prior: tuple[float, ...], n: int, order: float, epsilon: float, algorithm: str):

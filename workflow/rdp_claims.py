@@ -1,7 +1,7 @@
 """Sentences of Geumlek, Song & Chaudhuri 2017 that exact numbers settle, one row a sentence and reading.
 
-``claims_table`` gives rows ``claim, reading, holds, figure`` (what ``reports.claims.holds_in`` reads) from the tables of
-``workflow.rdp_exponential_family``. The comparison of guarantees (section 4) is computed from the bounds that the
+``claims_table`` gives rows ``claim, reading, holds, figure`` (what ``reports.claims.holds_in`` reads) from the tables
+of ``workflow.rdp_exponential_family``. The comparison of guarantees (section 4) is computed from the bounds that the
 methods charge.
 """
 
@@ -65,16 +65,20 @@ def reach_zero(kl: pd.DataFrame) -> Row:
         zero = here["kl"].abs().to_numpy() < ZERO
         first[method] = float(here["epsilon"].to_numpy()[zero].min()) if zero.any() and zero[-1] else math.inf
     words = ", ".join(f"{BOTH[m]} at epsilon = {e:.3g}" for m, e in first.items())
-    return _row("reach_zero", all(map(math.isfinite, first.values())), f"first zero KL on the grid, lambda = 2: {words}")
+    return _row(
+        "reach_zero", all(map(math.isfinite, first.values())), f"first zero KL on the grid, lambda = 2: {words}"
+    )
 
 
 def stay_away(kl: pd.DataFrame) -> Row:
-    """At an order above lambda* both stay away from the posterior whatever epsilon is; the Gaussian mechanism does not."""
+    """Above lambda* both stay away from the posterior whatever epsilon is; the Gaussian mechanism does not."""
     ends = {m: _at(kl, LARGE, m, math.inf) for m in (*BOTH, GAUSSIAN)}
     lowest = {m: float(kl.loc[(kl["order"] == LARGE) & (kl["method"] == m), "kl"].min()) for m in BOTH}
     holds = min(lowest.values()) > ZERO and ends[GAUSSIAN] < ZERO
     words = ", ".join(f"{BOTH[m]} {ends[m]:.6g}" for m in BOTH)
-    return _row("stay_away", holds, f"KL at lambda = 15 for an unlimited epsilon: {words}, Gaussian {ends[GAUSSIAN]:.2g}")
+    return _row(
+        "stay_away", holds, f"KL at lambda = 15 for an unlimited epsilon: {words}, Gaussian {ends[GAUSSIAN]:.2g}"
+    )
 
 
 def small_epsilon(kl: pd.DataFrame, prior: tuple[float, float], n: int, successes: int) -> list[Row]:
@@ -85,14 +89,18 @@ def small_epsilon(kl: pd.DataFrame, prior: tuple[float, float], n: int, successe
     ends = {m: [_at(kl, order, m, 0.0) for order in orders] for m in BOTH}
     grows = []
     for order in orders:
-        here = kl[(kl["order"] == order) & (kl["method"] == CONCENTRATED) & np.isfinite(kl["kl"])].sort_values("epsilon")
+        here = kl[(kl["order"] == order) & (kl["method"] == CONCENTRATED) & np.isfinite(kl["kl"])].sort_values(
+            "epsilon"
+        )
         grows.append(float(here["kl"].iloc[0]))
         if not (np.diff(here["kl"]) <= ZERO).all():
             grows[-1] = math.nan
     diverges = all(map(math.isinf, ends[CONCENTRATED])) and not any(map(math.isnan, grows))
     same = all(abs(v - to_prior) < ZERO for v in ends[DIFFUSED])
     smallest = float(kl.loc[kl["epsilon"] > 0, "epsilon"].min())
-    words = f"KL never falls with 1 / epsilon and is {_list(grows)} at epsilon = {smallest:g} (lambda = {_list(orders)})"
+    words = (
+        f"KL never falls with 1 / epsilon and is {_list(grows)} at epsilon = {smallest:g} (lambda = {_list(orders)})"
+    )
     return [
         _row("concentrated_diverges", diverges, words + ", infinite in the limit"),
         _row("diffused_to_prior", same, f"limit of KL: {_list(ends[DIFFUSED])}; KL(posterior || prior) {to_prior:.9g}"),
@@ -108,10 +116,10 @@ def corollary_2(suprema: pd.DataFrame) -> list[Row]:
     low = here["order"] < 2
     endless = here[np.isinf(here["stated"])]
     figure = (
-        f"{int(covers.sum())} of {len(here)} cases covered; too large by up to "
-        f"{float(here.loc[np.isfinite(here['stated']), 'ratio'].max()):.3g} times below order 2, equal in "
-        f"{int((equal & ~low).sum())} of {int((~low).sum())} cases from there on; infinite in {len(endless)} cases whose "
-        f"supremum is {float(endless['exact'].min()):.3g} to {float(endless['exact'].max()):.3g}"
+        f"{int(covers.sum())} of {len(here)} cases covered; up to "
+        f"{float(here.loc[np.isfinite(here['stated']), 'ratio'].max()):.3g} times too large below order 2, equal in "
+        f"{int((equal & ~low).sum())} of {int((~low).sum())} cases from there on; infinite in {len(endless)} cases, "
+        f"whose supremum is {float(endless['exact'].min()):.3g} to {float(endless['exact'].max()):.3g}"
     )
     return [
         _row("corollary_2", bool(covers.all()), figure),
@@ -132,7 +140,7 @@ def theorem_16(suprema: pd.DataFrame) -> Row:
 
 
 def theorem_18(suprema: pd.DataFrame) -> Row:
-    """The divergence of that pair is above c^2 (lambda - 1) / (2 n beta), at every order above 1 and not only at large."""
+    """The divergence of that pair is above c^2 (lambda - 1) / (2 n beta), at every order above 1, not only large ones."""
     here = suprema[(suprema["check"] == "theorem_16") & (suprema["order"] > 1)]
     lower = here["tau2"] * (here["order"] - 1) / 2
     above = here["exact"] > lower
