@@ -22,7 +22,20 @@ import pandas as pd
 
 import datasets
 from evaluation.summary import COLUMNS, read_scores
-from reports import claims, figures, findings, ledger, mixture_figures, published, reference, site, tables, verdicts
+from reports import (
+    claims,
+    figures,
+    findings,
+    ledger,
+    mixture_figures,
+    posterior_sampling_figures,
+    published,
+    reference,
+    site,
+    tables,
+    verdicts,
+)
+from reports import posterior_sampling_tables as grids
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.files import stacked, write_csv
@@ -74,11 +87,18 @@ def build(
         title = f"{config.get('title', config['experiment'])}: every method, every data set"
         real = scores[~scores["dataset"].isin(made_up)]
         if len(real):
-            table, long = tables.all_methods_table(
-                real, f"{stem}_all_methods", scale, title, {a["method"] for a in config["arms"] if "budget" in a}
-            )
+            if grids.has_grid(config):
+                table, long = grids.budget_table(real, f"{stem}_all_methods", scale, title)
+            else:
+                table, long = tables.all_methods_table(
+                    real, f"{stem}_all_methods", scale, title, {a["method"] for a in config["arms"] if "budget" in a}
+                )
             tables.write(folder, table, long)
             every.append(table)
+        checked = extra and grids.sampler_table(extra, config.get("extra_full", []), scale)
+        if checked:
+            tables.write(folder, *checked)
+            privacy.append(checked[0])
         if config["answers"]:
             private = ledger.privacy_frame(frame, scores, cost)
             table, long = ledger.privacy_table(private, f"{stem}_privacy", tables.SCALE_BANNERS[scale])
@@ -87,6 +107,7 @@ def build(
         if with_site:
             drawn += figures.build(out / "figures", config, frame, scores, every_score)
             drawn += mixture_figures.build(out / "figures", config, frame, scores, fits, data, extra)
+            drawn += posterior_sampling_figures.build(out / "figures", config, scores, extra)
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table

@@ -19,6 +19,7 @@ SHA256 = {
 SOURCE_TITLES = {
     "vinaroz2023dpsep": "Vinaroz & Park 2023 (TMLR)",
     "vinaroz2021dpsep": "Vinaroz & Park 2021 (first version)",
+    "geumlek2017rdp": "Geumlek, Song & Chaudhuri 2017",
     "park2017dpem": "Park, Foulds, Chaudhuri & Welling 2017",
 }
 #: column headings of the papers, by (method).

@@ -115,7 +115,7 @@ def write(
     for path, text in texts.items():
         write_text(path, text)
     write_text(folder / "ledger.csv", csv_text(both))
-    for name in config.get("extra", []):
+    for name in [*config.get("extra", []), *config.get("extra_full", [])]:
         if extra is None or not (extra / name).is_file():
             raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
         write_text(folder / name, (extra / name).read_text(encoding="utf-8"))

@@ -140,7 +140,7 @@ def theorem_16(suprema: pd.DataFrame) -> Row:
 
 
 def theorem_18(suprema: pd.DataFrame) -> Row:
-    """The divergence of that pair is above c^2 (lambda - 1) / (2 n beta), at every order above 1, not only large ones."""
+    """The divergence of that pair is above c^2 (lambda - 1) / (2 n beta), at every order above 1."""
     here = suprema[(suprema["check"] == "theorem_16") & (suprema["order"] > 1)]
     lower = here["tau2"] * (here["order"] - 1) / 2
     above = here["exact"] > lower

@@ -62,4 +62,4 @@ rule sampler_check:
     shell:
         "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} NPROC={threads} {PYTHON} -m workflow.sampler_check "
         "--config config/experiments/rdp_logistic.yaml --dataset {wildcards.dataset} --data {input.data} "
-        "--laws {params.laws} --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

@@ -3,11 +3,17 @@ ALL_SCORES = [
 ]
 
 
-#: tables that are no scores: what the experiments name under `extra`.
+#: tables that are no scores: what the experiments name under `extra`, and at full scale under `extra_full`.
 def extra_of(*parts):
-    chosen = [p for part in parts for p in configs_of(part)]
+    keys = ["extra", "extra_full"] if SCALE == "full" else ["extra"]
+    chosen = [load(p) for part in parts for p in configs_of(part)]
     return sorted(
-        {f"{RESULTS}/extra/{name}" for p in chosen for name in load(p).get("extra", [])}
+        {
+            f"{RESULTS}/extra/{n}"
+            for config in chosen
+            for k in keys
+            for n in config.get(k, [])
+        }
     )
 
 
