@@ -57,7 +57,7 @@ def hmc(z: np.ndarray, targets: list[Target]) -> tuple[float, float]:
     return seconds / len(targets), float(gradients) / len(targets)
 
 
-def nuts(z: np.ndarray, target: Target) -> tuple[float, float]:
+def nuts(z: np.ndarray, target: Target, warmup: int = WARMUP) -> tuple[float, float]:
     """(seconds, gradients) of one run, the Laplace approximation that it starts from included."""
     import jax
     import jax.numpy as jnp
@@ -73,7 +73,7 @@ def nuts(z: np.ndarray, target: Target) -> tuple[float, float]:
             w = mode + whitening @ u
             return target.power * jnp.logaddexp(0.0, -(rows @ w)).sum() + 0.5 * target.precision * (w @ w)
 
-        run = MCMC(NUTS(potential_fn=energy), num_warmup=WARMUP, num_samples=1, progress_bar=False)
+        run = MCMC(NUTS(potential_fn=energy), num_warmup=warmup, num_samples=1, progress_bar=False)
         at = jnp.zeros(z.shape[1])
         options = {"init_params": at, "extra_fields": ("num_steps",), "collect_warmup": True}
         run.warmup(jax.random.PRNGKey(0), **options)  # compiles
@@ -84,7 +84,7 @@ def nuts(z: np.ndarray, target: Target) -> tuple[float, float]:
     return seconds, float(steps.sum() + searched)
 
 
-def elliptical_slice(z: np.ndarray, target: Target) -> tuple[float, float]:
+def elliptical_slice(z: np.ndarray, target: Target, iterations: int = SLICES) -> tuple[float, float]:
     """(seconds, gradients) of one run; a pass over the rows without the way back is half a gradient."""
     rng = np.random.default_rng(0)
     scale = 1.0 / math.sqrt(target.precision)
@@ -95,7 +95,7 @@ def elliptical_slice(z: np.ndarray, target: Target) -> tuple[float, float]:
 
     w = scale * rng.standard_normal(z.shape[1])
     here, evaluations = log_likelihood(w), 1
-    for _ in range(SLICES):
+    for _ in range(iterations):
         other = scale * rng.standard_normal(z.shape[1])
         level = here - rng.exponential()
         angle = rng.uniform(0.0, 2.0 * math.pi)

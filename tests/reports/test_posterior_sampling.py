@@ -1,0 +1,94 @@
+"""Tables and figures over a grid of budgets."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaluation.summary import COLUMNS
+from reports import posterior_sampling_figures as figures
+from reports import posterior_sampling_tables as tables
+from reports.blocks import markdown
+
+CONCENTRATED, OPS = "posterior_sampling_glm_concentrated", "posterior_sampling_ops"
+
+
+@pytest.fixture
+def scores():
+    rng = np.random.default_rng(0)
+    rows = []
+    arms = [(CONCENTRATED, f"order={a};epsilon=e^{k}", 1.0) for a in (1, 10) for k in (-5, 3)]
+    arms += [(OPS, "as charged;order=1;epsilon=e^-5", 2.0), (figures.DIRECT, "", 0.5)]
+    for method, setting, level in arms:
+        for split in range(4):
+            for metric, sign in (("test_error", 1), ("test_log_likelihood", -1)):
+                value = sign * (0.2 * level + 0.01 * rng.standard_normal())
+                row = dict.fromkeys(COLUMNS, "") | {
+                    "cell": f"{method}-{setting}", "experiment": "rdp_logistic", "dataset": "abalone",
+                    "protocol": "thirds", "method": method, "setting": setting, "split": str(split), "metric": metric,
+                    "value": repr(float(value)), "status": "ok", "epsilon": "0.25", "delta": "1e-05", "scale": "full",
+                }  # fmt: skip
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def test_budgets_are_rows_in_the_order_of_their_numbers(scores):
+    table, long = tables.budget_table(scores, "t", "full", "Title")
+    (block,) = table.blocks
+    wanted = ["no budget", "order=1, epsilon=e^-5", "order=1, epsilon=e^3", "order=10, epsilon=e^-5"]
+    assert [name for name, _ in block.rows] == [*wanted, "order=10, epsilon=e^3"]
+    assert len(block.columns) == 3
+    assert any("as charged" in head for head in block.columns)
+    text = markdown(table)
+    assert "exact samples" in text
+    assert "Markov chain" in text  # the leak of every method
+    assert "epsilon 0.25" in text
+    assert len(long) == 12  # six arms, two metrics
+
+
+def test_an_entry_holds_mean_and_spread_of_both_metrics(scores):
+    table, _ = tables.budget_table(scores, "t", "full", "Title")
+    here = scores[(scores["method"] == OPS) & (scores["metric"] == "test_error")]["value"].astype(float)
+    (block,) = table.blocks
+    column = next(k for k, head in enumerate(block.columns) if "as charged" in head)
+    lines = dict(block.rows)["order=1, epsilon=e^-5"][column].lines
+    assert lines[0] == f"error {here.mean():.4f} ± {here.std():.4f}"
+    assert dict(block.rows)["no budget"][column].lines == ("-",)
+
+
+def test_a_failed_cell_says_why(scores):
+    hit = scores["method"] == OPS
+    scores.loc[hit, ["status", "reason"]] = ["failed", "out of luck"]
+    table, _ = tables.budget_table(scores, "t", "full", "Title")
+    assert "out of luck" in markdown(table)
+
+
+def test_the_sampler_table_is_left_out_without_its_files(tmp_path):
+    assert tables.sampler_table(tmp_path, ["rdp_sampler_abalone.csv"], "full") is None
+
+
+def test_the_figure_of_a_grid_has_a_row_per_order_and_every_mean(scores, tmp_path):
+    drawn = figures.build(tmp_path, {"rule": figures.RULE, "experiment": "rdp_logistic"}, scores, None)
+    assert [f.name for f in drawn] == ["geumlek2017rdp_figure3", "geumlek2017rdp_figure6"]
+    data = pd.read_csv(tmp_path / "geumlek2017rdp_figure3.csv")
+    assert len(data) == 6
+    here = scores[(scores["setting"] == "order=10;epsilon=e^3") & (scores["metric"] == "test_error")]["value"]
+    row = data[(data["order"] == 10) & (data["log_epsilon"] == 3)].iloc[0]
+    assert row["mean"] == pytest.approx(here.astype(float).mean())
+    # t(3) at 5 %, splits that share rows: sd sqrt(1/4 + 1/2)
+    assert row["half_width"] == pytest.approx(3.182446305284263 * here.astype(float).std() * math.sqrt(0.75))
+    negative = pd.read_csv(tmp_path / "geumlek2017rdp_figure6.csv")
+    assert (negative["mean"] > 0).all()
+    for suffix in ("png", "pdf"):
+        assert (tmp_path / f"geumlek2017rdp_figure3.{suffix}").stat().st_size > 10_000
+
+
+def test_no_figure_where_there_is_nothing_for_it(scores, tmp_path):
+    config = {"rule": figures.RULE, "experiment": "rdp_logistic"}
+    assert figures.build(tmp_path, config, scores[scores["status"] != "ok"], None) == []
+    assert figures.build(tmp_path, {"rule": "bnn_regression", "experiment": "dpsep_uci"}, scores, tmp_path) == []
+    config = {"rule": figures.RULE, "experiment": "rdp_exponential_family", "extra": ["rdp_figure1.csv"]}
+    assert figures.build(tmp_path, config, scores, tmp_path) == []
