@@ -81,7 +81,7 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
         if cell.kind == "mixture_of_gaussians":
             return mixture_scores(cell.build_model(), posterior, data, train, test)
         if cell.kind == "logistic_regression":
-            p = posterior.predict_probability(data.x[test])
+            p = posterior.predictive(data.x[test])
             return classification_scores(p.margins, p.log_density(data.y[test]), data.y[test])
         if cell.kind == "exponential_family":
             return heldout_scores(posterior.log_density(data.x[test]))
