@@ -33,6 +33,9 @@ class ClassifierSGD(Method):
         def __post_init__(self) -> None:
             training.check(self)
 
+    def prepare(self, task: Task, settings: Settings) -> None:
+        training.warm_up()
+
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a label that is no class, Diverged where the weights leave the
         finite range."""

@@ -7,6 +7,7 @@ draw xi and the variational parameters: it is post-processing.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ from privacy.normal import NormalStream
 _FAST_FROM = 256
 
 
+@cache
 def device() -> torch.device:
     """The GPU where there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
