@@ -8,9 +8,19 @@ product a layer; the weights c_i are known before those products, so there is no
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from models.bnn_classification import layers
+
+
+def product(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """a b, (n, k). On a CPU by NumPy's matrix product, which is no slower than torch's and lets the user choose its
+    kernels (OPENBLAS_CORETYPE) where the library does not know the CPU."""
+    if a.device.type != "cpu":
+        return torch.mm(a, b, out=out)
+    found = np.matmul(a.numpy(), b.numpy(), out=None if out is None else out.numpy())
+    return torch.from_numpy(found) if out is None else out
 
 
 def passes(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor):
@@ -23,14 +33,14 @@ def passes(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor):
     blocks = layers(w, widths)
     inputs = [x]
     for block in blocks[:-1]:
-        inputs.append(torch.addmm(block[-1], inputs[-1], block[:-1]).relu_())
-    log_p = torch.log_softmax(torch.addmm(blocks[-1][-1], inputs[-1], blocks[-1][:-1]), dim=1)
+        inputs.append(product(inputs[-1], block[:-1]).add_(block[-1]).relu_())
+    log_p = torch.log_softmax(product(inputs[-1], blocks[-1][:-1]).add_(blocks[-1][-1]), dim=1)
     known = (labels >= 0).to(w.dtype)[:, None]
     error = log_p.exp()
     error.scatter_add_(1, labels.clamp(min=0)[:, None], -torch.ones_like(known))
     errors = [error.mul_(known)]
     for block, a in zip(blocks[:0:-1], inputs[:0:-1], strict=True):
-        errors.append((errors[-1] @ block[:-1].T).mul_(a > 0))
+        errors.append(product(errors[-1], block[:-1].T).mul_(a > 0))
     return inputs, errors[::-1], log_p
 
 
@@ -49,7 +59,7 @@ def weighted_sum(
         stop = start + (a.shape[1] + 1) * e.shape[1]
         block = total[start:stop].view(a.shape[1] + 1, e.shape[1])
         scaled = e if weights is None else e * weights[:, None]
-        torch.mm(a.T, scaled, out=block[:-1])
+        product(a.T, scaled, out=block[:-1])
         torch.sum(scaled, 0, out=block[-1])
         start = stop
     return total
