@@ -12,7 +12,7 @@ HIGHER_IS_BETTER = {
     "test_log_likelihood": True,
     **dict.fromkeys(("fnorm_mean", "fnorm_covariance", "fnorm_average", "fnorm", "kl", "kl_proxy"), False),
     **dict.fromkeys(("squared_mean_error", "squared_covariance_error", "squared_average_error"), False),
-    **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error", "test_error"), False),
+    **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error", "test_error", "heldout_nll"), False),
     "expected_calibration_error": False,
 }
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method.

@@ -19,6 +19,8 @@ from evaluation.summary import mean_std
 
 #: n_test / n_train of a 90/10 split.
 RATIO_90_10 = 1 / 9
+#: the same of a random third for testing.
+RATIO_THIRDS = 1 / 2
 
 
 @dataclass(frozen=True)

@@ -50,17 +50,18 @@ def read_scores(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
         if not found or not all(f.is_file() for f in found):
             raise FileNotFoundError(f"no scores at {path}; run the suite first (`./bench`), or name another folder")
         files += found
-    parts = []
-    for f in files:
-        part = pd.read_csv(f, dtype=str, keep_default_na=False)
-        missing = [c for c in COLUMNS if c not in part.columns]
-        if missing:
-            raise ValueError(f"{f}: column '{missing[0]}' is missing; a scores file has {', '.join(COLUMNS)}")
-        unknown = sorted(set(part["status"]) - set(STATUS))
-        if unknown:
-            raise ValueError(f"{f}: unknown status '{unknown[0]}'; the closed list is {', '.join(STATUS)}")
-        parts.append(part[COLUMNS])
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat([checked(pd.read_csv(f, dtype=str, keep_default_na=False), f) for f in files], ignore_index=True)
+
+
+def checked(scores: pd.DataFrame, where: str | Path) -> pd.DataFrame:
+    """The scores, columns ``COLUMNS``. Raises ValueError, naming ``where``, for a missing column or unknown status."""
+    missing = [c for c in COLUMNS if c not in scores.columns]
+    if missing:
+        raise ValueError(f"{where}: column '{missing[0]}' is missing; a scores file has {', '.join(COLUMNS)}")
+    unknown = sorted(set(scores["status"]) - set(STATUS))
+    if unknown:
+        raise ValueError(f"{where}: unknown status '{unknown[0]}'; the closed list is {', '.join(STATUS)}")
+    return scores[COLUMNS]
 
 
 def mean_std(values: Iterable[float]) -> tuple[float, float, int]:

@@ -82,9 +82,6 @@ class Method(abc.ABC):
     privacy: ClassVar[Relation | None] = None
     #: one sentence per leak that the ledger does not count (shown in the leak table); empty when there is none.
     leaks: ClassVar[tuple[str, ...]] = ()
-    #: True where the release is a draw from a posterior, charged by a written bound: there is no noise to record and
-    #: replay, and brute force over neighbours beside the proof of the bound takes the place of that audit.
-    releases_a_draw: ClassVar[bool] = False
 
     @dataclass(frozen=True)
     class Settings:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from methods.contract import Fit, Method
 from methods.engines.logistic import guarantee
-from methods.engines.logistic.release import LEAKS, SamplerSettings, one_draw, order_and_epsilon
+from methods.engines.logistic.release import LogisticPosteriorDraw, Release, SamplerSettings
 from methods.engines.logistic.sampler import Target
-from models.logistic_regression import rows_of
-from models.task import Task
+from models.logistic_regression import LogisticRegression
 from privacy.budget import Budget
-from privacy.ledger import Relation
+from privacy.renyi import order_and_epsilon
 
 
-class PosteriorSamplingGLMConcentrated(Method):
+class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
     """One draw from the posterior with a prior that is narrow enough for the budget.
 
     beta = max(2 c^2 order / (n epsilon), beta0), whole likelihood; (order, epsilon)-RDP by theorem 16, proved in
@@ -24,23 +20,9 @@ class PosteriorSamplingGLMConcentrated(Method):
     name = "posterior_sampling_glm_concentrated"
     title = "Posterior sample, concentrated (GLM)"
     reference = "geumlek2017rdp, algorithm 5"
-    models = ("logistic_regression",)
-    privacy = Relation.REPLACE_ONE
-    releases_a_draw = True
-    leaks = LEAKS
 
-    Settings = SamplerSettings
-
-    def fit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a Renyi order and epsilon.
-
-        Raises ValueError for a budget without them, order < 1, epsilon <= 0, and for rows, labels or a range that do
-        not fit (``models.logistic_regression.rows_of``).
-        """
-        rows = rows_of(task)
-        model, n = task.model, task.public.n
+    def release(self, model: LogisticRegression, n: int, settings: SamplerSettings, budget: Budget) -> Release:
         order, epsilon = order_and_epsilon(budget, self.name)
         beta = guarantee.concentrated_beta(order, epsilon, n, model.beta0, model.norm_bound)
         event = guarantee.draw_event(1.0, n * beta, model.norm_bound, order)
-        told = {"beta": beta, "power": 1.0}
-        return one_draw(rows, Target(1.0, n * beta), event, settings.plan, budget, rng, told)
+        return Release(Target(1.0, n * beta), event, {"beta": beta, "power": 1.0})

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from methods.contract import Fit, Method
 from methods.engines.logistic import guarantee
-from methods.engines.logistic.release import LEAKS, SamplerSettings, one_draw, order_and_epsilon
+from methods.engines.logistic.release import LogisticPosteriorDraw, Release, SamplerSettings
 from methods.engines.logistic.sampler import Target
-from models.logistic_regression import rows_of
-from models.task import Task
+from models.logistic_regression import LogisticRegression
 from privacy.budget import Budget
-from privacy.ledger import Relation
+from privacy.renyi import order_and_epsilon
 
 
-class PosteriorSamplingOPS(Method):
+class PosteriorSamplingOPS(LogisticPosteriorDraw):
     """One draw from a tempered posterior whose prior is truncated to the ball |w| <= c / beta0.
 
     Geumlek, Song & Chaudhuri 2017 read the Renyi epsilon of the budget as a pure epsilon and charge
@@ -28,10 +24,6 @@ class PosteriorSamplingOPS(Method):
     name = "posterior_sampling_ops"
     title = "One posterior sample (OPS)"
     reference = "wang2015privacy, as geumlek2017rdp, section 5.2, charge it"
-    models = ("logistic_regression",)
-    privacy = Relation.REPLACE_ONE
-    releases_a_draw = True
-    leaks = LEAKS
 
     @dataclass(frozen=True)
     class Settings(SamplerSettings):
@@ -40,18 +32,11 @@ class PosteriorSamplingOPS(Method):
         #: charge the range of the log-likelihood once, not twice (choice of this suite).
         tight_range: bool = False
 
-    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a Renyi order and epsilon.
-
-        Raises ValueError for a budget without them, order < 1, epsilon <= 0, and for rows, labels or a range that do
-        not fit (``models.logistic_regression.rows_of``).
-        """
-        rows = rows_of(task)
-        model, n = task.model, task.public.n
+    def release(self, model: LogisticRegression, n: int, settings: Settings, budget: Budget) -> Release:
         order, epsilon = order_and_epsilon(budget, self.name)
         pure = guarantee.fair_pure_epsilon(order, epsilon) if settings.renyi_conversion else epsilon
         power = guarantee.ops_power(pure, model.beta0, model.norm_bound, tight=settings.tight_range)
         radius, precision = model.norm_bound / model.beta0, n * model.beta0
         event = guarantee.truncated_draw_event(power, precision, model.norm_bound, radius, order)
         told = {"beta": model.beta0, "power": power, "radius": radius}
-        return one_draw(rows, Target(power, precision, radius), event, settings.plan, budget, rng, told)
+        return Release(Target(power, precision, radius), event, told)

@@ -16,6 +16,7 @@ _HOME = {
     "linear_gaussian": "models.linear_regression",
     "constant_gaussian": "models.linear_regression",
     "logistic_sample": "models.logistic_regression",
+    "parameter_sample": "models.exponential_family",
     "mixture_means": "models.mixture_of_gaussians",
     "mixture_parameters": "models.mixture_of_gaussians",
 }

@@ -70,14 +70,6 @@ class BudgetSpec:
             raise ValueError(f"budget: delta = {self.delta}; give a number between 0 and 1")
         if self.noise_multiplier is not None and not (self.noise_multiplier >= 0):
             raise ValueError(f"budget: noise_multiplier = {self.noise_multiplier}; give a number >= 0")
-        if self.renyi is not None:
-            order, epsilon = (float(v) for v in self.renyi)
-            if not (1 <= order < math.inf and 0 < epsilon < math.inf):
-                raise ValueError(
-                    f"budget: renyi = [{order:g}, {epsilon:g}]; give a finite order of at least 1 (1 is the "
-                    "Kullback-Leibler divergence) and a finite epsilon above 0"
-                )
-            object.__setattr__(self, "renyi", (order, epsilon))
         if self.mode is Mode.ENFORCE and self.renyi is None and (self.epsilon is None or self.delta is None):
             raise ValueError("budget: mode 'enforce' needs epsilon and delta (or renyi); give them or use 'record'")
 
@@ -108,30 +100,19 @@ class Budget:
         return self.spec.noise_multiplier
 
     def spend(self, event: Event) -> None:
-        """Write the event. In mode ``enforce`` raise :class:`BudgetExceeded` if the ledger would then cost too much.
-
-        A Renyi budget is held at its order, an (epsilon, delta) budget at its delta; both where both are given.
-        """
+        """Write the event. In mode ``enforce`` raise :class:`BudgetExceeded` if the ledger would then cost too much."""
         if self.spec.mode is Mode.ENFORCE:
-            from privacy.accountants import epsilon_of, renyi_divergence  # heavy import, and only where it is needed
+            from privacy.accountants import epsilon_of  # heavy import, and only where it is needed
 
             trial = Ledger([*self.ledger.events])
             trial.record(event)
-            if self.spec.renyi is not None:
-                order, allowed = self.spec.renyi
-                self._check(event, renyi_divergence(trial, order), allowed, f"Renyi order {order:g}")
-            if self.spec.epsilon is not None and self.spec.delta is not None:
-                delta = self.spec.delta
-                self._check(event, epsilon_of(trial, delta).epsilon, self.spec.epsilon, f"delta = {delta:g}")
+            cost = epsilon_of(trial, self.spec.delta).epsilon
+            if not (cost <= self.spec.epsilon * (1 + 1e-9)):
+                raise BudgetExceeded(
+                    f"'{event.what}' would bring the cost to epsilon = {cost:.4g} at delta = {self.spec.delta:g}; "
+                    f"the budget is {self.spec.epsilon:g}. Raise the noise multiplier or make fewer steps."
+                )
         self.ledger.record(event)
-
-    @staticmethod
-    def _check(event: Event, cost: float, allowed: float, where: str) -> None:
-        if not (cost <= allowed * (1 + 1e-9)):
-            raise BudgetExceeded(
-                f"'{event.what}' would bring the cost to epsilon = {cost:.4g} at {where}; the budget is {allowed:g}. "
-                "Raise the noise multiplier, make fewer steps, or calibrate the release to the budget."
-            )
 
     def gaussian(
         self,

@@ -217,6 +217,18 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
         _PRIVATE_SCALING,
     ),
+    "sufficient_statistics_perturbation": (
+        GENERIC[0],
+        GENERIC[1],
+        Mutant("no clipping", r"statistic_sum\(task\)\n", "task.x.sum(axis=0)\n", what=_NO_CLIPPING),
+        Mutant(
+            "data-dependent clip",
+            r"law, n = task\.model\.law, task\.public\.n",
+            "from dataclasses import replace; task = replace(task, model=replace(task.model, "
+            "clip=1e-9 + float(np.abs(task.x).max()))); law, n = task.model.law, task.public.n",
+            what="the number to which rows are clipped, declared as used, is the largest of the private rows",
+        ),
+    ),
 }
 MUTANTS["dp_linear_regression:linear_regression"] = MUTANTS["dp_linear_regression"]
 

@@ -22,7 +22,20 @@ import pandas as pd
 
 import datasets
 from evaluation.summary import COLUMNS, read_scores
-from reports import claims, figures, findings, ledger, mixture_figures, published, reference, site, tables, verdicts
+from reports import (
+    claims,
+    figures,
+    findings,
+    ledger,
+    mixture_figures,
+    posterior_sampling_figures,
+    published,
+    reference,
+    site,
+    tables,
+    verdicts,
+)
+from reports import posterior_sampling_tables as grids
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.files import stacked, write_csv
@@ -57,7 +70,10 @@ def build(
     sizes: dict[str, tables.Table] = {}
     for config, scores in experiments:
         for row_scale in set(scores["scale"]) - {scale}:
-            raise ReportError(f"{config['experiment']}: scores of scale '{row_scale}' in a report of scale '{scale}'")
+            raise ReportError(
+                f"{config['experiment']}: scores of scale '{row_scale}' in a report of scale '{scale}'; name the score "
+                "files of that scale with --scores (./bench does), or run it again"
+            )
         frame = verdicts.build(config, scores, scale)
         cost = ledger.build(fits, set(scores["cell"]), epsilon_of, committed)
         judged.append(frame)
@@ -71,11 +87,18 @@ def build(
         title = f"{config.get('title', config['experiment'])}: every method, every data set"
         real = scores[~scores["dataset"].isin(made_up)]
         if len(real):
-            table, long = tables.all_methods_table(
-                real, f"{stem}_all_methods", scale, title, {a["method"] for a in config["arms"] if "budget" in a}
-            )
+            if grids.has_grid(config):
+                table, long = grids.budget_table(real, f"{stem}_all_methods", scale, title)
+            else:
+                table, long = tables.all_methods_table(
+                    real, f"{stem}_all_methods", scale, title, {a["method"] for a in config["arms"] if "budget" in a}
+                )
             tables.write(folder, table, long)
             every.append(table)
+        checked = extra and grids.sampler_table(extra, config.get("extra_full", []), scale)
+        if checked:
+            tables.write(folder, *checked)
+            privacy.append(checked[0])
         if config["answers"]:
             private = ledger.privacy_frame(frame, scores, cost)
             table, long = ledger.privacy_table(private, f"{stem}_privacy", tables.SCALE_BANNERS[scale])
@@ -84,6 +107,7 @@ def build(
         if with_site:
             drawn += figures.build(out / "figures", config, frame, scores, every_score)
             drawn += mixture_figures.build(out / "figures", config, frame, scores, fits, data, extra)
+            drawn += posterior_sampling_figures.build(out / "figures", config, scores, extra)
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table
@@ -113,17 +137,31 @@ def build(
     site.write(out / "report" / "index.html", page)
 
 
-def _scores(config: dict[str, Any], folder: Path, scale: str) -> pd.DataFrame:
+def _scores(name: str, files: list[Path], scale: str) -> pd.DataFrame:
     """Scores of one experiment. Below full scale an experiment may have no cell at all: then no rows."""
-    if scale != "full" and not any(Path(folder).glob("*.csv")):
+    if not files:
+        if scale == "full":
+            raise FileNotFoundError(f"{name}: no scores; run `./bench full` first, or name its files with --scores")
         return pd.DataFrame(columns=COLUMNS, dtype=str)
-    scores = read_scores(folder)
-    foreign = scores[scores["experiment"] != config["experiment"]]
+    scores = read_scores(files)
+    foreign = scores[scores["experiment"] != name]
     if len(foreign):
-        raise ReportError(
-            f"{folder}: a row of experiment '{foreign['experiment'].iloc[0]}', not {config['experiment']}"
-        )
+        raise ReportError(f"{files[0].parent}: a row of experiment '{foreign['experiment'].iloc[0]}', not {name}")
     return scores
+
+
+def _score_files(names: list[str], folder: Path, given: list[Path] | None) -> dict[str, list[Path]]:
+    """Score files (``<experiment>/<data set>.csv``) of each experiment: those given, else all below ``folder``.
+
+    A folder keeps the files of an earlier run at another scale, whose data sets may be more: only the caller knows
+    which files its own cells have made. Raises :class:`ReportError` for a file of another experiment.
+    """
+    if given is None:
+        return {name: sorted((folder / name).glob("*.csv")) for name in names}
+    for path in given:
+        if path.parent.name not in names:
+            raise ReportError(f"{path}: no config of experiment '{path.parent.name}'; the configs are of {names}")
+    return {name: [p for p in given if p.parent.name == name] for name in names}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -131,7 +169,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("what", nargs="?", default="all", choices=["all", "tables", "site", "reference", "check"])
     parser.add_argument("--check", action="store_true", help="compare the committed verdicts with the committed scores")
     parser.add_argument("--config", nargs="+", type=Path, help="experiment files (default: all in config/experiments)")
-    parser.add_argument("--scores", nargs="+", type=Path, help="one folder per config (default: RESULTS/scores/NAME)")
+    parser.add_argument("--scores", nargs="*", type=Path, help="score files (default: all in RESULTS/scores/NAME/)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the run")
     parser.add_argument("--out", type=Path, help="where the report goes (default: RESULTS)")
     parser.add_argument("--fits", type=Path, help="default: RESULTS/fits")
@@ -158,10 +196,8 @@ def _run(args: argparse.Namespace) -> int:
         print(f"against the papers: {reference.check(home, args.reference)} verdicts agree with the committed scores")
         return 0
     loaded = [load_config(path) for path in configs]
-    folders = args.scores or [args.results / "scores" / c["experiment"] for c in loaded]
-    if len(folders) != len(loaded):
-        raise ReportError(f"{len(loaded)} configs and {len(folders)} folders of scores; give one folder per config")
-    pairs = [(c, _scores(c, f, args.scale)) for c, f in zip(loaded, folders, strict=True)]
+    files = _score_files([c["experiment"] for c in loaded], args.results / "scores", args.scores)
+    pairs = [(c, _scores(c["experiment"], files[c["experiment"]], args.scale)) for c in loaded]
     fits, data = args.fits or args.results / "fits", args.data or args.results / "data"
     extra = args.extra or args.results / "extra"
     path = args.manifest or args.results / "manifest.json"

@@ -31,7 +31,7 @@ import pandas as pd
 from scipy.stats import fisher_exact, pearsonr
 
 from evaluation.metrics import HIGHER_IS_BETTER
-from evaluation.paired import Difference, median_paired, paired, unpaired
+from evaluation.paired import RATIO_90_10, RATIO_THIRDS, Difference, median_paired, paired, unpaired
 from reports import published as published_numbers
 from reports.config import READINGS, ReportError
 from reports.verdicts import answers_of, finding_of, ours_of, read_findings
@@ -190,6 +190,16 @@ class Context:
     #: readings that some cell of the claim really has (a claim on non-private methods has the printed one only).
     used: set[str] = field(default_factory=set)
 
+    def budgets(self, method: str, dataset: str, metric: str) -> dict[str, tuple]:
+        """Keys of OUR cells of ``method[label]`` by the budget that ends their setting (``order=1;epsilon=e^0``)."""
+        name, label = re.fullmatch(r"([^\[]+)(?:\[(.*)\])?", method).groups()
+        start = f"{label};" if label else ""
+        return {
+            s.removeprefix(start): (d, p, m, s, metric)
+            for d, p, m, s in self.data.status
+            if (d, m) == (dataset, name) and s.startswith(f"{start}order=")
+        }
+
     def rows(self, method: str, options: dict[str, str]) -> list[dict[str, Any]]:
         """Published rows of one method of the paper in the tables (and data sets) of the test."""
         name, setting = re.fullmatch(r"([^\[]+)(?:\[(.*)\])?", method).groups()
@@ -279,7 +289,8 @@ def _difference(data: _Data, cells_a, cells_b, metric: str, alpha: float):
             sign = _sign(metric)
             va, vb = ({k: sign * v for k, v in x.items()} for x in (va, vb))
             same = a[1] == b[1] and set(va) & set(vb)
-            return (paired if same else unpaired)(va, vb, alpha), 0
+            ratio = RATIO_THIRDS if "thirds" in (a[1], b[1]) else RATIO_90_10
+            return (paired if same else unpaired)(va, vb, alpha, ratio), 0
         lost = int(bool(va) and data.diverged(b)) - int(bool(vb) and data.diverged(a))
         if lost:
             return None, lost
@@ -358,6 +369,47 @@ def _along(
     return list(series.values())
 
 
+def at_every_budget(context: Context, test: Test) -> Outcome:
+    """OUR first methods score better than OUR second at every budget, on every data set, in every one of ``metrics``.
+
+    Judged like :func:`better`. ``corrected``: what takes the place of the second methods in the corrected reading.
+    """
+    made, missing = _at_budgets(context, test)
+    if not made:
+        return Outcome(None, "no scores for it" if context.reading == "printed" else "")
+    return _trend(made, missing, test, "comparisons")
+
+
+def never_worse(context: Context, test: Test) -> Outcome:
+    """OUR first methods are at no budget surely worse than OUR second; arguments as for :func:`at_every_budget`."""
+    made, missing = _at_budgets(context, test)
+    if not made:
+        return Outcome(None, "no scores for it" if context.reading == "printed" else "")
+    return Outcome(not any(c.certain < 0 for c in made), _counts(made, missing))
+
+
+def _at_budgets(context: Context, test: Test) -> tuple[list[Comparison], int]:
+    first, second = test.methods
+    if context.reading != "printed":
+        if "corrected" not in test.options or context.reading != "corrected":
+            return [], 0
+        second = tuple(test.options["corrected"].split("+"))
+        context.used.add(context.reading)
+    datasets = dict.fromkeys(d for d, *_ in context.data.status)
+    wanted = []
+    for dataset, metric, a, b in itertools.product(datasets, _list(test.options["metrics"]), first, second):
+        ours, others = (context.budgets(m, dataset, metric) for m in (a, b))
+        wanted += [(f"{a} vs {b}, {dataset}, {metric}, {k}", ours[k], others[k]) for k in ours if k in others]
+    made, missing = [], 0
+    for what, a, b in wanted:
+        found = _difference(context.data, [a], [b], a[4], ALPHA / len(wanted))
+        if found is None:
+            missing += 1
+        else:
+            made.append(Comparison(what, *found))
+    return made, missing
+
+
 def worsens(context: Context, test: Test) -> Outcome:
     """Scores get worse as the parameter grows: slope on its logarithm, split by split, for ``quantifier`` of them."""
     made, missing = [], 0
@@ -405,14 +457,14 @@ def spreads(context: Context, test: Test) -> Outcome:
     return _trend(made, missing, test)
 
 
-def _trend(made: list[Comparison], missing: int, test: Test) -> Outcome:
+def _trend(made: list[Comparison], missing: int, test: Test, unit: str = "trends") -> Outcome:
     if not made:
         return Outcome(None, "no scores for it")
     share = sum(c.sign > 0 for c in made) / len(made)
     need = QUANTIFIERS[test.options.get("quantifier", "all")]
     enough = share >= 1 if need == 1 else share > need
     sure, against = sum(c.certain > 0 for c in made), sum(c.certain < 0 for c in made)
-    figure = _counts(made, missing, "trends")
+    figure = _counts(made, missing, unit)
     if sure == 0 and against == 0:
         return Outcome(None, figure + ": too little to tell")
     return Outcome(enough and sure > against, figure)
@@ -531,12 +583,17 @@ def not_testable(context: Context, test: Test) -> Outcome:
 
 TESTS: dict[str, Callable[[Context, Test], Outcome]] = {
     f.__name__: f
-    for f in (better, not_worse, worsens, spreads, fails_less, larger, closer, holds_in, needs, not_testable)
+    for f in (
+        *(better, not_worse, at_every_budget, never_worse, worsens, spreads, fails_less, larger, closer, holds_in),
+        *(needs, not_testable),
+    )
 }
 #: test -> (groups of methods, options that it must have)
 _NEEDS = {
     "better": (2, ("tables",)),
     "not_worse": (2, ("tables",)),
+    "at_every_budget": (2, ("metrics",)),
+    "never_worse": (2, ("metrics",)),
     "worsens": (1, ("tables", "along")),
     "spreads": (1, ("tables", "along")),
     "fails_less": (2, ("tables",)),

@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from evaluation.arms import written_out
+
 READINGS = ("printed", "released", "corrected")
 SCALES = ("full", "quick", "tiny")
 _NEEDED = ("experiment", "sources", "datasets", "protocols", "arms", "answers")
@@ -17,7 +19,10 @@ class ReportError(ValueError):
 
 
 def load(path: str | Path) -> dict[str, Any]:
-    """An experiment file. Raises :class:`ReportError` naming file and key. (Its full schema is the workflow's.)"""
+    """An experiment file, its grids of budgets written out (``evaluation.arms``).
+
+    Raises :class:`ReportError` naming file and key. (Its full schema is the workflow's.)
+    """
     path = Path(path)
     if not path.is_file():
         raise ReportError(f"no experiment file {path}; config/experiments/ holds them")
@@ -31,7 +36,10 @@ def load(path: str | Path) -> dict[str, Any]:
                 raise ReportError(f"{path}: answers[{k}]: reading '{reading}'; choose of {', '.join(READINGS)}")
         if answer["source"] not in config["sources"]:
             raise ReportError(f"{path}: answers[{k}]: source '{answer['source']}' is not among sources")
-    return config
+    try:
+        return {**config, "arms": written_out(config["arms"])}
+    except ValueError as e:
+        raise ReportError(f"{path}: {e}") from None
 
 
 def by_dataset(value: Any, dataset: str) -> Any:

@@ -58,11 +58,11 @@ def build(
     return drawn
 
 
-def half_width(std: float, n: float) -> float:
-    """Half of the 95 % interval of a mean over ``n`` overlapping 90/10 splits; NaN below two."""
+def half_width(std: float, n: float, ratio: float = RATIO_90_10) -> float:
+    """Half of the 95 % interval of a mean over ``n`` overlapping splits, n_test / n_train = ratio; NaN below two."""
     if not n >= 2 or not math.isfinite(std):
         return math.nan
-    return float(student.ppf(1 - AGREE / 2, n - 1)) * std * math.sqrt(1 / n + RATIO_90_10)
+    return float(student.ppf(1 - AGREE / 2, n - 1)) * std * math.sqrt(1 / n + ratio)
 
 
 def rmse(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFrame) -> Figure | None:

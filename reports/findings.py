@@ -4,10 +4,10 @@
 
     [[value: scores/dpsep_uci.csv where method=sep and dataset=kin8nm and metric=rmse | mean(value) | .3f]]
 
-file (relative to ``reports/reference/``), conditions (``column=exact text``, which may be empty, or
-``column<number``), column or ``function(column)`` and a Python format. A bare column needs exactly one row; the
-functions mean, sd, min, max and median need at least one, and every value of them a number; ``count(column)`` counts
-rows and may be 0.
+file (relative to ``reports/reference/``; a scores file has the columns of its cells too), conditions
+(``column=exact text``, which may be empty, or ``column<number``), column or ``function(column)`` and a Python format.
+A bare column needs exactly one row; the functions mean, sd, min, max and median need at least one, and every value of
+them a number; ``count(column)`` counts rows and may be 0.
 ``reports/findings/index.csv`` says which cells a finding speaks of.
 """
 
@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.summary import mean_std
+from reports import compact
 
 HERE = Path(__file__).parent / "findings"
 REFERENCE = Path(__file__).parent / "reference"
@@ -66,7 +67,10 @@ class Values:
             path = (self.folder / name).resolve()
             if not path.is_relative_to(self.folder.resolve()) or not path.is_file():
                 raise FindingError(f"no file '{name}' below {self.folder.name}/")
-            self._files[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
+            if path.parent == self.folder.resolve() / "scores":
+                self._files[name] = compact.read(self.folder, path.stem)
+            else:
+                self._files[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
         return self._files[name]
 
     def get(self, reference: str) -> str:

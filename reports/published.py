@@ -19,6 +19,7 @@ SHA256 = {
 SOURCE_TITLES = {
     "vinaroz2023dpsep": "Vinaroz & Park 2023 (TMLR)",
     "vinaroz2021dpsep": "Vinaroz & Park 2021 (first version)",
+    "geumlek2017rdp": "Geumlek, Song & Chaudhuri 2017",
     "park2017dpem": "Park, Foulds, Chaudhuri & Welling 2017",
 }
 #: column headings of the papers, by (method).
@@ -46,6 +47,7 @@ METRIC_TITLES = {
     "squared_average_error": "average of the two squared errors, as programmed",
     "program_kl_proxy": "KL proxy as programmed (nats)",
     "posterior_sd": "posterior standard deviation of a mean's coordinate",
+    "heldout_nll": "minus log-likelihood of the held-out trials (nats)",
     "label_error": "test rows in the wrong cluster (share)",
 }
 #: published columns that claim differential privacy.

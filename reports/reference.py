@@ -1,4 +1,7 @@
-"""The committed reference: scores, verdicts, claims and ledger of the last full run, and the check against them."""
+"""The committed reference: scores, verdicts, claims and ledger of the last full run, and the check against them.
+
+Scores stand in two files an experiment, written by ``reports.compact.compact`` and read by ``reports.compact.read``.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,14 @@ from typing import Any
 
 import pandas as pd
 
-from evaluation.summary import CELL, COLUMNS, read_scores
-from reports import claims, ledger, verdicts
+from evaluation.summary import CELL, COLUMNS
+from reports import claims, compact, ledger, verdicts
 from reports.config import ReportError, by_dataset
 from reports.config import load as load_config
 from reports.files import csv_text, stacked, write_text
 
 FOLDER = Path(__file__).parent / "reference"
+#: of the whole folder.
 LIMIT_BYTES = 20_000_000
 CLAIM_COLUMNS = ["id", "verdict", "figure", "finding"]
 #: relative difference between a recomputed number and its committed text: quantiles of the t distribution and sums
@@ -100,22 +104,35 @@ def write(
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
     mine = scores[scores["experiment"] == config["experiment"]]
     check_full(config, mine, fits)
-    text = csv_text(sorted_scores(mine))
-    if len(text.encode()) > LIMIT_BYTES:
-        raise ReportError(f"{config['experiment']}: the scores have {len(text) / 1e6:.1f} MB; the limit is 20 MB")
+    rows, cells = compact.compact(sorted_scores(mine))
+    name = f"{config['experiment']}.csv"
+    texts = {folder / "scores" / name: csv_text(rows), folder / "cells" / name: csv_text(cells)}
+    _check_size(folder, texts)
     old = _committed_ledger(folder)
     fresh = ledger.build(fits, set(mine["cell"]), epsilon_of, old)
     kept = old[~old["cell"].isin(set(mine["cell"])) & ~old["cell"].str.startswith(config["experiment"] + "-")]
     both = stacked([kept, fresh]).sort_values(["cell", "event", "accountant"], kind="stable")
-    write_text(folder / "scores" / f"{config['experiment']}.csv", text)
+    for path, text in texts.items():
+        write_text(path, text)
     write_text(folder / "ledger.csv", csv_text(both))
-    for name in config.get("extra", []):
+    for name in [*config.get("extra", []), *config.get("extra_full", [])]:
         if extra is None or not (extra / name).is_file():
             raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
         write_text(folder / name, (extra / name).read_text(encoding="utf-8"))
     for name, frame in recompute(configs, folder).items():
         write_text(folder / name, csv_text(frame))
     write_text(folder / "manifest.json", json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+
+
+def _check_size(folder: Path, texts: dict[Path, str]) -> None:
+    """Raise :class:`ReportError` where ``folder`` with these files in it is above the limit."""
+    kept = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p not in texts)
+    size = kept + sum(len(t.encode()) for t in texts.values())
+    if size > LIMIT_BYTES:
+        raise ReportError(
+            f"{' and '.join(f'{p.parent.name}/{p.name}' for p in texts)} would make the reference {size / 1e6:.1f} MB; "
+            f"the limit is {LIMIT_BYTES / 1e6:g} MB: store fewer metrics or splits"
+        )
 
 
 def _committed_ledger(folder: Path) -> pd.DataFrame:
@@ -126,7 +143,7 @@ def _committed_ledger(folder: Path) -> pd.DataFrame:
 
 
 def experiments(folder: Path = FOLDER) -> list[str]:
-    return sorted(p.stem for p in (folder / "scores").glob("*.csv"))
+    return compact.experiments(folder)
 
 
 def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
@@ -134,7 +151,7 @@ def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
     judged, said = [], []
     for name in experiments(folder):
         config = load_config(configs / f"{name}.yaml")
-        scores = read_scores(folder / "scores" / f"{name}.csv")
+        scores = compact.read(folder, name)
         judged.append(verdicts.build(config, scores, "full"))
         said.append(claims.evaluate(config, scores, extra=folder)[CLAIM_COLUMNS])
     if not judged:

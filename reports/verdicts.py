@@ -281,7 +281,7 @@ def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None) ->
     """
     numbers = published_numbers.load() if published is None else published
     copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
-    own = verdicts[[tuple(r) not in copies for r in verdicts[KEY].to_numpy()]]
+    own = verdicts[np.array([tuple(r) not in copies for r in verdicts[KEY].to_numpy()], dtype=bool)]  # also of no rows
     own = own[own["headline"] == "yes"]
     rows = []
     for (source, reading), g in own.groupby(["source", "reading"], sort=False):

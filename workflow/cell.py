@@ -1,10 +1,13 @@
 """Run one cell: fit a method on all splits of a data set, split by split, and resume where it was.
 
+A family of cells (one method at many budgets) runs together, split by split: its fits share the rows. Each of its cells
+has files of its own all the same, and can be run alone.
+
     python -m workflow.cell --config config/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
 
-Rows are appended to ``results/partial/<cell>.jsonl`` as they come (Snakemake deletes declared outputs of a killed
-job, so they are kept outside them); the last line of a killed run may be torn and is dropped. When all splits are
-there, ``results/fits/<cell>.json`` and ``.npz`` are written whole.
+Rows are appended to ``results/partial/<cell or family>.jsonl`` as they come (Snakemake deletes declared outputs of a
+killed job, so they are kept outside them); the last line of a killed run may be torn and is dropped. When all splits
+are there, ``results/fits/<cell>.json`` and ``.npz`` are written whole.
 """
 
 from __future__ import annotations
@@ -16,55 +19,79 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
-from workflow.experiments import Cell, cells
+from workflow.experiments import Cell, cells, families
 from workflow.files import locked, write_json
-from workflow.record import empty_record
+from workflow.record import empty_record, parameter_file, seed_text
 
 
-def find(config: str, scale: str, cell_id: str) -> Cell:
-    for cell in cells(config, scale):
-        if cell.id == cell_id:
-            return cell
-    raise SystemExit(f"{config} at scale {scale} has no cell '{cell_id}'; `./bench -n` lists them")
+def find(config: str, scale: str, name: str) -> list[Cell]:
+    """The cell of that id, or the cells of that family."""
+    known = cells(config, scale)
+    if found := [c for c in known if c.id == name] or families(known).get(name):
+        return found
+    raise SystemExit(f"{config} at scale {scale} has no cell and no family '{name}'; `./bench -n` lists them")
 
 
-def run(cell: Cell, data_path: str, results: Path, reuse: Path | None = None) -> None:
-    """Fit what is missing and write ``results/fits/<cell>.{json,npz}``."""
+def run(group: Sequence[Cell], data_path: str, results: Path, reuse: Path | None = None) -> None:
+    """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family."""
     import datasets
 
-    partial = results / "partial" / f"{cell.id}.jsonl"
-    with locked(results / "partial" / f"{cell.id}.lock", cell.id):
+    name = group[0].id if len(group) == 1 else group[0].family
+    with locked(results / "partial" / f"{name}.lock", name):
         data = datasets.load(data_path)
-        head = {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash}
         if data.status != "ok":
-            finish(cell, head, [empty_record(cell, None, "no_data", data.reason)], {}, results)
+            for cell in group:
+                finish(cell, head_of(cell, data), [empty_record(cell, None, "no_data", data.reason)], {}, results)
             return
-        if reuse is not None and (rows := reference_rows(cell, head, reuse)):
-            finish(cell, head, [], {}, results, reused=rows)
-            say(cell, f"restored {len(rows)} rows from the committed reference")
-            return
-        done = read_partial(partial, head)
-        todo = [k for k in range(cell.splits) if k not in done]
-        if done and todo:
-            say(cell, f"resumes: {len(done)} of {cell.splits} splits are there")
-        if todo:
-            fit_missing(cell, data_path, partial, head, done, todo)
-        finish(cell, head, [done[k] for k in sorted(done)], parameters_of(partial, done), results)
-        shutil.rmtree(partial.with_suffix(""), ignore_errors=True)
-        partial.unlink(missing_ok=True)
+        if reuse is not None:
+            for cell in group:
+                if rows := reference_rows(cell, head_of(cell, data), reuse):
+                    finish(cell, head_of(cell, data), [], {}, results, reused=rows)
+                    say(cell.id, f"restored {len(rows)} rows from the committed reference")
+                    group = [c for c in group if c is not cell]
+        if group:
+            fit_group(group, name, data_path, data, results)
 
 
-def fit_missing(cell: Cell, data_path: str, partial: Path, head: dict, done: dict, todo: list[int]) -> None:
+def head_of(cell: Cell, data) -> dict:
+    """What a cell's rows are of: they count for this code and this data only."""
+    return {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash}
+
+
+def fit_group(group: Sequence[Cell], name: str, data_path: str, data, results: Path) -> None:
+    """Fit the splits that no interrupted run has left, of all cells of the group; then write each cell whole."""
+    partial = results / "partial" / f"{name}.jsonl"
+    head = {"group": [head_of(c, data) for c in group]}
+    done = read_partial(partial, head)
+    splits = group[0].splits
+    todo = [k for k in range(splits) if any((c.id, k) not in done for c in group)]
+    if done and todo:
+        say(name, f"resumes: {splits - len(todo)} of {splits} splits are there")
+    if todo:
+        fit_missing(group, name, data_path, partial, head, done, todo)
+    for cell in group:
+        rows = {k: row for (c, k), row in done.items() if c == cell.id}
+        finish(cell, head_of(cell, data), [rows[k] for k in sorted(rows)], parameters_of(partial, rows, cell), results)
+    shutil.rmtree(partial.with_suffix(""), ignore_errors=True)
+    partial.unlink(missing_ok=True)
+
+
+def fit_missing(
+    group: Sequence[Cell], name: str, data_path: str, partial: Path, head: dict, done: dict, todo: list[int]
+) -> None:
     from methods import contract
 
     keep = partial.with_suffix("")
     keep.mkdir(parents=True, exist_ok=True)
     if not partial.exists():
         append(partial, head)
-    method = contract.get(cell.method)
-    together = type(method).fit_many is not contract.Method.fit_many and len(todo) > 1
+    method = contract.get(group[0].method)
+    # A method with a kernel for many fits takes all splits of a cell, or one split of a family, at once.
+    together = type(method).fit_many is not contract.Method.fit_many and len(group) == 1 and len(todo) > 1
     requests = [todo] if together else [[k] for k in todo]
     # The worker is started afresh ("spawn"): no inherited locks, no inherited threads.
     context = mp.get_context("spawn")
@@ -72,8 +99,8 @@ def fit_missing(cell: Cell, data_path: str, partial: Path, head: dict, done: dic
         worker = pipe = None
         for request in requests:
             if worker is None:
-                worker, pipe = start(context, cell, data_path, scratch)
-            limit = cell.timeout_s * len(request)
+                worker, pipe = start(context, group, data_path, scratch)
+            limit = group[0].timeout_s * len(request) * len(group)
             pipe.send(request)
             rows = None
             try:
@@ -81,33 +108,42 @@ def fit_missing(cell: Cell, data_path: str, partial: Path, head: dict, done: dic
                     rows = pipe.recv()
                 else:
                     reason = f"no answer within {limit:g} s; raise timeout_s in the experiment's config"
-                    rows = [empty_record(cell, k, "timeout", reason) for k in request]
+                    rows = [(c.id, empty_record(c, k, "timeout", reason)) for k in request for c in group]
                     stop(worker)
                     worker = None
             except (EOFError, ConnectionResetError):
                 worker.join()
                 reason = f"the fit's process ended with code {worker.exitcode} (killed, or out of memory)"
-                rows = [empty_record(cell, k, "failed", reason) for k in request]
+                rows = [(c.id, empty_record(c, k, "failed", reason)) for k in request for c in group]
                 worker = None
-            for row in rows:
-                produced = Path(scratch) / f"{row['split']}.npz"
+            for cell_id, row in rows:
+                produced = Path(scratch) / parameter_file(cell_id, row["split"])
                 if produced.exists():
                     os.replace(produced, keep / produced.name)  # the posterior first, then the row that names it
-                append(partial, row)
-                done[row["split"]] = row
-                took = f"{row['seconds']:.1f} s" if row["seconds"] is not None else row["reason"]
-                say(cell, f"split {row['split'] + 1} of {cell.splits}: {row['status']}, {took}")
+                append(partial, {"cell": cell_id, "row": row})
+                done[cell_id, row["split"]] = row
+            for k in request:
+                mine = [row for cell_id, row in rows if row["split"] == k]
+                say(name, f"split {k + 1} of {group[0].splits}: {summary(mine)}")
         if worker is not None:
             pipe.close()
             worker.join(10)
             stop(worker)
 
 
-def start(context, cell, data_path, scratch):
+def summary(rows: list[dict]) -> str:
+    """What became of one split, in one line of the log."""
+    counts = Counter(row["status"] for row in rows)
+    status = ", ".join(s if len(rows) == 1 else f"{n} {s}" for s, n in counts.items())
+    reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
+    return "; ".join([f"{status}, {sum(row['seconds'] or 0.0 for row in rows):.1f} s", *reasons])
+
+
+def start(context, group, data_path, scratch):
     from workflow.worker import main
 
     ours, theirs = context.Pipe()
-    worker = context.Process(target=main, args=(theirs, cell, data_path, scratch), daemon=True)
+    worker = context.Process(target=main, args=(theirs, group, data_path, scratch), daemon=True)
     worker.start()
     theirs.close()
     return worker, ours
@@ -126,8 +162,8 @@ def append(path: Path, row: dict) -> None:
         os.fsync(f.fileno())
 
 
-def read_partial(path: Path, head: dict) -> dict[int, dict]:
-    """Rows of an interrupted run of the SAME code and data, by split. Others, and a torn last line, are dropped."""
+def read_partial(path: Path, head: dict) -> dict[tuple[str, int], dict]:
+    """Rows of an interrupted run of the SAME code and data, by (cell, split). Others, and a torn line, are dropped."""
     if not path.exists():
         return {}
     rows: list[dict] = []
@@ -148,35 +184,31 @@ def read_partial(path: Path, head: dict) -> dict[int, dict]:
         return {}
     os.truncate(path, whole)
     keep = path.with_suffix("")
-    return {r["split"]: r for r in rows[1:] if r["status"] != "ok" or (keep / f"{r['split']}.npz").exists()}
+    found = {(r["cell"], r["row"]["split"]): r["row"] for r in rows[1:]}
+    return {key: r for key, r in found.items() if r["status"] != "ok" or (keep / parameter_file(*key)).exists()}
 
 
-def parameters_of(partial: Path, done: dict[int, dict]) -> dict:
+def parameters_of(partial: Path, rows: dict[int, dict], cell: Cell) -> dict:
     import numpy as np
 
     out = {}
-    for k, row in done.items():
+    for k, row in rows.items():
         if row["status"] == "ok":
-            with np.load(partial.with_suffix("") / f"{k}.npz") as z:
+            with np.load(partial.with_suffix("") / parameter_file(cell.id, k)) as z:
                 out.update({f"{k}/{name}": z[name] for name in z.files})
     return out
 
 
 def reference_rows(cell: Cell, head: dict, reference: Path) -> list[dict]:
     """Score rows of the committed reference for this very cell, code and data; empty if there are none."""
-    import csv
+    from reports import compact
 
-    path = reference / "scores" / f"{cell.experiment}.csv"
-    if not path.exists():
+    if cell.experiment not in compact.experiments(reference):
         return []
-    with open(path, newline="", encoding="utf-8") as f:
-        return [
-            r
-            for r in csv.DictReader(f)
-            if (r["cell"], r["code_hash"]) == (head["cell"], head["code_hash"])
-            and r["data_hash"]
-            and head["data_hash"].startswith(r["data_hash"])
-        ]
+    scores = compact.read(reference, cell.experiment)
+    mine = scores[(scores["cell"] == head["cell"]) & (scores["code_hash"] == head["code_hash"])]
+    rows = [r for r in mine.to_dict("records") if r["data_hash"] and head["data_hash"].startswith(r["data_hash"])]
+    return [r | {"seed": seed_text(cell.seed(int(r["split"]), "fit") if r["split"] else None)} for r in rows]
 
 
 def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: Path, reused: list | None = None):
@@ -194,15 +226,15 @@ def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: 
     )
 
 
-def say(cell: Cell, text: str) -> None:
-    print(f"{cell.id}: {text}", file=sys.stderr, flush=True)
+def say(name: str, text: str) -> None:
+    print(f"{name}: {text}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Fit one cell over all its splits; resumes where it was.")
+    parser = argparse.ArgumentParser(description="Fit a cell, or a family of cells, over all splits; resumes.")
     parser.add_argument("--config", required=True, help="the experiment's YAML file")
     parser.add_argument("--scale", required=True, help="full, quick or tiny")
-    parser.add_argument("--cell", required=True, help="id of the cell")
+    parser.add_argument("--cell", required=True, help="id of the cell, or name of the family")
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")

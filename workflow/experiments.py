@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ import yaml
 
 import datasets
 import methods.contract as contract
+from evaluation.arms import written_out
 from privacy.budget import BudgetSpec
 from workflow.imports import ROOT, code_hash, files, reached
 
@@ -29,6 +31,7 @@ MODEL_HOME = {
     "bnn_regression": ("models.bnn_regression", "BNNRegression"),
     "mixture_of_gaussians": ("models.mixture_of_gaussians", "MixtureOfGaussians"),
     "logistic_regression": ("models.logistic_regression", "LogisticRegression"),
+    "exponential_family": ("models.exponential_family", "ExponentialFamily"),
 }
 #: split protocol -> the module that holds its law (``split`` of that module).
 PROTOCOL_HOME = {
@@ -39,6 +42,7 @@ PROTOCOL_HOME = {
     "official": "datasets.official",
     "thirds": "datasets.thirds",
     "replicates": "datasets.replicates",
+    "trials": "datasets.trials",
 }
 SEED_VERSION = "dpbayes-bench 1"
 
@@ -62,6 +66,8 @@ class Cell:
     splits: int
     scale: str
     timeout_s: float
+    #: cells of one family differ in their budget only and are fitted together, split by split; empty for the others.
+    family: str = ""
 
     @property
     def values(self) -> dict:
@@ -82,8 +88,8 @@ class Cell:
     def id(self) -> str:
         """Readable prefix and a short hash of the settings."""
         text = json.dumps(self.values, sort_keys=True)
-        words = [self.experiment, self.dataset, self.protocol, self.method, re.sub(r"[^a-z0-9.]+", "_", self.setting)]
-        return "-".join(w for w in words if w) + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
+        words = [self.experiment, self.dataset, self.protocol, self.method, self.setting]
+        return _slug(*words) + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
     def modules(self) -> list[str]:
@@ -134,6 +140,19 @@ class Cell:
         return BudgetSpec(**dict(self.budget))
 
 
+def _slug(*words: str) -> str:
+    return "-".join(re.sub(r"[^a-z0-9.]+", "_", w) for w in words if w)
+
+
+def families(of: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """Cells by family; those without one are left out."""
+    out: dict[str, list[Cell]] = {}
+    for cell in of:
+        if cell.family:
+            out.setdefault(cell.family, []).append(cell)
+    return out
+
+
 def _freeze(v):
     return tuple(_freeze(x) for x in v) if isinstance(v, list | tuple) else v
 
@@ -176,7 +195,10 @@ def load(path: str | Path) -> dict:
         raise ConfigError(f"{path}: protocol '{unknown[0]}'; known: {', '.join(PROTOCOL_HOME)}")
     if config["model"]["kind"] not in MODEL_HOME:
         raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(MODEL_HOME)}")
-    return config
+    try:
+        return {**config, "arms": written_out(config["arms"])}
+    except ValueError as e:
+        raise ConfigError(f"{path}: {e}") from None
 
 
 def cells(path: str | Path, scale: str) -> list[Cell]:
@@ -226,12 +248,15 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                         protocol=protocol,
                         method=arm["method"],
                         setting=arm.get("label", ""),
-                        model=tuple(sorted(by_dataset(config["model"], dataset, f"{path}: model").items())),
+                        model=tuple(
+                            sorted((k, _freeze(v)) for k, v in by_dataset(config["model"], dataset, str(path)).items())
+                        ),
                         settings=tuple(sorted((k, _freeze(v)) for k, v in settings.items())),
-                        budget=tuple(sorted(budget.items())),
+                        budget=tuple(sorted((k, _freeze(v)) for k, v in budget.items())),
                         splits=min(int(splits), size.get("splits", int(splits))),
                         scale=scale,
                         timeout_s=float(config.get("timeout_s", 3600)),
+                        family=_slug(config["experiment"], dataset, protocol, arm["family"]) if "family" in arm else "",
                     )
                 )
     keys = [(c.dataset, c.protocol, c.method, c.setting) for c in out]

@@ -50,6 +50,7 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
 
     import datasets
     from methods import contract
+    from workflow.record import parameter_file
     from workflow.score import score_split
     from workflow.worker import failure, fit, make_task
 
@@ -67,24 +68,26 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
             try:
                 # One thread, as in a cell: the order of summation is part of the numbers.
                 with np.errstate(all="ignore"), threadpool_limits(1):
-                    (row,) = fit(cell, method, [task], settings, [k], 0.0, Path(scratch))
+                    ((_, row),) = fit(method, [(cell, k)], {k: task}, settings, 0.0, Path(scratch))
             except Exception as e:
                 row = failure(cell, k, e)
             if row["status"] != "ok":
                 out[k, row["status"]] = math.nan
                 continue
-            with np.load(Path(scratch) / f"{k}.npz") as z:
+            with np.load(Path(scratch) / parameter_file(cell.id, k)) as z:
                 values = score_split(cell, k, row["posterior_kind"], {n: z[n] for n in z.files}, data)
             out.update({(k, m): float(v) for m, (v, _) in values.items()})
     return out
 
 
 def committed(gate: dict) -> list[dict]:
-    path = REFERENCE / "scores" / f"{gate['experiment']}.csv"
-    if not path.exists():
-        raise SystemExit(f"gate: {path.relative_to(ROOT)} is missing; a full run and `reports.build reference` make it")
-    with open(path, newline="", encoding="utf-8") as f:
-        return [r for r in csv.DictReader(f) if r["dataset"] == gate["dataset"]]
+    from reports import compact
+
+    try:
+        rows = compact.read(REFERENCE, gate["experiment"])
+    except (FileNotFoundError, ValueError) as e:
+        raise SystemExit(f"gate: {e}") from None
+    return rows[rows["dataset"] == gate["dataset"]].to_dict("records")
 
 
 def check(data: Path) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from pathlib import Path
 
 import datasets
+from reports import compact
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.imports import ROOT
 
@@ -16,14 +16,13 @@ OVERHEAD_S = 3.0
 
 def reference_seconds() -> dict[tuple, tuple[float, float]]:
     """Seconds a split and epochs that the committed reference took, by (dataset, method, setting)."""
+    folder = ROOT / "reports/reference"
     sums: dict[tuple, list[float]] = defaultdict(list)
-    seen: set[tuple[str, str]] = set()  # a split has a row for each metric, and one fit
-    for path in (ROOT / "reports/reference/scores").glob("*.csv"):
-        with open(path, newline="", encoding="utf-8") as f:
-            for row in csv.DictReader(f):
-                if row["seconds"] and (row["cell"], row["split"]) not in seen:
-                    seen.add((row["cell"], row["split"]))
-                    sums[row["dataset"], row["method"], row["setting"]].append(float(row["seconds"]))
+    for name in compact.experiments(folder):
+        rows = compact.read(folder, name)
+        # A split has a row for each metric, and one fit.
+        for row in rows[rows["seconds"] != ""].drop_duplicates(["cell", "split"]).to_dict("records"):
+            sums[row["dataset"], row["method"], row["setting"]].append(float(row["seconds"]))
     return {k: sum(v) / len(v) for k, v in sums.items()}
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 STATUS = ("ok", "failed", "timeout", "diverged", "not_supported", "no_data")
 
 
+def seed_text(seed: list[int] | None) -> str:
+    """The words of a seed (``Cell.seed``) as a score row holds them; empty where nothing was fitted."""
+    return "" if seed is None else "-".join(f"{word:08x}" for word in seed)
+
+
 def empty_record(cell, split: int | None, status: str, reason: str, **facts) -> dict:
     """A record without numbers; ``facts`` fill in those that are known."""
     if status not in STATUS:
@@ -24,3 +29,8 @@ def empty_record(cell, split: int | None, status: str, reason: str, **facts) -> 
         "posterior_kind": None,
         **facts,
     }
+
+
+def parameter_file(cell_id: str, split: int) -> str:
+    """Name of the file with the posterior's parameters of one fit, until its cell is written whole."""
+    return f"{cell_id}.{split}.npz"

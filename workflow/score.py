@@ -1,6 +1,6 @@
 """Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
 
-What is scored depends on the kind of model: regression, classification, or a mixture of Gaussians.
+What is scored depends on the kind of model: regression, classification, a mixture of Gaussians, trials held out.
 
 python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
 """
@@ -13,6 +13,8 @@ import io
 import json
 import math
 from pathlib import Path
+
+from workflow.record import seed_text
 
 COLUMNS = (
     *("cell", "experiment", "dataset", "protocol", "method", "setting", "split", "seed", "metric", "value", "unit"),
@@ -41,7 +43,7 @@ def rows_of(cell, fits: Path, data) -> list[dict]:
             common = {
                 **base,
                 "split": "" if row["split"] is None else row["split"],
-                "seed": "" if row["seed"] is None else "-".join(f"{w:08x}" for w in row["seed"]),
+                "seed": seed_text(row["seed"]),
                 "status": row["status"],
                 "reason": row["reason"],
                 **_cost(cell, row["ledger"]),
@@ -69,6 +71,7 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
     import numpy as np
 
     from evaluation.metrics import categorical_scores, classification_scores, regression_scores
+    from evaluation.posterior_sampling import heldout_scores
     from models import posteriors
 
     train, test = cell.split_rows(data, k)
@@ -80,6 +83,8 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
         if cell.kind == "logistic_regression":
             p = posterior.predict_probability(data.x[test])
             return classification_scores(p.margins, p.log_density(data.y[test]), data.y[test])
+        if cell.kind == "exponential_family":
+            return heldout_scores(posterior.log_density(data.x[test]))
         rng = np.random.default_rng(cell.seed(k, "predict"))
         if cell.kind == "bnn_classification":
             return categorical_scores(posterior.predictive(data.x[test], rng).log_probabilities, data.y[test])

@@ -1,7 +1,7 @@
 """The process that fits. It can be killed at any time: it writes only temporary files that its parent renames.
 
-The parent (``workflow.cell``) sends split numbers, the worker answers with one record a split. A compiled loop that
-hangs cannot be interrupted from inside, so the parent watches the clock and kills the worker.
+The parent (``workflow.cell``) sends split numbers, the worker answers with one record a cell and split. A compiled loop
+that hangs cannot be interrupted from inside, so the parent watches the clock and kills the worker.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow.record import empty_record
+from privacy.renyi import open_budget
+from workflow.record import empty_record, parameter_file
 
 
 def die_with_parent() -> None:
@@ -28,39 +29,58 @@ def die_with_parent() -> None:
             os._exit(1)
 
 
-def main(connection, cell, data_path: str, scratch: str) -> None:
-    """Loop over requests until the parent closes the pipe."""
+def main(connection, group, data_path: str, scratch: str) -> None:
+    """Loop over requests until the parent closes the pipe: split numbers in, pairs (cell id, record) out."""
     die_with_parent()
     import datasets
     from methods import contract
 
-    method = contract.get(cell.method)
+    method = contract.get(group[0].method)
     prepared = None
     while True:
         try:
             wanted = connection.recv()
         except EOFError:
             return
+        pairs = [(cell, k) for k in wanted for cell in group]
         try:
             # Loaded anew for each request and dropped before the fit: at the shape of Year a table is 400 MB, and EP's
             # sites need all there is.
             data = datasets.load(data_path)
-            tasks = [make_task(cell, data, k) for k in wanted]
+            tasks = {k: make_task(group[0], data, k) for k in wanted}
             del data
-            settings = cell.build_settings()
-            reason = method.supports(tasks[0])
+            settings = group[0].build_settings()
+            reason = method.supports(tasks[wanted[0]])
             if reason is not None:
-                connection.send([empty_record(cell, k, "not_supported", reason) for k in wanted])
+                connection.send([(c.id, empty_record(c, k, "not_supported", reason)) for c, k in pairs])
                 continue
             if prepared is None:
                 start = time.process_time()
-                method.prepare(tasks[0], settings)
+                method.prepare(tasks[wanted[0]], settings)
                 prepared = time.process_time() - start
-            connection.send(fit(cell, method, tasks, settings, wanted, prepared, Path(scratch)))
+            connection.send(attempt(method, pairs, tasks, settings, prepared, Path(scratch)))
             prepared = 0.0  # counted once
         except Exception as e:
             traceback.print_exc()
-            connection.send([failure(cell, k, e) for k in wanted])
+            connection.send([(c.id, failure(c, k, e)) for c, k in pairs])
+
+
+def attempt(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[tuple[str, dict]]:
+    """:func:`fit`; where that raises for a whole family, each cell by itself, so that one takes no other with it."""
+    try:
+        return fit(method, pairs, tasks, settings, compile_seconds, scratch)
+    except Exception:
+        if len({cell.id for cell, _ in pairs}) == 1:
+            raise
+        traceback.print_exc()
+    out = []
+    for cell, k in pairs:
+        try:
+            out += fit(method, [(cell, k)], tasks, settings, compile_seconds, scratch)
+        except Exception as e:
+            traceback.print_exc()
+            out.append((cell.id, failure(cell, k, e)))
+    return out
 
 
 def failure(cell, split: int, error: Exception) -> dict:
@@ -86,24 +106,29 @@ def make_task(cell, data, split: int):
     return Task(cell.dataset, cell.build_model(), data.x[train], y, public)
 
 
-def fit(cell, method, tasks, settings, wanted, compile_seconds, scratch: Path) -> list[dict]:
-    """Fit the splits and leave each posterior's parameters in ``scratch/<split>.npz``."""
-    spec = cell.build_budget()
-    if spec.delta is not None and method.privacy is not None:
+def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[tuple[str, dict]]:
+    """Fit pairs (cell, split) and leave each posterior's parameters in ``scratch``; gives pairs (cell id, record).
+
+    ``tasks``: split -> task. Raises what the method raises.
+    """
+    specs = [cell.build_budget() for cell, _ in pairs]
+    if method.privacy is not None:
         from privacy.calibration import check_delta
 
-        check_delta(spec.delta, tasks[0].public.n)  # warns, in the cell's log, where delta is not below 1/n
-    budgets = [spec.open(np.random.default_rng(cell.seed(k, "noise"))) for k in wanted]
-    rngs = [np.random.default_rng(cell.seed(k, "fit")) for k in wanted]
+        for delta, n in {(s.delta, tasks[k].public.n) for s, (_, k) in zip(specs, pairs, strict=True) if s.delta}:
+            check_delta(delta, n)  # warns, in the cell's log, where delta is not below 1/n
+    noise = [np.random.default_rng(cell.seed(k, "noise")) for cell, k in pairs]
+    budgets = [open_budget(spec, rng) for spec, rng in zip(specs, noise, strict=True)]
+    rngs = [np.random.default_rng(cell.seed(k, "fit")) for cell, k in pairs]
     start = time.perf_counter()
-    if len(wanted) == 1:
-        fits = [method.fit(tasks[0], settings, budgets[0], rngs[0])]
+    if len(pairs) == 1:
+        fits = [method.fit(tasks[pairs[0][1]], settings, budgets[0], rngs[0])]
     else:
-        fits = method.fit_many(tasks, settings, budgets, rngs)
-    seconds = (time.perf_counter() - start) / len(wanted)
+        fits = method.fit_many([tasks[k] for _, k in pairs], settings, budgets, rngs)
+    seconds = (time.perf_counter() - start) / len(pairs)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     out = []
-    for k, one in zip(wanted, fits, strict=True):
+    for (cell, k), one in zip(pairs, fits, strict=True):
         parameters = {name: np.asarray(v) for name, v in one.posterior.parameters().items()}
         bad = [n for n, v in parameters.items() if v.dtype.kind == "f" and not np.isfinite(v).all()]
         facts = {
@@ -117,9 +142,10 @@ def fit(cell, method, tasks, settings, wanted, compile_seconds, scratch: Path) -
         for event in facts["ledger"]:  # JSON has no infinity
             event["sensitivity"] = event["sensitivity"] if np.isfinite(event["sensitivity"]) else "inf"
         if bad:
-            out.append(empty_record(cell, k, "diverged", f"NaN or infinity in the posterior's {bad[0]}", **facts))
+            reason = f"NaN or infinity in the posterior's {bad[0]}"
+            out.append((cell.id, empty_record(cell, k, "diverged", reason, **facts)))
             continue
-        np.savez(scratch / f"{k}.npz", **parameters)
-        out.append(empty_record(cell, k, "ok", "", **facts))
+        np.savez(scratch / parameter_file(cell.id, k), **parameters)
+        out.append((cell.id, empty_record(cell, k, "ok", "", **facts)))
         compile_seconds = 0.0
     return out

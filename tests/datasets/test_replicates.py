@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import datasets
-from datasets import folds, mixture_of_gaussians_released, replicates
+from datasets import folds, mixture_of_gaussians_released, replicates, trials
 from datasets.mixture_of_gaussians import NOISE_SD, observe
 
 
@@ -23,15 +23,27 @@ def test_folds_cover_the_table_once():
         folds.split("x", "folds", 9, 0)
 
 
-def test_replicates_are_blocks_of_the_table():
-    n = 3 * (replicates.TRAIN + replicates.TEST)
-    seen = [rows for k in range(3) for rows in replicates.split("x", "replicates", n, k)]
+@pytest.mark.parametrize("law", [replicates, trials])
+def test_replicates_are_blocks_of_the_table(law):
+    n = 3 * (law.TRAIN + law.TEST)
+    seen = [rows for k in range(3) for rows in law.split("x", "protocol", n, k)]
     assert np.array_equal(np.concatenate(seen), np.arange(n))
+    assert [len(rows) for rows in seen] == [law.TRAIN, law.TEST] * 3
     for bad in (3, -1):
         with pytest.raises(ValueError, match="replicate"):
-            replicates.split("x", "replicates", n, bad)
+            law.split("x", "protocol", n, bad)
     with pytest.raises(ValueError, match="replicate"):
-        replicates.split("x", "replicates", n + 1, 0)
+        law.split("x", "protocol", n + 1, 0)
+
+
+@pytest.mark.parametrize(("name", "rho"), [("half", 1 / 2), ("third", 1 / 3), ("two_thirds", 2 / 3), ("fifth", 1 / 5)])
+def test_trials_have_their_probability(name, rho):
+    """Fresh trials, not those of the suite: within 6 standard errors."""
+    dataset = datasets.get(f"bernoulli_{name}")
+    table = dataset.generate(np.random.default_rng(0))
+    assert set(np.unique(table.x)) == {0.0, 1.0}
+    assert abs(table.x.mean() - rho) < 6 * np.sqrt(rho * (1 - rho) / dataset.n_rows)
+    assert (table.y == 0).all()
 
 
 def test_rows_follow_the_law():
@@ -62,6 +74,7 @@ def test_released_law_draws_the_programs_data():
 def test_simulated_sets_state_what_they_are(name):
     dataset = datasets.get(name)
     assert dataset.task == "density"
-    assert dataset.n_rows % (replicates.TRAIN + replicates.TEST) == 0
-    assert dataset.n_rows // (replicates.TRAIN + replicates.TEST) == dataset.n_splits
+    law = trials if name.startswith("bernoulli_") else replicates
+    assert dataset.n_rows % (law.TRAIN + law.TEST) == 0
+    assert dataset.n_rows // (law.TRAIN + law.TEST) == dataset.n_splits
     assert len(dataset.table_sha256) == 64

@@ -24,6 +24,7 @@ from methods.contract import Fit, Method, MethodError
 from models import posteriors
 from models.bnn_classification import BNNClassification
 from models.bnn_regression import BNNRegression
+from models.exponential_family import ExponentialFamily
 from models.linear_regression import LinearRegression
 from models.logistic_regression import LogisticRegression
 from models.mixture_of_gaussians import MixtureOfGaussians
@@ -79,6 +80,22 @@ def digits_task(model, n: int = ROWS) -> Task:
     return Task("mnist_digits", model, x, three_classes(y), public)
 
 
+def trials(n: int, categories: int, seed: int = 5) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, categories, (n, 1)).astype(float)
+
+
+def mean_rows(n: int, seed: int = 5) -> np.ndarray:
+    return 0.4 + np.random.default_rng(seed).standard_normal((n, 1))
+
+
+#: case -> rows of each family, so that new ones can be drawn for a prediction
+FAMILY_ROWS = {
+    "exponential_family": lambda n, seed=5: trials(n, 2, seed),
+    "dirichlet_categorical": lambda n, seed=5: trials(n, 3, seed),
+    "gaussian_mean": mean_rows,
+}
+
+
 #: name of a case -> function of the number of rows that gives a tiny task with documented public ranges. The first
 #: case of a kind of model has the kind's name.
 TINY = {
@@ -88,6 +105,11 @@ TINY = {
     "logistic_regression": lambda n=ROWS: classification_task(LogisticRegression(), n),
     "mixture_of_gaussians": lambda n=ROWS: mixture_task(0.5, n),
     "mixture_with_unknown_covariances": lambda n=ROWS: mixture_task(None, n),
+    "exponential_family": lambda n=ROWS: Task("trials", ExponentialFamily.beta_bernoulli(6, 12), trials(n, 2)),
+    "dirichlet_categorical": lambda n=ROWS: Task(
+        "categories", ExponentialFamily.dirichlet_categorical((3, 4, 5)), trials(n, 3)
+    ),
+    "gaussian_mean": lambda n=ROWS: Task("mean", ExponentialFamily.gaussian_mean(0, 1, 1, 2), mean_rows(n)),
 }
 #: what an integer setting shrinks to, by its name: enough to run every line, not to learn.
 SHRINK = (
@@ -162,6 +184,9 @@ def cases() -> list:
 def predicted(posterior, kind: str) -> dict[str, np.ndarray]:
     """What a posterior says about nine new rows, by name; every array has one entry or row for each of them."""
     rng = np.random.default_rng(0)
+    if kind in FAMILY_ROWS:
+        x = FAMILY_ROWS[kind](9, seed=6)
+        return {"log density": posterior.log_density(x), "predictive": posterior.predictive(x, rng)}
     if TINY[kind]().y is None:
         x = mixture_rows(9, seed=6)
         return {

@@ -21,7 +21,6 @@ from privacy.accountants import (
     gdp_mu,
     prv_interval,
     renyi_curve,
-    renyi_divergence,
     vinaroz_dpvi_epsilon,
     vinaroz_sigma,
 )
@@ -440,39 +439,3 @@ def test_the_table_returned_is_the_callers_own():
     cost = epsilon_of(ledger(event(2.0)), DELTA)
     cost.all.clear()
     assert epsilon_of(ledger(event(2.0)), DELTA).all
-
-
-@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 7.0, 100.0])
-def test_renyi_divergence_of_gaussian_and_written_releases_together(order):
-    """Mironov 2017, corollary 3: order / (2 sigma^2) a release; the curve of the other event is that of sigma = 5."""
-    curve = tuple((a, a / 50.0) for a in (1.0, 1.5, 2.0, 7.0, 100.0))
-    written = Event("draw", Mechanism.WRITTEN_BOUND, Relation.ADD_REMOVE, 1.0, 0.0, steps=3, renyi_curve=curve)
-    assert renyi_divergence(ledger(written), order) == pytest.approx(3 * order / 50, rel=1e-12)
-    both = renyi_divergence(ledger(written, event(2.0, 1.0, 4)), order)
-    assert both == pytest.approx(3 * order / 50 + 4 * order / 8, rel=1e-12)
-
-
-def test_renyi_divergence_takes_the_next_order_of_a_curve_and_is_infinite_beyond_it():
-    written = Event(
-        "draw", Mechanism.WRITTEN_BOUND, Relation.ADD_REMOVE, 1.0, 0.0, renyi_curve=((2.0, 0.1), (4.0, 0.3))
-    )
-    assert renyi_divergence(ledger(written), 3.0) == 0.3
-    assert renyi_divergence(ledger(written), 1.0) == 0.1
-    assert renyi_divergence(ledger(written), 5.0) == math.inf
-
-
-def test_renyi_divergence_of_sampled_releases_is_the_librarys_curve():
-    sampled = event(1.3, 0.05, 40)
-    known = renyi_curve(sampled, [2, 8])["dp_accounting"]
-    assert renyi_divergence(ledger(sampled), 2) == pytest.approx(known[0], rel=1e-12)
-    assert renyi_divergence(ledger(sampled), 8) == pytest.approx(known[1], rel=1e-12)
-    assert 0 < renyi_divergence(ledger(sampled), 1) < known[0]
-
-
-def test_renyi_divergence_of_an_empty_ledger_a_bare_release_and_a_wrong_order():
-    bare = Event("all", Mechanism.NO_NOISE, Relation.ADD_REMOVE, math.inf, 0.0)
-    assert renyi_divergence(Ledger(), 2) == 0.0
-    assert renyi_divergence(ledger(bare), 2) == math.inf
-    for order in (0.9, math.inf, math.nan):
-        with pytest.raises(ValueError, match="at least 1"):
-            renyi_divergence(Ledger(), order)

@@ -12,7 +12,7 @@ from privacy.accountants import epsilon_of
 from privacy.audit import Recorder, noise_law
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.calibration import gaussian_noise_multiplier, noise_multiplier
-from privacy.ledger import Event, Mechanism, Relation, Sampling
+from privacy.ledger import Mechanism, Relation, Sampling
 
 RNG = np.random.default_rng
 
@@ -31,10 +31,6 @@ def gaussian(budget, multiplier=2.0, **more):
         ({"noise_multiplier": -1.0}, "noise_multiplier"),
         ({"mode": Mode.ENFORCE}, "enforce"),
         ({"mode": "enforce", "epsilon": 1.0}, "enforce"),
-        ({"renyi": (0.5, 1.0)}, "order of at least 1"),
-        ({"renyi": (2.0, 0.0)}, "epsilon above 0"),
-        ({"renyi": (float("nan"), 1.0)}, "order of at least 1"),
-        ({"renyi": (2.0, float("inf"))}, "finite epsilon"),
     ],
 )
 def test_bad_budgets_are_refused_by_name(args, word):
@@ -180,29 +176,3 @@ def test_noise_on_a_quantity_that_nothing_bounds_costs_an_infinite_epsilon():
         BudgetSpec(epsilon=1, delta=1e-5, mode="enforce").open(np.random.default_rng(0)).unbounded_gaussian(
             "unclipped sum", noise_scale=2.0, relation=Relation.REPLACE_ONE
         )
-
-
-def renyi_event(bound: float, order: float = 2.0) -> Event:
-    return Event("draw", Mechanism.WRITTEN_BOUND, Relation.REPLACE_ONE, 1.0, 0.0, renyi_curve=((order, bound),))
-
-
-def test_a_renyi_budget_is_held_at_its_order_over_all_events():
-    budget = BudgetSpec(renyi=(2.0, 1.0), mode="enforce").open(np.random.default_rng(0))
-    budget.spend(renyi_event(0.6))
-    # a Gaussian release costs order / (2 sigma^2) = 0.4 here: it just fits, and nothing fits after it
-    budget.gaussian("sum", sensitivity=1.0, noise_multiplier=2.5**0.5, relation=Relation.REPLACE_ONE, proof="by hand")
-    with pytest.raises(BudgetExceeded, match="Renyi order 2; the budget is 1"):
-        budget.spend(renyi_event(1e-6))
-    assert len(budget.ledger) == 2
-
-
-def test_a_renyi_budget_refuses_an_order_that_the_bound_does_not_cover():
-    budget = BudgetSpec(renyi=(3.0, 1.0), mode="enforce").open(np.random.default_rng(0))
-    with pytest.raises(BudgetExceeded, match="epsilon = inf"):
-        budget.spend(renyi_event(0.1, order=2.0))
-
-
-def test_both_budgets_hold_where_both_are_given():
-    spec = BudgetSpec(epsilon=0.01, delta=1e-5, renyi=(2.0, 1.0), mode="enforce")
-    with pytest.raises(BudgetExceeded, match="at delta"):
-        spec.open(np.random.default_rng(0)).spend(renyi_event(0.5))

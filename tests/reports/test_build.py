@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from reports import build, findings, reference
+from evaluation.summary import read_scores
+from reports import build, compact, findings, reference
 from reports.config import ReportError, by_dataset, load
 from reports.files import csv_text
 
@@ -140,7 +141,12 @@ def test_smaller_scale_carries_a_banner(project, tmp_path, capsys):
     shutil.rmtree(folder)
     folder.mkdir()
     wine.assign(scale="tiny").query("split == '0'").to_csv(folder / "wine.csv", index=False)
-    assert call(root, "all", "tiny") == 0
+    # What the full run left behind stays out when the caller names the files of its own cells.
+    (folder / "power.csv").write_bytes((project / "results/scores/dpsep_uci/power.csv").read_bytes())
+    assert call(root, "all", "tiny") == 1
+    assert "name the score files of that scale" in capsys.readouterr().err
+    assert call(root, "all", "tiny", "--scores", str(folder / "wine.csv")) == 0
+    assert set(pd.read_csv(root / "results/verdicts.csv").query("n > 0")["dataset"]) == {"wine"}
     text = (root / "results/report/index.html").read_text()
     assert 'class="banner" id="scale" role="alert"' in text
     assert "NOT evidence" in text
@@ -150,10 +156,24 @@ def test_smaller_scale_carries_a_banner(project, tmp_path, capsys):
     assert not (root / "reference").exists()
 
 
+def test_an_experiment_without_cells_at_its_scale_reads_no_old_file(project, tmp_path, capsys):
+    root = tmp_path / "p"
+    shutil.copytree(project, root)
+    assert call(root, "tables", "quick", "--scores") == 0
+    assert set(pd.read_csv(root / "results/verdicts.csv")["verdict"]) == {"not_run"}
+    assert call(root, "tables", "full", "--scores") == 1
+    assert "dpsep_uci: no scores" in capsys.readouterr().err
+    assert call(root, "tables", "quick", "--scores", str(root / "results/scores/other/wine.csv")) == 1
+    assert "no config of experiment 'other'" in capsys.readouterr().err
+    assert call(root, "tables", "quick", "--scores", str(root / "results/scores/dpsep_uci/none.csv")) == 1
+    assert "no scores at" in capsys.readouterr().err
+
+
 def test_reference_is_stable_and_passes_its_own_gate(committed, capsys):
     folder = committed / "reference"
-    for name in ("scores/dpsep_uci.csv", "verdicts.csv", "claims.csv", "ledger.csv", "manifest.json"):
+    for name in ("scores/dpsep_uci.csv", "cells/dpsep_uci.csv", "verdicts.csv", "claims.csv", "ledger.csv"):
         assert (folder / name).is_file()
+    assert (folder / "manifest.json").is_file()
     before = {p: p.read_bytes() for p in folder.rglob("*.csv")}
     assert call(committed, "reference") == 0
     assert before == {p: p.read_bytes() for p in folder.rglob("*.csv")}
@@ -167,7 +187,7 @@ def test_order_of_rows_does_not_matter(committed, copy):
     for path in folder.glob("*.csv"):
         pd.read_csv(path, dtype=str, keep_default_na=False).iloc[::-1].to_csv(path, index=False)
     assert call(copy, "reference") == 0
-    for name in ("scores/dpsep_uci.csv", "verdicts.csv"):
+    for name in ("scores/dpsep_uci.csv", "cells/dpsep_uci.csv", "verdicts.csv"):
         assert (copy / "reference" / name).read_bytes() == (committed / "reference" / name).read_bytes()
 
 
@@ -243,10 +263,23 @@ def test_numbers_may_differ_in_their_last_digits_only():
 
 
 def test_scores_are_compact_with_floats_as_repr(committed):
-    path = committed / "reference/scores/dpsep_uci.csv"
-    assert path.stat().st_size < reference.LIMIT_BYTES
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    frame = pd.read_csv(committed / "reference/scores/dpsep_uci.csv", dtype=str, keep_default_na=False)
+    assert list(frame.columns) == compact.ROW
     assert all(repr(float(v)) == v for v in frame["value"])
+    scores = compact.read(committed / "reference", "dpsep_uci")
+    run = read_scores(committed / "results/scores/dpsep_uci")
+    pd.testing.assert_frame_equal(scores, reference.sorted_scores(run))
+
+
+def test_a_reference_above_its_limit_is_refused_and_leaves_the_old_one(copy, monkeypatch, capsys):
+    size = sum(p.stat().st_size for p in (copy / "reference").rglob("*") if p.is_file())
+    before = {p: p.read_bytes() for p in (copy / "reference").rglob("*.csv")}
+    monkeypatch.setattr(reference, "LIMIT_BYTES", size)
+    assert call(copy, "reference") == 0  # what is written anew counts once
+    monkeypatch.setattr(reference, "LIMIT_BYTES", size - 1)
+    assert call(copy, "reference") == 1
+    assert "scores/dpsep_uci.csv and cells/dpsep_uci.csv would make the reference" in capsys.readouterr().err
+    assert before == {p: p.read_bytes() for p in (copy / "reference").rglob("*.csv")}
 
 
 def test_config_errors_name_file_and_key(tmp_path):
@@ -269,7 +302,7 @@ def test_committed_experiments_are_those_of_their_config():
     for name in reference.experiments():
         path = build.CONFIGS / f"{name}.yaml"
         expected = {c.id: c for c in cells(str(path), "full")}
-        rows = pd.read_csv(reference.FOLDER / "scores" / f"{name}.csv", dtype=str, keep_default_na=False)
+        rows = compact.read(reference.FOLDER, name)
         assert set(rows["cell"]) == set(expected)
         assert set(rows["scale"]) == {"full"}
         for cell, group in rows.groupby("cell"):

@@ -248,3 +248,59 @@ def test_a_sentence_settled_by_a_table(tmp_path):
         verdict("c,printed,yes,f\nc,printed,no,f\n")
     nothing = claims.evaluate(MIXTURE, mixture_scores(FALLING), [row], findings=NO_FINDINGS)
     assert nothing.iloc[0]["verdict"] == "not testable here"
+
+
+def draws(better_by: float, splits: int = 30) -> pd.DataFrame:
+    """Scores of two methods of ours at two budgets of one data set: "good" errs less than "bad" by ``better_by``."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for budget in ("order=1;epsilon=e^0", "order=10;epsilon=e^0"):
+        for split in range(splits):
+            common, own = rng.normal(0.3, 0.02), rng.normal(0.0, 0.005, 3)
+            found = {
+                ("good", budget): common + own[0],
+                ("bad", f"as charged;{budget}"): common + better_by + own[1],
+                ("bad", f"fair;{budget}"): common + own[2] - 0.05,
+            }
+            for (method, setting), value in found.items():
+                where = {"experiment": "grid", "dataset": "abalone", "protocol": "thirds", "split": str(split)}
+                score = {"metric": "test_error", "value": repr(float(value)), "status": "ok"}
+                rows.append({**where, "method": method, "setting": setting, **score})
+    return pd.DataFrame(rows)
+
+
+GRID = {"experiment": "grid", "sources": ["geumlek2017rdp"], "answers": [], "protocols": {"thirds": {}}}
+
+
+def at_budgets(scores, test):
+    return run(GRID, scores, test, "geumlek2017rdp")
+
+
+def test_a_sentence_about_every_budget_is_judged_budget_by_budget():
+    sentence = "at_every_budget(good, bad[as charged]; metrics=test_error)"
+    row = at_budgets(draws(0.05), sentence)
+    assert row["verdict"] == "holds"
+    assert "2 of 2 comparisons in favour by mean, 2 of them surely" in row["figure"]
+    scores = draws(0.05)
+    hit = (scores["method"] == "bad") & scores["setting"].str.endswith("order=10;epsilon=e^0")
+    scores.loc[hit, "value"] = [repr(float(v) - 0.1) for v in scores.loc[hit, "value"]]
+    row = at_budgets(scores, sentence)
+    assert row["verdict"] == "does not hold"
+    assert "1 surely against (good vs bad[as charged], abalone, test_error, order=10;epsilon=e^0)" in row["figure"]
+
+
+def test_the_corrected_reading_of_a_budget_sentence_takes_the_other_method():
+    row = at_budgets(draws(0.05), "at_every_budget(good, bad[as charged]; metrics=test_error; corrected=bad[fair])")
+    assert row["verdict"] == "holds"  # as printed
+    assert "corrected: 0 of 2 comparisons in favour by mean, 0 of them surely, 2 surely against" in row["figure"]
+
+
+def test_never_worse_is_refuted_by_one_sure_loss_only():
+    assert at_budgets(draws(0.0005), "never_worse(good, bad[as charged]; metrics=test_error)")["verdict"] == "holds"
+    worse = at_budgets(draws(-0.05), "never_worse(good, bad[as charged]; metrics=test_error)")
+    assert worse["verdict"] == "does not hold"
+
+
+def test_a_budget_sentence_without_its_methods_cannot_be_told():
+    row = at_budgets(draws(0.05), "at_every_budget(good, absent; metrics=test_error)")
+    assert row["verdict"] == "not testable here"

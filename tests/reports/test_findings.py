@@ -1,21 +1,29 @@
+import io
+
+import pandas as pd
 import pytest
 
+from evaluation.summary import COLUMNS
+from reports import compact
+from reports.files import write_csv
 from reports.findings import HERE, FindingError, Values, fill, render, to_html
 from reports.verdicts import read_findings
 
-CSV = """method,dataset,setting,metric,status,value,split
-sep,wine,,rmse,ok,0.5,9
-sep,wine,,rmse,ok,0.7,10
-sep,naval,,rmse,ok,0.0025,0
-sep,kin8nm,clipped and noised,rmse,ok,3.5,0
-ep,naval,clip=1,rmse,diverged,,
+CSV = """method,dataset,setting,metric,status,value,split,epsilon
+sep,wine,,rmse,ok,0.5,9,0.9
+sep,wine,,rmse,ok,0.7,10,0.9
+sep,naval,,rmse,ok,0.0025,0,inf
+sep,kin8nm,clipped and noised,rmse,ok,3.5,0,0.9
+ep,naval,clip=1,rmse,diverged,,,
 """
 
 
 @pytest.fixture
 def values(tmp_path):
-    (tmp_path / "scores").mkdir()
-    (tmp_path / "scores" / "x.csv").write_text(CSV)
+    told = pd.read_csv(io.StringIO(CSV), dtype=str, keep_default_na=False)
+    scores = told.assign(experiment="x", **dict.fromkeys(set(COLUMNS) - {*told, "experiment"}, ""))
+    for part, frame in zip(("scores", "cells"), compact.compact(scores), strict=True):
+        write_csv(tmp_path / part / "x.csv", frame)
     return Values(tmp_path)
 
 
@@ -29,6 +37,7 @@ def values(tmp_path):
         ("scores/x.csv where status=diverged | count(value) | d", "1"),
         ("scores/x.csv where status=timeout | count(value) | d", "0"),
         ("scores/x.csv where setting=clip=1 | status | s", "diverged"),
+        ("scores/x.csv where dataset=wine | max(epsilon) | .1f", "0.9"),  # stands with the cells
         ("scores/x.csv where dataset=wine and split<10 | mean(value) | .1f", "0.5"),
         ("scores/x.csv where setting=clipped and noised and split=0 | value | .1f", "3.5"),
     ],

@@ -156,6 +156,12 @@ def test_scoreboard_counts_distinct_numbers(verdicts):
     assert "vinaroz2021dpsep" not in set(printed["source"])  # its regression tables are copies to the last digit
 
 
+def test_scoreboard_of_a_source_without_published_numbers(verdicts):
+    board = scoreboard(verdicts.iloc[:0])
+    assert board.empty
+    assert "reproduced" in board.columns
+
+
 def test_the_project_s_own_config_answers_every_cell_of_its_tables(scores_of):
     """At full scale every in-scope published cell is answered by an arm of the config, on a protocol of that arm."""
     config = load(CONFIGS / "dpsep_uci.yaml")

@@ -57,6 +57,7 @@ from datasets import store
 
 from methods.contract import Fit, Method
 from models.linear_regression import ConstantGaussian
+from privacy.ledger import Event, Mechanism, Relation
 
 
 class Toy(Method):
@@ -71,12 +72,16 @@ class Toy(Method):
         hang: bool = False
         fail: bool = False
         nan: bool = False
+        spend: float = 0.0  # Renyi divergence of order 2 to charge
 
     def fit(self, task, settings, budget, rng):
         if settings.hang:
             time.sleep(3600)
         if settings.fail:
             raise ValueError("the toy was asked to fail")
+        if settings.spend:
+            written = {"mechanism": Mechanism.WRITTEN_BOUND, "renyi_curve": ((2.0, settings.spend),)}
+            budget.spend(Event("a draw", relation=Relation.REPLACE_ONE, sensitivity=1.0, noise_scale=0.0, **written))
         time.sleep(settings.sleep_s)
         mean = np.nan if settings.nan else task.y.mean() + 0.01 * rng.standard_normal()
         return Fit(ConstantGaussian(mean, task.y.var()), budget.ledger, {})

@@ -4,8 +4,16 @@ import json
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from project import copy_project, drop_toy, environment, only_experiment, place_data
+
+import datasets
+from reports import compact
+from reports.files import write_csv
+from workflow.cell import reference_rows, run
+from workflow.experiments import cells
+from workflow.score import COLUMNS, rows_of
 
 EXPERIMENT = """
 experiment: toy_experiment
@@ -21,6 +29,13 @@ arms:
   - {method: toy, label: fails, protocols: [literature], settings: {fail: true}}
   - {method: toy, label: hangs, protocols: [literature], settings: {hang: true}, splits: 1}
   - {method: toy, label: nan, protocols: [literature], settings: {nan: true}}
+  - {method: toy, label: grid, protocols: [literature], budget_grid: {orders: [1, 2], epsilons: [0.5, 1]}}
+  - method: toy
+    label: tight
+    protocols: [literature]
+    settings: {spend: 1.0}
+    budget: {mode: enforce}
+    budget_grid: {orders: [2], epsilons: [0.5, 2]}
 scales: {full: {}, quick: {splits: 2}, tiny: {splits: 1}}
 answers: []
 """
@@ -39,7 +54,7 @@ def run_cell(project, label):
     code = (
         "import sys; from workflow.experiments import cells; from workflow.cell import run; from pathlib import Path\n"
         "c = [c for c in cells('config/experiments/toy_experiment.yaml', 'full') if c.setting == sys.argv[1]][0]\n"
-        "run(c, 'results/data/wine.npz', Path('results')); print(c.id)"
+        "run([c], 'results/data/wine.npz', Path('results')); print(c.id)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, label], cwd=project, env=environment(), capture_output=True, text=True, timeout=120
@@ -69,16 +84,16 @@ def test_an_interrupted_cell_goes_on_where_it_was_with_the_same_numbers(project)
     partial = project / "results" / "partial" / f"{whole['cell']}.jsonl"
     keep = partial.with_suffix("")
     keep.mkdir()
-    head = {k: whole[k] for k in ("cell", "code_hash", "data_hash")}
+    head = {"group": [{k: whole[k] for k in ("cell", "code_hash", "data_hash")}]}
     import numpy as np
 
     with np.load(project / f"results/fits/{whole['cell']}.npz") as z:
         first = {n.split("/")[1]: z[n] for n in z.files if n.startswith("0/")}
         everything = {n: z[n] for n in z.files}
-    np.savez(keep / "0.npz", **first)
+    np.savez(keep / f"{whole['cell']}.0.npz", **first)
     marked = {**whole["splits"][0], "seconds": 123.0}  # shows below that this row was kept, not made again
-    lines = [json.dumps(head, sort_keys=True), json.dumps(marked, sort_keys=True)]
-    partial.write_text("\n".join(lines) + '\n{"split": 1, "torn')
+    lines = [json.dumps(head), json.dumps({"cell": whole["cell"], "row": marked})]
+    partial.write_text("\n".join(lines) + '\n{"cell": 1, "torn')
     again, done = run_cell(project, "good")
     assert "resumes: 1 of 3" in done.stderr
     assert again["splits"][0]["seconds"] == 123.0
@@ -92,10 +107,43 @@ def test_an_interrupted_cell_goes_on_where_it_was_with_the_same_numbers(project)
 def test_rows_of_other_code_are_dropped(project):
     whole, _ = run_cell(project, "good")
     partial = project / "results" / "partial" / f"{whole['cell']}.jsonl"
-    head = {"cell": whole["cell"], "code_hash": "of yesterday", "data_hash": whole["data_hash"]}
-    partial.write_text(json.dumps(head) + "\n" + json.dumps({**whole["splits"][0], "seconds": 123.0}) + "\n")
+    head = {"group": [{"cell": whole["cell"], "code_hash": "of yesterday", "data_hash": whole["data_hash"]}]}
+    row = {"cell": whole["cell"], "row": {**whole["splits"][0], "seconds": 123.0}}
+    partial.write_text(json.dumps(head) + "\n" + json.dumps(row) + "\n")
     again, _ = run_cell(project, "good")
     assert all(r["seconds"] != 123.0 for r in again["splits"])
+
+
+@pytest.mark.parametrize("method", ["predict_mean", "dp_linear_regression"])
+def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, method):
+    """All columns, the seed too, although the reference does not hold it."""
+    (cell, *_) = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method == method]
+    place_data(tmp_path, "wine")
+    data = datasets.load(tmp_path / "results/data/wine.npz")
+
+    def scored(results, **options):
+        run([cell], str(tmp_path / "results/data/wine.npz"), results, **options)
+        return [{k: str(v) for k, v in row.items()} for row in rows_of(cell, results / "fits", data)]
+
+    def commit(rows, **changes):
+        for part, frame in zip(("scores", "cells"), compact.compact(pd.DataFrame(rows).assign(**changes)), strict=True):
+            write_csv(tmp_path / "reference" / part / f"{cell.experiment}.csv", frame)
+
+    rows = scored(tmp_path / "first")
+    assert all(len(r["seed"]) == 4 * 8 + 3 for r in rows)
+    commit(rows)
+    head = {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash}
+    assert reference_rows(cell, head, tmp_path / "reference") == rows
+    again = scored(tmp_path / "second", reuse=tmp_path / "reference")
+    assert json.loads((tmp_path / f"second/fits/{cell.id}.json").read_text())["splits"] == []  # restored, not fitted
+    assert again == rows
+    assert set(again[0]) == set(COLUMNS)
+    # A cell without data has no split and so no seed.
+    commit(rows, split="", seed="")
+    assert {r["seed"] for r in reference_rows(cell, head, tmp_path / "reference")} == {""}
+    assert reference_rows(cell, head | {"code_hash": "of yesterday"}, tmp_path / "reference") == []
+    assert reference_rows(cell, head | {"data_hash": "other"}, tmp_path / "reference") == []
+    assert reference_rows(cell, head, tmp_path / "nowhere") == []
 
 
 def test_unknown_cell_is_one_clear_error(project):
@@ -103,5 +151,59 @@ def test_unknown_cell_is_one_clear_error(project):
     command += ["--scale", "full", "--cell", "nope", "--data", "results/data/wine.npz"]
     done = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True)
     assert done.returncode != 0
-    assert "no cell 'nope'" in done.stderr
+    assert "no cell and no family 'nope'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def run_family(project, name):
+    command = [sys.executable, "-m", "workflow.cell", "--config", "config/experiments/toy_experiment.yaml"]
+    command += ["--scale", "full", "--cell", name, "--data", "results/data/wine.npz"]
+    done = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    label = name.rpartition("_")[2]
+    found = [json.loads(p.read_text()) for p in (project / "results/fits").glob("*.json")]
+    return {r["setting"]: r for r in found if r["setting"].startswith(f"{label};")}, done
+
+
+def test_a_family_leaves_every_cell_as_if_it_had_run_alone(project):
+    records, done = run_family(project, "toy_experiment-wine-literature-toy_grid")
+    settings = {f"grid;order={a};epsilon={e}" for a in (1, 2) for e in (0.5, 1)}
+    assert set(records) == settings
+    assert "split 3 of 3: 4 ok" in done.stderr
+    alone, _ = run_cell(project, "grid;order=2;epsilon=0.5")
+    together = records["grid;order=2;epsilon=0.5"]
+    assert alone["budget"] == together["budget"] == {"renyi": [2.0, 0.5]}
+    assert [r["seed"] for r in alone["splits"]] == [r["seed"] for r in together["splits"]]
+    assert all(r["status"] == "ok" for record in records.values() for r in record["splits"])
+
+
+def test_a_cell_of_a_family_that_fails_takes_no_other_with_it(project):
+    records, _ = run_family(project, "toy_experiment-wine-literature-toy_tight")
+    assert {r["status"] for r in records["tight;order=2;epsilon=2"]["splits"]} == {"ok"}
+    refused = records["tight;order=2;epsilon=0.5"]["splits"]
+    assert {r["status"] for r in refused} == {"failed"}
+    assert all("the budget is 0.5" in r["reason"] for r in refused)
+
+
+def test_an_interrupted_family_goes_on_with_the_split_that_is_not_whole(project):
+    name = "toy_experiment-wine-literature-toy_grid"
+    records, _ = run_family(project, name)
+    partial = project / "results" / "partial" / f"{name}.jsonl"
+    keep = partial.with_suffix("")
+    keep.mkdir()
+    import numpy as np
+
+    # the order of the cells in the file's head is that of the config
+    order = [f"grid;order={a};epsilon={e}" for a in (1, 2) for e in (0.5, 1)]
+    head = {"group": [{k: records[s][k] for k in ("cell", "code_hash", "data_hash")} for s in order]}
+    lines = [json.dumps(head)]
+    for s in order[:-1]:  # split 0 of all cells but the last: not whole, so made again
+        record = records[s]
+        with np.load(project / f"results/fits/{record['cell']}.npz") as z:
+            np.savez(keep / f"{record['cell']}.0.npz", **{n.split("/")[1]: z[n] for n in z.files if n[:2] == "0/"})
+        lines.append(json.dumps({"cell": record["cell"], "row": {**record["splits"][0], "seconds": 123.0}}))
+    partial.write_text("\n".join(lines) + "\n")
+    again, done = run_family(project, name)
+    assert "resumes: 0 of 3" in done.stderr
+    assert all(r["seconds"] != 123.0 for record in again.values() for r in record["splits"])
+    assert not partial.exists()

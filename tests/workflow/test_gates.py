@@ -1,12 +1,14 @@
 """The gate sees a number that moved, and says which."""
 
-import csv
-
 import numpy as np
+import pandas as pd
 import pytest
 
 import datasets
 from datasets import store
+from evaluation.summary import COLUMNS
+from reports import compact
+from reports.files import write_csv
 from workflow import gates
 
 GATE = {
@@ -37,16 +39,15 @@ def scene(tmp_path, monkeypatch):
     (tmp_path / "one_epoch.csv").write_text("method,metric,value\n")
 
     def write(shift=0.0):
-        (tmp_path / "scores").mkdir(exist_ok=True)
-        with open(tmp_path / "scores/dpsep_uci.csv", "w", newline="") as f:
-            names = ["cell", "dataset", "split", "metric", "value", "status"]
-            writer = csv.DictWriter(f, names)
-            writer.writeheader()
-            for cell in chosen:
-                for (k, metric), value in gates.scores(cell, 1, str(data)).items():
-                    moved = value + (shift if (cell.method, metric) == ("ridge", "rmse") else 0.0)
-                    row = [cell.id, "wine", k, metric, repr(moved), "ok"]
-                    writer.writerow(dict(zip(names, row, strict=True)))
+        rows = []
+        for cell in chosen:
+            key = {k: getattr(cell, k) for k in ("experiment", "dataset", "protocol", "method", "setting")}
+            for (k, metric), value in gates.scores(cell, 1, str(data)).items():
+                moved = value + (shift if (cell.method, metric) == ("ridge", "rmse") else 0.0)
+                own = {"cell": cell.id, "split": str(k), "metric": metric, "value": repr(moved), "status": "ok"}
+                rows.append(dict.fromkeys(COLUMNS, "") | key | own)
+        for part, frame in zip(("scores", "cells"), compact.compact(pd.DataFrame(rows)), strict=True):
+            write_csv(tmp_path / part / "dpsep_uci.csv", frame)
         return tmp_path
 
     return write
@@ -62,6 +63,13 @@ def test_a_moved_number_is_named(scene, capsys):
     out = capsys.readouterr().out
     assert "ridge" in out
     assert "split 0 rmse" in out
+
+
+def test_a_missing_reference_is_one_clear_error(scene):
+    data = scene()
+    (data / "cells/dpsep_uci.csv").unlink()
+    with pytest.raises(SystemExit, match=r"cells/dpsep_uci\.csv is missing; a full run"):
+        gates.check(data)
 
 
 def test_nothing_recomputed_is_a_failure(scene, monkeypatch):

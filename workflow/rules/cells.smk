@@ -1,3 +1,7 @@
+#: cells that are no member of a family; a pattern that nothing matches where there is none.
+ALONE = "|".join(re.escape(c.id) for c in CELLS.values() if not c.family) or "(?!)"
+
+
 rule fit:
     """One cell: one method at one setting on one data set, over all splits. Resumes inside."""
     input:
@@ -8,6 +12,8 @@ rule fit:
         RESULTS + "/fits/{cell}.npz",
     log:
         RESULTS + "/logs/{cell}.log",
+    wildcard_constraints:
+        cell=ALONE,
     threads: 1
     params:
         values=lambda w: CELLS[w.cell].values,
@@ -16,6 +22,34 @@ rule fit:
         "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} MKL_NUM_THREADS={threads} NPROC={threads} "
         "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {wildcards.cell} "
         "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+for name, group in families(CELLS.values()).items():
+
+    rule:
+        """One family of cells: one method at many budgets on one data set, fitted together split by split."""
+        name:
+            f"fit_{name.replace('-', '_')}"
+        input:
+            data=f"{RESULTS}/data/{group[0].dataset}.npz",
+            code=group[0].files,
+        output:
+            expand(
+                RESULTS + "/fits/{cell}.{kind}",
+                cell=[c.id for c in group],
+                kind=["json", "npz"],
+            ),
+        log:
+            f"{RESULTS}/logs/{name}.log",
+        threads: 1
+        params:
+            values=[c.values for c in group],
+            config=EXPERIMENTS[group[0].experiment],
+            family=name,
+        shell:
+            "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} MKL_NUM_THREADS={threads} NPROC={threads} "
+            "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {params.family} "
+            "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
 rule score:

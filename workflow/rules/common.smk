@@ -1,8 +1,15 @@
 import os
+import re
 import sys
 from pathlib import Path
 
-from workflow.experiments import ConfigError, cells, experiment_files, load
+from workflow.experiments import (
+    ConfigError,
+    cells,
+    experiment_files,
+    families,
+    load,
+)
 from workflow.imports import files
 
 KNOWN = {"scale", "reuse", "mirror", "results"}

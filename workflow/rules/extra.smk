@@ -13,6 +13,24 @@ rule kl_bound:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m evaluation.kl_claims {output[0]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
+rule rdp_exponential_family:
+    """Figures 1 and 2 and the appendix of RDP posterior sampling in exponential families. Needs no data."""
+    input:
+        config="config/experiments/rdp_exponential_family.yaml",
+        code=files("workflow.rdp_exponential_family"),
+    output:
+        RESULTS + "/extra/rdp_figure1.csv",
+        RESULTS + "/extra/rdp_figure2_kl.csv",
+        RESULTS + "/extra/rdp_figure2_heldout.csv",
+        RESULTS + "/extra/rdp_suprema.csv",
+        RESULTS + "/extra/rdp_claims.csv",
+    log:
+        RESULTS + "/logs/rdp_exponential_family.log",
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.rdp_exponential_family --config {input.config} "
+        "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
 rule dpem_sensitivity:
     """Declared against measured sensitivities of DP-EM on pairs of neighbours, and the epsilon of its noise."""
     input:
@@ -26,3 +44,22 @@ rule dpem_sensitivity:
     shell:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.dpem_sensitivity --data {input.data} "
         "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule sampler_check:
+    """The sampler of logistic posteriors against long chains of another one, on 12 fixed posteriors of a data set."""
+    input:
+        data=RESULTS + "/data/{dataset}.npz",
+        code=files("workflow.sampler_check"),
+    output:
+        RESULTS + "/extra/rdp_sampler_{dataset}.csv",
+    log:
+        RESULTS + "/logs/sampler_check_{dataset}.log",
+    threads: 1
+    params:
+        # below full scale one posterior a data set: enough to run every line
+        laws=12 if SCALE == "full" else 1,
+    shell:
+        "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} NPROC={threads} {PYTHON} -m workflow.sampler_check "
+        "--config config/experiments/rdp_logistic.yaml --dataset {wildcards.dataset} --data {input.data} "
+        "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

@@ -3,11 +3,17 @@ ALL_SCORES = [
 ]
 
 
-#: tables that are no scores: what the experiments name under `extra`.
+#: tables that are no scores: what the experiments name under `extra`, and at full scale under `extra_full`.
 def extra_of(*parts):
-    chosen = [p for part in parts for p in configs_of(part)]
+    keys = ["extra", "extra_full"] if SCALE == "full" else ["extra"]
+    chosen = [load(p) for part in parts for p in configs_of(part)]
     return sorted(
-        {f"{RESULTS}/extra/{name}" for p in chosen for name in load(p).get("extra", [])}
+        {
+            f"{RESULTS}/extra/{n}"
+            for config in chosen
+            for k in keys
+            for n in config.get(k, [])
+        }
     )
 
 
@@ -29,11 +35,7 @@ rule manifest:
 rule report:
     """Verdicts, tables, claims, ledger and the site."""
     input:
-        scores=[
-            f"{RESULTS}/scores/{e}/{d}.csv"
-            for e in EXPERIMENTS
-            for d in datasets_of(e)
-        ],
+        scores=ALL_SCORES,
         published=[
             "reports/published/numbers.csv",
             "reports/published/annotations.csv",
@@ -55,7 +57,7 @@ rule report:
         scale=SCALE,
         cells=sorted(CELLS),
     shell:
-        "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} 2> {log} "
+        "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} --scores {input.scores} 2> {log} "
         "|| {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
@@ -76,7 +78,7 @@ rule part:
         scale=SCALE,
     shell:
         "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} --config {input.configs} "
-        "--out {RESULTS}/parts/{wildcards.part} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "--scores {input.scores} --out {RESULTS}/parts/{wildcards.part} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
 rule bnn_regression:
@@ -89,3 +91,9 @@ rule mixture_of_gaussians:
     """Mixture of Gaussians, DP-EM and theorem 4.1."""
     input:
         f"{RESULTS}/parts/mixture_of_gaussians/report/index.html",
+
+
+rule rdp_posterior_sampling:
+    """Posterior sampling under Renyi privacy."""
+    input:
+        f"{RESULTS}/parts/rdp_posterior_sampling/report/index.html",

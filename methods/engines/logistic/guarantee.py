@@ -14,6 +14,7 @@ import math
 
 from privacy.budget import GENERATOR
 from privacy.ledger import Event, Mechanism, Relation
+from privacy.renyi import check_budget, check_order
 
 #: orders of the curve that goes into the ledger: those at which dp-accounting converts, and the budget's own.
 ORDERS = (*(1 + k / 10 for k in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
@@ -38,7 +39,7 @@ def renyi_bound(order: float, power: float, precision: float, norm_bound: float)
     On logistic problems it is about four times what neighbours reach (the paper's theorem 18 and the tests of this
     module).
     """
-    _check_order(order)
+    check_order(order, "posterior sampling")
     return 2.0 * power**2 * norm_bound**2 * order / precision
 
 
@@ -61,7 +62,7 @@ def renyi_of_pure(order: float, epsilon: float) -> float:
     Proof. The divergence of any order is at most the largest log ratio, epsilon; for the second see Bun & Steinke 2016,
     proposition 3.3 (order 1 is its limit, since the divergence is continuous there).
     """
-    _check_order(order)
+    check_order(order, "posterior sampling")
     return min(epsilon, order * epsilon**2 / 2.0)
 
 
@@ -70,7 +71,7 @@ def concentrated_beta(order: float, epsilon: float, n: int, beta0: float, norm_b
 
     beta = max(2 c^2 order / (n epsilon), beta0). Raises ValueError for order < 1 or epsilon <= 0.
     """
-    _check(order, epsilon)
+    check_budget(order, epsilon, "posterior sampling")
     return max(2.0 * norm_bound**2 * order / (n * epsilon), beta0)
 
 
@@ -79,7 +80,7 @@ def diffused_power(order: float, epsilon: float, n: int, beta: float, norm_bound
 
     power = min(1, sqrt(epsilon n beta / (2 c^2 order))). Raises ValueError for order < 1 or epsilon <= 0.
     """
-    _check(order, epsilon)
+    check_budget(order, epsilon, "posterior sampling")
     return min(1.0, math.sqrt(epsilon * n * beta / (2.0 * norm_bound**2 * order)))
 
 
@@ -88,13 +89,13 @@ def ops_power(pure_epsilon: float, beta: float, norm_bound: float, *, tight: boo
 
     min(1, epsilon beta / (4 c^2)) as Geumlek et al. charge it; ``tight``: by :func:`pure_bound`, twice as large.
     """
-    _check(1.0, pure_epsilon)
+    check_budget(1.0, pure_epsilon, "posterior sampling")
     return min(1.0, pure_epsilon * beta / ((2.0 if tight else 4.0) * norm_bound**2))
 
 
 def fair_pure_epsilon(order: float, epsilon: float) -> float:
     """max(epsilon, sqrt(2 epsilon / order)): the largest pure epsilon that :func:`renyi_of_pure` finds good enough."""
-    _check(order, epsilon)
+    check_budget(order, epsilon, "posterior sampling")
     return max(epsilon, math.sqrt(2.0 * epsilon / order))
 
 
@@ -142,16 +143,3 @@ def _event(what: str, curve: tuple[tuple[float, float], ...], slope: float, proo
 
 def _orders(order: float | None) -> list[float]:
     return sorted({float(a) for a in ORDERS} | (set() if order is None else {float(order)}))
-
-
-def _check_order(order: float) -> None:
-    if not (math.isfinite(order) and order >= 1):
-        raise ValueError(
-            f"Renyi order {order}; give a finite number of at least 1 (1 is the Kullback-Leibler divergence)"
-        )
-
-
-def _check(order: float, epsilon: float) -> None:
-    _check_order(order)
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ValueError(f"Renyi epsilon {epsilon} at order {order}; give a finite number above 0")

@@ -55,7 +55,7 @@ def long_chains(
             num_warmup=warmup,
             num_samples=samples,
             num_chains=chains,
-            chain_method="sequential",
+            chain_method="vectorized",
             progress_bar=False,
         )
         start = jnp.asarray(rng.standard_normal((chains, z.shape[1])))

@@ -1,23 +1,20 @@
-"""One release: check the rows, charge the budget, draw once."""
+"""One release: check the rows, charge the budget, draw once. Releases from the same rows are drawn in one batch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import abc
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from methods.contract import Diverged, Fit
+from methods.contract import Diverged, Fit, Method
 from methods.engines.logistic.sampler import Plan, Target, sample
-from models.logistic_regression import LogisticSample, TrainingRows, signed_rows
+from models.logistic_regression import LogisticRegression, LogisticSample, rows_of, signed_rows
+from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Event
-
-#: What one draw tells that its charge does not count, for every method of this engine.
-LEAKS = (
-    "where the model's scaling is 'data', the range of each input is that of the private rows",
-    "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
-)
+from privacy.ledger import Event, Relation
 
 
 @dataclass(frozen=True)
@@ -37,41 +34,78 @@ class SamplerSettings:
         return Plan(self.trajectories, self.leapfrog_steps)
 
 
-def order_and_epsilon(budget: Budget, method: str) -> tuple[float, float]:
-    """(order, epsilon) of a Renyi budget. Raises ValueError where the budget states none."""
-    if budget.spec.renyi is None:
-        raise ValueError(f"{method}: the budget states no Renyi order and epsilon; give renyi: [order, epsilon]")
-    order, epsilon = budget.spec.renyi
-    return float(order), float(epsilon)
+@dataclass(frozen=True)
+class Release:
+    """Law ``target`` of the one draw, the ``event`` that it costs, and what the diagnostics tell of its choice."""
+
+    target: Target
+    event: Event
+    told: Mapping[str, float]
 
 
-def one_draw(
-    rows: TrainingRows,
-    target: Target,
-    event: Event,
-    plan: Plan,
-    budget: Budget,
-    rng: np.random.Generator,
-    told: Mapping[str, float],
-) -> Fit:
-    """Charge ``event`` and draw one weight vector from ``target``; the draw itself is the mechanism, so it uses
-    ``rng``.
+class LogisticPosteriorDraw(Method):
+    """A method that releases one draw of a logistic posterior; an adapter says which (:meth:`release`).
 
-    Diagnostics: ``told``; gradients (of all runs) and mode_gradients; acceptance and energy_error (mean absolute,
-    nats). Raises what ``rows_of`` and the sampler raise, BudgetExceeded where the event would overspend.
+    Diagnostics: what the adapter tells; gradients (of all runs) and mode_gradients; acceptance and energy_error (mean
+    absolute, nats).
     """
-    budget.spend(event)
-    draws = sample(signed_rows(rows.x, rows.y), [target], [rng], plan)
-    if not np.isfinite(draws.weights).all():
-        raise Diverged(f"{rows.name}: a draw is not finite; check the scale of the rows")
-    return Fit(
-        LogisticSample(draws.weights[0], rows.scaling),
-        budget.ledger,
-        {
-            **told,
-            "gradients": float(plan.gradients * draws.runs[0]),
-            "mode_gradients": float(draws.mode_gradients[0]),
-            "acceptance": float(draws.acceptance[0]),
-            "energy_error": float(draws.energy_error[0]),
-        },
+
+    models = ("logistic_regression",)
+    privacy = Relation.REPLACE_ONE
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
+    releases_a_draw = True
+    leaks = (
+        "where the model's scaling is 'data', the range of each input is that of the private rows",
+        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
     )
+    Settings = SamplerSettings
+
+    @abc.abstractmethod
+    def release(self, model: LogisticRegression, n: int, settings: Any, budget: Budget) -> Release:
+        """What to draw from, by public numbers alone. n: the public number of training rows.
+
+        Raises ValueError for a budget that does not say what the method needs.
+        """
+
+    def fit(self, task: Task, settings: Any, budget: Budget, rng: np.random.Generator) -> Fit:
+        """One draw, which is the mechanism itself and so uses ``rng``.
+
+        Raises ValueError for a budget that does not fit and for rows, labels or a range that do not
+        (``models.logistic_regression.rows_of``), BudgetExceeded where the draw would overspend.
+        """
+        return self.fit_many([task], settings, [budget], [rng])[0]
+
+    def fit_many(
+        self, tasks: Sequence[Task], settings: Any, budgets: Sequence[Budget], rngs: Sequence[np.random.Generator]
+    ) -> list[Fit]:
+        """Draws that share a task are made in one batch; a draw then differs from :meth:`fit` by rounding only."""
+        fits: list[Fit | None] = [None] * len(tasks)
+        for task in {id(t): t for t in tasks}.values():
+            here = [i for i, t in enumerate(tasks) if t is task]
+            drawn = self._draw(task, settings, [budgets[i] for i in here], [rngs[i] for i in here])
+            for i, one in zip(here, drawn, strict=True):
+                fits[i] = one
+        return fits
+
+    def _draw(self, task: Task, settings: Any, budgets: Sequence[Budget], rngs: Sequence) -> list[Fit]:
+        rows, plan = rows_of(task), settings.plan
+        releases = [self.release(task.model, task.public.n, settings, b) for b in budgets]
+        for release, budget in zip(releases, budgets, strict=True):
+            budget.spend(release.event)
+        draws = sample(signed_rows(rows.x, rows.y), [r.target for r in releases], rngs, plan)
+        if not np.isfinite(draws.weights).all():
+            raise Diverged(f"{rows.name}: a draw is not finite; check the scale of the rows")
+        return [
+            Fit(
+                LogisticSample(draws.weights[k], rows.scaling),
+                budget.ledger,
+                {
+                    **release.told,
+                    "gradients": float(plan.gradients * draws.runs[k]),
+                    "mode_gradients": float(draws.mode_gradients[k]),
+                    "acceptance": float(draws.acceptance[k]),
+                    "energy_error": float(draws.energy_error[k]),
+                },
+            )
+            for k, (release, budget) in enumerate(zip(releases, budgets, strict=True))
+        ]

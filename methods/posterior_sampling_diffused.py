@@ -1,0 +1,36 @@
+"""Diffused posterior sampling in an exponential family (Geumlek, Song & Chaudhuri 2017, algorithm 2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from methods.engines.exponential_family.release import one_draw
+from models.exponential_family import statistic_of
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class PosteriorSamplingDiffused(Method):
+    """One draw from the posterior of a likelihood to the power r, flat enough for the budget.
+
+    eta0 + r sum_i (S(x_i), 1) with the largest r <= 1 at which the exact supremum over neighbours keeps the Renyi
+    budget (``methods.engines.exponential_family.guarantee``). A small r draws towards the prior; public rows in the
+    prior (the model's ``public``, section 3.3) take that bias away.
+    """
+
+    name = "posterior_sampling_diffused"
+    title = "Posterior sample, diffused"
+    reference = "geumlek2017rdp, algorithm 2"
+    models = ("exponential_family",)
+    privacy = Relation.REPLACE_ONE
+    releases_a_draw = True
+
+    def fit(self, task: Task, settings: Method.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """The budget states a Renyi order and epsilon.
+
+        Raises ValueError for a budget without them, order < 1, epsilon <= 0, and for rows that do not fit
+        (``models.exponential_family.statistic_of``).
+        """
+        return one_draw(task, statistic_of(task), "diffused", budget, rng, self.name)

@@ -1,0 +1,71 @@
+"""Baseline of posterior sampling: Gaussian noise on the sufficient statistics, then a draw from that posterior."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from methods.contract import Diverged, Fit, Method
+from methods.engines.exponential_family.release import gaussian_multiplier, posterior
+from models.exponential_family import ParameterSample, statistic_of
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class SufficientStatisticsPerturbation(Method):
+    """sum_i S(x_i) + N(0, sigma^2 I), projected on what n statistics can add up to; one draw given that.
+
+    Geumlek, Song & Chaudhuri 2017 compare with it (after Foulds et al. 2016, who add Laplace noise). sigma = Delta
+    sqrt(order / (2 epsilon)) for a Renyi budget. Projection and draw are post-processing of the noisy sum.
+    """
+
+    name = "sufficient_statistics_perturbation"
+    title = "Gaussian mechanism on the statistics"
+    reference = "baseline of geumlek2017rdp, section 5.1; after Foulds et al. 2016"
+    models = ("exponential_family",)
+    privacy = Relation.REPLACE_ONE
+
+    def fit(self, task: Task, settings: Method.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """The budget is (order, epsilon), else (epsilon, delta), else a noise multiplier.
+
+        Raises ValueError for a budget that states none of them, and for rows that do not fit
+        (``models.exponential_family.statistic_of``).
+        """
+        law, n = task.model.law, task.public.n
+        total = statistic_sum(task)
+        mechanism = budget.gaussian(
+            "sum of the statistics",
+            sensitivity=law.diameter,
+            noise_multiplier=self._multiplier(budget),
+            relation=self.privacy,
+            proof="methods.sufficient_statistics_perturbation.statistic_sum",
+        )
+        released = mechanism.release(total)
+        theta = law.sample(rng, posterior(task.model.natural, law.project(released, n), n))
+        if not np.isfinite(theta).all():
+            raise Diverged(f"{task.name}: the draw is not finite; give a prior that is further from its boundary")
+        return Fit(ParameterSample(theta, law), budget.ledger, {"noise_scale": mechanism.noise_scale})
+
+    def _multiplier(self, budget: Budget) -> float:
+        if budget.spec.renyi is not None:
+            return gaussian_multiplier(*budget.spec.renyi)
+        if budget.epsilon is not None and budget.delta is not None:
+            from privacy.calibration import gaussian_noise_multiplier
+
+            return gaussian_noise_multiplier(budget.epsilon, budget.delta)
+        if budget.noise_multiplier is None or not budget.noise_multiplier > 0:
+            raise ValueError(
+                f"{self.name}: the budget states no renyi: [order, epsilon], no (epsilon, delta) and no "
+                "noise_multiplier above 0; give one of them"
+            )
+        return budget.noise_multiplier
+
+
+def statistic_sum(task: Task) -> np.ndarray:
+    """sum_i S(x_i) over the training rows, (k,).
+
+    L2 sensitivity under replacement of one row: the family's diameter Delta. Proof: a replacement changes the sum by
+    S(x') - S(x), and Delta is the largest norm of such a difference: 1 for a trial; for d >= 3 categories sqrt(2), two
+    indicators among the first d - 1 that differ; 2 clip for numbers clipped to [-clip, clip].
+    """
+    return statistic_of(task).sum(axis=0)

@@ -1,0 +1,149 @@
+"""The one-run-a-draw sampler of logistic posteriors against long chains of another sampler, on 12 fixed posteriors.
+
+    python -m workflow.sampler_check --config config/experiments/rdp_logistic.yaml --data results/data/abalone.npz \
+        --dataset abalone --out results/extra/rdp_sampler_abalone.csv
+
+The guarantees of the released draws are for exact samples. 12 posteriors of split 0 (``LAWS``) span the range that the
+experiment draws from. On each: 200 independent draws of ``methods.engines.logistic.sampler``, and four chains of the
+No-U-Turn sampler (NumPyro), with their R-hat and effective sample sizes. Columns mean_z, variance_z and energy_z are
+differences in standard errors: the largest over the coordinates for the first two. ``limit_z`` is the largest that both
+laws being equal would let pass with probability 1 - 1 / 1000 for each of the three (Bonferroni over coordinates).
+
+Posteriors that an interrupted run has finished are kept beside the output and not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import norm
+
+from methods import contract
+from methods.engines.logistic.reference import compare, long_chains
+from methods.engines.logistic.sampler import Target, sample
+from models.logistic_regression import potential, rows_of, signed_rows
+from privacy.renyi import open_budget
+from workflow.experiments import Cell, cells
+from workflow.files import write_text
+from workflow.imports import code_hash
+from workflow.worker import make_task
+
+#: method and setting of the experiment's cells whose laws are checked.
+LAWS = (
+    ("posterior_sampling_glm_direct", ""),
+    *(
+        (f"posterior_sampling_glm_{kind}", f"order=10;epsilon=e^{k}")
+        for kind in ("concentrated", "diffused")
+        for k in (-5, -3, -1, 1, 3)
+    ),
+    ("posterior_sampling_ops", "as charged;order=10;epsilon=e^3"),
+)
+DRAWS, CHAINS, WARMUP, SAMPLES = 200, 4, 200, 450
+#: probability that one of the three differences of a posterior is above ``limit_z`` where both samplers are right.
+FALSE_ALARM = 1e-3
+COLUMNS = (
+    *("dataset", "method", "setting", "n", "d", "power", "precision", "chains", "warmup", "samples", "rhat"),
+    *("ess_min", "ess_square_min", "ess_energy", "draws", "gradients_a_draw", "acceptance", "energy_error"),
+    *("mean_z", "variance_z", "energy_z", "limit_z", "seconds_a_draw", "seconds_of_chains"),
+)
+
+
+def check(cell: Cell, z: np.ndarray, n: int, chains=(CHAINS, WARMUP, SAMPLES)) -> dict:
+    """One row of the table: the law of ``cell`` given signed rows z (n, d)."""
+    method = contract.get(cell.method)
+    budget = open_budget(cell.build_budget(), np.random.default_rng(0))
+    target: Target = method.release(cell.build_model(), n, cell.build_settings(), budget).target
+    seeds = np.random.SeedSequence(cell.seed(0, "sampler check")).spawn(DRAWS + 1)
+    start = time.perf_counter()
+    draws = sample(z, [target] * DRAWS, [np.random.default_rng(s) for s in seeds[1:]], cell.build_settings().plan)
+    seconds = time.perf_counter() - start
+    energy = potential(draws.weights.T, z, target.power, target.precision)
+    start = time.perf_counter()
+    long = long_chains(z, target, np.random.default_rng(seeds[0]), *chains)
+    gradients = cell.build_settings().plan.gradients * draws.runs.mean()
+    return {
+        "dataset": cell.dataset,
+        "method": cell.method,
+        "setting": cell.setting,
+        "n": n,
+        "d": z.shape[1],
+        "power": target.power,
+        "precision": target.precision,
+        **dict(zip(("chains", "warmup", "samples"), chains, strict=True)),
+        "rhat": long.rhat,
+        "ess_min": float(long.ess.min()),
+        "ess_square_min": float(long.ess_square.min()),
+        "ess_energy": long.ess_energy,
+        "draws": DRAWS,
+        "gradients_a_draw": gradients,
+        "acceptance": float(draws.acceptance.mean()),
+        "energy_error": float(draws.energy_error.mean()),
+        **compare(draws.weights, energy, long),
+        "limit_z": limit(z.shape[1]),
+        "seconds_a_draw": seconds / DRAWS,
+        "seconds_of_chains": time.perf_counter() - start,
+    }
+
+
+def limit(d: int) -> float:
+    """Two-sided normal quantile at ``FALSE_ALARM`` over 2 d + 1 differences."""
+    return float(norm.isf(FALSE_ALARM / (2 * (2 * d + 1))))
+
+
+def table(found: list[dict]) -> str:
+    """CSV of the rows, ten digits."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in found:
+        writer.writerow({k: f"{v:.10g}" if isinstance(v, float) else v for k, v in row.items()})
+    return buffer.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Check the logistic sampler against long chains, 12 posteriors.")
+    parser.add_argument("--config", required=True, help="the experiment's YAML file")
+    parser.add_argument("--dataset", required=True)
+    parser.add_argument("--data", required=True, help="the data set's npz file")
+    parser.add_argument("--out", required=True, type=Path, help="the table, CSV")
+    parser.add_argument("--laws", type=int, default=len(LAWS), help="check only the first so many posteriors")
+    args = parser.parse_args()
+
+    import datasets
+
+    data = datasets.load(args.data)
+    if data.status != "ok":
+        write_text(args.out, table([]))
+        print(f"{args.out.name}: {data.reason}", file=sys.stderr)
+        return
+    known = {(c.method, c.setting): c for c in cells(args.config, "full") if c.dataset == args.dataset}
+    partial = args.out.with_suffix(".partial")
+    head = {"code": code_hash("workflow.sampler_check"), "data": data.data_hash}
+    lines = [json.loads(line) for line in partial.read_text().splitlines()] if partial.exists() else []
+    done = lines[1:] if lines[:1] == [head] else []
+    if not done:
+        write_text(partial, json.dumps(head) + "\n")
+    rows = rows_of(make_task(known[LAWS[0]], data, 0))
+    z = signed_rows(rows.x, rows.y)
+    for k, law in enumerate(LAWS[: args.laws]):
+        if k < len(done):
+            continue
+        row = check(known[law], z, len(z))
+        done.append(row)
+        with partial.open("a", encoding="utf-8") as f:
+            f.write(json.dumps(row) + "\n")
+        said = f"R-hat {row['rhat']:.4f}, {row['seconds_of_chains']:.0f} s"
+        print(f"{args.out.name}: posterior {k + 1} of {args.laws}: {said}", file=sys.stderr, flush=True)
+    write_text(args.out, table(done))
+    partial.unlink()
+
+
+if __name__ == "__main__":
+    main()
