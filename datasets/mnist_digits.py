@@ -1,7 +1,7 @@
 """MNIST, all ten digits: 60,000 training pictures of 28 x 28 pixels, then the 10,000 test pictures.
 
 ``mnist`` is the set of the digits 3 and 8 alone; both share the raw files of the mirror's folder ``mnist``. The
-published split (``datasets.official``) is by position: training file first, test file behind it.
+published split (``datasets.protocols.official``) is by position: training file first, test file behind it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from datasets.base import DataError, DataSet, RawFile, Source, Table
 from datasets.mnist import COLUMNS, SIDE, read_idx
-from datasets.official import TRAIN
+from datasets.protocols.official import TRAIN
 
 CLASSES = 10
 

@@ -39,7 +39,7 @@ PROTOCOL_HOME = {
     "authors": "datasets.splits",
     "published_tail": "datasets.splits",
     "folds": "datasets.folds",
-    "official": "datasets.official",
+    "official": "datasets.protocols.official",
     "thirds": "datasets.thirds",
     "replicates": "datasets.replicates",
     "trials": "datasets.trials",

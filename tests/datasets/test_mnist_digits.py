@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import datasets
-from datasets import official
 from datasets.base import DataError, DataSet, RawFile, Source
 from datasets.fetch import build, fetch, mirror_folder
+from datasets.protocols import official
 
 MIRROR = os.environ.get("DPBAYES_MIRROR")
 

@@ -35,4 +35,4 @@ def test_scores_of_a_classifier():
 
 def test_the_model_and_its_split_have_a_home():
     assert MODEL_HOME["bnn_classification"] == ("models.bnn_classification", "BNNClassification")
-    assert PROTOCOL_HOME["official"] == "datasets.official"
+    assert PROTOCOL_HOME["official"] == "datasets.protocols.official"
