@@ -3,7 +3,8 @@
 ``python -m datasets.fetch NAME --raw DIR --out FILE.npz [--mirror DIR] [--retries 3] [--timeout 30] [--offline]``
 
 A mirror is a folder with each raw file at ``MIRROR/<data set>/<file>``; it is tried before the network and also
-comes from the environment variable DPBAYES_MIRROR. When the data cannot be had, the npz says so with its reason
+comes from the environment variable DPBAYES_MIRROR. A data set that shares another one's raw files names that one's
+folder (:func:`mirror_folder`). When the data cannot be had, the npz says so with its reason
 and the exit status is still 0: other data sets must go on. A full disk is no property of the data: exit status 1.
 """
 
@@ -62,6 +63,11 @@ def _to_stderr(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
+def mirror_folder(dataset: DataSet) -> str:
+    """Folder of the mirror that holds the raw files: the data set's name, unless it has an attribute ``folder``."""
+    return getattr(dataset, "folder", dataset.name)
+
+
 def fetch(
     dataset: DataSet,
     mirror: str | Path | None = None,
@@ -87,35 +93,35 @@ def fetch(
     folder = Path(raw_dir) / dataset.name
     if dataset.raw:
         folder.mkdir(parents=True, exist_ok=True)
-    return tuple(_fetch_file(dataset.name, raw, folder, mirror, offline, options) for raw in dataset.raw)
+    return tuple(_fetch_file(dataset, raw, folder, mirror, offline, options) for raw in dataset.raw)
 
 
 def _fetch_file(
-    name: str, raw: RawFile, folder: Path, mirror: str | Path | None, offline: bool, options: _Options
+    dataset: DataSet, raw: RawFile, folder: Path, mirror: str | Path | None, offline: bool, options: _Options
 ) -> Path:
+    name, place = dataset.name, f"{mirror_folder(dataset)}/{raw.name}"
     target = folder / raw.name
     if target.is_file():
         if file_sha256(target) == raw.sha256:
             return target
         options.log(f"{name}: {target} has a wrong checksum and is fetched again")
     # Reasons reach the report, so they name the mirror's file by its place in the mirror, not on this machine.
-    place = f"MIRROR/{name}/{raw.name}"
+    stored, place = None if mirror is None else Path(mirror) / place, f"MIRROR/{place}"
     tried = []
-    if mirror is None:
+    if stored is None:
         tried.append(f"{place} (no mirror set)")
+    elif stored.is_file():
+        found = file_sha256(stored)
+        if found != raw.sha256:
+            options.log(f"{name}: {stored} has sha256 {found}")
+            raise DataError(
+                f"{name}: {place} is there with the wrong checksum (sha256 {found}, expected {raw.sha256}); "
+                "replace that file or remove it from the mirror, then ./bench --forcerun fetch"
+            )
+        with _disk(target):
+            _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
+        return target
     else:
-        stored = Path(mirror) / name / raw.name
-        if stored.is_file():
-            found = file_sha256(stored)
-            if found != raw.sha256:
-                options.log(f"{name}: {stored} has sha256 {found}")
-                raise DataError(
-                    f"{name}: {place} is there with the wrong checksum (sha256 {found}, expected {raw.sha256}); "
-                    "replace that file or remove it from the mirror, then ./bench --forcerun fetch"
-                )
-            with _disk(target):
-                _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
-            return target
         tried.append(f"{place} (no such file)")
     for source in raw.sources:
         if offline:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,9 +13,14 @@ HIGHER_IS_BETTER = {
     **dict.fromkeys(("fnorm_mean", "fnorm_covariance", "fnorm_average", "fnorm", "kl", "kl_proxy"), False),
     **dict.fromkeys(("squared_mean_error", "squared_covariance_error", "squared_average_error"), False),
     **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error", "test_error", "heldout_nll"), False),
+    "expected_calibration_error": False,
 }
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method.
 DIAGNOSTICS = {"rhat_max": "ratio", "ess_min": "draws", "divergences": "draws", "label_switches": "chains"}
+
+
+#: equal-width bins of the confidence (Guo, Pleiss, Sun & Weinberger 2017, section 3).
+CALIBRATION_BINS = 15
 
 
 class Predictive(Protocol):
@@ -83,6 +88,74 @@ def classification_scores(margins: np.ndarray, log_density: np.ndarray, y: np.nd
     _finite(log_density, "the predictive log density")
     wrong = float(np.mean((margins > 0) != (y == 1)))
     return {"test_error": (wrong, "share"), "test_log_likelihood": (float(np.mean(log_density)), "nats")}
+
+
+class Reliability(NamedTuple):
+    """Bins (k - 1) / K < confidence <= k / K, (K,) each: number of rows, their mean confidence, share of right labels.
+
+    The two means of an empty bin are NaN.
+    """
+
+    count: np.ndarray
+    confidence: np.ndarray
+    accuracy: np.ndarray
+
+
+def reliability(log_probabilities: np.ndarray, y: np.ndarray, bins: int = CALIBRATION_BINS) -> Reliability:
+    """The data of a reliability diagram. Confidence of a row = probability of its most probable class (the first one).
+
+    Parameters
+    ----------
+    log_probabilities : (n, classes), nats.
+    y : (n,), true classes 0, 1, ...
+    bins : K, of equal width on (0, 1].
+
+    Raises ValueError where shapes differ, a label is no class or a number is not finite (minus infinity, the logarithm
+    of a probability 0, is allowed).
+    """
+    labels = _checked_labels(log_probabilities, y)
+    top = np.argmax(log_probabilities, axis=1)
+    confidence = np.exp(log_probabilities[np.arange(len(top)), top])
+    which = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
+    count = np.bincount(which, minlength=bins)
+    means = [
+        np.divide(np.bincount(which, v, bins), count, out=np.full(bins, np.nan), where=count > 0)
+        for v in (confidence, (top == labels).astype(np.float64))
+    ]
+    return Reliability(count, *means)
+
+
+def categorical_scores(log_probabilities: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
+    """Share of wrong labels, mean test log-likelihood, expected calibration error; arguments as :func:`reliability`.
+
+    Expected calibration error: mean over the rows of |accuracy - confidence| of their bin (Naeini, Cooper & Hauskrecht
+    2015; Guo et al. 2017, equation 3). Raises ValueError also where the true label has probability 0.
+    """
+    labels = _checked_labels(log_probabilities, y)
+    n = len(labels)
+    density = log_probabilities[np.arange(n), labels]
+    _finite(density, "the predictive log density")
+    wrong = float(np.mean(np.argmax(log_probabilities, axis=1) != labels))
+    count, confidence, accuracy = reliability(log_probabilities, y)
+    gap = np.abs(accuracy - confidence)[count > 0]
+    return {
+        "test_error": (wrong, "share"),
+        "test_log_likelihood": (float(np.mean(density)), "nats"),
+        "expected_calibration_error": (float(count[count > 0] @ gap / n), "share"),
+    }
+
+
+def _checked_labels(log_probabilities: np.ndarray, y: np.ndarray) -> np.ndarray:
+    y = np.asarray(y, dtype=np.float64)
+    if y.ndim != 1 or len(y) == 0 or log_probabilities.ndim != 2 or len(log_probabilities) != len(y):
+        raise ValueError(
+            f"log_probabilities has shape {log_probabilities.shape}, y {y.shape}; give one row of probabilities and "
+            "one label a test row, and at least one row"
+        )
+    if not np.isin(y, np.arange(log_probabilities.shape[1])).all():
+        raise ValueError(f"y has a label that is no whole number from 0 to {log_probabilities.shape[1] - 1}")
+    _finite(np.where(np.isneginf(log_probabilities), 0.0, log_probabilities).sum(axis=1), "a log-probability")
+    return y.astype(np.int64)
 
 
 def _finite(a: np.ndarray, what: str) -> None:

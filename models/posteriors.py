@@ -11,6 +11,8 @@ _HOME = {
     "network_moments": "models.bnn_regression",
     "network_monte_carlo": "models.bnn_regression",
     "network_ensemble": "models.bnn_regression",
+    "classifier_mean_field": "models.bnn_classification",
+    "classifier_point": "models.bnn_classification",
     "linear_gaussian": "models.linear_regression",
     "constant_gaussian": "models.linear_regression",
     "logistic_sample": "models.logistic_regression",

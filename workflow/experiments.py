@@ -27,6 +27,7 @@ from workflow.imports import ROOT, code_hash, files, reached
 
 SCALES = ("full", "quick", "tiny")
 MODEL_HOME = {
+    "bnn_classification": ("models.bnn_classification", "BNNClassification"),
     "bnn_regression": ("models.bnn_regression", "BNNRegression"),
     "mixture_of_gaussians": ("models.mixture_of_gaussians", "MixtureOfGaussians"),
     "logistic_regression": ("models.logistic_regression", "LogisticRegression"),
@@ -38,6 +39,7 @@ PROTOCOL_HOME = {
     "authors": "datasets.splits",
     "published_tail": "datasets.splits",
     "folds": "datasets.folds",
+    "official": "datasets.protocols.official",
     "thirds": "datasets.thirds",
     "replicates": "datasets.replicates",
     "trials": "datasets.trials",

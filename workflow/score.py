@@ -1,6 +1,6 @@
 """Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
 
-What is scored depends on the kind of model: regression, a mixture of Gaussians, trials held out.
+What is scored depends on the kind of model: regression, classification, a mixture of Gaussians, trials held out.
 
 python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
 """
@@ -70,7 +70,7 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
     """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError where a prediction is not finite."""
     import numpy as np
 
-    from evaluation.metrics import classification_scores, regression_scores
+    from evaluation.metrics import categorical_scores, classification_scores, regression_scores
     from evaluation.posterior_sampling import heldout_scores
     from models import posteriors
 
@@ -86,6 +86,8 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
         if cell.kind == "exponential_family":
             return heldout_scores(posterior.log_density(data.x[test]))
         rng = np.random.default_rng(cell.seed(k, "predict"))
+        if cell.kind == "bnn_classification":
+            return categorical_scores(posterior.predictive(data.x[test], rng).log_probabilities, data.y[test])
         return regression_scores(posterior.predictive(data.x[test], rng), data.y[test])
 
 

@@ -22,6 +22,7 @@ import pytest
 from methods import contract
 from methods.contract import Fit, Method, MethodError
 from models import posteriors
+from models.bnn_classification import BNNClassification
 from models.bnn_regression import BNNRegression
 from models.exponential_family import ExponentialFamily
 from models.linear_regression import LinearRegression
@@ -69,6 +70,16 @@ def classification_task(model, n: int = ROWS) -> Task:
     return Task("abalone", model, x, (y > 0).astype(float), public)
 
 
+def three_classes(y: np.ndarray) -> np.ndarray:
+    return np.digitize(y, (-1.0, 0.5)).astype(float)
+
+
+def digits_task(model, n: int = ROWS) -> Task:
+    x, y = regression_rows(n)
+    public = PublicKnowledge(n, ((-2.0, 2.0),) * INPUTS, (0.0, 2.0), "the law that draws these rows")
+    return Task("mnist_digits", model, x, three_classes(y), public)
+
+
 def trials(n: int, categories: int, seed: int = 5) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, categories, (n, 1)).astype(float)
 
@@ -88,6 +99,7 @@ FAMILY_ROWS = {
 #: name of a case -> function of the number of rows that gives a tiny task with documented public ranges. The first
 #: case of a kind of model has the kind's name.
 TINY = {
+    "bnn_classification": lambda n=ROWS: digits_task(BNNClassification(HIDDEN, 2, 3, 2.0), n),
     "bnn_regression": lambda n=ROWS: regression_task(BNNRegression(HIDDEN), n),
     "linear_regression": lambda n=ROWS: regression_task(LinearRegression(), n),
     "logistic_regression": lambda n=ROWS: classification_task(LogisticRegression(), n),
@@ -184,6 +196,9 @@ def predicted(posterior, kind: str) -> dict[str, np.ndarray]:
         }
     x, y = regression_rows(9, seed=6)
     predictive = posterior.predictive(x, rng)
+    if kind == "bnn_classification":
+        density = predictive.log_density(three_classes(y))
+        return {"probability of class 1": predictive.probabilities[:, 1], "log density": density}
     if kind == "logistic_regression":
         return {"mean": predictive.mean, "log density": predictive.log_density((y > 0).astype(float))}
     return {"mean": predictive.mean, "variance": predictive.variance, "log density": predictive.log_density(y)}

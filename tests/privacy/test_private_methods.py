@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from methods import contract
+from models.bnn_classification import BNNClassification
 from models.bnn_regression import BNNRegression
 from models.exponential_family import ExponentialFamily
 from models.linear_regression import LinearRegression
@@ -34,6 +35,7 @@ PRIVATE = [
 ]
 #: name of a case -> model; the first case of a kind of model has the kind's name
 MODELS = {
+    "bnn_classification": BNNClassification(3, 2, 3, 2.0),
     "bnn_regression": BNNRegression(3),
     "linear_regression": LinearRegression(),
     "mixture_of_gaussians": MixtureOfGaussians(2),
@@ -56,6 +58,9 @@ def tiny_task(case: str, n: int = 12) -> Task:
         return Task("tiny", MODELS[case], x[:, :1], public=PublicKnowledge(n, ((-2.0, 2.0),), None, law))
     if MODELS[case].kind == "mixture_of_gaussians":
         return Task("tiny", MODELS[case], x, public=PublicKnowledge(n, ((-2.0, 2.0),) * 2, None, law))
+    if MODELS[case].kind == "bnn_classification":
+        labels = np.digitize(y, (-0.5, 0.5)).astype(float)
+        return Task("tiny", MODELS[case], x, labels, PublicKnowledge(n, ((-2.0, 2.0),) * 2, (0.0, 2.0), law))
     return Task("tiny", MODELS[case], x, y, PublicKnowledge(n, ((-2.0, 2.0),) * 2, (-5.0, 5.0), law))
 
 

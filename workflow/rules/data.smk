@@ -1,12 +1,14 @@
 import numpy as np
 
 import datasets as data_sets
+from datasets.fetch import mirror_folder
 
 
 def files_in_mirror(name):
     """Names and sizes of the raw files that the mirror holds."""
-    folder = os.path.join(MIRROR, name) if MIRROR else ""
-    found = [os.path.join(folder, raw.name) for raw in data_sets.get(name).raw]
+    dataset = data_sets.get(name)
+    folder = os.path.join(MIRROR, mirror_folder(dataset)) if MIRROR else ""
+    found = [os.path.join(folder, raw.name) for raw in dataset.raw]
     return " ".join(
         f"{os.path.basename(f)}:{os.path.getsize(f)}"
         for f in found

@@ -1,0 +1,74 @@
+"""MNIST, all ten digits: 60,000 training pictures of 28 x 28 pixels, then the 10,000 test pictures.
+
+``mnist`` is the set of the digits 3 and 8 alone; both share the raw files of the mirror's folder ``mnist``. The
+published split (``datasets.protocols.official``) is by position: training file first, test file behind it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from datasets.base import DataError, DataSet, RawFile, Source, Table
+from datasets.mnist import COLUMNS, SIDE, read_idx
+from datasets.protocols.official import TRAIN
+
+CLASSES = 10
+
+
+class _SharedFiles(DataSet):
+    """A data set whose raw files lie in the mirror's folder of another one."""
+
+    folder = "mnist"
+
+
+def parse(train_images: Path, train_labels: Path, test_images: Path, test_labels: Path) -> Table:
+    """The four files; pixels 0 to 255, row by row; the target is the digit. Raises DataError for a file that is off."""
+    x, y = [], []
+    for images, labels in ((train_images, train_labels), (test_images, test_labels)):
+        images, labels = Path(images), Path(labels)
+        pictures, digits = read_idx(images, 3), read_idx(labels, 1)
+        if len(pictures) != len(digits) or pictures.shape[1:] != (SIDE, SIDE) or (digits >= CLASSES).any():
+            raise DataError(
+                f"{images.name} has shape {pictures.shape}, {labels.name} {digits.shape}; they must be {SIDE} x {SIDE} "
+                "pixels and one digit (0 to 9) a picture: delete both files and fetch them again"
+            )
+        x.append(pictures.reshape(-1, SIDE * SIDE))
+        y.append(digits)
+    return Table(np.concatenate(x).astype(np.float64), np.concatenate(y).astype(np.float64), COLUMNS)
+
+
+def _raw(name: str, sha256: str, megabytes: float) -> RawFile:
+    places = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
+    return RawFile(name, sha256, tuple(Source(place + name) for place in places), megabytes=megabytes)
+
+
+DATASET = _SharedFiles(
+    name="mnist_digits",
+    title="MNIST",
+    n_rows=TRAIN["mnist_digits"] + 10_000,
+    n_inputs=SIDE * SIDE,
+    columns=COLUMNS,
+    target="digit",
+    unit="",
+    licence="commonly CC BY-SA 3.0",
+    doi="",
+    raw=(
+        _raw("train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609", 9.9),
+        _raw("train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c", 0.03),
+        _raw("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6", 1.7),
+        _raw("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6", 0.005),
+    ),
+    parse=parse,
+    x_bounds=((0.0, 255.0),) * (SIDE * SIDE),
+    y_bounds=(0.0, 9.0),
+    bounds_citation=(
+        "description of the MNIST files (LeCun, Cortes & Burges): 'The labels values are 0 to 9', 'Pixel values are 0 "
+        "to 255. 0 means background (white), 255 means foreground (black)'"
+    ),
+    n_splits=1,
+    table_sha256="e6f57b5f1aaf3c3110d9510f040f2ce37f4f8859b3680c89d3bf479d4103aeff",
+    task="classification",
+    labels=tuple(str(d) for d in range(CLASSES)),
+)

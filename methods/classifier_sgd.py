@@ -1,0 +1,57 @@
+"""Point estimate of the classification network: what DP-SGD and Bayes by backprop are held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from methods.engines.bayes_by_backprop import training
+from models.task import Task
+from privacy.budget import Budget
+
+
+class ClassifierSGD(Method):
+    """Maximum likelihood by stochastic gradients, a fresh permutation an epoch, single precision. Gives no privacy."""
+
+    name = "classifier_sgd"
+    title = "SGD (classification)"
+    reference = "blundell2015weight, table 1, row SGD"
+    models = ("bnn_classification",)
+
+    @dataclass(frozen=True)
+    class Settings:
+        """Numbers without a source are choices of this suite."""
+
+        epochs: int = 60  # passes over the rows (blundell2015weight: 600)
+        batch_size: int = 128  # rows a step (blundell2015weight, section 5.1)
+        optimiser: str = "sgd"  # with momentum; or "adam"
+        learning_rate: float = 0.01  # per step, of the mean gradient
+        momentum: float = 0.9  # of "sgd": fraction of the last step that is kept
+
+        def __post_init__(self) -> None:
+            training.check(self)
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        training.warm_up()
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a label that is no class, Diverged where the weights leave the
+        finite range."""
+        import torch
+
+        from methods.engines.bayes_by_backprop import gradients, variational
+
+        s, rows = settings, training.rows_of(task, private=False)
+        w = variational.start(rows.widths, rng).float()
+        optimiser = variational.optimiser(s, [{"params": [w]}])
+        for _ in range(s.epochs):
+            loss = 0.0
+            for batch in training.partition(task.n, s.batch_size, rng):
+                w.grad, mean_loss = gradients.mean_gradient(w, rows.widths, *rows.batch(batch, torch.float32))
+                optimiser.step()
+                loss += mean_loss * len(batch)
+            training.require_finite(self.name, task.name, bool(w.isfinite().all()))
+        posterior = variational.point(w, rows.widths, rows.input_scale)
+        return Fit(posterior, budget.ledger, {"training_loss": loss / task.n})

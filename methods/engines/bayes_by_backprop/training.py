@@ -1,0 +1,165 @@
+"""What the adapters share: training rows, the plan of the steps, calibration, and the release of a clipped sum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from methods.contract import Diverged
+from models.bnn_classification import BNNClassification, GaussianPrior, ScaleMixturePrior
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation, Sampling
+
+PRIORS = ("gaussian", "scale_mixture")
+OPTIMISERS = ("sgd", "adam")
+_WHOLE = {"epochs", "batch_size", "predictive_draws"}
+_MAY_BE_ZERO = {"kl_weight", "rho_rate", "momentum"}
+_ANY_SIGN = {"rho_start"}
+
+
+def check(settings) -> None:
+    """Raises ValueError naming the first hyper-parameter that is out of range."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, str):
+            continue
+        if field.name in _WHOLE and int(value) != value:
+            raise ValueError(f"{field.name} = {value}; give a whole number")
+        if not math.isfinite(value):
+            raise ValueError(f"{field.name} = {value}; give a finite number")
+        if field.name not in _ANY_SIGN and (value < 0 or (value == 0 and field.name not in _MAY_BE_ZERO)):
+            raise ValueError(
+                f"{field.name} = {value}; give a number {'of 0 or' if field.name in _MAY_BE_ZERO else ''} above 0"
+            )
+    if (name := getattr(settings, "optimiser", "sgd")) not in OPTIMISERS:
+        raise ValueError(f"optimiser = '{name}'; give one of {', '.join(OPTIMISERS)}")
+    if not getattr(settings, "momentum", 0.0) < 1:
+        raise ValueError(f"momentum = {settings.momentum}; give a number below 1")
+    if hasattr(settings, "prior"):
+        prior_of(settings)
+
+
+def prior_of(settings) -> GaussianPrior | ScaleMixturePrior:
+    """The prior that the settings name. Raises ValueError for an unknown name or numbers out of range."""
+    if settings.prior == "gaussian":
+        return GaussianPrior(settings.prior_sd)
+    if settings.prior == "scale_mixture":
+        return ScaleMixturePrior(settings.prior_share, settings.prior_sd, settings.prior_sd_narrow)
+    raise ValueError(f"prior = '{settings.prior}'; give one of {', '.join(PRIORS)}")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows as they came (n, d), class of each (-1: none), and the public scale of the inputs."""
+
+    x: np.ndarray
+    labels: np.ndarray
+    input_scale: float
+    widths: tuple[int, ...]
+
+    def batch(self, rows: np.ndarray, dtype=None):
+        """(x / input_scale, labels) of the given rows, on the device; float64 unless told otherwise."""
+        import torch
+
+        from methods.engines.bayes_by_backprop.variational import device
+
+        x = torch.from_numpy(np.take(self.x, rows, axis=0)).to(device(), dtype or torch.float64)
+        return x.mul_(1.0 / self.input_scale), torch.from_numpy(self.labels[rows]).to(device())
+
+
+def rows_of(task: Task, *, private: bool) -> Rows:
+    """The task's rows, checked.
+
+    A label that is no class is refused where nothing is promised. A private method cannot refuse it: to stop is an
+    answer that depends on one row. Such a row takes part with gradient 0. What is public is checked for both: the
+    number of rows, and the documented range of the labels. Raises ValueError.
+    """
+    model: BNNClassification = task.model
+    if task.n < 1 or task.public.n < 1:
+        raise ValueError(f"{task.name}: needs at least 1 training row, got {task.n}")
+    if task.y is None:
+        raise ValueError(f"{task.name}: needs a class for each row; y is None")
+    if task.public.y_bounds is not None and not (
+        task.public.y_bounds[0] >= 0 and task.public.y_bounds[1] <= model.classes - 1
+    ):
+        raise ValueError(
+            f"{task.name}: labels are documented from {task.public.y_bounds[0]:g} to {task.public.y_bounds[1]:g}; the "
+            f"model has the classes 0 to {model.classes - 1}: set its `classes`, or number the labels from 0"
+        )
+    known = np.isin(task.y, np.arange(model.classes))
+    if not private and not known.all():
+        row = int(np.argmin(known))
+        raise ValueError(
+            f"{task.name}: y = {task.y[row]:g} in row {row} is no class; give whole numbers from 0 to "
+            f"{model.classes - 1}"
+        )
+    labels = np.full(task.n, -1, dtype=np.int64)
+    labels[known] = task.y[known].astype(np.int64)
+    return Rows(task.x, labels, model.input_scale, model.widths(task.x.shape[1]))
+
+
+@dataclass(frozen=True)
+class PoissonPlan:
+    """Poisson batches: ``rate`` a row and step, ``steps`` in all, ``expected`` rows a batch. All public."""
+
+    rate: float
+    steps: int
+    expected: float
+
+    @property
+    def sampling(self) -> Sampling:
+        return Sampling.POISSON if self.rate < 1 else Sampling.FULL_BATCH
+
+
+def poisson_plan(n: int, batch_size: int, epochs: int) -> PoissonPlan:
+    """``epochs`` expected passes over ``n`` rows (public) by batches of ``batch_size`` expected rows, at most n."""
+    expected = min(batch_size, n)
+    return PoissonPlan(expected / n, max(1, round(epochs * n / expected)), float(expected))
+
+
+def partition(n: int, batch_size: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """A random permutation of n row numbers cut into batches; the last one may be smaller. Reads no row."""
+    order = rng.permutation(n)
+    return [order[k : k + batch_size] for k in range(0, n, batch_size)]
+
+
+def warm_up() -> None:
+    """Import torch and compile (or load from the cache) the stream of normals, so that no fit is charged for it."""
+    import torch  # noqa: F401
+
+    from privacy.normal import NormalStream
+
+    NormalStream(np.random.default_rng(0)).fill(np.empty(2), 1.0)
+
+
+def poisson_noise_multiplier(method: str, budget: Budget, plan: PoissonPlan) -> float:
+    """Noise multiplier that keeps the budget's (epsilon, delta) over the plan, or else the budget's fixed one.
+
+    Raises ValueError where the budget states neither.
+    """
+    if budget.epsilon is not None and budget.delta is not None:
+        from privacy.calibration import noise_multiplier
+
+        return noise_multiplier(budget.epsilon, budget.delta, plan.rate, plan.steps, Relation.ADD_REMOVE)
+    if budget.noise_multiplier is None or not budget.noise_multiplier > 0:
+        raise ValueError(f"{method}: the budget states no (epsilon, delta) and no noise_multiplier above 0; give one")
+    return float(budget.noise_multiplier)
+
+
+def noisy(total, noise):
+    """The release of a clipped sum (D,) through the mechanism ``noise``; in place where nobody listens."""
+    import torch
+
+    if noise.audited:
+        value = total.cpu().numpy()
+        return torch.from_numpy(noise.release(value)).to(total.device)
+    return total.add_(torch.from_numpy(noise.noise(1, len(total))[0]).to(total.device))
+
+
+def require_finite(method: str, task: str, finite: bool) -> None:
+    """Raises Diverged."""
+    if not finite:
+        raise Diverged(f"{task}: {method} left the finite range; lower learning_rate")

@@ -1,0 +1,151 @@
+"""Mean-field Gaussian over the weights: w = mean + s xi, s = softplus(rho), xi ~ N(0, I) once a step.
+
+Everything here reads gradients of the data term as they are handed in (released ones, where the method is private), the
+draw xi and the variational parameters: it is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import torch
+
+from models.bnn_classification import (
+    ClassifierMeanField,
+    ClassifierPoint,
+    GaussianPrior,
+    ScaleMixturePrior,
+    layers,
+    size,
+)
+from privacy.normal import NormalStream
+
+#: normals from which the compiled stream is used.
+_FAST_FROM = 256
+
+
+@cache
+def device() -> torch.device:
+    """The GPU where there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Normals:
+    """Standard normal vectors (D,) in double precision from one generator."""
+
+    def __init__(self, count: int, rng: np.random.Generator):
+        self._out, self._rng = np.empty(count), rng
+        self._stream = NormalStream(rng) if count >= _FAST_FROM else None
+
+    def draw(self, out: torch.Tensor) -> torch.Tensor:
+        """Fill ``out`` (D,) on any device."""
+        if self._stream is None:
+            self._rng.standard_normal(out=self._out)
+        else:
+            self._stream.fill(self._out, 1.0)
+        return out.copy_(torch.from_numpy(self._out))
+
+
+def start(widths, rng: np.random.Generator) -> torch.Tensor:
+    """Starting weights (D,), float64: N(0, 2 / fan-in), biases 0 (He, Zhang, Ren & Sun 2015, equation 10)."""
+    out = np.zeros(size(widths))
+    for block in layers(out, widths):
+        block[:-1] = rng.standard_normal(block[:-1].shape) * math.sqrt(2.0 / (len(block) - 1))
+    return torch.from_numpy(out).to(device())
+
+
+def minus_score(prior: GaussianPrior | ScaleMixturePrior, w: torch.Tensor) -> torch.Tensor:
+    """-d log P(w) / dw, elementwise.
+
+    Scale mixture: r w / sd_wide^2 + (1 - r) w / sd_narrow^2 with r the chance that w came from the wide component.
+    """
+    if isinstance(prior, GaussianPrior):
+        return w / prior.sd**2
+    wide, narrow = prior.sd_wide**-2, prior.sd_narrow**-2
+    odds = math.log(prior.share / (1.0 - prior.share)) + math.log(prior.sd_narrow / prior.sd_wide)
+    r = (w * w).mul_(0.5 * (narrow - wide)).add_(odds).sigmoid_()
+    return r.mul_(wide - narrow).add_(narrow).mul_(w)
+
+
+class MeanField:
+    """Variational parameters ``mean`` and ``rho`` (D,), and the draw of the current step."""
+
+    def __init__(self, mean: torch.Tensor, rho_start: float):
+        self.mean = mean
+        self.rho = torch.full_like(mean, rho_start)
+        # Vectors of the step, made once: fresh memory would cost more than the arithmetic.
+        self.xi, self.s, self.w, self._slope, self._spare = (torch.empty_like(mean) for _ in range(5))
+
+    def draw(self, normals: Normals) -> torch.Tensor:
+        """w = mean + s xi with a fresh xi, (D,); valid until the next draw."""
+        normals.draw(self.xi)
+        torch.nn.functional.softplus(self.rho, out=self.s)
+        return torch.addcmul(self.mean, self.s, self.xi, out=self.w)
+
+    def gradients(
+        self, data: torch.Tensor, weight: float, prior: GaussianPrior | ScaleMixturePrior
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Unbiased gradient in (mean, rho) of E_q[data loss] + weight KL(q | prior), at the current draw.
+
+        With u = data - weight d log P(w) / dw: (u, s' xi u - weight s' / s), where s' = ds / drho = 1 / (1 + exp(-rho))
+        (Blundell et al. 2015, section 3.2; the two terms of log q that cancel in expectation are left out). A Gaussian
+        prior enters by its KL in closed form: the same gradient with less variance.
+
+        Parameters
+        ----------
+        data : (D,), gradient in w of the data loss at the current draw; overwritten. Both results are valid until the
+            next call.
+        weight : kappa / N where the data loss is a mean over N rows.
+        """
+        rho, slope = self._spare, torch.sigmoid(self.rho, out=self._slope)
+        if isinstance(prior, GaussianPrior):
+            pull = weight / prior.sd**2
+            torch.mul(data, self.xi, out=rho).add_(self.s, alpha=pull)
+            mean = data.add_(self.mean, alpha=pull)
+        else:
+            mean = data.add_(minus_score(prior, self.w), alpha=weight)
+            torch.mul(mean, self.xi, out=rho)
+        rho.mul_(slope).addcdiv_(slope, self.s, value=-weight)
+        return mean, rho
+
+    def printed_gradients(
+        self, data: torch.Tensor, weight: float, prior: GaussianPrior | ScaleMixturePrior
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """(Delta_mu, Delta_rho) of the note's algorithm 1, at the current draw.
+
+        With g = data - weight d log P(w) / dw: (g + weight xi / s, s' xi g + weight (xi^2 - 1) s' / s). The second
+        terms are the note's m_b and r_b, read as gradients of log q(w | mu, rho) (it prints P for q and no logarithm).
+        The path term d log q / dw = -xi / s is missing from g: so the mean of Delta_rho has no gradient of the entropy,
+        -s' / s, and Delta_mu has a noise of standard deviation 1 / s that would cancel. Arguments as in
+        :meth:`gradients`.
+        """
+        rho, slope = self._spare, torch.sigmoid(self.rho, out=self._slope)
+        g = data.add_(minus_score(prior, self.w), alpha=weight)
+        torch.mul(self.xi, self.xi, out=rho).sub_(1.0).div_(self.s).mul_(weight)
+        rho.addcmul_(g, self.xi).mul_(slope)
+        return g.addcdiv_(self.xi, self.s, value=weight), rho
+
+    @property
+    def finite(self) -> bool:
+        return bool(torch.isfinite(self.mean).all() and torch.isfinite(self.rho).all())
+
+    def posterior(self, widths, input_scale: float, draws: int) -> ClassifierMeanField:
+        s = torch.nn.functional.softplus(self.rho)
+        return ClassifierMeanField(_stored(self.mean), _stored(s), tuple(widths), input_scale, draws)
+
+
+def optimiser(settings, groups: list[dict]) -> torch.optim.Optimizer:
+    """torch's SGD with momentum, or Adam with its default constants; on tensors whose ``grad`` the caller sets."""
+    if settings.optimiser == "adam":
+        return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
+    return torch.optim.SGD(groups, lr=settings.learning_rate, momentum=settings.momentum, fused=True)
+
+
+def point(w: torch.Tensor, widths, input_scale: float) -> ClassifierPoint:
+    return ClassifierPoint(_stored(w), tuple(widths), input_scale)
+
+
+def _stored(w: torch.Tensor) -> np.ndarray:
+    return w.cpu().numpy().astype(np.float32)

@@ -1,0 +1,193 @@
+"""Bayesian neural network for classification: ReLU layers, a bias in every layer, softmax output.
+
+y | x, w ~ Categorical(softmax(f_w(x / input_scale))); w has an independent prior, the same for every weight and bias:
+Gaussian or scale mixture (Blundell, Cornebise, Kavukcuoglu & Wierstra 2015, section 3.3).
+
+Weights are one flat vector: layer after layer, each a (fan-in + 1, fan-out) block in row order whose last row is the
+bias (:func:`layers`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_softmax
+
+
+@dataclass(frozen=True)
+class BNNClassification:
+    """``hidden_layers`` layers of ``hidden`` ReLU units, ``classes`` outputs; everything here is public.
+
+    ``input_scale``: inputs are divided by it (255: pixels to [0, 1]).
+    """
+
+    hidden: int = 400
+    hidden_layers: int = 2
+    classes: int = 10
+    input_scale: float = 255.0
+    kind: str = "bnn_classification"
+
+    def __post_init__(self) -> None:
+        for key, least in (("hidden", 1), ("hidden_layers", 1), ("classes", 2)):
+            value = getattr(self, key)
+            if int(value) != value or value < least:
+                raise ValueError(f"bnn_classification: {key} = {value}; give a whole number of at least {least}")
+        if not (math.isfinite(self.input_scale) and self.input_scale > 0):
+            raise ValueError(f"bnn_classification: input_scale = {self.input_scale}; give a finite number above 0")
+
+    def widths(self, inputs: int) -> tuple[int, ...]:
+        """(inputs, hidden, ..., classes)."""
+        return (int(inputs), *(self.hidden,) * self.hidden_layers, self.classes)
+
+
+def size(widths) -> int:
+    """Number of weights and biases."""
+    return sum((a + 1) * b for a, b in itertools.pairwise(widths))
+
+
+def layers(weights, widths) -> list:
+    """Views of the flat vector (D,), one (fan-in + 1, fan-out) array or tensor a layer, bias last."""
+    out, start = [], 0
+    for fan_in, fan_out in itertools.pairwise(widths):
+        stop = start + (fan_in + 1) * fan_out
+        out.append(weights[start:stop].reshape(fan_in + 1, fan_out))
+        start = stop
+    return out
+
+
+def logits(weights: np.ndarray, widths, x: np.ndarray) -> np.ndarray:
+    """f_w(x), (n, classes), for scaled inputs x (n, d)."""
+    *hidden, last = layers(weights, widths)
+    a = x
+    for w in hidden:
+        a = np.maximum(a @ w[:-1] + w[-1], 0)
+    return a @ last[:-1] + last[-1]
+
+
+@dataclass(frozen=True)
+class GaussianPrior:
+    """N(0, sd^2) on every weight and bias."""
+
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.sd) and self.sd > 0):
+            raise ValueError(f"gaussian prior: sd = {self.sd}; give a finite number above 0")
+
+    def log_density(self, w: np.ndarray) -> np.ndarray:
+        """log P(w), elementwise, nats."""
+        return _log_normal(np.asarray(w, dtype=np.float64), self.sd)
+
+
+@dataclass(frozen=True)
+class ScaleMixturePrior:
+    """share N(0, sd_wide^2) + (1 - share) N(0, sd_narrow^2) on every weight and bias (Blundell et al. 2015, eq. 7)."""
+
+    share: float = 0.5
+    sd_wide: float = 1.0
+    sd_narrow: float = math.exp(-6.0)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise ValueError(f"scale mixture prior: share = {self.share}; give a number between 0 and 1")
+        if not (0 < self.sd_narrow < self.sd_wide < math.inf):
+            raise ValueError(
+                f"scale mixture prior: sd_wide = {self.sd_wide}, sd_narrow = {self.sd_narrow}; give finite numbers "
+                "with 0 < sd_narrow < sd_wide"
+            )
+
+    def log_density(self, w: np.ndarray) -> np.ndarray:
+        """log P(w), elementwise, nats."""
+        w = np.asarray(w, dtype=np.float64)
+        return np.logaddexp(
+            math.log(self.share) + _log_normal(w, self.sd_wide),
+            math.log1p(-self.share) + _log_normal(w, self.sd_narrow),
+        )
+
+
+def _log_normal(w: np.ndarray, sd: float) -> np.ndarray:
+    return -0.5 * (w / sd) ** 2 - math.log(sd) - 0.5 * math.log(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class CategoricalPredictive:
+    """``log_probabilities`` (n, classes), nats."""
+
+    log_probabilities: np.ndarray
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        return np.exp(self.log_probabilities)
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log P(y_i | x_i), (n,), nats. Raises ValueError for a label that is no class 0, 1, ..."""
+        n, classes = self.log_probabilities.shape
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape != (n,) or not np.isin(y, np.arange(classes)).all():
+            raise ValueError(f"labels must be {n} whole numbers from 0 to {classes - 1}")
+        return self.log_probabilities[np.arange(n), y.astype(np.int64)]
+
+
+@dataclass(frozen=True)
+class ClassifierMeanField:
+    """q(w) = product of N(mean, sd^2), both (D,) float32; predictions average ``draws`` draws of the weights."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    widths: tuple[int, ...]
+    input_scale: float
+    draws: int
+    kind: str = "classifier_mean_field"
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {
+            "mean": self.mean,
+            "sd": self.sd,
+            "widths": np.array(self.widths, dtype=np.int64),
+            "input_scale": np.float64(self.input_scale),
+            "draws": np.int64(self.draws),
+        }
+
+    def predictive(self, x: np.ndarray, rng: np.random.Generator) -> CategoricalPredictive:
+        """Mean of the softmax over draws of w, shared by all rows x (n, d), original units. Takes draws x D normals."""
+        x = (np.asarray(x) / self.input_scale).astype(np.float32)
+        total = np.full((len(x), self.widths[-1]), -np.inf)
+        for _ in range(self.draws):
+            w = self.mean + self.sd * rng.standard_normal(len(self.mean), dtype=np.float32)
+            total = np.logaddexp(total, log_softmax(logits(w, self.widths, x).astype(np.float64), axis=1))
+        return CategoricalPredictive(total - math.log(self.draws))
+
+
+@dataclass(frozen=True)
+class ClassifierPoint:
+    """One vector of weights (D,), float32."""
+
+    weights: np.ndarray
+    widths: tuple[int, ...]
+    input_scale: float
+    kind: str = "classifier_point"
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {
+            "weights": self.weights,
+            "widths": np.array(self.widths, dtype=np.int64),
+            "input_scale": np.float64(self.input_scale),
+        }
+
+    def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> CategoricalPredictive:
+        """Softmax of the one network for rows x (n, d), original units."""
+        x = (np.asarray(x) / self.input_scale).astype(np.float32)
+        return CategoricalPredictive(log_softmax(logits(self.weights, self.widths, x).astype(np.float64), axis=1))
+
+
+def load(kind: str, p: dict[str, np.ndarray]) -> ClassifierMeanField | ClassifierPoint:
+    """Rebuild a posterior from its parameters. Raises KeyError for another kind."""
+    if kind not in ("classifier_mean_field", "classifier_point"):
+        raise KeyError(f"models/bnn_classification.py holds classifier_mean_field and classifier_point, not '{kind}'")
+    widths, scale = tuple(int(w) for w in p["widths"]), float(p["input_scale"])
+    if kind == "classifier_point":
+        return ClassifierPoint(p["weights"], widths, scale)
+    return ClassifierMeanField(p["mean"], p["sd"], widths, scale, int(p["draws"]))
