@@ -2,8 +2,8 @@
 
     python -m benchmarks.logistic_draw --data results/data [results/benchmarks/logistic_draw.csv]
 
-Posteriors: those that ``posterior_sampling_glm_diffused`` draws from at order 10 on split 0 of experiment rdp_logistic,
-nine budgets; the single draws are at the middle one. Rows:
+Posteriors: those that ``posterior_sampling_glm_diffused`` draws from at order 10 and nine budgets, on the first split
+of experiment rdp_logistic; the single draws are at the middle one. Rows:
 
 hmc_batched       ours (``methods.engines.logistic.sampler``), the nine posteriors at once, as a family of cells runs
 hmc_single        ours, one posterior alone
@@ -35,15 +35,16 @@ import numpy as np
 import pandas as pd
 
 import datasets
+from datasets import thirds
 from methods import contract
 from methods.engines.logistic.sampler import Plan, Target, laplace, sample
-from models.logistic_regression import rows_of, signed_rows
+from models.logistic_regression import LogisticRegression, rows_of, signed_rows
+from models.task import Task
+from privacy.budget import BudgetSpec
 from privacy.renyi import open_budget
-from workflow.experiments import cells
-from workflow.worker import make_task
 
-CONFIG = "config/experiments/rdp_logistic.yaml"
 METHOD = "posterior_sampling_glm_diffused"
+ORDER, LOG_EPSILONS = 10.0, range(-5, 4)
 WARMUP, SLICES = 300, 1000
 
 
@@ -118,18 +119,15 @@ def measure(dataset: str, data_path: Path) -> list[dict]:
     if data.status != "ok":
         print(f"{dataset}: {data.reason}", file=sys.stderr)
         return []
-    grid = [
-        c
-        for c in cells(CONFIG, "full")
-        if (c.dataset, c.method) == (dataset, METHOD) and c.setting.startswith("order=10;")
-    ]
-    rows = rows_of(make_task(grid[0], data, 0))
+    train, _ = thirds.split(dataset, "thirds", len(data.y), 0)
+    model = LogisticRegression(scaling="data")
+    rows = rows_of(Task(dataset, model, data.x[train], data.y[train]))
     z = signed_rows(rows.x, rows.y)
     method = contract.get(METHOD)
     targets = []
-    for cell in grid:
-        budget = open_budget(cell.build_budget(), np.random.default_rng(0))
-        targets.append(method.release(cell.build_model(), len(z), cell.build_settings(), budget).target)
+    for k in LOG_EPSILONS:
+        budget = open_budget(BudgetSpec(renyi=(ORDER, math.exp(k))), np.random.default_rng(0))
+        targets.append(method.release(model, len(z), method.Settings(), budget).target)
     one = targets[len(targets) // 2]
     hmc(z[:50], targets[:1])  # first calls load libraries
     found = {

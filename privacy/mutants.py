@@ -97,6 +97,26 @@ _PRIVATE_SCALING = Mutant(
     what="private moments standardise, unpaid",
 )
 _NO_CLIPPING = "the norm to which rows are clipped is a billion times the one declared"
+_BACKPROP = "methods.engines.bayes_by_backprop.training"
+_PRIVATE_BACKPROP = (
+    replace(GENERIC[0], module=_BACKPROP),
+    Mutant(
+        "half noise",
+        r"torch\.from_numpy\(noise\.noise\(",
+        "0.5 * torch.from_numpy(noise.noise(",
+        module=_BACKPROP,
+        what="the fast path adds half the noise",
+    ),
+    GENERIC[1],
+    GENERIC[2],
+    Mutant(
+        "data-dependent standardisation",
+        r"labels, model\.input_scale,",
+        "labels, float(np.abs(task.x).max()),",
+        module=_BACKPROP,
+        what="inputs are divided by the largest number of the private rows, unpaid",
+    ),
+)
 
 #: One-line patches of each private adapter, on the first kind of model that it names; the generic ones where they fit.
 #: For another kind of model: under "adapter:kind".
@@ -229,6 +249,9 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="the number to which rows are clipped, declared as used, is the largest of the private rows",
         ),
     ),
+    "dp_bayes_by_backprop": (*_PRIVATE_BACKPROP, GENERIC[3]),
+    "dp_bayes_by_backprop_note": (*_PRIVATE_BACKPROP, GENERIC[4]),
+    "dp_sgd": (*_PRIVATE_BACKPROP, GENERIC[3]),
 }
 MUTANTS["dp_linear_regression:linear_regression"] = MUTANTS["dp_linear_regression"]
 
