@@ -16,6 +16,11 @@ _HOME = {
     "logistic_sample": "models.logistic_regression",
     "mixture_means": "models.mixture_of_gaussians",
     "mixture_parameters": "models.mixture_of_gaussians",
+    "unconstrained_gaussian": "models.unconstrained",
+    "unconstrained_draws": "models.unconstrained",
+    "conjugate_posterior": "models.conjugate_simulators",
+    "normal_inverse_gamma": "models.linear_regression_unknown_noise",
+    "trace_posterior": "models.noise_aware",
 }
 
 

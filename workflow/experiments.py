@@ -28,6 +28,9 @@ MODEL_HOME = {
     "bnn_regression": ("models.bnn_regression", "BNNRegression"),
     "mixture_of_gaussians": ("models.mixture_of_gaussians", "MixtureOfGaussians"),
     "logistic_regression": ("models.logistic_regression", "LogisticRegression"),
+    "conjugate_simulator": ("models.conjugate_simulators", "ConjugateSimulator"),
+    "linear_regression_unknown_noise": ("models.linear_regression_unknown_noise", "LinearRegressionUnknownNoise"),
+    "logistic_regression_normal_prior": ("models.logistic_regression_normal_prior", "LogisticRegressionNormalPrior"),
 }
 #: split protocol -> the module that holds its law (``split`` of that module).
 PROTOCOL_HOME = {
