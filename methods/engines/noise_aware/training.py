@@ -85,10 +85,11 @@ def spread(values: tuple[float, ...], d: int, key: str) -> np.ndarray:
 def make_plan(settings, d: int, noise_multiplier: float) -> Plan:
     """Start, gradient scales and step sizes lambda_j = v_j c_j / (sqrt(2 D T) sigma C)."""
     s = settings
-    start = np.concatenate(
-        [spread(s.start_location, d, "start_location"), spread(s.start_deviation, d, "start_deviation")]
-    )
-    v = np.concatenate([spread(s.location_step, d, "location_step"), spread(s.deviation_step, d, "deviation_step")])
+
+    def both(*keys):
+        return np.concatenate([spread(getattr(s, key), d, key) for key in keys])
+
+    start, v = both("start_location", "start_deviation"), both("location_step", "deviation_step")
     scale = np.repeat([s.location_scale, s.deviation_scale], d)
     return Plan(start, scale, v * scale / (math.sqrt(2 * d * s.steps) * noise_multiplier * s.clip), noise_multiplier)
 
@@ -120,9 +121,7 @@ def scaling_and_noise(task: Task, settings, budget: Budget, relation: Relation) 
         likelihood = model.scaled_likelihood(task.x, task.public)
     if budget.noise_multiplier is not None:
         if not budget.noise_multiplier > 0:
-            raise ValueError(
-                "dpvi: the budget's noise_multiplier is 0; step sizes are in units of the noise: give more"
-            )
+            raise ValueError("dpvi: noise_multiplier is 0; step sizes are in units of the noise: give more")
         return likelihood, budget.noise_multiplier
     if not stated:
         raise ValueError("dpvi: the budget has neither a noise_multiplier nor epsilon and delta; give one of them")
@@ -168,7 +167,7 @@ def blocks(steps: int, numbers: int):
 def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation) -> TracePosterior:
     """One run of DPVI; the posterior reads the trace as its settings and caller say (``TracePosterior.read``).
 
-    Raises ValueError for rows, settings or a budget that do not fit, :class:`Diverged` where phi leaves the finite range.
+    Raises ValueError for rows, settings or a budget that do not fit, :class:`Diverged` where phi is not finite.
     """
     from privacy.normal import NormalStream
 
@@ -201,7 +200,7 @@ def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
             raise Diverged(f"{task.name}: a variational parameter is not finite; lower location_step or deviation_step")
     priors = getattr(s, "priors", Priors())
     variance = (noise.noise_scale / plan.scale) ** 2
-    trace = Statistics(float(s.steps - burn_in), *kept[[0, 1, 2, 3, 4]])
+    trace = Statistics(float(s.steps - burn_in), *kept)
     return TracePosterior(trace, phi, variance, s.sampling_rate, likelihood, priors=priors)
 
 
@@ -224,11 +223,5 @@ def compile_kernels(task: Task, settings) -> None:
     toy = replace(task, x=zeros, y=None if task.y is None else np.zeros(2), public=replace(task.public, n=2))
     if getattr(task.model, "scaling", "none") in ("moments", "paid"):
         toy = replace(toy, model=replace(task.model, scaling="none", continuous=0, declared_bounds=()))
-    small = replace(settings, steps=10)
-    run(
-        toy,
-        small,
-        BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0)),
-        np.random.default_rng(0),
-        Relation.ADD_REMOVE,
-    )
+    budget = BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0))
+    run(toy, replace(settings, steps=10), budget, np.random.default_rng(0), Relation.ADD_REMOVE)
