@@ -150,7 +150,7 @@ def coverage_scores(fractions: np.ndarray, rng: np.random.Generator) -> dict[str
     """Numbers of one cell from the fractions (n, R) of all its data sets: metric -> (value, unit).
 
     ``tarp_coverage_rmse`` is the published number, mean over the redraws; its ``_redraws`` sd (ddof 0) the published
-    spread; ``_sd``, ``_low`` and ``_high`` are over data sets; ``_floor`` and ``_floor_upper`` are of a right posterior.
+    spread; ``_sd``, ``_low``, ``_high`` are over data sets; ``_floor`` and ``_floor_upper`` are of a right posterior.
     ``tarp_coverage_<1 - alpha>`` is the mean curve.
     """
     rmse, spread = coverage_rmse(fractions), bootstrap(fractions, rng)

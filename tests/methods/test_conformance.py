@@ -23,8 +23,11 @@ from methods import contract
 from methods.contract import Fit, Method, MethodError
 from models import posteriors
 from models.bnn_regression import BNNRegression
+from models.conjugate_simulators import ConjugateSimulator
 from models.linear_regression import LinearRegression
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 from models.logistic_regression import LogisticRegression
+from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
@@ -68,6 +71,11 @@ def classification_task(model, n: int = ROWS) -> Task:
     return Task("abalone", model, x, (y > 0).astype(float), public)
 
 
+def simulated_task(family: str, n: int = ROWS) -> Task:
+    model = ConjugateSimulator(family)
+    return Task(family, model, model.simulate(np.full(model.dimension(), 0.3), n, np.random.default_rng(5)))
+
+
 #: name of a case -> function of the number of rows that gives a tiny task with documented public ranges. The first
 #: case of a kind of model has the kind's name.
 TINY = {
@@ -76,7 +84,16 @@ TINY = {
     "logistic_regression": lambda n=ROWS: classification_task(LogisticRegression(), n),
     "mixture_of_gaussians": lambda n=ROWS: mixture_task(0.5, n),
     "mixture_with_unknown_covariances": lambda n=ROWS: mixture_task(None, n),
+    "conjugate_simulator": lambda n=ROWS: simulated_task("beta_bernoulli", n),
+    "gamma_simulator": lambda n=ROWS: simulated_task("gamma_exponential", n),
+    "dirichlet_simulator": lambda n=ROWS: simulated_task("dirichlet_categorical", n),
+    "linear_regression_unknown_noise": lambda n=ROWS: regression_task(LinearRegressionUnknownNoise(), n),
+    "logistic_regression_normal_prior": lambda n=ROWS: classification_task(
+        LogisticRegressionNormalPrior(continuous=INPUTS, scaling="public"), n
+    ),
 }
+#: kinds of model with one vector of unconstrained parameters
+UNCONSTRAINED = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
 #: what an integer setting shrinks to, by its name: enough to run every line, not to learn.
 SHRINK = (
     (r"epochs|sweeps|passes|rounds", 2),
@@ -150,6 +167,10 @@ def cases() -> list:
 def predicted(posterior, kind: str) -> dict[str, np.ndarray]:
     """What a posterior says about nine new rows, by name; every array has one entry or row for each of them."""
     rng = np.random.default_rng(0)
+    if TINY[kind]().model.kind in UNCONSTRAINED:
+        new = TINY[kind](9)
+        p = posterior.predictive(new.x, rng)
+        return {"mean": p.mean, "variance": p.variance, "log density": p.log_density(new.y)}
     if TINY[kind]().y is None:
         x = mixture_rows(9, seed=6)
         return {

@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 
 from methods import contract
 from models.bnn_regression import BNNRegression
+from models.conjugate_simulators import ConjugateSimulator
 from models.linear_regression import LinearRegression
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
+from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 from privacy import audit, mutants
@@ -37,9 +40,15 @@ MODELS = {
     "linear_regression": LinearRegression(),
     "mixture_of_gaussians": MixtureOfGaussians(2),
     "mixture_with_unknown_covariances": MixtureOfGaussians(2, noise_sd=None),
+    "conjugate_simulator": ConjugateSimulator("beta_bernoulli"),
+    "gamma_simulator": ConjugateSimulator("gamma_exponential"),
+    "dirichlet_simulator": ConjugateSimulator("dirichlet_categorical"),
+    "linear_regression_unknown_noise": LinearRegressionUnknownNoise(),
+    "logistic_regression_normal_prior": LogisticRegressionNormalPrior(continuous=2, scaling="public"),
 }
 #: settings by field name: enough to run every line several times
 TINY = {"epochs": 2, "steps": 6, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
+TINY |= {"num_warmup": 5, "num_samples": 5, "stored_draws": 5, "burn_in_sweeps": 3, "sweeps": 5}
 DELTA = 1e-5
 SPEC = BudgetSpec(epsilon=1.0, delta=DELTA, noise_multiplier=1.0)
 
@@ -49,6 +58,8 @@ def tiny_task(case: str, n: int = 12) -> Task:
     x = rng.uniform(-2, 2, (n, 2))
     y = np.clip(x[:, 0] + 0.2 * rng.standard_normal(n), -5, 5)
     law = "the law that draws these rows"
+    if MODELS[case].kind == "conjugate_simulator":
+        return Task("tiny", MODELS[case], MODELS[case].simulate(np.full(MODELS[case].dimension(), 0.3), n, rng))
     if MODELS[case].kind == "mixture_of_gaussians":
         return Task("tiny", MODELS[case], x, public=PublicKnowledge(n, ((-2.0, 2.0),) * 2, None, law))
     return Task("tiny", MODELS[case], x, y, PublicKnowledge(n, ((-2.0, 2.0),) * 2, (-5.0, 5.0), law))

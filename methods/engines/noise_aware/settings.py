@@ -39,26 +39,40 @@ class DPVISettings:
     scaling_share: float = 0.1  # part of mu^2 (Gaussian DP) for the moments, where the model's scaling is 'paid'
 
     def __post_init__(self) -> None:
-        for key in ("steps", "draws"):
-            if getattr(self, key) < 1 or int(getattr(self, key)) != getattr(self, key):
-                raise ValueError(f"dpvi: {key} = {getattr(self, key)}; give a whole number, at least 1")
-        if not 0 < self.sampling_rate <= 1:
-            raise ValueError(f"dpvi: sampling_rate = {self.sampling_rate}; give a number in (0, 1]")
-        for key in ("clip", "location_scale", "deviation_scale"):
-            if not (math.isfinite(getattr(self, key)) and getattr(self, key) > 0):
-                raise ValueError(f"dpvi: {key} = {getattr(self, key)}; give a finite number above 0")
-        for key in ("location_step", "deviation_step", "start_location", "start_deviation"):
-            value = getattr(self, key)
-            value = (value,) if isinstance(value, int | float) else tuple(value)
-            if not value or not all(math.isfinite(v) for v in value):
-                raise ValueError(f"dpvi: {key} = {value}; give one finite number, or one for each coordinate")
-            if key.endswith("_step") and not min(value) > 0:
-                raise ValueError(f"dpvi: {key} = {value}; give numbers above 0")
-            object.__setattr__(self, key, tuple(float(v) for v in value))
-        if not 0 <= self.burn_in < 1:
-            raise ValueError(f"dpvi: burn_in = {self.burn_in}; give a number in [0, 1)")
-        if not 0 < self.scaling_share < 1:
-            raise ValueError(f"dpvi: scaling_share = {self.scaling_share}; give a number in (0, 1)")
+        check_numbers(
+            self,
+            "dpvi",
+            whole=("steps", "draws"),
+            positive=("clip", "location_scale", "deviation_scale"),
+            tuples=("location_step", "deviation_step", "start_location", "start_deviation"),
+        )
+
+
+def check_numbers(
+    settings, who: str, whole: tuple[str, ...], positive: tuple[str, ...], tuples: tuple[str, ...]
+) -> None:
+    """Refuse what is out of range, naming the key; a number becomes a tuple of one where a tuple is due."""
+    for key in whole:
+        value = getattr(settings, key)
+        if not value >= 1 or int(value) != value:
+            raise ValueError(f"{who}: {key} = {value}; give a whole number, at least 1")
+    for key in positive:
+        if not (math.isfinite(getattr(settings, key)) and getattr(settings, key) > 0):
+            raise ValueError(f"{who}: {key} = {getattr(settings, key)}; give a finite number above 0")
+    for key in tuples:
+        value = getattr(settings, key)
+        value = (value,) if isinstance(value, int | float) else tuple(value)
+        if not value or not all(math.isfinite(v) for v in value):
+            raise ValueError(f"{who}: {key} = {value}; give one finite number, or one for each coordinate")
+        if key.endswith("_step") and not min(value) > 0:
+            raise ValueError(f"{who}: {key} = {value}; give numbers above 0")
+        object.__setattr__(settings, key, tuple(float(v) for v in value))
+    if not 0 < settings.sampling_rate <= 1:
+        raise ValueError(f"{who}: sampling_rate = {settings.sampling_rate}; give a number in (0, 1]")
+    if not 0 <= settings.burn_in < 1:
+        raise ValueError(f"{who}: burn_in = {settings.burn_in}; give a number in [0, 1)")
+    if not 0 < settings.scaling_share < 1:
+        raise ValueError(f"{who}: scaling_share = {settings.scaling_share}; give a number in (0, 1)")
 
 
 @dataclass(frozen=True)

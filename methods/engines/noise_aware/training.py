@@ -212,8 +212,11 @@ def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
     return Fit(posterior, budget.ledger, told)
 
 
-def compile_kernels(task: Task, settings) -> None:
-    """Compile what :func:`run` needs, on made-up rows of the task's shape."""
+def compile_kernels(task: Task, settings, train=None) -> None:
+    """Compile what ``train`` (:func:`run`, or another function of task, settings, budget and rng) needs.
+
+    It is run for a few steps on two made-up rows of the task's shape.
+    """
     from dataclasses import replace
 
     from privacy.budget import BudgetSpec
@@ -224,4 +227,5 @@ def compile_kernels(task: Task, settings) -> None:
     if getattr(task.model, "scaling", "none") in ("moments", "paid"):
         toy = replace(toy, model=replace(task.model, scaling="none", continuous=0, declared_bounds=()))
     budget = BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0))
-    run(toy, replace(settings, steps=10), budget, np.random.default_rng(0), Relation.ADD_REMOVE)
+    arguments = toy, replace(settings, steps=10), budget, np.random.default_rng(0)
+    run(*arguments, Relation.ADD_REMOVE) if train is None else train(*arguments)
