@@ -50,25 +50,25 @@ class Rows(NamedTuple):
     entry: np.ndarray
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _mix(z):
     z = (z ^ (z >> _S30)) * _M1
     z = (z ^ (z >> _S27)) * _M2
     return z ^ (z >> _S31)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _stream(key, step):
     return _mix(np.uint64(key) ^ _mix((np.uint64(step) + np.uint64(1)) * _GOLDEN))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _uniform(state):
     """In (0, 1), 53 bits."""
     return (np.float64(_mix(state) >> _S11) + 0.5) * 2.0**-53
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def poisson_batch(n, rate, key, step):
     """Increasing row numbers of batch ``step``: each of n rows independently with probability ``rate``; (m,) int64."""
     if rate >= 1.0:
@@ -86,7 +86,7 @@ def poisson_batch(n, rate, key, step):
         m += 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _batch_counts(rows, rate, key, step):
     out = np.empty(len(rows.value))
     state = _stream(key, step)
@@ -100,12 +100,12 @@ def _batch_counts(rows, rate, key, step):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _softplus(x):
     return x + math.log1p(math.exp(-x)) if x > 0 else math.log1p(math.exp(x))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _sigmoid(x):
     if x >= 0:
         return 1.0 / (1.0 + math.exp(-x))
@@ -113,7 +113,7 @@ def _sigmoid(x):
     return e / (1.0 + e)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _prior_gradient(likelihood, prior, theta, out):
     """Gradient of -log prior at theta (D,), into out (D,); ``prior`` as ``training.prior_numbers`` orders it."""
     d = len(theta)
@@ -137,7 +137,7 @@ def _prior_gradient(likelihood, prior, theta, out):
             out[j] = prior[0] * theta[j]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _softmax(theta):
     """(D,) -> (D + 1,), the last log-ratio 0."""
     d = len(theta)
@@ -148,7 +148,7 @@ def _softmax(theta):
     return out / out.sum()
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _factor(square, clip):
     """min(1, clip / norm), 0 where the norm is not finite."""
     if not math.isfinite(square):
@@ -156,7 +156,7 @@ def _factor(square, clip):
     return min(1.0, clip / math.sqrt(square)) if square > 0.0 else 1.0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def clipped_sum(rows, prior, n_public, phi, e, scale, clip, rate, key, step):
     """Sum over a Poisson batch of the clipped, scaled per-example gradients of the negative lower bound; (2 D,).
 
@@ -200,7 +200,7 @@ def clipped_sum(rows, prior, n_public, phi, e, scale, clip, rate, key, step):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _exponential(rows, theta, e, slope, common, scale, clip, batch, out):
     """The gradient is affine in x: mean_k d_k (x - 1 / lambda_k), and the same with e_k."""
     draws = len(theta)
@@ -221,7 +221,7 @@ def _exponential(rows, theta, e, slope, common, scale, clip, batch, out):
             out[1] += f * h
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _values(rows, theta, e, slope, common, scale, clip, counts, out):
     draws, d = theta.shape
     g = np.empty(2 * d)
@@ -242,7 +242,7 @@ def _values(rows, theta, e, slope, common, scale, clip, counts, out):
             out += counts[v] * f * g
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, error_model="numpy", fastmath=_FAST)
 def _linear(rows, theta, e, slope, common, scale, clip, batch, out):
     draws, d = theta.shape
     p = d - 1
@@ -317,7 +317,7 @@ def _linear(rows, theta, e, slope, common, scale, clip, batch, out):
         out[d + p] += u
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, error_model="numpy", fastmath=_FAST)
 def _logistic(rows, theta, e, slope, common, scale, clip, batch, out):
     """Sparse: a row costs its non-zero entries times K; the common part of the gradient is added to the norm apart."""
     draws, d = theta.shape
@@ -365,7 +365,7 @@ def _logistic(rows, theta, e, slope, common, scale, clip, batch, out):
     out += total * shared
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def update(phi, released, scale, rate, kept, length):
     """One step of gradient descent from a released sum, in place; (phi before it, gradient) is added to ``kept``.
 
@@ -385,7 +385,7 @@ def update(phi, released, scale, rate, kept, length):
         phi[j] -= rate[j] * g
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def advance(rows, prior, n_public, phi, normals, noise, scale, clip, sampling_rate, key, step, rate, kept, burn_in):
     """``len(noise)`` steps from step ``step`` on; normals: (steps, K, D), noise: (steps, 2 D). Changes phi and kept."""
     for t in range(len(noise)):
@@ -393,7 +393,7 @@ def advance(rows, prior, n_public, phi, normals, noise, scale, clip, sampling_ra
         update(phi, value + noise[t], scale, rate, kept, max(0, step + t + 1 - burn_in))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def update_aligned(phi, released, normal, entropy, step, rates, moments, adam):
     """One step of DPVIm (Jalko et al. 2023), in place: the gradient in rho is made from the released one in mu.
 
@@ -416,7 +416,7 @@ def update_aligned(phi, released, normal, entropy, step, rates, moments, adam):
         phi[j] -= rates[j] * g
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def advance_aligned(
     rows, prior, n_public, phi, normals, noise, scale, clip, sampling_rate, key, step, rates, moments, adam, trace
 ):  # fmt: skip
