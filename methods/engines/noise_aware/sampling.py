@@ -56,7 +56,7 @@ def sample(
         "ess_min": float(np.min(size)),
         "divergences": float(diverging.sum()),
         "mean_gap_max": float(gap.max()),
-        "mean_gap_errors": float((gap * np.sqrt(size)).max()),
+        "mean_gap_errors": float(np.max(gap * np.sqrt(np.clip(size, 0.0, None)))),
         "sd_log_ratio_max": float(np.abs(np.log(np.maximum(flat.std(axis=0), 1e-300) / sd)).max()),
     }
     keep = flat[np.linspace(0, len(flat) - 1, min(settings.stored_draws, len(flat))).astype(int)].astype(np.float32)
