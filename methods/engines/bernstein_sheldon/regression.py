@@ -98,11 +98,23 @@ def gibbs_corrected(
 ) -> tuple[UnconstrainedDraws, float]:
     """``sweeps`` draws after ``burn_in``, and the share of sweeps whose S stayed, for want of a possible one.
 
-    z: released :func:`clipped_moments`; b: scale of its noise; n: public number of rows. Started at the prior.
+    z: released :func:`clipped_moments`; b: scale of its noise; n: public number of rows. Started from the conjugate
+    update with z where that is possible (from the prior, a chain with little noise would never find it), else from the
+    prior.
     """
     d = int(np.sqrt(2 * len(z) + 2.25) - 1.5) - 1  # (d + 1)(d + 2) / 2 + d + 1 numbers
     upper, pairs = np.triu_indices(d + 1), (d + 1) * (d + 2) // 2
-    w, v = _start(model, d, rng)
+
+    def update(moments):
+        gram = np.zeros((d + 1, d + 1))
+        gram[upper] = moments[:pairs]
+        gram = gram + np.triu(gram, 1).T
+        sums = moments[pairs:]
+        xx = np.block([[gram[:d, :d], sums[:d, None]], [sums[None, :d], np.array([[float(n)]])]])
+        return _conjugate(model, xx, np.append(gram[:d, d], sums[d]), gram[d, d], n, 0.0)
+
+    posterior = update(z)
+    w, v = _start(model, d, rng) if posterior is None else _draw(posterior, rng)
     omega = rng.exponential(2 * b * b, len(z))
     kept, stayed, s = [], 0, None
     for i in range(burn_in + sweeps):
@@ -113,13 +125,7 @@ def gibbs_corrected(
         for _ in range(TRIES):
             prior_draw = mean + factor @ rng.standard_normal(len(z))
             trial = product_draw(mean, prior_draw, covariance, z, omega, rng)
-            gram = np.zeros((d + 1, d + 1))
-            gram[upper] = trial[:pairs]
-            gram = gram + np.triu(gram, 1).T
-            sums = trial[pairs:]
-            xx = np.block([[gram[:d, :d], sums[:d, None]], [sums[None, :d], np.array([[float(n)]])]])
-            xy = np.append(gram[:d, d], sums[d])
-            posterior = _conjugate(model, xx, xy, gram[d, d], n, 0.0)
+            posterior = update(trial)
             if posterior is not None:
                 s = trial
                 break

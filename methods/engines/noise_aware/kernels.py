@@ -114,6 +114,12 @@ def _sigmoid(x):
 
 
 @njit(cache=True, error_model="numpy")
+def _relative_slope(x):
+    """sigmoid(x) / softplus(x), which goes to 1 where both underflow."""
+    return _sigmoid(x) / _softplus(x) if x > -30.0 else 1.0
+
+
+@njit(cache=True, error_model="numpy")
 def _prior_gradient(likelihood, prior, theta, out):
     """Gradient of -log prior at theta (D,), into out (D,); ``prior`` as ``training.prior_numbers`` orders it."""
     d = len(theta)
@@ -187,8 +193,10 @@ def clipped_sum(rows, prior, n_public, phi, e, scale, clip, rate, key, step):
             common[j] += one[j] / (draws * n_public)
             common[d + j] += slope[j] * e[k, j] * one[j] / (draws * n_public)
     for j in range(d):
-        common[d + j] -= slope[j] / (s[j] * n_public)
+        common[d + j] -= _relative_slope(phi[d + j]) / n_public
     out = np.zeros(2 * d)
+    if not np.isfinite(common).all():  # then no row's norm is finite
+        return out
     if rows.likelihood == EXPONENTIAL:
         _exponential(rows, theta, e, slope, common, scale, clip, poisson_batch(rows.n, rate, key, step), out)
     elif rows.likelihood == LINEAR:
@@ -406,8 +414,7 @@ def update_aligned(phi, released, normal, entropy, step, rates, moments, adam):
     for j in range(2 * d):
         g = released[j % d]
         if j >= d:
-            slope = _sigmoid(phi[j])
-            g = slope * normal[j - d] * g - entropy * slope / _softplus(phi[j])
+            g = _sigmoid(phi[j]) * normal[j - d] * g - entropy * _relative_slope(phi[j])
         if adam:
             moments[0, j] = 0.9 * moments[0, j] + 0.1 * g
             moments[1, j] = 0.999 * moments[1, j] + 0.001 * g * g
