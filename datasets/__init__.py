@@ -19,7 +19,7 @@ __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get"
 
 # Files of this folder that are no data set.
 _PLUMBING = frozenset(
-    {"base", "fetch", "folds", "replicates", "simulated_truth", "splits", "store", "synthetic", "thirds"}
+    {"base", "fetch", "folds", "repeats", "replicates", "simulated_truth", "splits", "store", "synthetic", "thirds"}
 )
 
 

@@ -90,6 +90,12 @@ def fetch(
     return tuple(_fetch_file(dataset.name, raw, folder, mirror, offline, options) for raw in dataset.raw)
 
 
+def _copy(stored: Path, target: Path) -> Path:
+    with _disk(target):
+        _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
+    return target
+
+
 def _fetch_file(
     name: str, raw: RawFile, folder: Path, mirror: str | Path | None, offline: bool, options: _Options
 ) -> Path:
@@ -113,9 +119,11 @@ def _fetch_file(
                     f"{name}: {place} is there with the wrong checksum (sha256 {found}, expected {raw.sha256}); "
                     "replace that file or remove it from the mirror, then ./bench --forcerun fetch"
                 )
-            with _disk(target):
-                _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
-            return target
+            return _copy(stored, target)
+        # Two data sets may be made from one file: the mirror need hold it once, in the folder of either.
+        for other in sorted(Path(mirror).glob(f"*/{raw.name}")):
+            if file_sha256(other) == raw.sha256:
+                return _copy(other, target)
         tried.append(f"{place} (no such file)")
     for source in raw.sources:
         if offline:

@@ -40,6 +40,8 @@ PROTOCOL_HOME = {
     "folds": "datasets.folds",
     "thirds": "datasets.thirds",
     "replicates": "datasets.replicates",
+    "simulated_truth": "datasets.simulated_truth",
+    "repeats": "datasets.repeats",
 }
 SEED_VERSION = "dpbayes-bench 1"
 

@@ -4,9 +4,13 @@ import datasets as data_sets
 
 
 def files_in_mirror(name):
-    """Names and sizes of the raw files that the mirror holds."""
-    folder = os.path.join(MIRROR, name) if MIRROR else ""
-    found = [os.path.join(folder, raw.name) for raw in data_sets.get(name).raw]
+    """Names and sizes of the raw files that the mirror holds, in the data set's own folder or another one."""
+    if not MIRROR:
+        return ""
+    found = []
+    for raw in data_sets.get(name).raw:
+        own = Path(MIRROR, name, raw.name)
+        found += [own] if own.is_file() else sorted(Path(MIRROR).glob(f"*/{raw.name}"))
     return " ".join(
         f"{os.path.basename(f)}:{os.path.getsize(f)}"
         for f in found
