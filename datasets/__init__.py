@@ -18,9 +18,7 @@ from datasets.store import Loaded, load
 __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get", "load", "names", "table_sha256"]
 
 # Files of this folder that are no data set.
-_PLUMBING = frozenset(
-    {"base", "fetch", "folds", "repeats", "replicates", "simulated_truth", "splits", "store", "synthetic", "thirds"}
-)
+_PLUMBING = frozenset({"base", "fetch", "folds", "replicates", "splits", "store", "synthetic", "thirds"})
 
 
 @cache

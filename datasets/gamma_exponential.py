@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from datasets import simulated_truth
 from datasets.base import Table
+from datasets.protocols import simulated_truth
 
 
 def draw(rng: np.random.Generator) -> tuple[np.ndarray, None, np.ndarray]:
@@ -19,7 +19,7 @@ def draw(rng: np.random.Generator) -> tuple[np.ndarray, None, np.ndarray]:
 
 
 def generate(rng: np.random.Generator) -> Table:
-    """Blocks of :mod:`datasets.simulated_truth`."""
+    """Blocks of :mod:`datasets.protocols.simulated_truth`."""
     return simulated_truth.table(draw, ("x",), rng)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from datasets import simulated_truth
 from datasets.base import Table
+from datasets.protocols import simulated_truth
 
 INPUTS = 10
 COLUMNS = tuple(f"x{i}" for i in range(1, INPUTS + 1))
@@ -25,7 +25,7 @@ def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def generate(rng: np.random.Generator) -> Table:
-    """Blocks of :mod:`datasets.simulated_truth`."""
+    """Blocks of :mod:`datasets.protocols.simulated_truth`."""
     return simulated_truth.table(draw, COLUMNS, rng)
 
 

@@ -40,8 +40,8 @@ PROTOCOL_HOME = {
     "folds": "datasets.folds",
     "thirds": "datasets.thirds",
     "replicates": "datasets.replicates",
-    "simulated_truth": "datasets.simulated_truth",
-    "repeats": "datasets.repeats",
+    "simulated_truth": "datasets.protocols.simulated_truth",
+    "repeats": "datasets.protocols.repeats",
 }
 SEED_VERSION = "dpbayes-bench 1"
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import datasets
-from datasets import folds, mixture_of_gaussians_released, repeats, replicates, simulated_truth
+from datasets import folds, mixture_of_gaussians_released, replicates
 from datasets.mixture_of_gaussians import NOISE_SD, observe
+from datasets.protocols import repeats, simulated_truth
 
 #: simulated sets that carry their true parameter -> its dimension
 WITH_TRUTH = {
