@@ -25,8 +25,9 @@ from models.unconstrained import Likelihood, Samples, load_likelihood, softplus
 
 #: how a trace is read as a posterior over theta; see :class:`TracePosterior`.
 READINGS = ("last_iterate", "trace_mean", "trace_average", "noise_aware", "laplace")
-#: grid of (h, s): points a side; half range of h in prior standard deviations; of s likewise.
-POINTS, SPAN_SLOPE, SPAN_NOISE = 121, 8.0, 6.0
+#: grid of (h, s): points of h, many because the density bends within a small part of hs where the slope comes near 0,
+#: and of s, in which it is smooth; half range of h in prior standard deviations; of s likewise.
+POINTS_SLOPE, POINTS_NOISE, SPAN_SLOPE, SPAN_NOISE = 801, 31, 8.0, 6.0
 #: the second grid covers what is within this many nats of the largest log density of the first.
 _DEPTH = 25.0
 #: the smallest variance of phi* that the published Laplace approximation keeps.
@@ -118,7 +119,7 @@ def optimum_given(h, s, stat: Statistics, v0, rate: float, priors: Priors):
 
 
 class Grid(NamedTuple):
-    """Probabilities (P, P) of the cells about points ``h`` (P,) and ``s`` (P,) of one coordinate."""
+    """Probabilities (P, Q) of the cells about points ``h`` (P,) and ``s`` (Q,) of one coordinate."""
 
     h: np.ndarray
     s: np.ndarray
@@ -134,8 +135,8 @@ def grid(stat: Statistics, v0: float, rate: float, priors: Priors) -> Grid:
     hm, hs = slope_prior(stat, v0, rate)
     reach = SPAN_SLOPE * hs * (priors.slope_widening if math.isfinite(priors.slope_widening) else 1.0)
     scatter = math.sqrt(max(0.0, stat.gg / stat.n - v0) + 6.0 * v0 * math.sqrt(2.0 / stat.n))
-    h = np.linspace(hm - reach, hm + reach, POINTS)
-    s = np.linspace(0.0, min(SPAN_NOISE * priors.noise_sd, scatter), POINTS)
+    h = np.linspace(hm - reach, hm + reach, POINTS_SLOPE)
+    s = np.linspace(0.0, min(SPAN_NOISE * priors.noise_sd, scatter), POINTS_NOISE)
     for narrowed in (False, True):
         log_p = log_density(h[:, None], s, stat, v0, hm, hs, rate, priors)
         log_p -= log_p.max()
@@ -160,8 +161,8 @@ def draw_optimum(
     total = np.cumsum(g.probability.ravel())
     cell = np.searchsorted(total, rng.random(n) * total[-1], side="right").clip(0, total.size - 1)
     u = rng.random((2, n)) - 0.5
-    h = g.h[cell // POINTS] + u[0] * (g.h[1] - g.h[0])
-    s = np.abs(g.s[cell % POINTS] + u[1] * (g.s[1] - g.s[0]))
+    h = g.h[cell // POINTS_NOISE] + u[0] * (g.h[1] - g.h[0])
+    s = np.abs(g.s[cell % POINTS_NOISE] + u[1] * (g.s[1] - g.s[0]))
     mean, variance = optimum_given(h, s, stat, v0, rate, priors)
     return stat.phi + mean + np.sqrt(variance) * rng.standard_normal(n)
 
