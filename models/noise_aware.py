@@ -314,10 +314,39 @@ class TracePosterior(Samples):
         }
 
 
-def load(kind: str, p: dict[str, np.ndarray]) -> TracePosterior:
-    """Rebuild the posterior from its parameters. Raises KeyError for another kind."""
+@dataclass(frozen=True)
+class SampledTrace(Samples):
+    """Draws of phi* by a sampler, ``phi`` (M, 2 D), beside the trace whose exact posterior they stand for."""
+
+    phi: np.ndarray
+    exact: TracePosterior
+    kind: str = "sampled_trace"
+
+    @property
+    def likelihood(self) -> Likelihood:
+        return self.exact.likelihood
+
+    @property
+    def centre(self) -> np.ndarray:
+        """As that of the trace."""
+        return self.exact.centre
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {"phi": self.phi, **self.exact.parameters()}
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """n draws of theta, (n, D): a stored phi* drawn with replacement, then its Gaussian."""
+        d = self.phi.shape[1] // 2
+        phi = self.phi[rng.integers(len(self.phi), size=n)].astype(np.float64)
+        return phi[:, :d] + softplus(phi[:, d:]) * rng.standard_normal((n, d))
+
+
+def load(kind: str, p: dict[str, np.ndarray]) -> TracePosterior | SampledTrace:
+    """Rebuild one of this file's posteriors from its parameters. Raises KeyError for another kind."""
+    if kind == "sampled_trace":
+        return SampledTrace(p["phi"], load("trace_posterior", p))
     if kind != "trace_posterior":
-        raise KeyError(f"models/noise_aware.py holds trace_posterior, not '{kind}'")
+        raise KeyError(f"models/noise_aware.py holds trace_posterior and sampled_trace, not '{kind}'")
     optimum, widening, noise = (float(v) for v in p["prior_scales"])
     return TracePosterior(
         Statistics(float(p["length"]), *p["trace"]),

@@ -21,6 +21,7 @@ _HOME = {
     "conjugate_posterior": "models.conjugate_simulators",
     "normal_inverse_gamma": "models.linear_regression_unknown_noise",
     "trace_posterior": "models.noise_aware",
+    "sampled_trace": "models.noise_aware",
 }
 
 

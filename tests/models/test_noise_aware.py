@@ -221,6 +221,19 @@ def test_readings_round_trip_and_sample(reading):
     assert sum(np.asarray(v).nbytes for v in posterior.parameters().values()) < 500
 
 
+def test_sampled_trace_round_trips():
+    exact = make_posterior()
+    phi = exact.sample_parameters(30, np.random.default_rng(0)).astype(np.float32)
+    again = posteriors.load("sampled_trace", na.SampledTrace(phi, exact).parameters())
+    np.testing.assert_array_equal(again.phi, phi)
+    assert again.exact.reading == "noise_aware"
+    theta = again.sample(40_000, np.random.default_rng(1))
+    for j in range(2):  # mixture of the 30 components, within 5 standard errors
+        sd = math.sqrt(phi[:, j].astype(float).var() + np.mean(softplus(phi[:, 2 + j].astype(float)) ** 2))
+        assert theta[:, j].mean() == pytest.approx(phi[:, j].astype(float).mean(), abs=5 * sd / 200)
+        assert theta[:, j].std() == pytest.approx(sd, rel=0.05)
+
+
 def test_readings_are_what_they_say():
     posterior = make_posterior()
     t = posterior.trace

@@ -8,14 +8,11 @@ from functools import lru_cache
 import numpy as np
 
 from methods.contract import Diverged
-from models.noise_aware import TracePosterior, optimum_moments, slope_prior
-from models.unconstrained import UnconstrainedDraws, softplus
+from models.noise_aware import SampledTrace, TracePosterior, optimum_moments, slope_prior
 
 
-def sample(
-    posterior: TracePosterior, settings, rng: np.random.Generator
-) -> tuple[UnconstrainedDraws, dict[str, float]]:
-    """Draws of phi* for all coordinates in one chain each, as a mixture over theta, and diagnostics.
+def sample(posterior: TracePosterior, settings, rng: np.random.Generator) -> tuple[SampledTrace, dict[str, float]]:
+    """Draws of phi* for all coordinates in one chain each, and diagnostics.
 
     ``settings``: ``methods.na_dpvi_nuts.NADPVINUTS.Settings``. Parameters are standardised by their priors (h = hm + w
     hs u). Double precision. Diagnostics: largest split R-hat and smallest effective sample size over the coordinates
@@ -59,10 +56,8 @@ def sample(
         "mean_gap_errors": float(np.max(gap * np.sqrt(np.clip(size, 0.0, None)))),
         "sd_log_ratio_max": float(np.abs(np.log(np.maximum(flat.std(axis=0), 1e-300) / sd)).max()),
     }
-    keep = flat[np.linspace(0, len(flat) - 1, min(settings.stored_draws, len(flat))).astype(int)].astype(np.float32)
-    d = keep.shape[1] // 2
-    sds = softplus(keep[:, d:]).astype(np.float32)
-    return UnconstrainedDraws(keep[:, :d], posterior.likelihood, sds, posterior.centre), told
+    keep = np.linspace(0, len(flat) - 1, min(settings.stored_draws, len(flat))).astype(int)
+    return SampledTrace(flat[keep].astype(np.float32), posterior), told
 
 
 @lru_cache(maxsize=4)
