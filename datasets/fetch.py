@@ -96,6 +96,12 @@ def fetch(
     return tuple(_fetch_file(dataset, raw, folder, mirror, offline, options) for raw in dataset.raw)
 
 
+def _copy(stored: Path, target: Path) -> Path:
+    with _disk(target):
+        _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
+    return target
+
+
 def _fetch_file(
     dataset: DataSet, raw: RawFile, folder: Path, mirror: str | Path | None, offline: bool, options: _Options
 ) -> Path:

@@ -19,6 +19,12 @@ _HOME = {
     "parameter_sample": "models.exponential_family",
     "mixture_means": "models.mixture_of_gaussians",
     "mixture_parameters": "models.mixture_of_gaussians",
+    "unconstrained_gaussian": "models.unconstrained",
+    "unconstrained_draws": "models.unconstrained",
+    "conjugate_posterior": "models.conjugate_simulators",
+    "normal_inverse_gamma": "models.linear_regression_unknown_noise",
+    "trace_posterior": "models.noise_aware",
+    "sampled_trace": "models.noise_aware",
 }
 
 

@@ -255,6 +255,101 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
 }
 MUTANTS["dp_linear_regression:linear_regression"] = MUTANTS["dp_linear_regression"]
 
+_NOISE_AWARE = "methods.engines.noise_aware"
+_DECLARED = "declared as used, is the largest number of the private rows"
+
+
+def _noise_aware(home: str) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
+    """Mutants of an adapter whose steps are made in ``home``: for simulated families, and for the two regressions."""
+    shared = f"{_NOISE_AWARE}.training"
+    via = () if home == shared else (home,)
+    common = (
+        Mutant(
+            "no noise",
+            r"released = noise\.release\((.*)\)\n",
+            r"released = (noise.release(\1), \1)[1]\n",
+            module=home,
+            what=GENERIC[0].what,
+        ),
+        Mutant(
+            "half noise",
+            r"sensitivity=settings\.clip,",
+            "sensitivity=settings.clip / 2,",
+            module=shared,
+            what=GENERIC[1].what,
+            via=via,
+        ),
+        Mutant(
+            "no clipping",
+            r"(scale, )s\.clip(, s\.sampling_rate, key, t\b)",
+            r"\g<1>1e9 * s.clip\2",
+            module=home,
+            what=_NO_CLIPPING,
+        ),
+        replace(GENERIC[3], module=shared, via=via),
+    )
+    clip = Mutant(
+        "data-dependent clip",
+        r"(rows = )(training\.)?prepare_rows\(",
+        r's = type(s)(**{**vars(s), "clip": float(np.abs(task.x).max()) + 1.0}); \1\2prepare_rows(',
+        module=home,
+        what=f"the norm to which rows are clipped, {_DECLARED}",
+    )
+    scaled = Mutant(
+        "data-dependent standardisation",
+        r"design = likelihood\.design\(task\.x\)",
+        "design = likelihood.design((task.x - task.x.mean(axis=0)) / (1e-9 + task.x.std(axis=0)))",
+        module=shared,
+        what="private moments standardise, unpaid",
+        via=via,
+    )
+    return (*common, clip), (*common, scaled)
+
+
+for _name in ("dpvi", "dpvi_last_iterate", "dpvi_trace_average", "na_dpvi", "na_dpvi_laplace", "na_dpvi_nuts", "dpvim"):
+    MUTANTS[_name], _regression = _noise_aware(f"{_NOISE_AWARE}.{'aligned' if _name == 'dpvim' else 'training'}")
+    for _kind in ("linear_regression_unknown_noise", "logistic_regression_normal_prior"):
+        MUTANTS[f"{_name}:{_kind}"] = _regression
+
+for _name, _value in (
+    ("bernstein_sheldon_2018", r"value"),
+    ("bernstein_sheldon_2019", r"regression\.clipped_moments\(task\.x, task\.y, bounds\)"),
+):
+    MUTANTS[_name] = (
+        Mutant(
+            "no noise",
+            rf"z = noise\.release\(({_value})\)",
+            r"z = (noise.release(\1), \1)[1]",
+            what=GENERIC[0].what,
+        ),
+        Mutant(
+            "half noise",
+            rf"z = noise\.release\(({_value})\)",
+            r"z = 0.5 * (\1 + noise.release(\1))",
+            what="half of the noise that is declared reaches the sampler",
+        ),
+        Mutant(
+            "no clipping",
+            rf"z = noise\.release\(({_value})\)",
+            r"z = noise.release(\1 + task.x.sum())",
+            what="a sum of the rows that nothing bounds is added",
+        ),
+        Mutant(
+            "data-dependent clip",
+            r"sensitivity=(\w+),",
+            r"sensitivity=max(\1, 1.0 + float(np.abs(task.x).max())),",
+            what=f"the sensitivity, {_DECLARED}",
+        ),
+    )
+MUTANTS["bernstein_sheldon_2019"] += (
+    Mutant(
+        "data-dependent standardisation",
+        r"np\.full\(task\.x\.shape\[1\], s\.input_bound\)",
+        "np.abs(task.x).max(axis=0)",
+        what=f"the bound to which an input is clipped, {_DECLARED}",
+    ),
+)
+
 
 def patched(source: str, mutant: Mutant) -> str:
     """The source with the patch. Raises :class:`DoesNotApply`."""

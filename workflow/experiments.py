@@ -32,6 +32,9 @@ MODEL_HOME = {
     "mixture_of_gaussians": ("models.mixture_of_gaussians", "MixtureOfGaussians"),
     "logistic_regression": ("models.logistic_regression", "LogisticRegression"),
     "exponential_family": ("models.exponential_family", "ExponentialFamily"),
+    "conjugate_simulator": ("models.conjugate_simulators", "ConjugateSimulator"),
+    "linear_regression_unknown_noise": ("models.linear_regression_unknown_noise", "LinearRegressionUnknownNoise"),
+    "logistic_regression_normal_prior": ("models.logistic_regression_normal_prior", "LogisticRegressionNormalPrior"),
 }
 #: split protocol -> the module that holds its law (``split`` of that module).
 PROTOCOL_HOME = {
@@ -43,6 +46,8 @@ PROTOCOL_HOME = {
     "thirds": "datasets.thirds",
     "replicates": "datasets.replicates",
     "trials": "datasets.trials",
+    "simulated_truth": "datasets.protocols.simulated_truth",
+    "repeats": "datasets.protocols.repeats",
 }
 SEED_VERSION = "dpbayes-bench 1"
 

@@ -49,13 +49,13 @@ def test_genuine_tables(name, shape, positives, tmp_path):
         assert (male, infant) == (1528, 1342)
 
 
-@pytest.mark.parametrize("name", ["adult", "abalone", "mnist"])
+@pytest.mark.parametrize("name", ["adult", "adult_complete", "abalone", "mnist"])
 def test_what_the_registry_says(name):
     dataset = datasets.get(name)
     assert dataset.task == "classification"
     assert len(dataset.labels) == 2
     assert len(set(dataset.columns)) == dataset.n_inputs
-    assert sum(b is None for b in dataset.x_bounds) == {"adult": 6, "abalone": 0, "mnist": 0}[name]
+    assert sum(b is None for b in dataset.x_bounds) == {"adult": 6, "adult_complete": 5, "abalone": 0, "mnist": 0}[name]
 
 
 def adult_line(label, **changes):
@@ -184,3 +184,38 @@ def test_thirds_choose_every_row_alike():
     for index in range(400):
         counts[thirds.split("x", "thirds", 12, index)[1]] += 1
     assert np.abs((counts - 400 / 3) / np.sqrt(400 * 2 / 9)).max() < 4.5
+
+
+@needs_mirror
+def test_complete_rows_of_adult(tmp_path):
+    """Sizes and shares of the specification of NA-DPVI; 6 dummies a row."""
+    from datasets import adult_complete
+
+    dataset = datasets.get("adult_complete")
+    table, fingerprint = build(dataset, fetch(dataset, MIRROR, tmp_path, offline=True))
+    assert fingerprint == dataset.table_sha256 != ""
+    assert table.x.shape == (45_222, 56)
+    train = table.y[: adult_complete.TRAIN]
+    assert train.mean() == pytest.approx(0.2489, abs=5e-5)
+    assert table.y[adult_complete.TRAIN :].mean() == pytest.approx(0.2457, abs=5e-5)
+    assert (table.x[:, 5:].sum(axis=1) == 6).all()
+    sizes = [len(adult_complete.LEVELS[a]) for a in adult_complete.ATTRIBUTES]
+    assert sizes == [7, 16, 7, 14, 5, 2]
+    dummies = table.x[: adult_complete.TRAIN, 5:]
+    assert (dummies.sum(axis=0) > 0).all()  # the levels of the training rows are those of the documentation
+
+
+def test_rows_with_a_missing_value_are_dropped(tmp_path):
+    lines = [adult_line("<=50K"), adult_line(">50K", occupation="?"), adult_line(">50K", **{"native-country": "?"})]
+    table = datasets.get("adult_complete").parse(
+        *adult_files(tmp_path, "".join(lines), adult_line(">50K.", sex="Female", education="10th"))
+    )
+    assert table.x.shape == (2, 56)
+    np.testing.assert_array_equal(table.x[0, :5], [39, 77516, 2174, 0, 40])
+    names = [{c for c, v in zip(table.columns, row, strict=True) if v == 1 and "=" in c} for row in table.x]
+    assert names[0] == {
+        "workclass=State-gov", "education=Bachelors", "marital-status=Never-married", "occupation=Adm-clerical",
+        "race=White", "sex=Male",
+    }  # fmt: skip
+    assert names[0] ^ names[1] == {"education=Bachelors", "education=10th", "sex=Male", "sex=Female"}
+    np.testing.assert_array_equal(table.y, [0, 1])

@@ -6,6 +6,15 @@ import pytest
 import datasets
 from datasets import folds, mixture_of_gaussians_released, replicates, trials
 from datasets.mixture_of_gaussians import NOISE_SD, observe
+from datasets.protocols import repeats, simulated_truth
+
+#: simulated sets that carry their true parameter -> its dimension
+WITH_TRUTH = {
+    "beta_bernoulli": 1,
+    "gamma_exponential": 1,
+    "dirichlet_categorical": 2,
+    "linear_regression_10d": 12,
+}
 
 
 def test_folds_cover_the_table_once():
@@ -73,8 +82,75 @@ def test_released_law_draws_the_programs_data():
 @pytest.mark.parametrize("name", datasets.names("simulated"))
 def test_simulated_sets_state_what_they_are(name):
     dataset = datasets.get(name)
+    assert len(dataset.table_sha256) == 64
+    if name in WITH_TRUTH:
+        assert dataset.n_splits == simulated_truth.REPLICATES
+        assert dataset.n_rows == dataset.n_splits * (simulated_truth.TRAIN + WITH_TRUTH[name])
+        return
     assert dataset.task == "density"
     law = trials if name.startswith("bernoulli_") else replicates
     assert dataset.n_rows % (law.TRAIN + law.TEST) == 0
     assert dataset.n_rows // (law.TRAIN + law.TEST) == dataset.n_splits
     assert len(dataset.table_sha256) == 64
+
+
+@pytest.mark.parametrize("name", WITH_TRUTH)
+def test_the_last_targets_of_a_block_are_its_parameter(name):
+    """A short table made by the same law: rows fit their own theta, the score is 0 within 6 standard errors."""
+    from models.conjugate_simulators import ConjugateSimulator
+    from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
+
+    module = __import__(f"datasets.{name}", fromlist=["draw"])
+    model = LinearRegressionUnknownNoise() if name == "linear_regression_10d" else ConjugateSimulator(name)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        x, y, theta = module.draw(rng)
+        assert theta.shape == (WITH_TRUTH[name],)
+        score = model.likelihood.gradient(theta[None], model.likelihood.design(x), y)[:, 0]
+        assert (np.abs(score.mean(axis=0)) < 6 * score.std(axis=0) / np.sqrt(len(x))).all()
+
+
+@pytest.mark.parametrize("name", WITH_TRUTH)
+def test_parameters_follow_the_models_prior(name):
+    """Drawn parameters against draws of the model's prior: Kolmogorov-Smirnov, false-alarm rate 1e-4 a coordinate."""
+    from scipy import stats
+
+    from models.conjugate_simulators import ConjugateSimulator
+    from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
+
+    module, rng = __import__(f"datasets.{name}", fromlist=["draw"]), np.random.default_rng(2)
+    theta = np.array([module.draw(rng)[2] for _ in range(300)])
+    if name == "linear_regression_10d":
+        prior = LinearRegressionUnknownNoise().sample_prior(5000, rng, 10)
+    else:
+        prior = ConjugateSimulator(name).sample_prior(5000, rng)
+    assert all(stats.ks_2samp(a, b).pvalue > 1e-4 for a, b in zip(theta.T, prior.T, strict=True))
+
+
+def test_blocks_with_their_truth(monkeypatch):
+    monkeypatch.setattr(simulated_truth, "REPLICATES", 4)
+    monkeypatch.setattr(simulated_truth, "TRAIN", 7)
+    table = datasets.get("linear_regression_10d").generate(np.random.default_rng(3))
+    assert table.x.shape == (4 * 19, 10)
+    draw = __import__("datasets.linear_regression_10d", fromlist=["draw"]).draw
+    rng = np.random.default_rng(3)
+    for k in range(4):
+        train, test = simulated_truth.split("linear_regression_10d", "simulated_truth", len(table.y), k)
+        x, y, theta = draw(rng)
+        np.testing.assert_array_equal(table.x[train], x)
+        np.testing.assert_array_equal(table.y[train], y)
+        np.testing.assert_array_equal(table.y[test], theta)
+        assert not table.x[test].any()
+    for n, k in ((4 * 19, 4), (4 * 19, -1), (4 * 19 + 1, 0), (4 * 7, 0)):
+        with pytest.raises(ValueError, match="replicate"):
+            simulated_truth.split("x", "simulated_truth", n, k)
+
+
+def test_repeats_share_one_published_split():
+    one, two = (repeats.split("adult_complete", "repeats", 45_222, k) for k in (0, 19))
+    assert (len(one[0]), len(one[1])) == (30_162, 15_060)
+    np.testing.assert_array_equal(one[0], two[0])
+    assert not set(one[0]) & set(one[1])
+    for name, n, k in (("wine", 100, 0), ("adult_complete", 45_222, -1), ("adult_complete", 100, 0)):
+        with pytest.raises(ValueError, match="repeats"):
+            repeats.split(name, "repeats", n, k)

@@ -24,9 +24,12 @@ from methods.contract import Fit, Method, MethodError
 from models import posteriors
 from models.bnn_classification import BNNClassification
 from models.bnn_regression import BNNRegression
+from models.conjugate_simulators import ConjugateSimulator
 from models.exponential_family import ExponentialFamily
 from models.linear_regression import LinearRegression
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 from models.logistic_regression import LogisticRegression
+from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
@@ -96,6 +99,11 @@ FAMILY_ROWS = {
 }
 
 
+def simulated_task(family: str, n: int = ROWS) -> Task:
+    model = ConjugateSimulator(family)
+    return Task(family, model, model.simulate(np.full(model.dimension(), 0.3), n, np.random.default_rng(5)))
+
+
 #: name of a case -> function of the number of rows that gives a tiny task with documented public ranges. The first
 #: case of a kind of model has the kind's name.
 TINY = {
@@ -110,7 +118,16 @@ TINY = {
         "categories", ExponentialFamily.dirichlet_categorical((3, 4, 5)), trials(n, 3)
     ),
     "gaussian_mean": lambda n=ROWS: Task("mean", ExponentialFamily.gaussian_mean(0, 1, 1, 2), mean_rows(n)),
+    "conjugate_simulator": lambda n=ROWS: simulated_task("beta_bernoulli", n),
+    "gamma_simulator": lambda n=ROWS: simulated_task("gamma_exponential", n),
+    "dirichlet_simulator": lambda n=ROWS: simulated_task("dirichlet_categorical", n),
+    "linear_regression_unknown_noise": lambda n=ROWS: regression_task(LinearRegressionUnknownNoise(), n),
+    "logistic_regression_normal_prior": lambda n=ROWS: classification_task(
+        LogisticRegressionNormalPrior(continuous=INPUTS, scaling="public"), n
+    ),
 }
+#: kinds of model with one vector of unconstrained parameters
+UNCONSTRAINED = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
 #: what an integer setting shrinks to, by its name: enough to run every line, not to learn.
 SHRINK = (
     (r"epochs|sweeps|passes|rounds", 2),
@@ -187,6 +204,10 @@ def predicted(posterior, kind: str) -> dict[str, np.ndarray]:
     if kind in FAMILY_ROWS:
         x = FAMILY_ROWS[kind](9, seed=6)
         return {"log density": posterior.log_density(x), "predictive": posterior.predictive(x, rng)}
+    if TINY[kind]().model.kind in UNCONSTRAINED:
+        new = TINY[kind](9)
+        p = posterior.predictive(new.x, rng)
+        return {"mean": p.mean, "variance": p.variance, "log density": p.log_density(new.y)}
     if TINY[kind]().y is None:
         x = mixture_rows(9, seed=6)
         return {

@@ -18,8 +18,11 @@ from hypothesis import strategies as st
 from methods import contract
 from models.bnn_classification import BNNClassification
 from models.bnn_regression import BNNRegression
+from models.conjugate_simulators import ConjugateSimulator
 from models.exponential_family import ExponentialFamily
 from models.linear_regression import LinearRegression
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
+from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 from privacy import audit, mutants
@@ -42,9 +45,15 @@ MODELS = {
     "mixture_with_unknown_covariances": MixtureOfGaussians(2, noise_sd=None),
     # the one family whose rows may be any number; the others refuse a row outside their support
     "exponential_family": ExponentialFamily.gaussian_mean(0.0, 1.0, 1.0, 1.0),
+    "conjugate_simulator": ConjugateSimulator("beta_bernoulli"),
+    "gamma_simulator": ConjugateSimulator("gamma_exponential"),
+    "dirichlet_simulator": ConjugateSimulator("dirichlet_categorical"),
+    "linear_regression_unknown_noise": LinearRegressionUnknownNoise(),
+    "logistic_regression_normal_prior": LogisticRegressionNormalPrior(continuous=2, scaling="public"),
 }
 #: settings by field name: enough to run every line several times
 TINY = {"epochs": 2, "steps": 6, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
+TINY |= {"num_warmup": 5, "num_samples": 5, "stored_draws": 5, "burn_in_sweeps": 3, "sweeps": 5}
 DELTA = 1e-5
 SPEC = BudgetSpec(epsilon=1.0, delta=DELTA, noise_multiplier=1.0)
 
@@ -56,6 +65,8 @@ def tiny_task(case: str, n: int = 12) -> Task:
     law = "the law that draws these rows"
     if MODELS[case].kind == "exponential_family":
         return Task("tiny", MODELS[case], x[:, :1], public=PublicKnowledge(n, ((-2.0, 2.0),), None, law))
+    if MODELS[case].kind == "conjugate_simulator":
+        return Task("tiny", MODELS[case], MODELS[case].simulate(np.full(MODELS[case].dimension(), 0.3), n, rng))
     if MODELS[case].kind == "mixture_of_gaussians":
         return Task("tiny", MODELS[case], x, public=PublicKnowledge(n, ((-2.0, 2.0),) * 2, None, law))
     if MODELS[case].kind == "bnn_classification":
@@ -87,7 +98,9 @@ def broken(name: str, case: str) -> tuple[mutants.Mutant, ...]:
 
 def tiny_settings(method):
     names = {f.name for f in dataclasses.fields(method.Settings)}
-    return method.Settings(**{k: v for k, v in TINY.items() if k in names})
+    # DPVI: six steps that read the last row, and clip it, for sure
+    more = {"sampling_rate": 0.5, "clip": 0.2} if "location_step" in names else {}
+    return method.Settings(**{k: v for k, v in TINY.items() if k in names}, **more)
 
 
 def one_path(method, case: str) -> bool:

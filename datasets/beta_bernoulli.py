@@ -1,0 +1,33 @@
+"""Beta-Bernoulli, 500 simulated data sets: p ~ Beta(10, 10), x ~ Bernoulli(p).
+
+Law of Alrawajfeh, Jalko & Honkela 2025, exponential families experiment. theta = logit p.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from datasets.base import Table
+from datasets.protocols import simulated_truth
+
+
+def draw(rng: np.random.Generator) -> tuple[np.ndarray, None, np.ndarray]:
+    """Rows (TRAIN, 1) and theta (1,) of one data set."""
+    p = rng.beta(10.0, 10.0)
+    x = (rng.random((simulated_truth.TRAIN, 1)) < p).astype(np.float64)
+    return x, None, np.array([np.log(p) - np.log1p(-p)])
+
+
+def generate(rng: np.random.Generator) -> Table:
+    """Blocks of :mod:`datasets.protocols.simulated_truth`."""
+    return simulated_truth.table(draw, ("x",), rng)
+
+
+DATASET = simulated_truth.describe(
+    "beta_bernoulli",
+    "Beta-Bernoulli",
+    ("x",),
+    1,
+    generate,
+    "b7278f41b2eda79b35b696f1f31c9a57ee676567f07aaed6311729be77b0cd30",
+)

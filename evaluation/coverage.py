@@ -1,0 +1,235 @@
+"""Is a posterior calibrated? TARP coverage over simulated data sets, and calibration curves of predictions.
+
+TARP (Lemos et al. 2023, "Sampling-based accuracy testing of posterior estimators"): for a data set with true parameter
+theta and a random reference point r, let f be the share of posterior draws nearer to r than theta is. If the posterior
+is right, f is uniform. Protocol of Alrawajfeh, Jalko & Honkela 2025, as their program has it: f over 500 data sets,
+C(alpha) = share of data sets with f < 1 - alpha at 21 levels, error C(alpha) - (1 - alpha), its root mean square over
+the levels, mean and spread over 20 redraws of the reference points. The redraws share data sets and draws, so their
+spread leaves out the largest source of error, the finite number of data sets: :func:`bootstrap` has it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+#: alpha; the curve is C(alpha) over 1 - alpha.
+LEVELS = np.array([0.001, *np.arange(1, 20) / 20, 0.999])
+DRAWS, REDRAWS = 20_000, 20
+#: a reference lies within this many posterior standard deviations of the centre, uniformly, in each coordinate.
+REACH = 4.0
+
+
+class Posterior(Protocol):
+    """What is needed of a posterior over theta (``models.unconstrained``); ``centre`` is optional."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray: ...
+
+
+def references(centre: np.ndarray, sd: np.ndarray, redraws: int, rng: np.random.Generator) -> np.ndarray:
+    """(redraws, D): centre + U(-4, 4) sd in each coordinate."""
+    return centre + REACH * sd * rng.uniform(-1.0, 1.0, (redraws, len(centre)))
+
+
+def fraction_nearer(draws: np.ndarray, truth: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Share of ``draws`` (M, D) strictly nearer to each row of ``reference`` (R, D) than ``truth`` (D,) is; (R,).
+
+    |d - r| < |t - r| is |d - t|^2 < 2 (d - t) . (r - t): one product of matrices, and no difference of large squares.
+    Raises ValueError where a number is not finite (the comparison would count it as farther).
+    """
+    if not (np.isfinite(draws).all() and np.isfinite(truth).all() and np.isfinite(reference).all()):
+        raise ValueError("a posterior draw, the true parameter or a reference is not finite: the fit has diverged")
+    moved = draws - truth
+    squares = np.einsum("md,md->m", moved, moved)
+    return (squares[:, None] < 2.0 * moved @ (reference - truth).T).mean(axis=0)
+
+
+def tarp_fractions(
+    posterior: Posterior,
+    truth: np.ndarray,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    redraws: int = REDRAWS,
+) -> np.ndarray:
+    """f of one data set for every redraw of its reference, (redraws,).
+
+    The references lie about the posterior's ``centre`` where it states one (the mean of the trace, a private output),
+    else about the mean of its draws.
+    """
+    theta = posterior.sample(draws, rng)
+    centre = getattr(posterior, "centre", None)
+    centre = theta.mean(axis=0) if centre is None else centre
+    return fraction_nearer(theta, truth, references(centre, theta.std(axis=0), redraws, rng))
+
+
+def coverage(fractions: np.ndarray, levels: np.ndarray = LEVELS) -> np.ndarray:
+    """C(alpha), share of data sets with f < 1 - alpha; fractions (n, R) -> (R, levels)."""
+    return (_checked(fractions)[:, :, None] < 1.0 - levels).mean(axis=0)
+
+
+def coverage_rmse(fractions: np.ndarray, levels: np.ndarray = LEVELS) -> np.ndarray:
+    """Root mean square over the levels of C(alpha) - (1 - alpha), a redraw; (n, R) -> (R,)."""
+    return _rmse(coverage(fractions, levels), levels)
+
+
+def _rmse(curves: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.mean((curves - (1.0 - levels)) ** 2, axis=-1))
+
+
+def _checked(fractions: np.ndarray) -> np.ndarray:
+    fractions = np.asarray(fractions, dtype=np.float64)
+    if fractions.ndim != 2 or not len(fractions):
+        raise ValueError(f"fractions have shape {fractions.shape}; give (data sets, redraws) with at least 1 data set")
+    if not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError("fractions must be numbers from 0 to 1")
+    return fractions
+
+
+class Interval(NamedTuple):
+    """``value`` (mean over redraws), ``sd`` over resampled data sets, and their ``low`` and ``high`` percentiles."""
+
+    value: float
+    sd: float
+    low: float
+    high: float
+
+
+def bootstrap(
+    fractions: np.ndarray,
+    rng: np.random.Generator,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    levels: np.ndarray = LEVELS,
+) -> Interval:
+    """Uncertainty of the mean RMSE when the data sets are drawn again (with replacement, a set with all its redraws).
+
+    The RMSE of a resample is biased upwards (it adds the resample's own noise), so ``low`` and ``high`` are basic
+    bootstrap limits, 2 value - percentile, not below 0.
+    """
+    f = _checked(fractions)
+    n, redraws = f.shape
+    value = float(coverage_rmse(f, levels).mean())
+    below = (f[:, :, None] < 1.0 - levels).reshape(n, -1).astype(np.float32)
+    found = np.empty(resamples)
+    for start in range(0, resamples, 250):
+        weights = rng.multinomial(n, np.full(n, 1.0 / n), size=min(250, resamples - start)) / n
+        curves = (weights.astype(np.float32) @ below).reshape(-1, redraws, len(levels))
+        found[start : start + 250] = _rmse(curves, levels).mean(axis=1)
+    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(
+        value, float(found.std(ddof=1)), max(0.0, 2 * value - float(high)), max(0.0, 2 * value - float(low))
+    )
+
+
+class Floor(NamedTuple):
+    """Mean, standard deviation and 95 % point of the RMSE that a right posterior gets from ``n`` data sets."""
+
+    n: int
+    mean: float
+    sd: float
+    upper: float
+
+
+def floor(n: int, rng: np.random.Generator, simulations: int = 20_000, levels: np.ndarray = LEVELS) -> Floor:
+    """By simulation: f uniform, one redraw. The mean over redraws has the same mean and a smaller spread.
+
+    Raises ValueError for n below 1.
+    """
+    if n < 1:
+        raise ValueError(f"floor: n = {n} data sets; give at least 1")
+    # Counts below the levels are partial sums of a multinomial: no need to draw each f.
+    edges = np.concatenate([[0.0], np.sort(1.0 - levels), [1.0]])
+    counts = rng.multinomial(n, np.diff(edges), size=simulations)
+    curves = np.cumsum(counts, axis=1)[:, :-1] / n
+    rmse = np.sqrt(np.mean((curves - edges[1:-1]) ** 2, axis=1))
+    return Floor(n, float(rmse.mean()), float(rmse.std()), float(np.quantile(rmse, 0.95)))
+
+
+def coverage_scores(fractions: np.ndarray, rng: np.random.Generator) -> dict[str, tuple[float, str]]:
+    """Numbers of one cell from the fractions (n, R) of all its data sets: metric -> (value, unit).
+
+    ``tarp_coverage_rmse`` is the published number, mean over the redraws; its ``_redraws`` sd (ddof 0) the published
+    spread; ``_sd``, ``_low``, ``_high`` are over data sets; ``_floor`` and ``_floor_upper`` are of a right posterior.
+    ``tarp_coverage_<1 - alpha>`` is the mean curve.
+    """
+    rmse, spread = coverage_rmse(fractions), bootstrap(fractions, rng)
+    least = floor(len(fractions), rng)
+    name = "tarp_coverage_rmse"
+    out = {
+        name: (float(rmse.mean()), "share"),
+        f"{name}_redraws": (float(rmse.std()), "share"),
+        f"{name}_sd": (spread.sd, "share"),
+        f"{name}_low": (spread.low, "share"),
+        f"{name}_high": (spread.high, "share"),
+        f"{name}_floor": (least.mean, "share"),
+        f"{name}_floor_upper": (least.upper, "share"),
+    }
+    curve = coverage(fractions)
+    for level, mean, sd in zip(1.0 - LEVELS, curve.mean(axis=0), curve.std(axis=0), strict=True):
+        out[f"tarp_coverage_{level:.3f}"] = (float(mean), "share")
+        out[f"tarp_coverage_{level:.3f}_redraws"] = (float(sd), "share")
+    return out
+
+
+# ------------------------------------------------------------------------------------------ predictive calibration
+
+
+class Curve(NamedTuple):
+    """Calibration curve: ``predicted`` probability and ``fraction`` of positives, (bins,) each."""
+
+    predicted: np.ndarray
+    fraction: np.ndarray
+
+
+def equal_width_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) -> Curve:
+    """scikit-learn's curve: mean prediction and fraction of positives of equal-width bins, empty ones left out."""
+    from sklearn.calibration import calibration_curve
+
+    fraction, predicted = calibration_curve(y, probability, n_bins=bins, strategy="uniform")
+    return Curve(predicted, fraction)
+
+
+def equal_count_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) -> Curve:
+    """The published program's curve: rows sorted by prediction, cut into bins of equal counts."""
+    order = np.argsort(probability, kind="stable")
+    parts = np.array_split(order, min(bins, len(order)))
+    return Curve(
+        np.array([probability[p].mean() for p in parts]), np.array([np.asarray(y, float)[p].mean() for p in parts])
+    )
+
+
+def calibration_scores(probability: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
+    """Calibration error of predicted probabilities (n,) of labels y (n,): metric -> (value, unit).
+
+    ``calibration_rmse``: over equal-width bins, of fraction - prediction (primary; the definition that fits the
+    published cells). ``calibration_rmse_inverse``: the equal-count curve interpolated linearly, fraction over
+    prediction, at 100 points of [0.01, 0.99]. ``calibration_rmse_program``: prediction over fraction, as the published
+    program interpolates; left out where two bins have one fraction (it divides by zero there).
+    Raises ValueError for probabilities outside [0, 1] or labels other than 0 and 1.
+    """
+    probability, y = np.asarray(probability, np.float64), np.asarray(y, np.float64)
+    if probability.shape != y.shape or y.ndim != 1 or not len(y):
+        raise ValueError(f"probability has shape {probability.shape}, y {y.shape}; give one of each a test row")
+    if not ((probability >= 0) & (probability <= 1)).all():
+        raise ValueError("a predicted probability is not in [0, 1]: the fit has diverged")
+    if not np.isin(y, (0.0, 1.0)).all():
+        raise ValueError("labels must be 0 or 1")
+    width, count = equal_width_curve(probability, y), equal_count_curve(probability, y)
+    points = np.linspace(0.01, 0.99, 100)
+    out = {"calibration_rmse": (_rms(width.fraction - width.predicted), "share")}
+    for name, x, z in (("inverse", count.predicted, count.fraction), ("program", count.fraction, count.predicted)):
+        if len(np.unique(x)) == len(x) > 1:
+            order = np.argsort(x)
+            out[f"calibration_rmse_{name}"] = (_rms(_line(points, x[order], z[order]) - points), "share")
+    return out
+
+
+def _line(points: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Linear interpolation, the end pieces continued."""
+    i = np.clip(np.searchsorted(x, points) - 1, 0, len(x) - 2)
+    return y[i] + (y[i + 1] - y[i]) / (x[i + 1] - x[i]) * (points - x[i])
+
+
+def _rms(a: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(a**2)))

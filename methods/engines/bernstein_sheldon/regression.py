@@ -1,0 +1,221 @@
+"""Bernstein & Sheldon 2019, Gibbs-SS-Noisy: linear regression given Laplace-noised second moments of the rows.
+
+One sweep: S | theta, omega, Z, the product of the normal that the central limit theorem gives the second moments S and
+of N(Z, diag omega); theta = (w, v) | S by the conjugate update; omega | S, Z as in ``families``. Two readings:
+
+``corrected``  each distinct moment of u = (x, y) once: the products u_a u_b, a <= b, and the sums u_a (77 numbers for
+               10 inputs). Their law is exact Gaussian algebra (Isserlis 1918) with x ~ N(0, I), the public law of the
+               simulated inputs, so that nothing is spent on fourth moments. Rows are clipped to public bounds.
+``released``   as the released program runs: (X'X, X'y, y'y) with X'X in full (133 numbers), noise on the upper triangle
+               and mirrored, but a variance omega of its own for each entry; ranges of the data as sensitivities; the
+               exact fourth moments summed over the rows, where their noisy means belong. No guarantee at all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from methods.contract import Diverged
+from methods.engines.bernstein_sheldon.families import mixing_variances
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
+from models.unconstrained import UnconstrainedDraws
+
+#: draws of S tried until the conjugate update is possible (released program).
+TRIES = 10
+
+
+def clipped_moments(x: np.ndarray, y: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Sums over the rows of u_a u_b (a <= b, in the order of ``triu_indices``) and of u_a, u = (x, y) clipped.
+
+    x: (n, d), y: (n,), bounds B: (d + 1,); each u_a is clipped to [-B_a, B_a], a value that is not a number to 0.
+
+    L1 sensitivity under replace-one, n public: (sum_a B_a + 1)^2 - 1. Proof: a row contributes one number for each
+    statistic, in an interval of width B_a^2 (u_a^2), 2 B_a B_b (u_a u_b, a < b) or 2 B_a (u_a), and replacing the row
+    moves the statistic by at most that width; the widths add up to (sum B)^2 + 2 sum B.
+    """
+    u = np.clip(np.nan_to_num(np.column_stack([x, y]), nan=0.0), -bounds, bounds)
+    return np.concatenate([(u.T @ u)[np.triu_indices(len(bounds))], u.sum(axis=0)])
+
+
+def moment_law(theta: np.ndarray, v: float) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of one row's statistics of :func:`clipped_moments` (unclipped), with x ~ N(0, I).
+
+    theta: (d + 1,), slopes and bias; v: noise variance. u = (x, y) is Gaussian with mean m and covariance c; fourth
+    moments by Isserlis 1918.
+    """
+    d = len(theta) - 1
+    c = np.eye(d + 1)
+    c[d, :d] = c[:d, d] = theta[:d]
+    c[d, d] = theta[:d] @ theta[:d] + v
+    m = np.zeros(d + 1)
+    m[d] = theta[d]
+    a, b = np.triu_indices(d + 1)
+    second = c + np.outer(m, m)
+    aa, ab, bb = c[np.ix_(a, a)], c[np.ix_(a, b)], c[np.ix_(b, b)]
+    ma, mb = m[a], m[b]
+    squares = aa * bb + ab * ab.T
+    squares += np.outer(ma, ma) * bb + np.outer(ma, mb) * ab.T + np.outer(mb, ma) * ab + np.outer(mb, mb) * aa
+    cross = ma[:, None] * c[b] + mb[:, None] * c[a]
+    return np.concatenate([second[a, b], m]), np.block([[squares, cross], [cross.T, c]])
+
+
+def product_draw(mean, draw_from_prior, covariance, z, w, rng) -> np.ndarray:
+    """A draw of s ~ N(mean, covariance) given z = s + N(0, diag w), from a draw of the prior (Matheron's rule)."""
+    s = draw_from_prior
+    seen = s + np.sqrt(w) * rng.standard_normal(len(w))
+    return s + covariance @ np.linalg.solve(covariance + np.diag(w), z - seen)
+
+
+def _conjugate(model, xx, xy, yy, n, least: float) -> NormalInverseGamma | None:
+    try:
+        posterior = model.posterior_given_moments(xx, xy, yy, n)
+    except np.linalg.LinAlgError:
+        return None
+    return posterior if posterior.scale > least and np.isfinite(posterior.mean).all() else None
+
+
+def _start(model: LinearRegressionUnknownNoise, d: int, rng) -> tuple[np.ndarray, float]:
+    v = model.scale / rng.gamma(model.shape)
+    return np.sqrt(v / model.precision) * rng.standard_normal(d + 1), float(v)
+
+
+def _draw(posterior: NormalInverseGamma, rng) -> tuple[np.ndarray, float]:
+    v = posterior.scale / rng.gamma(posterior.shape)
+    z = np.linalg.solve(posterior.factor.T, rng.standard_normal(len(posterior.mean)))
+    return posterior.mean + np.sqrt(v) * z, float(v)
+
+
+def _collect(model, kept: list) -> UnconstrainedDraws:
+    w, v = np.array([k[0] for k in kept]), np.array([k[1] for k in kept])
+    if not (np.isfinite(w).all() and np.isfinite(v).all()):
+        raise Diverged("bernstein_sheldon_2019: a draw is not finite")
+    last = v + np.log(-np.expm1(-np.maximum(v, 1e-300)))
+    return UnconstrainedDraws(np.column_stack([w, last]).astype(np.float32), model.likelihood)
+
+
+def gibbs_corrected(
+    model: LinearRegressionUnknownNoise, z: np.ndarray, b: float, n: int, burn_in: int, sweeps: int, rng
+) -> tuple[UnconstrainedDraws, float]:
+    """``sweeps`` draws after ``burn_in``, and the share of sweeps whose S stayed, for want of a possible one.
+
+    z: released :func:`clipped_moments`; b: scale of its noise; n: public number of rows. Started from the conjugate
+    update with z where that is possible (from the prior, a chain with little noise would never find it), else from the
+    prior.
+    """
+    d = int(np.sqrt(2 * len(z) + 2.25) - 1.5) - 1  # (d + 1)(d + 2) / 2 + d + 1 numbers
+    upper, pairs = np.triu_indices(d + 1), (d + 1) * (d + 2) // 2
+
+    def update(moments):
+        gram = np.zeros((d + 1, d + 1))
+        gram[upper] = moments[:pairs]
+        gram = gram + np.triu(gram, 1).T
+        sums = moments[pairs:]
+        xx = np.block([[gram[:d, :d], sums[:d, None]], [sums[None, :d], np.array([[float(n)]])]])
+        return _conjugate(model, xx, np.append(gram[:d, d], sums[d]), gram[d, d], n, 0.0)
+
+    posterior = update(z)
+    w, v = _start(model, d, rng) if posterior is None else _draw(posterior, rng)
+    omega = rng.exponential(2 * b * b, len(z))
+    kept, stayed, s = [], 0, None
+    for i in range(burn_in + sweeps):
+        mean, covariance = moment_law(w, v)
+        mean, covariance = n * mean, n * covariance
+        factor = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) / len(z) * np.eye(len(z)))
+        posterior = None
+        for _ in range(TRIES):
+            prior_draw = mean + factor @ rng.standard_normal(len(z))
+            trial = product_draw(mean, prior_draw, covariance, z, omega, rng)
+            posterior = update(trial)
+            if posterior is not None:
+                s = trial
+                break
+        if posterior is None:
+            stayed += 1
+        else:
+            w, v = _draw(posterior, rng)
+        if s is not None:
+            omega = mixing_variances(z - s, b, rng)
+        if i >= burn_in:
+            kept.append((w, v))
+    return _collect(model, kept), stayed / (burn_in + sweeps)
+
+
+def released_sensitivity(x: np.ndarray, y: np.ndarray) -> float:
+    """The program's: [p (p + 1) / 2] R^2 + p R + p R r_y + r_y^2 with the ranges r of the data, 0 for the bias.
+
+    p counts the bias, R is the sum of the ranges. About 100 times what is needed for 10 inputs, and a function of the
+    private rows.
+    """
+    ranges, p = np.ptp(x, axis=0), x.shape[1] + 1
+    total, r = ranges.sum(), np.ptp(y)
+    return float(p * (p + 1) / 2 * total**2 + p * total + p * total * r + r**2)
+
+
+def exact_fourth_moments(design: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the released sampler is handed: sum over the rows of x x' (p, p), and a factor F of its C4 = F F'.
+
+    C4 = E4 - E2 x E2 as a (p^2, p^2) matrix, projected to positive semi-definite; both moments are sums, not means, so
+    that second moments are n times too large.
+    """
+    p = design.shape[1]
+    pairs = (design[:, :, None] * design[:, None, :]).reshape(len(design), p * p)
+    second = design.T @ design
+    values, vectors = np.linalg.eigh(pairs.T @ pairs - np.outer(second.ravel(), second.ravel()))
+    keep = values > 0
+    return second, vectors[:, keep] * np.sqrt(values[keep])
+
+
+def gibbs_released(
+    model: LinearRegressionUnknownNoise,
+    z: np.ndarray,
+    b: float,
+    n: int,
+    moments: tuple[np.ndarray, np.ndarray],
+    burn_in: int,
+    sweeps: int,
+    rng,
+) -> tuple[UnconstrainedDraws, float]:
+    """As the released program: ``sweeps`` draws after ``burn_in``, and the share of sweeps without a possible S.
+
+    z: (p^2 + p + 1,), noisy X'X (mirrored), X'y, y'y; ``moments``: :func:`exact_fourth_moments`. A draw of S whose X'X
+    is not positive semi-definite is projected by setting negative eigenvalues to 0; it counts as possible where
+    (X'X)_11 > 0, y'y > 0 and b_n > 0.1. After ``TRIES`` the parameters stay for this sweep.
+    """
+    second, factor = moments
+    p = len(second)
+    w, v = _start(model, p - 1, rng)
+    omega = rng.exponential(2 * b * b, len(z))
+    kept, missed = [], 0
+    for i in range(burn_in + sweeps):
+        # statistics are linear in vec(x x') but for the noise of y: S = A vec(x x') + (0, x e, 2 theta'x e + e^2)
+        a = np.vstack([np.eye(p * p), np.kron(np.eye(p), w[None]), np.kron(w, w)[None]])
+        mean = n * (a @ second.ravel())
+        mean[-1] += n * v
+        noise = np.zeros((p + 1, p + 1))
+        noise[:p, :p] = v * second
+        noise[p, :p] = noise[:p, p] = 2 * v * (second @ w)
+        noise[p, p] = 2 * v**2 + 4 * v * (w @ second @ w)
+        root = np.sqrt(n) * (a @ factor)
+        covariance = root @ root.T
+        covariance[-p - 1 :, -p - 1 :] += n * noise
+        noise_root = np.linalg.cholesky(n * noise + 1e-12 * n * np.trace(noise) * np.eye(p + 1))
+        posterior = None
+        for _ in range(TRIES):
+            s = mean + root @ rng.standard_normal(root.shape[1])
+            s[-p - 1 :] += noise_root @ rng.standard_normal(p + 1)
+            s = product_draw(mean, s, covariance, z, omega, rng)
+            xx = s[: p * p].reshape(p, p)
+            values, vectors = np.linalg.eigh(0.5 * (xx + xx.T))
+            xx = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            if xx[0, 0] > 0 and s[-1] > 0:
+                posterior = _conjugate(model, xx, s[p * p : -1], s[-1], n, 0.1)
+                if posterior is not None:
+                    break
+        if posterior is None:
+            missed += 1
+        else:
+            w, v = _draw(posterior, rng)
+        omega = mixing_variances(z - s, b, rng)
+        if i >= burn_in:
+            kept.append((w, v))
+    return _collect(model, kept), missed / (burn_in + sweeps)

@@ -1,0 +1,102 @@
+"""Settings that every method made from a DPVI run shares. Light: adapters import it when they are listed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SQRT2 = math.sqrt(2.0)
+
+#: leaks of every method of this engine that the ledger does not count.
+LEAKS = (
+    "clipping norm, gradient scales, step sizes and starting values were chosen by the authors with the (simulated or "
+    "private) data in view; their program prints the largest per-example gradient norms",
+    "the number of rows scales prior and entropy exactly and is treated as public under add/remove",
+    "where the model's scaling is 'moments' (Adult as published), mean and spread of the private rows scale the "
+    "inputs, unpaid",
+)
+
+
+@dataclass(frozen=True)
+class DPVISettings:
+    """Defaults: the program of Alrawajfeh, Jalko & Honkela 2025, beta-bernoulli, where models differ.
+
+    A tuple holds one number for every coordinate of theta, or one for all.
+    """
+
+    steps: int = 10_000  # T, noisy gradient steps
+    sampling_rate: float = 0.1  # kappa, chance of a row to be in a batch
+    draws: int = 10  # K, draws of theta a step, shared by all rows
+    clip: float = 2.0  # C, Euclidean norm of a row's scaled gradient in (mu, rho)
+    location_scale: float = 1.0  # c_mu, factor of the gradient in mu before it is clipped
+    deviation_scale: float = 120.0  # c_rho, factor of the gradient in rho before it is clipped
+    #: v of mu: the privacy noise alone moves a coordinate by v / sqrt(2 D) (standard deviation) over the whole run.
+    location_step: tuple[float, ...] = (SQRT2,)
+    deviation_step: tuple[float, ...] = (SQRT2,)  # v of rho, likewise
+    start_location: tuple[float, ...] = (0.0,)  # mu before the first step
+    start_deviation: tuple[float, ...] = (-4.0,)  # rho before the first step; the deviation is softplus(rho)
+    burn_in: float = 0.2  # part of the steps that the kept trace leaves out
+    scaling_share: float = 0.1  # part of mu^2 (Gaussian DP) for the moments, where the model's scaling is 'paid'
+
+    def __post_init__(self) -> None:
+        check_numbers(
+            self,
+            "dpvi",
+            whole=("steps", "draws"),
+            positive=("clip", "location_scale", "deviation_scale"),
+            tuples=("location_step", "deviation_step", "start_location", "start_deviation"),
+        )
+
+
+def check_numbers(
+    settings, who: str, whole: tuple[str, ...], positive: tuple[str, ...], tuples: tuple[str, ...]
+) -> None:
+    """Refuse what is out of range, naming the key; a number becomes a tuple of one where a tuple is due."""
+    for key in whole:
+        value = getattr(settings, key)
+        if not value >= 1 or int(value) != value:
+            raise ValueError(f"{who}: {key} = {value}; give a whole number, at least 1")
+    for key in positive:
+        if not (math.isfinite(getattr(settings, key)) and getattr(settings, key) > 0):
+            raise ValueError(f"{who}: {key} = {getattr(settings, key)}; give a finite number above 0")
+    for key in tuples:
+        value = getattr(settings, key)
+        value = (value,) if isinstance(value, int | float) else tuple(value)
+        if not value or not all(math.isfinite(v) for v in value):
+            raise ValueError(f"{who}: {key} = {value}; give one finite number, or one for each coordinate")
+        if key.endswith("_step") and not min(value) > 0:
+            raise ValueError(f"{who}: {key} = {value}; give numbers above 0")
+        object.__setattr__(settings, key, tuple(float(v) for v in value))
+    if not 0 < settings.sampling_rate <= 1:
+        raise ValueError(f"{who}: sampling_rate = {settings.sampling_rate}; give a number in (0, 1]")
+    if not 0 <= settings.burn_in < 1:
+        raise ValueError(f"{who}: burn_in = {settings.burn_in}; give a number in [0, 1)")
+    if not 0 < settings.scaling_share < 1:
+        raise ValueError(f"{who}: scaling_share = {settings.scaling_share}; give a number in (0, 1)")
+
+
+@dataclass(frozen=True)
+class NoiseAwareSettings(DPVISettings):
+    """DPVI's settings and the priors of the noise-aware model (defaults: as published)."""
+
+    optimum_sd: float = 1.0  # tau, prior standard deviation of phi* about the mean of the trace
+    slope_widening: float = 1.0  # prior standard deviation of A over its standard error; .inf: flat on +-8 of them
+    noise_sd: float = 1.0  # prior standard deviation of s, with s^2 the variance that the batches add to a gradient
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.priors
+
+    @property
+    def priors(self):
+        from models.noise_aware import Priors
+
+        return Priors(self.optimum_sd, self.slope_widening, self.noise_sd)
+
+
+class Together:
+    """Fits all splits at one request: simulated tables are large, and a request loads its table once."""
+
+    def fit_many(self, tasks, settings, budgets, rngs):
+        """The single fits, one after the other."""
+        return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]

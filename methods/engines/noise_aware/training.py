@@ -1,0 +1,231 @@
+"""Runs of DPVI: from a task to the trace's sufficient statistics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.stats import binom
+
+from methods.contract import Diverged, Fit
+from methods.engines.noise_aware import kernels
+from models.noise_aware import Priors, Statistics, TracePosterior
+from models.task import Task
+from models.unconstrained import NAMES, Likelihood
+from privacy.budget import Budget
+from privacy.ledger import Event, Mechanism, Relation, Sampling
+
+_PROOF = "methods.engines.noise_aware.kernels.clipped_sum"
+_WHAT = "clipped sum of the scaled per-example gradients"
+#: numbers drawn at a time for a block of steps (1.6 MB).
+_AT_ONCE = 200_000
+
+
+def prior_numbers(model) -> np.ndarray:
+    """The constants of the prior in the order in which ``kernels`` reads them."""
+    if model.kind == "conjugate_simulator":
+        return np.array(model.prior)
+    if model.kind == "linear_regression_unknown_noise":
+        return np.array([model.shape, model.scale, model.precision])
+    return np.array([model.prior_sd**-2.0])
+
+
+def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> kernels.Rows:
+    """The rows as ``likelihood`` needs them. Raises ValueError for no row or for targets where there should be none."""
+    if task.n < 1 or task.public.n < 1:
+        raise ValueError(f"{task.name}: this method needs at least 1 training row, got {task.n}")
+    if (task.y is None) == (likelihood.name in ("linear", "logistic")):
+        wants = "a target for each row" if task.y is None else "no target"
+        raise ValueError(f"{task.name}: the {likelihood.name} likelihood wants {wants}")
+    design = likelihood.design(task.x)
+    rows = {
+        "likelihood": NAMES.index(likelihood.name),
+        "n": task.n,
+        "columns": np.empty((0, 0)),
+        "y": np.empty(0) if task.y is None else np.array(task.y),
+        **dict.fromkeys(("value", "cdf", "entry"), np.empty(0)),
+        **dict.fromkeys(("count", "first", "start", "index"), np.empty(0, np.int64)),
+    }
+    if likelihood.name in ("bernoulli", "categorical"):
+        # In the order of first appearance: a value that only the last row has comes last.
+        value, at, count = np.unique(design[:, 0], return_index=True, return_counts=True)
+        order = np.argsort(at)
+        rows["value"], rows["count"] = value[order], count[order].astype(np.int64)
+        tables = [binom.cdf(np.arange(c + 1), c, sampling_rate) for c in rows["count"]]
+        rows["first"] = np.concatenate([[0], np.cumsum([len(t) for t in tables])[:-1]]).astype(np.int64)
+        rows["cdf"] = np.concatenate(tables)
+    elif likelihood.name == "logistic":
+        sparse = csr_array(design)
+        rows["start"], rows["index"] = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
+        rows["entry"] = sparse.data.astype(np.float64)
+    else:
+        rows["columns"] = np.ascontiguousarray(design.T)
+    return kernels.Rows(**rows)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run needs besides the rows; arrays (2 D,) over (mu, rho)."""
+
+    start: np.ndarray
+    scale: np.ndarray
+    step: np.ndarray
+    noise_multiplier: float
+
+
+def spread(values: tuple[float, ...], d: int, key: str) -> np.ndarray:
+    """(D,) from one number or D. Raises ValueError for another length."""
+    if len(values) not in (1, d):
+        raise ValueError(f"dpvi: {key} has {len(values)} numbers; theta has {d} coordinates: give 1 or {d}")
+    return np.broadcast_to(np.array(values), (d,)).copy()
+
+
+def make_plan(settings, d: int, noise_multiplier: float) -> Plan:
+    """Start, gradient scales and step sizes lambda_j = v_j c_j / (sqrt(2 D T) sigma C)."""
+    s = settings
+
+    def both(*keys):
+        return np.concatenate([spread(getattr(s, key), d, key) for key in keys])
+
+    start, v = both("start_location", "start_deviation"), both("location_step", "deviation_step")
+    scale = np.repeat([s.location_scale, s.deviation_scale], d)
+    return Plan(start, scale, v * scale / (math.sqrt(2 * d * s.steps) * noise_multiplier * s.clip), noise_multiplier)
+
+
+def scaling_and_noise(task: Task, settings, budget: Budget, relation: Relation) -> tuple[Likelihood, float]:
+    """The likelihood with its scaling, bought where the model says so, and the noise multiplier of the steps.
+
+    The multiplier is the budget's own where it states one, else the smallest that keeps (epsilon, delta). Scaling
+    "paid" spends ``scaling_share`` of mu^2 first and gives the steps what is left of (epsilon, delta).
+    Raises ValueError for a budget that states too little.
+    """
+    from privacy.calibration import noise_multiplier
+
+    model, rate = task.model, settings.sampling_rate
+    stated = budget.epsilon is not None and budget.delta is not None
+    if getattr(model, "scaling", "none") == "paid":
+        from privacy.scaling import remaining_noise_multiplier
+
+        if not stated:
+            raise ValueError(f"{task.name}: scaling 'paid' needs a budget with epsilon and delta; give both")
+        likelihood = bought_scaling(task, settings, budget)
+        sampling = Sampling.POISSON if rate < 1 else Sampling.FULL_BATCH
+        event = Event(
+            _WHAT, Mechanism.GAUSSIAN, relation, 1.0, 1.0, sampling=sampling, sampling_rate=rate, steps=settings.steps
+        )
+        return likelihood, remaining_noise_multiplier(budget.ledger, event, budget.epsilon, budget.delta)
+    likelihood = model.likelihood
+    if hasattr(model, "scaled_likelihood"):
+        likelihood = model.scaled_likelihood(task.x, task.public)
+    if budget.noise_multiplier is not None:
+        if not budget.noise_multiplier > 0:
+            raise ValueError("dpvi: noise_multiplier is 0; step sizes are in units of the noise: give more")
+        return likelihood, budget.noise_multiplier
+    if not stated:
+        raise ValueError("dpvi: the budget has neither a noise_multiplier nor epsilon and delta; give one of them")
+    return likelihood, noise_multiplier(budget.epsilon, budget.delta, rate, settings.steps, relation)
+
+
+def bought_scaling(task: Task, settings, budget: Budget) -> Likelihood:
+    """Means and standard deviations of the continuous inputs, released by ``privacy.scaling`` and charged."""
+    from dataclasses import replace
+
+    from privacy.scaling import private_scaling, scaling_noise_multiplier
+
+    k = task.model.continuous
+    if k < 2:
+        raise ValueError(f"{task.name}: scaling 'paid' is for 2 continuous inputs or more; the model has {k}")
+    bounds = task.model.bounds(task.public)
+    public = replace(task.public, x_bounds=tuple(bounds[:-1]), y_bounds=bounds[-1])
+    multiplier = scaling_noise_multiplier(budget.epsilon, budget.delta, settings.scaling_share)
+    found = private_scaling(task.x[:, : k - 1], task.x[:, k - 1], public, budget, multiplier)
+    return Likelihood("logistic", np.append(found.x_shift, found.y_shift), np.append(found.x_scale, found.y_scale))
+
+
+def mechanism(settings, noise_multiplier: float, budget: Budget, relation: Relation):
+    """The Gaussian mechanism of all steps, charged as a whole."""
+    return budget.gaussian(
+        _WHAT,
+        sensitivity=settings.clip,
+        noise_multiplier=noise_multiplier,
+        relation=relation,
+        sampling=Sampling.POISSON if settings.sampling_rate < 1 else Sampling.FULL_BATCH,
+        sampling_rate=settings.sampling_rate,
+        steps=settings.steps,
+        proof=_PROOF,
+    )
+
+
+def blocks(steps: int, numbers: int):
+    """(first step, number of steps) of blocks that need at most ``_AT_ONCE`` numbers, ``numbers`` a step."""
+    size = max(1, _AT_ONCE // numbers)
+    return [(t, min(size, steps - t)) for t in range(0, steps, size)]
+
+
+def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation) -> TracePosterior:
+    """One run of DPVI; the posterior reads the trace as its settings and caller say (``TracePosterior.read``).
+
+    Raises ValueError for rows, settings or a budget that do not fit, :class:`Diverged` where phi is not finite.
+    """
+    from privacy.normal import NormalStream
+
+    s, d = settings, task.model.dimension(task.x.shape[1])
+    if s.steps - int(s.burn_in * s.steps) < 2:
+        raise ValueError(f"dpvi: steps = {s.steps} with burn_in = {s.burn_in} keep fewer than 2; make more steps")
+    likelihood, sigma = scaling_and_noise(task, s, budget, relation)
+    rows = prepare_rows(task, likelihood, s.sampling_rate)
+    plan, prior = make_plan(s, d, sigma), prior_numbers(task.model)
+    noise = mechanism(s, sigma, budget, relation)
+    key, burn_in = np.uint64(rng.integers(2**63)), int(s.burn_in * s.steps)
+    normals = NormalStream(rng)
+    phi, kept, n = plan.start.copy(), np.zeros((5, 2 * d)), float(task.public.n)
+    for first, count in blocks(s.steps, s.draws * d):
+        e = np.empty((count, s.draws, d))
+        normals.fill(e.reshape(-1), 1.0)
+        if not noise.audited:
+            added = noise.noise(count, 2 * d)
+            kernels.advance(
+                rows, prior, n, phi, e, added, plan.scale, s.clip, s.sampling_rate, key, first, plan.step, kept, burn_in
+            )
+        else:
+            for t in range(first, first + count):
+                value = kernels.clipped_sum(
+                    rows, prior, n, phi, e[t - first], plan.scale, s.clip, s.sampling_rate, key, t
+                )
+                released = noise.release(value)
+                kernels.update(phi, released, plan.scale, plan.step, kept, max(0, t + 1 - burn_in))
+        if not np.isfinite(phi).all():
+            raise Diverged(f"{task.name}: a variational parameter is not finite; lower location_step or deviation_step")
+    priors = getattr(s, "priors", Priors())
+    variance = (noise.noise_scale / plan.scale) ** 2
+    trace = Statistics(float(s.steps - burn_in), *kept)
+    return TracePosterior(trace, phi, variance, s.sampling_rate, likelihood, priors=priors)
+
+
+def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation, reading: str) -> Fit:
+    """:func:`run`, read as ``reading``; diagnostics are functions of released and public numbers alone."""
+    posterior = run(task, settings, budget, rng, relation).read(reading)
+    event = budget.ledger.events[-1]
+    told = {"noise_multiplier": event.noise_multiplier, "steps": float(settings.steps)}
+    return Fit(posterior, budget.ledger, told)
+
+
+def compile_kernels(task: Task, settings, train=None) -> None:
+    """Compile what ``train`` (:func:`run`, or another function of task, settings, budget and rng) needs.
+
+    It is run for a few steps on two made-up rows of the task's shape.
+    """
+    from dataclasses import replace
+
+    from privacy.budget import BudgetSpec
+
+    columns = task.x.shape[1]
+    zeros = np.zeros((2, columns))
+    toy = replace(task, x=zeros, y=None if task.y is None else np.zeros(2), public=replace(task.public, n=2))
+    if getattr(task.model, "scaling", "none") in ("moments", "paid"):
+        toy = replace(toy, model=replace(task.model, scaling="none", continuous=0, declared_bounds=()))
+    budget = BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0))
+    arguments = toy, replace(settings, steps=10), budget, np.random.default_rng(0)
+    run(*arguments, Relation.ADD_REMOVE) if train is None else train(*arguments)

@@ -1,0 +1,60 @@
+"""NA-DPVI by the No-U-Turn sampler on the collapsed density: the cross-check of the exact draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from methods.engines.noise_aware.settings import LEAKS, NoiseAwareSettings, Together
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class NADPVINUTS(Together, Method):
+    """The same density as ``na_dpvi``; diagnostics tell R-hat, effective sample size and the agreement with it."""
+
+    name = "na_dpvi_nuts"
+    title = "NA-DPVI (NUTS, check)"
+    reference = "alrawajfeh2024nadpvi_rebuttal, algorithm 2, line 15; Hoffman & Gelman 2014, algorithm 6; NumPyro"
+    models = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
+    privacy = Relation.ADD_REMOVE
+    leaks = LEAKS
+
+    @dataclass(frozen=True)
+    class Settings(NoiseAwareSettings):
+        """As :class:`NoiseAwareSettings`, and those of the sampler; chains run one after the other."""
+
+        num_warmup: int = 1000  # steps a chain to adapt step size and mass matrix, thrown away (authors' program)
+        num_samples: int = 4000  # draws a chain after that (authors' program)
+        chains: int = 2  # independent chains; R-hat needs 2 or more (the authors' program runs 1)
+        max_tree_depth: int = 10  # at most 2^this leapfrog steps a draw (NumPyro's default)
+        target_accept: float = 0.8  # mean acceptance probability aimed at (NumPyro's default)
+        stored_draws: int = 1000  # most draws of phi* stored, evenly spaced over all chains (size of the posterior)
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            for key in ("num_warmup", "chains", "max_tree_depth", "stored_draws"):
+                if getattr(self, key) < 1:
+                    raise ValueError(f"na_dpvi_nuts: {key} = {getattr(self, key)}; give a whole number >= 1")
+            if self.num_samples < 4:
+                raise ValueError(f"na_dpvi_nuts: num_samples = {self.num_samples}; R-hat of half chains needs 4")
+            if not 0 < self.target_accept < 1:
+                raise ValueError(f"na_dpvi_nuts: target_accept = {self.target_accept}; give a number in (0, 1)")
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        import numpyro  # noqa: F401 - the import alone takes seconds
+
+        from methods.engines.noise_aware.training import compile_kernels
+
+        compile_kernels(task, settings)
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """The budget states a noise multiplier, or epsilon and delta."""
+        from methods.engines.noise_aware import sampling, training
+
+        fit = training.fit(task, settings, budget, rng, self.privacy, "noise_aware")
+        posterior, told = sampling.sample(fit.posterior, settings, rng)
+        return Fit(posterior, budget.ledger, {**fit.diagnostics, **told})
