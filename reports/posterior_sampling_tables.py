@@ -15,7 +15,12 @@ from reports.ledger import _leaks
 from reports.tables import SCALE_BANNERS, dataset_title, method_title
 
 _BUDGET = re.compile(r"(?:(?P<label>.*);)?(?P<budget>order=[^;]+;epsilon=[^;]+)")
-_UNITS = {"test_error": ("error", 4), "test_log_likelihood": ("log-likelihood", 4)}
+#: metric -> (words, decimals).
+_METRICS = {
+    "test_error": ("error", 4),
+    "test_log_likelihood": ("log-likelihood", 4),
+    "heldout_nll": ("minus log-likelihood", 2),
+}
 
 
 def has_grid(config: dict[str, Any]) -> bool:
@@ -48,9 +53,10 @@ def budget_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> tup
             rows.append((budget.replace(";", ", ") or "no budget", cells))
         blocks.append(Block(dataset_title(dataset), "Renyi budget", heads, rows))
     notes = (
-        "Mean ± standard deviation over splits, one released draw each: share of wrong labels, then log-likelihood a "
-        "test row (nats). Below: epsilon of the draw at delta = 1e-5 by its ledger, for replacing one record. Every "
-        "guarantee is for exact samples; the draws are ends of Markov chains (see the check of the sampler).",
+        "Mean ± standard deviation over splits, one released draw each: share of wrong labels and log-likelihood a "
+        "test row, or minus log-likelihood of all held-out trials (nats). Below: epsilon of the draw at delta = 1e-5 "
+        "by its ledger, for replacing one record. Every guarantee is for exact samples: draws of logistic posteriors "
+        "are ends of Markov chains (see the check of the sampler).",
     )
     return Table(name, title, SCALE_BANNERS[scale], blocks, notes, footnotes.texts), long.assign(scale=scale)
 
@@ -75,7 +81,7 @@ def _scores(rows: list[dict[str, Any]], footnotes: Footnotes) -> Entry:
     if rows[0]["status"] != "ok":
         return entry(verdict=rows[0]["status"].replace("_", " "), marks=footnotes(rows[0]["reason"]))
     lines = []
-    for metric, (words, digits) in _UNITS.items():
+    for metric, (words, digits) in _METRICS.items():
         for r in rows:
             if r["metric"] == metric:
                 lines.append(f"{words} {number(r['mean'], digits)} ± {number(r['std'], digits)}")
