@@ -150,7 +150,7 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
         costs = epsilons[epsilons["cell"] == r["cell"]]
         worst = max(costs.to_dict("records"), key=lambda s: float(s["epsilon"]), default=None)
         # Leaks stated by the adapter are shown beside the number: the ledger does not count them.
-        leaks = _leaks(r["our_method"], r["dataset"])
+        leaks = leaks_of(r["our_method"], r["dataset"])
         printed, rounded = _printed_epsilon(r["setting"])
         epsilon = float(worst["epsilon"]) if worst else math.nan
         events = of_cell[of_cell["event"] != TOTAL]
@@ -208,7 +208,8 @@ def _is_private(method: str) -> bool:
         return False
 
 
-def _leaks(method: str, dataset: str) -> tuple[str, ...]:
+def leaks_of(method: str, dataset: str) -> tuple[str, ...]:
+    """The leaks that a method names and that concern that data set; none for a method that is gone."""
     from methods import contract
 
     try:
@@ -252,7 +253,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, p
             entries = [entry(f"{printed}")]
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
             entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
-            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in _leaks(ours, d)))
+            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_of(ours, d)))
             entries.append(entry("" if leaks else "none named", marks=leaks))
             merged.setdefault((reading, ours, *entries), []).append(setting)
         rows = []

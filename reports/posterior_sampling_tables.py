@@ -11,7 +11,7 @@ import pandas as pd
 
 from evaluation.summary import summarise
 from reports.blocks import Block, Entry, Footnotes, Table, entry, number
-from reports.ledger import _leaks
+from reports.ledger import leaks_of
 from reports.tables import SCALE_BANNERS, dataset_title, method_title
 
 _BUDGET = re.compile(r"(?:(?P<label>.*);)?(?P<budget>order=[^;]+;epsilon=[^;]+)")
@@ -41,7 +41,7 @@ def budget_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> tup
         columns = list(dict.fromkeys(zip(here["method"], here["label"], strict=True)))
         heads = []
         for method, label in columns:
-            signs = " ".join(f"[{k}]" for k in footnotes(*_leaks(method, dataset)))
+            signs = " ".join(f"[{k}]" for k in footnotes(*leaks_of(method, dataset)))
             heads.append(f"{method_title(method)}{f', {label}' if label else ''} {signs}".rstrip())
         budgets = sorted(dict.fromkeys(here["budget"]), key=_order)
         rows = []

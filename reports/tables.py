@@ -47,8 +47,12 @@ def write(folder: Path, table: Table, long: pd.DataFrame) -> None:
     write_text(folder / f"{table.name}.tex", latex(table))
 
 
+#: data sets whose heading is not their name in words.
+_DATASET_TITLES = {"mnist": "MNIST 3 vs 8", "mnist_digits": "MNIST"}
+
+
 def dataset_title(name: str) -> str:
-    return name.replace("_", " ").capitalize()
+    return _DATASET_TITLES.get(name, name.replace("_", " ").capitalize())
 
 
 def method_title(name: str) -> str:

@@ -131,7 +131,7 @@ def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tm
     assert wine.lines == ("0.9",)
     assert wine.verdict == printed["claim"]
     assert [e.verdict for e in dp_vi.rows[0][1][1:7]] == ["no ledger"] * 6
-    assert all(text in table.footnotes for text in ledger._leaks("dp_sep_released", "wine"))
+    assert all(text in table.footnotes for text in ledger.leaks_of("dp_sep_released", "wine"))
 
 
 def test_a_cell_without_data_says_so_once(scores, config, all_verdicts, tmp_path):
