@@ -213,7 +213,7 @@ def test_a_budget_without_an_order_is_refused(method):
 
 @pytest.mark.parametrize("renyi", [(0.9, 1.0), (math.nan, 1.0), (2.0, 0.0), (2.0, -1.0)])
 def test_a_budget_out_of_range_is_refused(renyi):
-    with pytest.raises(ValueError, match="renyi"):
+    with pytest.raises(ValueError, match="Renyi"):
         fit(DIFFUSED, renyi)
 
 

@@ -38,7 +38,7 @@ def test_the_config_says_what_the_paper_says():
     assert SETTINGS["weights"] == [0.1, 0.3, 0.5, 0.7, 0.9, 1.0]
     assert SETTINGS["figure2_orders"] == [2, 15]
     assert SETTINGS["repetitions"] == 10_000
-    assert load(CONFIG)["extra"] == list(tables.MAKERS)
+    assert load(CONFIG)["extra"] == [*tables.MAKERS, "rdp_claims.csv"]
 
 
 def test_figure_1_reaches_each_asymptote_and_stays_finite(small):
@@ -140,8 +140,9 @@ def test_the_tables_are_written_whole(tmp_path, monkeypatch, small):
     monkeypatch.setattr(tables, "settings", lambda path: small | {"heldout": small["heldout"][:1], "repetitions": 50})
     monkeypatch.setattr("sys.argv", ["x", "--config", str(CONFIG), "--out-folder", str(tmp_path)])
     tables.main()
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(tables.COLUMNS)
-    for name, columns in tables.COLUMNS.items():
+    columns_of = tables.COLUMNS | {"rdp_claims.csv": tables.CLAIM_COLUMNS}
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(columns_of)
+    for name, columns in columns_of.items():
         with (tmp_path / name).open(newline="") as f:
             rows = list(csv.DictReader(f))
         assert tuple(rows[0]) == columns
