@@ -47,6 +47,13 @@ def test_the_limit_is_a_bonferroni_quantile():
     assert 19 * erfc(sampler_check.limit(9) / sqrt(2)) == pytest.approx(1e-3, rel=1e-9)
 
 
+def test_a_posterior_is_checked_again_where_any_difference_is_above_the_limit():
+    row = {"mean_z": 1.0, "variance_z": 2.0, "energy_z": 0.5, "limit_z": 4.0}
+    assert not sampler_check.above(row)
+    for key in ("mean_z", "variance_z", "energy_z"):
+        assert sampler_check.above({**row, key: 4.1})
+
+
 def test_every_law_is_a_cell_of_the_experiment():
     known = {(c.method, c.setting) for c in cells(CONFIG, "full")}
     assert len(sampler_check.LAWS) == 12
