@@ -118,6 +118,9 @@ def build(
     if not with_site:
         return
     board = verdicts.scoreboard(all_verdicts)
+    index = verdicts.read_findings()
+    sources = {s for config, _ in experiments for s in config["sources"]}
+    sets = {d for config, _ in experiments for d in config["datasets"]}
     page = site.Page(
         title=TITLE,
         scale=scale,
@@ -128,7 +131,7 @@ def build(
         privacy=privacy,
         figures=drawn,
         claims=all_claims,
-        findings=findings.render() if reference.experiments() else [],
+        findings=findings.about(findings.render(), index, sources, sets) if reference.experiments() else [],
         datasets=list(sizes.values()),
         methods=every,
         credits=site.credits([d for config, _ in experiments for d in config["datasets"]]),

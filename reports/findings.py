@@ -140,6 +140,17 @@ def render(folder: Path = HERE, reference: Path = REFERENCE) -> list[Finding]:
     return out
 
 
+def about(found: list[Finding], index: pd.DataFrame, sources: set[str], datasets: set[str]) -> list[Finding]:
+    """Findings that speak of one of those sources, by the index; a row for any source needs one of the data sets."""
+    rows = index.to_dict("records")
+    chosen = {
+        r["finding"]
+        for r in rows
+        if r["source"] in sources or (r["source"] == "*" and datasets & set(r["dataset"].split("|")))
+    }
+    return [f for f in found if f.id in chosen]
+
+
 def to_html(text: str) -> str:
     """The Markdown that findings use: headings, paragraphs, lists, tables, fenced code, `code`, **bold**."""
     out: list[str] = []

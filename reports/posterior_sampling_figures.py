@@ -223,7 +223,7 @@ def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: 
             ax.set_ylabel(label, fontsize=8)
         _legend(figure, axes, 3)
         style.save(figure, folder / name, table)
-    counts = ", ".join(f"{dataset_title(d)} {int(table.loc[table['dataset'] == d, 'n'].max())}" for d in sets)
+    counts = ", ".join(f"{dataset_title(d)}: {int(table.loc[table['dataset'] == d, 'n'].max())}" for d in sets)
     number = "3" if metric == "test_error" else "6"
     return Figure(
         name,

@@ -6,7 +6,7 @@ import pytest
 from evaluation.summary import COLUMNS
 from reports import compact
 from reports.files import write_csv
-from reports.findings import HERE, FindingError, Values, fill, render, to_html
+from reports.findings import HERE, Finding, FindingError, Values, about, fill, render, to_html
 from reports.verdicts import read_findings
 
 CSV = """method,dataset,setting,metric,status,value,split,epsilon
@@ -104,3 +104,14 @@ def test_markdown():
     assert "<tr><td>1</td><td>2</td></tr>" in page
     assert "<pre>run\n\nit | now</pre>" in page
     assert page.endswith("<p>end</p>")
+
+
+def test_a_report_shows_the_findings_of_its_own_sources():
+    found = [Finding(i, i, "") for i in ("a", "b", "c")]
+    index = pd.DataFrame(
+        [("a", "one2020x", "*"), ("b", "*", "wine|power"), ("b", "*", "year"), ("c", "two2021y", "*")],
+        columns=["finding", "source", "dataset"],
+    )
+    assert [f.id for f in about(found, index, {"one2020x"}, {"abalone"})] == ["a"]
+    assert [f.id for f in about(found, index, {"two2021y"}, {"power"})] == ["b", "c"]
+    assert about(found, index, {"three"}, {"abalone"}) == []
