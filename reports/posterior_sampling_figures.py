@@ -49,7 +49,7 @@ def build(folder: Path, config: dict[str, Any], scores: pd.DataFrame, extra: Pat
     if extra is not None:
         for name, draw in (("rdp_figure1", curves), ("rdp_figure2_kl", divergence), ("rdp_figure2_heldout", heldout)):
             if f"{name}.csv" in config.get("extra", []):
-                drawn.append(draw(folder, extra / f"{name}.csv"))
+                drawn.append(draw(folder, extra / f"{name}.csv", config["extra_settings"]))
     if "logistic" in config["experiment"]:
         public = config["experiment"].endswith("_public")
         end, words = ("_public", ", scaled by public ranges") if public else ("", "")
@@ -70,7 +70,7 @@ def build(folder: Path, config: dict[str, Any], scores: pd.DataFrame, extra: Pat
 # ------------------------------------------------------------------------------------------------- Bernoulli trials
 
 
-def curves(folder: Path, path: Path) -> Figure | None:
+def curves(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
     """Figure 1: Renyi divergence that one draw costs against the order, for each r (diffused) or m (concentrated)."""
     name = f"{SOURCE}_figure1"
     if not path.is_file():
@@ -97,13 +97,14 @@ def curves(folder: Path, path: Path) -> Figure | None:
     return Figure(
         name,
         "Figure 1 of RDP posterior sampling: what one draw costs",
-        "Beta(6, 12) prior (eta0 = (6, 18)), 100 trials. Solid: exact supremum over neighbours. Dashed: the order "
+        f"{_prior(chosen)} prior (eta0 = {tuple(chosen['prior'])}), {chosen['n']} trials. Solid: exact supremum over "
+        "neighbours. Dashed: the order "
         "lambda* = 1 + min(alpha0, beta0) / r (or / m) from which on the divergence is infinite. Above epsilon = 1 the "
         "curves are cut.",
     )
 
 
-def divergence(folder: Path, path: Path) -> Figure | None:
+def divergence(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
     """Figure 2 a, b: KL divergence of the posterior from the law of the release against epsilon."""
     name = f"{SOURCE}_figure2ab"
     if not path.is_file():
@@ -132,13 +133,14 @@ def divergence(folder: Path, path: Path) -> Figure | None:
     return Figure(
         name,
         "Figure 2 a, b of RDP posterior sampling: distance of the release from the posterior",
-        "Beta(6, 12) prior, 38 successes of 100 trials, exact laws. Left: an order below lambda* = 7, where both "
+        f"{_prior(chosen)} prior, {chosen['successes']} successes of {chosen['n']} trials, exact laws. Left: an order "
+        f"below lambda* = {1 + min(_beta(chosen)):g}, where both "
         "methods become the posterior itself; right: one above it, where they cannot. Dashed: the Gaussian mechanism "
         "with twice the variance, should the paper's program have used that.",
     )
 
 
-def heldout(folder: Path, path: Path) -> Figure | None:
+def heldout(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
     """Figure 2 c, d and the appendix: minus log-likelihood of held-out trials against epsilon, exact and simulated."""
     name = f"{SOURCE}_figure2cd"
     if not path.is_file():
@@ -163,7 +165,7 @@ def heldout(folder: Path, path: Path) -> Figure | None:
                 shown = line[line["repetitions"].astype(str) != ""].iloc[::3]
                 mean, error = (shown[c].astype(float) for c in ("mean", "standard_error"))
                 ax.errorbar(shown["epsilon"], mean, yerr=2 * error, color=colour, marker=marker, markersize=3.5,
-                            linestyle="none", label=f"{words}, 10,000 draws")  # fmt: skip
+                            linestyle="none", label=f"{words}, {chosen['repetitions']:,} draws")  # fmt: skip
             ax.set_xscale("log")
             eta = ", ".join(prior.split())
             ax.set_title(f"eta0 = ({eta}), rho = {float(rho):.3g}, lambda = {order:g}", fontsize=8)
@@ -173,9 +175,10 @@ def heldout(folder: Path, path: Path) -> Figure | None:
         style.save(figure, folder / name, table)
     return Figure(
         name,
-        "Figure 2 c, d of RDP posterior sampling and its appendix: 100 held-out trials",
-        "100 trials and 100 held-out ones, drawn anew each time. Lines: exact expectation; markers: mean of 10,000 "
-        "repetitions with two standard errors; dashed: a draw from the posterior itself. The last two panels have the "
+        f"Figure 2 c, d of RDP posterior sampling and its appendix: {chosen['n']} held-out trials",
+        f"{chosen['n']} trials and as many held out, drawn anew each time. Lines: exact expectation; markers: mean of "
+        f"{chosen['repetitions']:,} repetitions with two standard errors; dashed: a draw from the posterior "
+        "itself. The last two panels have the "
         "uniform prior; the order of the paper's panel is not known, so both are shown.",
     )
 
@@ -232,6 +235,16 @@ def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: 
         "intervals corrected for splits that share rows (Nadeau and Bengio 2003). The budget is (lambda, epsilon)-RDP "
         "for replacing one record. Points are shifted sideways so that they stay apart.",
     )
+
+
+def _beta(chosen: dict[str, Any]) -> tuple[float, float]:
+    """(alpha0, beta0) of the prior eta0 that the config's ``extra_settings`` state."""
+    first, total = chosen["prior"]
+    return first, total - first
+
+
+def _prior(chosen: dict[str, Any]) -> str:
+    return "Beta({:g}, {:g})".format(*_beta(chosen))
 
 
 def _finite(table: pd.DataFrame, column: str) -> pd.DataFrame:

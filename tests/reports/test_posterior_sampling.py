@@ -12,6 +12,7 @@ from evaluation.summary import COLUMNS
 from reports import posterior_sampling_figures as figures
 from reports import posterior_sampling_tables as tables
 from reports.blocks import markdown
+from reports.reference import FOLDER
 
 CONCENTRATED, OPS = "posterior_sampling_glm_concentrated", "posterior_sampling_ops"
 
@@ -91,4 +92,18 @@ def test_no_figure_where_there_is_nothing_for_it(scores, tmp_path):
     assert figures.build(tmp_path, config, scores[scores["status"] != "ok"], None) == []
     assert figures.build(tmp_path, {"rule": "bnn_regression", "experiment": "dpsep_uci"}, scores, tmp_path) == []
     config = {"rule": figures.RULE, "experiment": "rdp_exponential_family", "extra": ["rdp_figure1.csv"]}
+    config["extra_settings"] = {}
     assert figures.build(tmp_path, config, scores, tmp_path) == []
+
+
+def test_captions_say_what_the_config_says(scores, tmp_path):
+    """The figures of the committed tables, with another prior and count in the settings than the paper's."""
+    names = ["rdp_figure1.csv", "rdp_figure2_kl.csv", "rdp_figure2_heldout.csv"]
+    chosen = {"prior": [2, 5], "n": 77, "successes": 11, "repetitions": 1234}
+    config = {"rule": figures.RULE, "experiment": "rdp_exponential_family", "extra": names, "extra_settings": chosen}
+    one, two, three = figures.build(tmp_path, config, scores, FOLDER)
+    assert "Beta(2, 3) prior (eta0 = (2, 5)), 77 trials" in one.caption
+    assert "11 successes of 77 trials" in two.caption
+    assert "lambda* = 3," in two.caption
+    assert "1,234 repetitions" in three.caption
+    assert "77 held-out trials" in three.title
