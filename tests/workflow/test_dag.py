@@ -90,6 +90,8 @@ def test_kill_9_of_snakemake_and_of_a_cell_then_the_same_command(tmp_path):
     for pid in [run.pid, *processes_of(project, "snakemake")]:
         os.kill(pid, signal.SIGKILL)
     run.wait()
+    # A killed process holds its lock until the system has ended it, which takes a moment on a busy machine.
+    wait_for(lambda: not processes_of(project, "snakemake"))
     # Then one orphaned cell (and by that its worker) in mid-flight.
     cells = processes_of(project, "workflow.cell")
     assert cells, "no cell was in flight"
