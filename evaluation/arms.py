@@ -1,5 +1,8 @@
 """The arms of an experiment's config, with each grid of budgets written out as one arm a budget.
 
+An arm may also say ``methods`` instead of ``method``: one arm each, for methods that read one and the same run (their
+``run_of`` is the same); they are one family, and the run is made once.
+
 An arm may say ``budget_grid`` instead of naming its budgets one by one::
 
     budget_grid: {orders: [1, 10], log_epsilons: [-5, 0, 3], quick: {orders: [10], log_epsilons: [0]}}
@@ -21,14 +24,27 @@ AXES = ("orders", "epsilons", "log_epsilons")
 
 
 def written_out(arms: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The arms with each ``budget_grid`` replaced by its arms, in the order orders x epsilons.
+    """The arms with each ``budget_grid`` replaced by its arms, in the order orders x epsilons, and each ``methods``.
 
-    Raises ValueError where a grid has no epsilon, both kinds of epsilon, or a ``quick`` with a value that it lacks.
+    Raises ValueError where a grid has no epsilon, both kinds of epsilon, or a ``quick`` with a value that it lacks, and
+    where an arm has both ``method`` and ``methods``, or ``methods`` and a grid.
     """
     out: list[dict[str, Any]] = []
     for arm in arms:
-        out += _of_grid(arm) if "budget_grid" in arm else [arm]
+        if "methods" in arm:
+            out += _of_methods(arm)
+        else:
+            out += _of_grid(arm) if "budget_grid" in arm else [arm]
     return out
+
+
+def _of_methods(arm: dict[str, Any]) -> list[dict[str, Any]]:
+    names = arm["methods"]
+    for other in ("method", "budget_grid"):
+        if other in arm:
+            raise ValueError(f"arm {', '.join(names)}: it has methods and {other}; keep one")
+    base = {k: v for k, v in arm.items() if k != "methods"}
+    return [{**base, "method": name, "family": f"{names[0]} {arm.get('label', '')}".strip()} for name in names]
 
 
 def _of_grid(arm: dict[str, Any]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ spread leaves out the largest source of error, the finite number of data sets: :
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +18,8 @@ import numpy as np
 #: alpha; the curve is C(alpha) over 1 - alpha.
 LEVELS = np.array([0.001, *np.arange(1, 20) / 20, 0.999])
 DRAWS, REDRAWS = 20_000, 20
+#: metrics that are points of a curve: drawn in figures, left out of tables.
+CURVE = re.compile(r"tarp_coverage_\d\.\d+(_redraws)?|calibration_(predicted|fraction)_\d+")
 #: a reference lies within this many posterior standard deviations of the centre, uniformly, in each coordinate.
 REACH = 4.0
 
@@ -199,6 +202,14 @@ def equal_count_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) ->
     )
 
 
+def equal_width_bins(probability: np.ndarray, y: np.ndarray, bins: int = 10) -> Curve:
+    """As :func:`equal_width_curve`, with every bin in its place: NaN where it is empty; (bins,) each."""
+    which = np.searchsorted(np.linspace(0.0, 1.0, bins + 1)[1:-1], probability)
+    count = np.bincount(which, minlength=bins)
+    with np.errstate(invalid="ignore"):
+        return Curve(*(np.bincount(which, weights=a, minlength=bins) / count for a in (probability, y)))
+
+
 def calibration_scores(probability: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
     """Calibration error of predicted probabilities (n,) of labels y (n,): metric -> (value, unit).
 
@@ -206,6 +217,7 @@ def calibration_scores(probability: np.ndarray, y: np.ndarray) -> dict[str, tupl
     published cells). ``calibration_rmse_inverse``: the equal-count curve interpolated linearly, fraction over
     prediction, at 100 points of [0.01, 0.99]. ``calibration_rmse_program``: prediction over fraction, as the published
     program interpolates; left out where two bins have one fraction (it divides by zero there).
+    ``calibration_predicted_<k>`` and ``calibration_fraction_<k>``: the equal-width bins k = 0, 1, ... that have rows.
     Raises ValueError for probabilities outside [0, 1] or labels other than 0 and 1.
     """
     probability, y = np.asarray(probability, np.float64), np.asarray(y, np.float64)
@@ -222,6 +234,8 @@ def calibration_scores(probability: np.ndarray, y: np.ndarray) -> dict[str, tupl
         if len(np.unique(x)) == len(x) > 1:
             order = np.argsort(x)
             out[f"calibration_rmse_{name}"] = (_rms(_line(points, x[order], z[order]) - points), "share")
+    for name, values in equal_width_bins(probability, y)._asdict().items():
+        out |= {f"calibration_{name}_{k}": (float(v), "share") for k, v in enumerate(values) if np.isfinite(v)}
     return out
 
 

@@ -14,9 +14,14 @@ HIGHER_IS_BETTER = {
     **dict.fromkeys(("squared_mean_error", "squared_covariance_error", "squared_average_error"), False),
     **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error", "test_error", "heldout_nll"), False),
     "expected_calibration_error": False,
+    **dict.fromkeys(("tarp_coverage_rmse", "calibration_rmse"), False),
 }
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method.
-DIAGNOSTICS = {"rhat_max": "ratio", "ess_min": "draws", "divergences": "draws", "label_switches": "chains"}
+DIAGNOSTICS = {
+    **{"rhat_max": "ratio", "ess_min": "draws", "divergences": "draws", "label_switches": "chains"},
+    **{"mean_gap_max": "posterior sd", "mean_gap_errors": "standard errors", "sd_log_ratio_max": "log ratio"},
+    **{"stayed": "share", "missed": "share", "kept_from": "step"},
+}
 
 
 #: equal-width bins of the confidence (Guo, Pleiss, Sun & Weinberger 2017, section 3).

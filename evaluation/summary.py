@@ -86,6 +86,7 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
     the cell), status, reason, epsilon, delta, relation, accountant. A cell without any ok split has one row with an
     empty metric and the status of most of its splits; a cell where only some splits failed keeps status ok, counts
     the ok ones in n, and its reason says how many are missing and why. Means are over splits with status ok only.
+    A number of a whole cell (its row names no split) is its own mean, with n = 1 and no std.
     """
     rows = []
     for key, group in scores.groupby(CELL, sort=True):
@@ -93,7 +94,7 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
         base |= {c: group[c].iloc[0] for c in _ONE_A_CELL if c in group}
         ok = group[group["status"] == "ok"]
         bad = group[group["status"] != "ok"]
-        planned = int(group["split"].nunique())
+        planned = max(1, int(group.loc[group["split"] != "", "split"].nunique()))
         if ok.empty:
             status = bad["status"].value_counts().sort_index(ascending=True).idxmax()
             reason = next((r for r in bad.loc[bad["status"] == status, "reason"] if r), "no reason was given")

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit, Method
+from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
 
-class BernsteinSheldon2018(Method):
+class BernsteinSheldon2018(Together, Method):
     """One release of the sufficient statistics with Laplace noise, pure epsilon, then Gibbs.
 
     The neighbouring relation is another than DPVI's: one row replaced, the number of rows public. The released program
@@ -80,7 +81,3 @@ class BernsteinSheldon2018(Method):
             model, z, noise.noise_scale, n, settings.burn_in_sweeps, settings.sweeps, rng, section
         )
         return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale, "sweeps": float(settings.sweeps)})
-
-    def fit_many(self, tasks, settings, budgets, rngs) -> list[Fit]:
-        """The single fits, one after the other, at one request: simulated tables are large."""
-        return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]

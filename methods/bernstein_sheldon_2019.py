@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit, Method
+from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
 
-class BernsteinSheldon2019(Method):
+class BernsteinSheldon2019(Together, Method):
     """Noise-aware linear regression from Laplace-noised second moments of clipped rows; pure epsilon, one row replaced.
 
     Against the released program: rows are clipped to public bounds; the sensitivity is that of the distinct moments;
@@ -71,7 +72,3 @@ class BernsteinSheldon2019(Method):
             task.model, z, noise.noise_scale, task.public.n, s.burn_in_sweeps, s.sweeps, rng
         )
         return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale, "stayed": stayed})
-
-    def fit_many(self, tasks, settings, budgets, rngs) -> list[Fit]:
-        """The single fits, one after the other, at one request: simulated tables are large."""
-        return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]

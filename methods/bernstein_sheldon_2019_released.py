@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit, Method
+from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
 
-class BernsteinSheldon2019Released(Method):
+class BernsteinSheldon2019Released(Together, Method):
     """With its faults: data ranges for sensitivities, the sampler handed exact sums in place of noisy means of x^4.
 
     Half of epsilon is meant for the fourth moments and is spent on nothing, so the moments' noise has scale
@@ -80,7 +81,3 @@ class BernsteinSheldon2019Released(Method):
             rng,
         )
         return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale, "missed": missed})
-
-    def fit_many(self, tasks, settings, budgets, rngs) -> list[Fit]:
-        """The single fits, one after the other, at one request: simulated tables are large."""
-        return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from methods.contract import Fit, Method
-from methods.engines.noise_aware.settings import LEAKS, DPVISettings, Together
-from models.task import Task
-from privacy.budget import Budget
-from privacy.ledger import Relation
+from methods.engines.noise_aware.settings import DPVISettings, Reading
 
 
-class DPVI(Together, Method):
+class DPVI(Reading):
     """Mean-field DP-SGD on the negative lower bound; q at the mean of the kept iterates, privacy noise ignored.
 
     The stored posterior holds the sufficient statistics of the trace, so that every other reading of the same run
@@ -23,21 +17,8 @@ class DPVI(Together, Method):
     name = "dpvi"
     title = "DPVI (mean iterate)"
     reference = "jalko2017dpvi; alrawajfeh2024nadpvi_rebuttal, algorithm 1"
-    models = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
-    privacy = Relation.ADD_REMOVE
-    leaks = LEAKS
+    reading = "trace_mean"
 
     @dataclass(frozen=True)
     class Settings(DPVISettings):
         """As :class:`DPVISettings`."""
-
-    def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.noise_aware.training import compile_kernels
-
-        compile_kernels(task, settings)
-
-    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a noise multiplier, or epsilon and delta."""
-        from methods.engines.noise_aware import training
-
-        return training.fit(task, settings, budget, rng, self.privacy, "trace_mean")

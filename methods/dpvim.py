@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit, Method
-from methods.engines.noise_aware.settings import LEAKS, SQRT2, Together, check_numbers
+from methods.engines.noise_aware.settings import LEAKS, SQRT2, check_numbers
+from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation

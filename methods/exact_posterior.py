@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit, Method
+from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
 
 
-class ExactPosterior(Method):
+class ExactPosterior(Together, Method):
     name = "exact_posterior"
     title = "Exact posterior"
     reference = "control of this suite; conjugate updates (Bishop 2006, sections 2.1 to 2.3, exercise 3.12)"
@@ -27,7 +28,3 @@ class ExactPosterior(Method):
             raise ValueError(f"{task.name}: exact_posterior needs at least 1 training row, got {task.n}")
         data = (task.x,) if task.y is None else (task.x, task.y)
         return Fit(task.model.exact_posterior(*data), budget.ledger)
-
-    def fit_many(self, tasks, settings, budgets, rngs) -> list[Fit]:
-        """The single fits, one after the other, at one request: simulated tables are large."""
-        return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]

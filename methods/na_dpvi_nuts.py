@@ -6,22 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
-from methods.engines.noise_aware.settings import LEAKS, NoiseAwareSettings, Together
+from methods.contract import Fit
+from methods.engines.noise_aware.settings import NoiseAwareSettings, Reading
 from models.task import Task
-from privacy.budget import Budget
-from privacy.ledger import Relation
 
 
-class NADPVINUTS(Together, Method):
+class NADPVINUTS(Reading):
     """The same density as ``na_dpvi``; diagnostics tell R-hat, effective sample size and the agreement with it."""
 
     name = "na_dpvi_nuts"
     title = "NA-DPVI (NUTS, check)"
     reference = "alrawajfeh2024nadpvi_rebuttal, algorithm 2, line 15; Hoffman & Gelman 2014, algorithm 6; NumPyro"
-    models = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
-    privacy = Relation.ADD_REMOVE
-    leaks = LEAKS
+    reading = "noise_aware"
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):
@@ -47,14 +43,12 @@ class NADPVINUTS(Together, Method):
     def prepare(self, task: Task, settings: Settings) -> None:
         import numpyro  # noqa: F401 - the import alone takes seconds
 
-        from methods.engines.noise_aware.training import compile_kernels
+        super().prepare(task, settings)
 
-        compile_kernels(task, settings)
+    def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
+        """As :meth:`Reading.read`, then the sampler."""
+        from methods.engines.noise_aware import sampling
 
-    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """The budget states a noise multiplier, or epsilon and delta."""
-        from methods.engines.noise_aware import sampling, training
-
-        fit = training.fit(task, settings, budget, rng, self.privacy, "noise_aware")
+        fit = super().read(run, settings, rng)
         posterior, told = sampling.sample(fit.posterior, settings, rng)
-        return Fit(posterior, budget.ledger, {**fit.diagnostics, **told})
+        return Fit(posterior, fit.ledger, {**fit.diagnostics, **told})

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.coverage import CURVE
 from evaluation.metrics import DIAGNOSTICS
 from evaluation.summary import summarise
 from reports import published as published_numbers
@@ -214,7 +215,7 @@ def all_methods_table(
     by itself: nothing here knows a method's name.
     """
     summary = summarise(scores)
-    summary = summary[~summary["metric"].isin(DIAGNOSTICS)]
+    summary = summary[~summary["metric"].isin(DIAGNOSTICS) & ~summary["metric"].str.fullmatch(CURVE)]
     metrics = sorted(m for m in summary["metric"].unique() if m)
     claiming = set(budgeted) | set(summary.loc[summary["epsilon"] != "", "method"])
     footnotes = Footnotes()

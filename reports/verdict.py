@@ -17,6 +17,9 @@ Scores of the mixture of Gaussians are far from normal (over data sets they span
 question is asked by resampling, and these cells stand outside the stated rate: 100,000 means of n_published of our
 runs, drawn with replacement; ``reproduced`` where the published number is among the central 95 % of them, ``better`` or
 ``worse`` only where it is outside all of them, each widened by the unit.
+
+A coverage error is one number of one batch of data sets, theirs and ours alike: n = n_published = 1, s from a bootstrap
+over our data sets, and the quantile of the normal distribution in place of t.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from evaluation.metrics import HIGHER_IS_BETTER
@@ -79,6 +83,28 @@ class Verdict:
     high: float
     detectable: float
     reason: str = ""
+
+
+def judge_batch(value: float, sd: float, published: str, metric: str, digits: int | None = None) -> Verdict:
+    """Judge one number that a whole batch of data sets gives.
+
+    ``sd``: its standard deviation over resampled data sets; the published batch has data sets of its own, so the
+    difference has the variance 2 sd^2. Raises ValueError for a metric without a direction or a number that is not
+    finite.
+    """
+    if metric not in HIGHER_IS_BETTER:
+        raise ValueError(f"metric '{metric}' has no direction; add it to evaluation.metrics.HIGHER_IS_BETTER")
+    if not (math.isfinite(value) and math.isfinite(sd) and sd >= 0):
+        raise ValueError(f"value {value}, sd {sd}: a judged cell has a finite value and spread")
+    unit, difference = unit_of(published, digits), value - float(published)
+    agree, differ = (float(normal.isf(alpha / 2)) * sd * math.sqrt(2) for alpha in (AGREE, DIFFER))
+    gap = abs(difference) - unit
+    word = "inconclusive"
+    if gap <= agree:
+        word = "reproduced"
+    elif gap > differ:
+        word = "better" if (difference > 0) == HIGHER_IS_BETTER[metric] else "worse"
+    return Verdict(word, difference, difference - agree, difference + agree, differ + unit)
 
 
 def unit_of(published: str, digits: int | None = None) -> float:

@@ -16,7 +16,7 @@ from evaluation.summary import summarise
 from reports import published as published_numbers
 from reports.config import READINGS, ReportError, in_scope
 from reports.published import KEY
-from reports.verdict import classify, judge, judge_resampled, unit_of
+from reports.verdict import classify, judge, judge_batch, judge_resampled, unit_of
 
 COLUMNS = [
     *KEY,
@@ -37,6 +37,9 @@ COLUMNS = [
 ]
 #: published data sets whose scores are far from normal: judged by resampling (``reports.verdict.judge_resampled``).
 RESAMPLED = frozenset({"mixture_of_gaussians"})
+#: metric of a whole batch of data sets -> (the metric that is its standard deviation over data sets, the metric that
+#: has a row for each of them): judged by ``reports.verdict.judge_batch``.
+BATCH = {"tarp_coverage_rmse": ("tarp_coverage_rmse_sd", "tarp_fraction")}
 FINDINGS = Path(__file__).parent / "findings" / "index.csv"
 FINDING_COLUMNS = ["finding", "title", "source", "method", "reading", "dataset"]
 
@@ -128,6 +131,8 @@ class _Lookup:
         cell = self.cells.get((dataset, answer["protocol"], answer["method"], answer["label"]))
         if cell is None:
             return None
+        if metric in BATCH and metric in cell:
+            return self.batch(cell, metric)
         return cell.get(metric) or cell.get("") or {**next(iter(cell.values())), "status": "no_metric"}
 
     def runs(self, cell: str, metric: str) -> list[float]:
@@ -141,10 +146,16 @@ class _Lookup:
 
     def rivals(self, dataset: str, protocol: str, metric: str) -> list[dict[str, Any]]:
         return [
-            cell[metric]
+            self.batch(cell, metric) if metric in BATCH else cell[metric]
             for (d, p, _, _), cell in self.cells.items()
-            if d == dataset and p == protocol and metric in cell and cell[metric]["n"] >= 2
+            if d == dataset and p == protocol and metric in cell and (metric in BATCH or cell[metric]["n"] >= 2)
         ]
+
+    @staticmethod
+    def batch(cell: dict[str, dict[str, Any]], metric: str) -> dict[str, Any]:
+        """The summary of a number of a whole batch: std over resampled data sets, n data sets."""
+        spread, each = BATCH[metric]
+        return {**cell[metric], "std": cell[spread]["mean"], "n": cell[each]["n"]}
 
 
 def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings: set[tuple]) -> dict[str, Any]:
@@ -169,6 +180,8 @@ def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings:
         runs = lookup.runs(ours["cell"], metric)
         v = judge_resampled(runs, cell["mean"], cell["n_published"], metric, cell["digits"])
         median = float(np.median(runs))
+    elif metric in BATCH:
+        v = judge_batch(ours["mean"], ours["std"], cell["mean"], metric, cell["digits"])
     else:
         v = judge(ours["mean"], ours["std"], ours["n"], cell["mean"], cell["n_published"], metric, cell["digits"])
     return _base(cell, reading, answer, headline) | {
@@ -211,6 +224,8 @@ def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, several_settings: s
     if cell["dataset"] in RESAMPLED:
         printed = cell["mean"], cell["n_published"], metric, cell["digits"]
         words = [judge_resampled(lookup.runs(r["cell"], metric), *printed).verdict for r in rivals]
+    elif metric in BATCH:
+        words = [judge_batch(r["mean"], r["std"], cell["mean"], metric, cell["digits"]).verdict for r in rivals]
     else:
         mean, std, n = ([r[k] for r in rivals] for k in ("mean", "std", "n"))
         words = classify(mean, std, n, float(cell["mean"]), unit, cell["n_published"], HIGHER_IS_BETTER[metric])

@@ -1,7 +1,7 @@
 """Run one cell: fit a method on all splits of a data set, split by split, and resume where it was.
 
-A family of cells (one method at many budgets) runs together, split by split: its fits share the rows. Each of its cells
-has files of its own all the same, and can be run alone.
+A family of cells (one method at many budgets, or many readings of one run) runs together: its fits share the rows or
+the run. Each of its cells has files of its own all the same, and can be run alone.
 
     python -m workflow.cell --config config/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
 
@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workflow.experiments import Cell, cells, families
-from workflow.files import locked, write_json
+from workflow.files import locked, write_json, write_npz
 from workflow.record import empty_record, parameter_file, seed_text
 
 
@@ -90,9 +90,7 @@ def fit_missing(
     if not partial.exists():
         append(partial, head)
     method = contract.get(group[0].method)
-    # A method with a kernel for many fits takes all splits of a cell, or one split of a family, at once.
-    together = type(method).fit_many is not contract.Method.fit_many and len(group) == 1 and len(todo) > 1
-    requests = [todo] if together else [[k] for k in todo]
+    requests = requests_of(method, len({c.method for c in group}) < len(group), todo)
     # The worker is started afresh ("spawn"): no inherited locks, no inherited threads.
     context = mp.get_context("spawn")
     with tempfile.TemporaryDirectory(dir=keep) as scratch:
@@ -129,6 +127,20 @@ def fit_missing(
             pipe.close()
             worker.join(10)
             stop(worker)
+
+
+def requests_of(method, budgets: bool, todo: list[int]) -> list[list[int]]:
+    """The splits ``todo`` in the portions in which the worker takes them.
+
+    One by one, or all at once where the method has a kernel for many fits, but for ``splits_at_once``. A family of
+    ``budgets`` goes one by one: there the kernel takes all budgets of a split.
+    """
+    from methods import contract
+
+    if budgets or type(method).fit_many is contract.Method.fit_many:
+        return [[k] for k in todo]
+    size = getattr(method, "splits_at_once", len(todo))
+    return [todo[i : i + size] for i in range(0, len(todo), size)]
 
 
 def summary(rows: list[dict]) -> str:
@@ -212,14 +224,8 @@ def reference_rows(cell: Cell, head: dict, reference: Path) -> list[dict]:
 
 
 def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: Path, reused: list | None = None):
-    import numpy as np
-
     fits = results / "fits"
-    fits.mkdir(parents=True, exist_ok=True)
-    temporary = fits / f".{cell.id}.{os.getpid()}.npz"
-    with open(temporary, "wb") as f:
-        np.savez(f, **parameters)
-    os.replace(temporary, fits / f"{cell.id}.npz")
+    write_npz(fits / f"{cell.id}.npz", parameters)
     write_json(
         fits / f"{cell.id}.json",
         {**cell.values, **head, "scale": cell.scale, "splits": rows, "n_splits": cell.splits, "reused": reused or []},

@@ -36,6 +36,8 @@ MODEL_HOME = {
     "linear_regression_unknown_noise": ("models.linear_regression_unknown_noise", "LinearRegressionUnknownNoise"),
     "logistic_regression_normal_prior": ("models.logistic_regression_normal_prior", "LogisticRegressionNormalPrior"),
 }
+#: kinds whose posteriors are scored by many draws of theta.
+DRAWN = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
 #: split protocol -> the module that holds its law (``split`` of that module).
 PROTOCOL_HOME = {
     "literature": "datasets.splits",
@@ -71,7 +73,8 @@ class Cell:
     splits: int
     scale: str
     timeout_s: float
-    #: cells of one family differ in their budget only and are fitted together, split by split; empty for the others.
+    #: cells of one family differ in their budget only, or are readings of one run; they are fitted together, split by
+    #: split; empty for the others.
     family: str = ""
 
     @property
@@ -97,6 +100,11 @@ class Cell:
         return _slug(*words) + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
+    def run_of(self) -> str:
+        """The method whose run this one reads; its own name for all others."""
+        return getattr(contract.get(self.method), "run_of", self.method)
+
+    @property
     def modules(self) -> list[str]:
         """Project modules that the fit reaches: its adapter, its model, and all they import."""
         return reached(*self._roots[:2], kind=self.kind)
@@ -105,6 +113,11 @@ class Cell:
     def kind(self) -> str:
         """Kind of the model."""
         return dict(self.model)["kind"]
+
+    @property
+    def drawn(self) -> bool:
+        """Are its scores made from many draws of the posterior (``workflow.draws``)?"""
+        return self.kind in DRAWN
 
     @property
     def _roots(self) -> tuple[str, str, str]:
@@ -122,9 +135,9 @@ class Cell:
         """Entropy of a SeedSequence. Adding a method or a data set moves nobody's seed.
 
         The setting is not an axis: settings of one method share their random numbers, which makes their
-        differences sharper. ``role`` separates fit, noise and prediction.
+        differences sharper; so do methods that read one and the same run. ``role`` separates fit, noise and prediction.
         """
-        text = "|".join([SEED_VERSION, self.dataset, self.protocol, self.method, str(split), role])
+        text = "|".join([SEED_VERSION, self.dataset, self.protocol, self.run_of, str(split), role])
         digest = hashlib.sha256(text.encode()).digest()
         return [int.from_bytes(digest[k : k + 4], "little") for k in range(0, 16, 4)]
 
@@ -268,6 +281,9 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
     twice = {k for k in keys if keys.count(k) > 1}
     if twice:
         raise ConfigError(f"{path}: two arms make the same cell {sorted(twice)[0]}; give one of them another label")
+    for group in families(out).values():
+        if len(names := {c.method for c in group}) > 1 and len({c.run_of for c in group}) > 1:
+            raise ConfigError(f"{path}: {', '.join(sorted(names))} do not read one run; give each an arm of its own")
     return out
 
 

@@ -7,25 +7,41 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write atomically. A full disk gives one clear error and leaves the old file as it was."""
+    with replacing(path) as f:
+        f.write(text.encode("utf-8"))
+
+
+def write_npz(path: str | Path, arrays: Mapping[str, Any]) -> None:
+    """As :func:`write_text`, arrays by name."""
+    import numpy as np
+
+    with replacing(path) as f:
+        np.savez(f, **arrays)
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of ``path`` when the block ends well, and leaves nothing when it fails."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "w", encoding="utf-8") as f:
-            f.write(text)
+        with open(temporary, "wb") as f:
+            yield f
             f.flush()
             os.fsync(f.fileno())
         os.replace(temporary, path)
-    except OSError as e:
+    except BaseException as e:
         temporary.unlink(missing_ok=True)
-        if e.errno == errno.ENOSPC:
+        if isinstance(e, OSError) and e.errno == errno.ENOSPC:
             raise OSError(e.errno, f"no space left to write {path}; free some and run the same command") from e
         raise
 

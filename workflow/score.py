@@ -1,6 +1,7 @@
 """Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
 
-What is scored depends on the kind of model: regression, classification, a mixture of Gaussians, trials held out.
+What is scored depends on the kind of model: regression, classification, a mixture of Gaussians, trials held out,
+coverage of simulated true parameters (a number of all data sets together: its row names no split).
 
 python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
 """
@@ -26,8 +27,8 @@ COLUMNS = (
 DATA_HASH = 16
 
 
-def rows_of(cell, fits: Path, data) -> list[dict]:
-    """All score rows of one cell."""
+def rows_of(cell, fits: Path, data, draws: Path | None = None) -> list[dict]:
+    """All score rows of one cell; ``draws``: folder of ``workflow.draws``, for cells whose scores need it."""
     import numpy as np
 
     from evaluation.metrics import DIAGNOSTICS
@@ -38,6 +39,7 @@ def rows_of(cell, fits: Path, data) -> list[dict]:
     base = {k: record[k] for k in ("cell", "experiment", "dataset", "protocol", "method", "setting")}
     base |= {"code_hash": record["code_hash"], "data_hash": record["data_hash"][:DATA_HASH], "scale": cell.scale}
     out: list[dict] = []
+    drawn = load_draws(draws / f"{cell.id}.npz") if cell.drawn else {}
     with np.load(fits / f"{cell.id}.npz") as store:
         for row in record["splits"]:
             common = {
@@ -53,17 +55,61 @@ def rows_of(cell, fits: Path, data) -> list[dict]:
                 out.append({**common, "metric": "", "value": "", "unit": ""})
                 continue
             k = row["split"]
-            prefix = f"{k}/"
-            parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
             try:
-                scores = score_split(cell, k, row["posterior_kind"], parameters, data)
+                if cell.drawn:
+                    scores = score_draws(cell, k, drawn[k], data)
+                else:
+                    prefix = f"{k}/"
+                    parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
+                    scores = score_split(cell, k, row["posterior_kind"], parameters, data)
             except (ValueError, FloatingPointError) as e:
                 out.append({**common, "status": "diverged", "reason": str(e), "metric": "", "value": "", "unit": ""})
                 continue
             told = {m: (row["diagnostics"][m], u) for m, u in DIAGNOSTICS.items() if m in row["diagnostics"]}
             scores |= told if cell.kind != "bnn_regression" else {}
             out.extend({**common, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items())
+    if cell.protocol == "simulated_truth":
+        out += whole_cell(cell, drawn, next((r for r in out if r["status"] == "ok"), None))
     return out
+
+
+def load_draws(path: Path) -> dict:
+    """Split -> array or, as a text, why there is none."""
+    import numpy as np
+
+    with np.load(path) as store:
+        return {int(k): store[k] for k in store.files}
+
+
+def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
+    """Scores of one split from its draws (``workflow.draws``). Raises ValueError with the reason that stands there."""
+    import numpy as np
+
+    from evaluation.coverage import calibration_scores
+    from evaluation.metrics import classification_scores
+
+    if found.dtype.kind == "U":
+        raise ValueError(str(found))
+    if cell.protocol == "simulated_truth":
+        return {"tarp_fraction": (float(np.mean(found)), "share")}
+    _, test = cell.split_rows(data, k)
+    p, y = np.clip(found.astype(np.float64), 1e-12, 1 - 1e-12), data.y[test]
+    scores = classification_scores(np.log(p / (1 - p)), np.where(y == 1, np.log(p), np.log1p(-p)), y)
+    return scores | calibration_scores(found.astype(np.float64), y)
+
+
+def whole_cell(cell, drawn: dict, like: dict | None) -> list[dict]:
+    """Rows of a simulated cell as a whole: coverage over its data sets. ``like``: a row of one of its splits."""
+    import numpy as np
+
+    from evaluation.coverage import coverage_scores
+
+    fractions = [f for f in drawn.values() if f.dtype.kind != "U"]
+    if like is None or not fractions:
+        return []
+    scores = coverage_scores(np.stack(fractions), np.random.default_rng(cell.seed(0, "coverage")))
+    base = {**like, "split": "", "seed": "", "seconds": "", "compile_seconds": "", "peak_mb": ""}
+    return [{**base, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items()]
 
 
 def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tuple[float, str]]:
@@ -155,6 +201,7 @@ def main() -> None:
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--data", required=True)
     parser.add_argument("--fits", default="results/fits", type=Path)
+    parser.add_argument("--draws", default="results/draws", type=Path)
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
 
@@ -168,7 +215,7 @@ def main() -> None:
     writer.writeheader()
     for cell in cells(args.config, args.scale):
         if cell.dataset == args.dataset:
-            writer.writerows(rows_of(cell, args.fits, data))
+            writer.writerows(rows_of(cell, args.fits, data, args.draws))
     write_text(args.out, buffer.getvalue())
 
 

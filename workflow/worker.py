@@ -6,7 +6,9 @@ that hangs cannot be interrupted from inside, so the parent watches the clock an
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import dataclasses
 import os
 import resource
 import signal
@@ -66,11 +68,11 @@ def main(connection, group, data_path: str, scratch: str) -> None:
 
 
 def attempt(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[tuple[str, dict]]:
-    """:func:`fit`; where that raises for a whole family, each cell by itself, so that one takes no other with it."""
+    """:func:`fit`; where that raises for many fits, each by itself, so that one takes no other with it."""
     try:
         return fit(method, pairs, tasks, settings, compile_seconds, scratch)
     except Exception:
-        if len({cell.id for cell, _ in pairs}) == 1:
+        if len(pairs) == 1:
             raise
         traceback.print_exc()
     out = []
@@ -120,19 +122,22 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
     noise = [np.random.default_rng(cell.seed(k, "noise")) for cell, k in pairs]
     budgets = [open_budget(spec, rng) for spec, rng in zip(specs, noise, strict=True)]
     rngs = [np.random.default_rng(cell.seed(k, "fit")) for cell, k in pairs]
-    start = time.perf_counter()
-    if len(pairs) == 1:
-        fits = [method.fit(tasks[pairs[0][1]], settings, budgets[0], rngs[0])]
+    if len({cell.method for cell, _ in pairs}) > 1:
+        fits, seconds = readings(pairs, tasks, budgets, rngs)
     else:
-        fits = method.fit_many([tasks[k] for _, k in pairs], settings, budgets, rngs)
-    seconds = (time.perf_counter() - start) / len(pairs)
+        start = time.perf_counter()
+        if len(pairs) == 1:
+            fits = [method.fit(tasks[pairs[0][1]], settings, budgets[0], rngs[0])]
+        else:
+            fits = method.fit_many([tasks[k] for _, k in pairs], settings, budgets, rngs)
+        seconds = [(time.perf_counter() - start) / len(pairs)] * len(pairs)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     out = []
-    for (cell, k), one in zip(pairs, fits, strict=True):
+    for (cell, k), one, took in zip(pairs, fits, seconds, strict=True):
         parameters = {name: np.asarray(v) for name, v in one.posterior.parameters().items()}
         bad = [n for n, v in parameters.items() if v.dtype.kind == "f" and not np.isfinite(v).all()]
         facts = {
-            "seconds": seconds,
+            "seconds": took,
             "compile_seconds": compile_seconds,
             "peak_mb": round(peak, 1),
             "diagnostics": {k: float(v) for k, v in one.diagnostics.items() if np.isfinite(v)},
@@ -149,3 +154,27 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
         out.append((cell.id, empty_record(cell, k, "ok", "", **facts)))
         compile_seconds = 0.0
     return out
+
+
+def readings(pairs, tasks, budgets, rngs) -> tuple[list, list[float]]:
+    """Fits of pairs (cell, split) whose methods read one run, which is made once a split; and the seconds of each.
+
+    Every one pays for the whole run. The run is that of the method that they all name in ``run_of``, under the budget
+    and random numbers of the first pair of its split: all pairs of a split have the same.
+    """
+    from methods import contract
+
+    runs: dict[int, tuple] = {}
+    fits, seconds = [], []
+    for (cell, k), budget, rng in zip(pairs, budgets, rngs, strict=True):
+        if k not in runs:
+            maker, given = contract.get(cell.run_of), dict(cell.settings)
+            names = (f.name for f in dataclasses.fields(maker.Settings))
+            start = time.perf_counter()
+            run = maker.fit(tasks[k], maker.Settings(**{name: given[name] for name in names}), budget, rng)
+            runs[k] = run, rng, time.perf_counter() - start
+        run, after, cost = runs[k]
+        start = time.perf_counter()
+        fits.append(contract.get(cell.method).read(run, cell.build_settings(), copy.deepcopy(after)))
+        seconds.append(cost + time.perf_counter() - start)
+    return fits, seconds

@@ -165,11 +165,25 @@ def test_calibrated_predictions_have_no_error_and_others_do():
     rng = np.random.default_rng(6)
     p = rng.uniform(0.0, 1.0, 200_000)
     y = (rng.random(200_000) < p).astype(float)
+    errors = ("calibration_rmse", "calibration_rmse_inverse", "calibration_rmse_program")
     right = cov.calibration_scores(p, y)
-    assert set(right) == {"calibration_rmse", "calibration_rmse_inverse", "calibration_rmse_program"}
-    assert all(v < 0.01 for v, _ in right.values())
-    sharp = p**3 / (p**3 + (1 - p) ** 3)
-    assert all(v > 0.05 for v, _ in cov.calibration_scores(sharp, y).values())
+    assert {m for m in right if not cov.CURVE.fullmatch(m)} == set(errors)
+    assert all(right[m][0] < 0.01 for m in errors)
+    sharp = cov.calibration_scores(p**3 / (p**3 + (1 - p) ** 3), y)
+    assert all(sharp[m][0] > 0.05 for m in errors)
+
+
+def test_every_bin_has_its_place():
+    p = np.array([0.0, 0.1, 0.45, 1.0])  # an edge belongs to the bin below it, as in scikit-learn
+    y = np.array([0.0, 1.0, 1.0, 1.0])
+    bins, curve = cov.equal_width_bins(p, y), cov.equal_width_curve(p, y)
+    kept = np.isfinite(bins.fraction)
+    np.testing.assert_array_equal(np.flatnonzero(kept), [0, 4, 9])
+    np.testing.assert_allclose(bins.fraction[kept], curve.fraction)
+    np.testing.assert_allclose(bins.predicted[kept], curve.predicted)
+    found = cov.calibration_scores(p, y)
+    assert found["calibration_fraction_0"][0] == 0.5
+    assert "calibration_fraction_1" not in found
 
 
 def test_curves_by_hand():

@@ -52,12 +52,65 @@ for name, group in families(CELLS.values()).items():
             "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
+DRAWS_CODE = [
+    "workflow/draws.py",
+    *files("evaluation.coverage", "models.noise_aware", "models.unconstrained"),
+]
+
+
+rule draws:
+    """What the scores of one cell need many draws of its posterior for; a new score re-runs none."""
+    input:
+        data=lambda w: f"{RESULTS}/data/{CELLS[w.cell].dataset}.npz",
+        fit=RESULTS + "/fits/{cell}.json",
+        code=DRAWS_CODE,
+    output:
+        RESULTS + "/draws/{cell}.npz",
+    log:
+        RESULTS + "/logs/draws_{cell}.log",
+    wildcard_constraints:
+        cell=ALONE,
+    params:
+        config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.draws --config {params.config} --scale {SCALE} "
+        "--cell {wildcards.cell} --data {input.data} --results {RESULTS} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+for name, group in families(c for c in CELLS.values() if c.drawn).items():
+
+    rule:
+        """The same for a family of cells."""
+        name:
+            f"draws_{name.replace('-', '_')}"
+        input:
+            data=f"{RESULTS}/data/{group[0].dataset}.npz",
+            fits=[f"{RESULTS}/fits/{c.id}.json" for c in group],
+            code=DRAWS_CODE,
+        output:
+            [f"{RESULTS}/draws/{c.id}.npz" for c in group],
+        log:
+            f"{RESULTS}/logs/draws_{name}.log",
+        params:
+            config=EXPERIMENTS[group[0].experiment],
+            family=name,
+        shell:
+            "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.draws --config {params.config} "
+            "--scale {SCALE} --cell {params.family} --data {input.data} --results {RESULTS} 2> {log} "
+            "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
 rule score:
     """Tidy rows of one data set of one experiment; a new metric re-runs this and no fit."""
     input:
         data=RESULTS + "/data/{dataset}.npz",
         fits=lambda w: [
             f"{RESULTS}/fits/{c.id}.json" for c in cells_of(w.experiment, w.dataset)
+        ],
+        draws=lambda w: [
+            f"{RESULTS}/draws/{c.id}.npz"
+            for c in cells_of(w.experiment, w.dataset)
+            if c.drawn
         ],
         code=files(
             "workflow.score",
@@ -66,6 +119,8 @@ rule score:
             "models.linear_regression",
             "models.logistic_regression",
             "models.mixture_of_gaussians",
+            "models.noise_aware",
+            "models.unconstrained",
             "datasets.splits",
             "datasets.folds",
             "datasets.replicates",
@@ -81,4 +136,4 @@ rule score:
     shell:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.score --config {params.config} "
         "--scale {params.scale} --dataset {wildcards.dataset} --data {input.data} --fits {RESULTS}/fits "
-        "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "--draws {RESULTS}/draws --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

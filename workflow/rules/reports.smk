@@ -97,3 +97,9 @@ rule rdp_posterior_sampling:
     """Posterior sampling under Renyi privacy."""
     input:
         f"{RESULTS}/parts/rdp_posterior_sampling/report/index.html",
+
+
+rule na_dpvi:
+    """Noise-aware DPVI: exponential families, linear regression, Adult."""
+    input:
+        f"{RESULTS}/parts/na_dpvi/report/index.html",

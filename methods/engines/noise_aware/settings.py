@@ -1,9 +1,18 @@
-"""Settings that every method made from a DPVI run shares. Light: adapters import it when they are listed."""
+"""What every method made from a DPVI run shares. Light: adapters import it when they are listed."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from methods.engines.requests import Together
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
 
 SQRT2 = math.sqrt(2.0)
 
@@ -94,9 +103,34 @@ class NoiseAwareSettings(DPVISettings):
         return Priors(self.optimum_sd, self.slope_widening, self.noise_sd)
 
 
-class Together:
-    """Fits all splits at one request: simulated tables are large, and a request loads its table once."""
+class Reading(Together, Method):
+    """A method that reads the trace of a DPVI run as a posterior: one run serves all of them.
 
-    def fit_many(self, tasks, settings, budgets, rngs):
-        """The single fits, one after the other."""
-        return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]
+    A subclass names its ``reading`` (``models.noise_aware.READINGS``). All draw their random numbers as ``run_of``
+    does, so that readings of one seed are of one run, fitted together (``workflow.worker``) or alone.
+    """
+
+    run_of: ClassVar[str] = "dpvi"
+    reading: ClassVar[str]
+    models = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
+    privacy = Relation.ADD_REMOVE
+    leaks = LEAKS
+
+    def prepare(self, task: Task, settings: DPVISettings) -> None:
+        from methods.engines.noise_aware.training import compile_kernels
+
+        compile_kernels(task, settings)
+
+    def read(self, run: Fit, settings: DPVISettings, rng: np.random.Generator) -> Fit:
+        """The posterior of this method from a run of any method of ``run_of``; spends no budget.
+
+        ``rng`` is at the end of the run.
+        """
+        changes = {"priors": settings.priors} if isinstance(settings, NoiseAwareSettings) else {}
+        return Fit(run.posterior.read(self.reading, **changes), run.ledger, run.diagnostics)
+
+    def fit(self, task: Task, settings: DPVISettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """The budget states a noise multiplier, or epsilon and delta."""
+        from methods.engines.noise_aware import training
+
+        return self.read(training.fit(task, settings, budget, rng, self.privacy), settings, rng)

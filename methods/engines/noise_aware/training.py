@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from methods.contract import Diverged, Fit
 from methods.engines.noise_aware import kernels
-from models.noise_aware import Priors, Statistics, TracePosterior
+from models.noise_aware import Statistics, TracePosterior
 from models.task import Task
 from models.unconstrained import NAMES, Likelihood
 from privacy.budget import Budget
@@ -165,7 +165,7 @@ def blocks(steps: int, numbers: int):
 
 
 def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation) -> TracePosterior:
-    """One run of DPVI; the posterior reads the trace as its settings and caller say (``TracePosterior.read``).
+    """One run of DPVI; its trace is read as a posterior by ``TracePosterior.read``.
 
     Raises ValueError for rows, settings or a budget that do not fit, :class:`Diverged` where phi is not finite.
     """
@@ -198,15 +198,14 @@ def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
                 kernels.update(phi, released, plan.scale, plan.step, kept, max(0, t + 1 - burn_in))
         if not np.isfinite(phi).all():
             raise Diverged(f"{task.name}: a variational parameter is not finite; lower location_step or deviation_step")
-    priors = getattr(s, "priors", Priors())
     variance = (noise.noise_scale / plan.scale) ** 2
     trace = Statistics(float(s.steps - burn_in), *kept)
-    return TracePosterior(trace, phi, variance, s.sampling_rate, likelihood, priors=priors)
+    return TracePosterior(trace, phi, variance, s.sampling_rate, likelihood)
 
 
-def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation, reading: str) -> Fit:
-    """:func:`run`, read as ``reading``; diagnostics are functions of released and public numbers alone."""
-    posterior = run(task, settings, budget, rng, relation).read(reading)
+def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation) -> Fit:
+    """:func:`run`; diagnostics are functions of released and public numbers alone."""
+    posterior = run(task, settings, budget, rng, relation)
     event = budget.ledger.events[-1]
     told = {"noise_multiplier": event.noise_multiplier, "steps": float(settings.steps)}
     return Fit(posterior, budget.ledger, told)
