@@ -66,7 +66,7 @@ def _check_cell(config, arm, key: tuple, rows: pd.DataFrame, fits: Path | None) 
     for part, given in (("settings", arm.get("settings", {})), ("model", config.get("model", {}))):
         for k, v in given.items():
             v = by_dataset(v, dataset)
-            if record.get(part, {}).get(k) != v:
+            if record.get(part, {}).get(k) not in (v, [v]):  # one number may stand for one of each coordinate
                 raise ReportError(
                     f"{key[0]}: cell {key[1:]} ran with {part}.{k} = {record.get(part, {}).get(k)}, the config says {v}"
                 )

@@ -63,3 +63,33 @@ rule sampler_check:
         "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} NPROC={threads} {PYTHON} -m workflow.sampler_check "
         "--config config/experiments/rdp_logistic.yaml --dataset {wildcards.dataset} --data {input.data} "
         "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule noise_aware_checks:
+    """Coverage of NA-DPVI under other priors, and of the exact posterior made too narrow and too wide."""
+    input:
+        data=RESULTS + "/data/{dataset}.npz",
+        fits=lambda w: [
+            f"{RESULTS}/fits/{c.id}.json"
+            for c in CELLS.values()
+            if c.dataset == w.dataset
+            and c.experiment in ("nadpvi_exponential", "nadpvi_linear")
+            and c.method in ("na_dpvi", "exact_posterior")
+        ],
+        code=["workflow/noise_aware_checks.py", *DRAWS_CODE],
+    output:
+        RESULTS + "/extra/na_dpvi_priors_{dataset}.csv",
+        RESULTS + "/extra/na_dpvi_controls_{dataset}.csv",
+    log:
+        RESULTS + "/logs/noise_aware_checks_{dataset}.log",
+    params:
+        scale=SCALE,
+        config=lambda w: EXPERIMENTS[
+            "nadpvi_linear"
+            if w.dataset == "linear_regression_10d"
+            else "nadpvi_exponential"
+        ],
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.noise_aware_checks --config {params.config} "
+        "--scale {params.scale} --dataset {wildcards.dataset} --data {input.data} --results {RESULTS} 2> {log} "
+        "|| {{ tail -n 20 {log} >&2; exit 1; }}"
