@@ -400,7 +400,7 @@ class Compiled:
         return partial(self.functions[name], *arguments)
 
     def twice(self, name: str, function: Callable) -> float:
-        """CPU seconds of a function that compiles by itself: the first of all calls is made once more and not counted."""
+        """CPU seconds of a function that compiles by itself; the first of all calls is not counted."""
         first = None if name in self.seconds else timed(function)[1]
         _, seconds = timed(function)
         if first is not None:
