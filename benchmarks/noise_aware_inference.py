@@ -21,9 +21,9 @@ linear in it. For nuts_full the full number is counted, not guessed: one chain o
 parametrisation (the same density, so the same law of the number) with NumPyro's defaults and start, warm-up included;
 what NUTS does besides gradients is left out, as is the Hessian of adam_full. Their program (Alrawajfeh, Jalko & Honkela
 2025) is not run: this is its way on the JAX at hand, which is newer than theirs (0.4.25). ``seconds`` is without
-compilation, which ``compile_seconds`` tells: the authors pay it in every process, ours is kept on disk. Before a case is
-timed, both ways agree on the clipped sum of a batch, on the gradient of the log density and on the mode of the Laplace
-approximation.
+compilation, which ``compile_seconds`` tells (0 where a model of the same size came before): the authors pay it in every
+process, ours is kept on disk. Before a case is timed, both ways agree on the clipped sum of a batch, on the gradient of
+the log density and on the mode of the Laplace approximation.
 ``ratio``: mean seconds over those of ours in the same part.
 
 A second file, ``..._tables.csv``, has the CPU hours of the three published tables that follow from the means: the
