@@ -12,7 +12,9 @@ printed one first, then released, then corrected. A method without that reading 
 printed cell.
 
 How a comparison is judged: over splits that both cells share, by the interval of ``evaluation.paired`` (corrected for
-overlapping splits) at 5 % divided by the number of comparisons of the claim. A cell that diverged has lost.
+overlapping splits) at 5 % divided by the number of comparisons of the claim. A cell that diverged has lost. A number of
+a whole batch of data sets has no splits: its interval is normal, with the two bootstrap deviations as if independent.
+``same=epsilon`` compares only cells whose published settings have the same epsilon.
 """
 
 from __future__ import annotations
@@ -29,12 +31,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import fisher_exact, pearsonr
+from scipy.stats import norm as normal
 
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.paired import RATIO_90_10, RATIO_THIRDS, Difference, median_paired, paired, unpaired
 from reports import published as published_numbers
 from reports.config import READINGS, ReportError
-from reports.verdicts import answers_of, finding_of, ours_of, read_findings
+from reports.verdicts import BATCH, answers_of, finding_of, ours_of, read_findings
 
 COLUMNS = ["id", "verdict", "figure", "finding", "source", "place", "statement", "test"]
 VERDICTS = ("holds", "holds under another reading", "does not hold", "not testable here")
@@ -264,13 +267,13 @@ def _compare(context: Context, test: Test) -> tuple[list[Comparison], int]:
                 continue
             for ra in context.rows(a, test.options):
                 for rb in context.rows(b, test.options):
-                    if (ra["table"], ra["dataset"], ra["metric"]) == (rb["table"], rb["dataset"], rb["metric"]):
+                    if _alike(ra, test.options) == _alike(rb, test.options):
                         gap = _sign(ra["metric"]) * (float(ra["mean"]) - float(rb["mean"]))
                         wanted.append((ra, context.cells(ra), context.cells(rb), f"{a} vs {b}", gap))
     made, missing = [], 0
     alpha = ALPHA / max(1, len(wanted))
     for row, cells_a, cells_b, pair, paper in wanted:
-        what = f"{pair}, {row['dataset']}, {row['metric']}"
+        what = ", ".join([pair, *_alike(row, test.options)[1:]])
         found = _difference(context.data, cells_a, cells_b, row["metric"], alpha)
         if found is None:
             missing += 1
@@ -279,17 +282,44 @@ def _compare(context: Context, test: Test) -> tuple[list[Comparison], int]:
     return made, missing
 
 
+def _alike(row: dict[str, Any], options: dict[str, str]) -> tuple[str, ...]:
+    """What two published rows must have in common to be compared: table, data set, metric, the setting's ``same``."""
+    keys = _list(options["same"]) if "same" in options else []
+    parts = dict(p.split("=", 1) for p in row["setting"].split(";") if "=" in p)
+    return (row["table"], row["dataset"], row["metric"], *(f"{k} = {parts.get(k, 'none')}" for k in keys))
+
+
+#: overlap of the training rows of two runs, n_test / n_train; protocols whose runs share one split are independent.
+_RATIOS = {"thirds": RATIO_THIRDS, "repeats": 0.0, "official": 0.0}
+
+
+def _batch_difference(data: _Data, a: tuple, b: tuple, alpha: float) -> Difference | None:
+    """The difference toward a (lower is better) of two numbers of whole batches; None where one has no score."""
+    spread, each = BATCH[a[4]]
+    found = [[data.values.get((*key[:4], m), {}) for m in (key[4], spread, each)] for key in (a, b)]
+    if not all(value and sd for value, sd, _ in found):
+        return None
+    (va, sa, na), (vb, sb, nb) = ((value[""], sd[""], len(of)) for value, sd, of in found)
+    difference = _sign(a[4]) * (va - vb)
+    half = float(normal.isf(alpha / 2)) * math.hypot(sa, sb)
+    return Difference(difference, difference - half, difference + half, min(na, nb), False)
+
+
 def _difference(data: _Data, cells_a, cells_b, metric: str, alpha: float):
     """(difference toward a, forfeit) for the first pair of cells of one protocol, else of any two; None if none."""
     pairs = [(a, b) for a in cells_a for b in cells_b]
     pairs.sort(key=lambda ab: ab[0][1] != ab[1][1])
     for a, b in pairs:
+        if metric in BATCH:
+            if (found := _batch_difference(data, a, b, alpha)) is not None:
+                return found, 0
+            continue
         va, vb = data.values.get(a), data.values.get(b)
         if va and vb:
             sign = _sign(metric)
             va, vb = ({k: sign * v for k, v in x.items()} for x in (va, vb))
             same = a[1] == b[1] and set(va) & set(vb)
-            ratio = RATIO_THIRDS if "thirds" in (a[1], b[1]) else RATIO_90_10
+            ratio = max(_RATIOS.get(protocol, RATIO_90_10) for protocol in (a[1], b[1]))
             return (paired if same else unpaired)(va, vb, alpha, ratio), 0
         lost = int(bool(va) and data.diverged(b)) - int(bool(vb) and data.diverged(a))
         if lost:

@@ -56,3 +56,16 @@ def test_arms_without_a_grid_stay_as_they_are():
 def test_a_grid_that_says_too_little_or_too_much_is_refused(grid, words):
     with pytest.raises(ValueError, match=words):
         written_out([{**ARM, "budget_grid": grid}])
+
+
+def test_methods_that_read_one_run_are_one_family():
+    arms = written_out([{"methods": ["a", "b"], "label": "x", "protocols": ["p"], "budget": {"delta": 1e-5}}])
+    assert [a["method"] for a in arms] == ["a", "b"]
+    assert {a["family"] for a in arms} == {"a x"}
+    assert all("methods" not in a and a["label"] == "x" and a["budget"] == {"delta": 1e-5} for a in arms)
+
+
+@pytest.mark.parametrize("other", [{"method": "c"}, {"budget_grid": {"epsilons": [1]}}])
+def test_methods_go_with_no_method_and_no_grid(other):
+    with pytest.raises(ValueError, match="keep one"):
+        written_out([{"methods": ["a", "b"], "protocols": [], **other}])

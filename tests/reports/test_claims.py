@@ -304,3 +304,38 @@ def test_never_worse_is_refuted_by_one_sure_loss_only():
 def test_a_budget_sentence_without_its_methods_cannot_be_told():
     row = at_budgets(draws(0.05), "at_every_budget(good, absent; metrics=test_error)")
     assert row["verdict"] == "not testable here"
+
+
+def batch_scores(values: dict[tuple[str, str], tuple[float, float]]) -> pd.DataFrame:
+    """Scores of Table 2's cells: (method, setting) -> coverage error and its deviation over data sets."""
+    rows = []
+    for (method, setting), (value, sd) in values.items():
+        cell = {"dataset": "linear_regression_10d", "protocol": "simulated_truth", "method": method, "setting": setting}
+        rows += [cell | {"split": "", "metric": "tarp_coverage_rmse", "value": value}]
+        rows += [cell | {"split": "", "metric": "tarp_coverage_rmse_sd", "value": sd}]
+        rows += [cell | {"split": str(k), "metric": "tarp_fraction", "value": 0.5} for k in range(3)]
+    frame = pd.DataFrame(rows).assign(experiment="nadpvi_linear", status="ok")
+    return frame.astype({"value": str})
+
+
+def test_batches_are_compared_by_their_deviations_at_the_same_epsilon():
+    from reports.config import load
+
+    config = load("config/experiments/nadpvi_linear.yaml")
+    step = ";step=4 sqrt 2"
+    values = {("na_dpvi", f"epsilon={e}{step}"): (0.05, 0.01) for e in ("0.1", "0.3", "1")}
+    naive = {("dpvi_last_iterate", f"epsilon={e}{step}"): (0.3, 0.01) for e in ("0.1", "0.3", "1")}
+    text = "better(na_dpvi_nuts, dpvi_last_iterate; tables=2; same=epsilon)"
+    row = run(config, batch_scores(values | naive), text, "alrawajfeh2024nadpvi_rebuttal")
+    assert row["verdict"] == "holds"
+    assert "printed: 3 of 3 comparisons in favour by mean, 3 of them surely" in row["figure"]
+    # three comparisons: 2.39 * 0.01 * sqrt 2 = 0.034 is sure, 0.03 is not
+    close = naive | {("dpvi_last_iterate", f"epsilon=1{step}"): (0.08, 0.01)}
+    row = run(config, batch_scores(values | close), text, "alrawajfeh2024nadpvi_rebuttal")
+    assert "3 of 3 comparisons in favour by mean, 2 of them surely" in row["figure"]
+    lost = naive | {("dpvi_last_iterate", f"epsilon=1{step}"): (0.01, 0.01)}
+    row = run(config, batch_scores(values | lost), text, "alrawajfeh2024nadpvi_rebuttal")
+    assert (
+        "1 surely against (na_dpvi_nuts vs dpvi_last_iterate, linear_regression_10d, tarp_coverage_rmse, epsilon = 1.0)"
+        in (row["figure"])
+    )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from reports.verdict import AGREE, DIFFER, classify, judge, judge_resampled, unit_of, width
+from reports.verdict import AGREE, DIFFER, classify, judge, judge_batch, judge_resampled, unit_of, width
 
 TRIALS = 200_000
 #: false-alarm rate of each bound below; 240 bounds, so the whole test has 2.4e-5.
@@ -180,3 +180,28 @@ def test_resampling_refuses_what_it_cannot_judge():
     with pytest.raises(ValueError, match="finite"):
         judge_resampled([1.0, math.nan], "1.0", 5, "rmse")
     assert math.isnan(judge_resampled([1.0], "2.0", 5, "rmse").low)
+
+
+def test_a_batch_is_judged_by_the_spread_of_two_batches():
+    """Both batches N(0.3, 0.01^2): 20,000 pairs, "not reproduced" 5 % of the time (bounds: false alarm 1e-7 each)."""
+    rng, n = np.random.default_rng(3), 20_000
+    words = [
+        judge_batch(a, 0.01, f"{b:.9f}", "tarp_coverage_rmse").verdict for a, b in 0.3 + 0.01 * rng.normal(size=(n, 2))
+    ]
+    missed = sum(w != "reproduced" for w in words)
+    assert binom.ppf(LEVEL, n, AGREE) <= missed <= binom.isf(LEVEL, n, AGREE)
+    assert sum(w in ("better", "worse") for w in words) <= binom.isf(LEVEL, n, DIFFER)
+
+
+def test_a_batch_by_hand():
+    found = judge_batch(0.05, 0.01, "0.023", "tarp_coverage_rmse", 3)
+    assert found.verdict == "reproduced"  # 0.027 - 0.001 < 1.96 * 0.01 * sqrt 2 = 0.0277
+    assert found.high - found.difference == pytest.approx(1.959964 * 0.01 * math.sqrt(2), rel=1e-6)
+    assert judge_batch(0.06, 0.01, "0.023", "tarp_coverage_rmse", 3).verdict == "inconclusive"
+    assert judge_batch(0.2, 0.01, "0.023", "tarp_coverage_rmse", 3).verdict == "worse"
+    assert judge_batch(0.2, 0.01, "0.5", "tarp_coverage_rmse", 3).verdict == "better"
+    assert judge_batch(0.5, 0.0, "0.5", "tarp_coverage_rmse", 3).verdict == "reproduced"
+    with pytest.raises(ValueError, match="finite"):
+        judge_batch(0.5, math.nan, "0.5", "tarp_coverage_rmse")
+    with pytest.raises(ValueError, match="direction"):
+        judge_batch(0.5, 0.1, "0.5", "tarp_fraction")

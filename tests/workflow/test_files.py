@@ -5,6 +5,7 @@ import multiprocessing as mp
 import os
 import time
 
+import numpy as np
 import pytest
 
 from workflow import files
@@ -16,6 +17,25 @@ def test_text_is_replaced_whole(tmp_path):
     files.write_text(path, "two")
     assert path.read_text() == "two"
     assert os.listdir(path.parent) == ["b.txt"]
+
+
+class Unwritable:
+    """No array can be made of it: what stands before it in a file is written already."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise OverflowError
+
+
+def test_arrays_are_replaced_whole(tmp_path):
+    path = tmp_path / "a" / "b.npz"
+    files.write_npz(path, {"0/mean": np.arange(3.0)})
+    with np.load(path) as z:
+        np.testing.assert_array_equal(z["0/mean"], [0.0, 1.0, 2.0])
+    with pytest.raises(OverflowError):
+        files.write_npz(path, {"0/mean": np.arange(9.0), "half": Unwritable()})
+    with np.load(path) as z:
+        assert z.files == ["0/mean"]
+    assert os.listdir(path.parent) == ["b.npz"]
 
 
 def test_full_disk_names_the_file_and_leaves_the_old_one(tmp_path, monkeypatch):

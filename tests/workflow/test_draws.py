@@ -1,0 +1,67 @@
+"""Scores that need many draws: predicted probabilities, fractions, and what becomes of a posterior that diverged."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from evaluation.coverage import coverage_rmse
+from models.unconstrained import Likelihood, UnconstrainedDraws, UnconstrainedGaussian
+from workflow import draws
+from workflow.experiments import cells
+from workflow.score import score_draws, whole_cell
+
+
+def test_probabilities_of_a_gaussian_are_its_integral():
+    """Against 200,000 draws a row: five standard errors of a mean of numbers in [0, 1] are at most 0.0056."""
+    rng = np.random.default_rng(0)
+    posterior = UnconstrainedGaussian(np.array([1.0, -2.0, 0.5]), np.array([0.5, 3.0, 20.0]), Likelihood("logistic"))
+    x = rng.standard_normal((6, 2))
+    p = draws.probabilities(posterior, x, rng)
+    theta = posterior.sample(200_000, rng)
+    np.testing.assert_allclose(p, expit(theta @ np.column_stack([x, np.ones(6)]).T).mean(axis=0), atol=0.0056)
+    assert draws.probabilities(UnconstrainedGaussian(np.zeros(3), np.full(3, 9.0), Likelihood("logistic")), x, rng)[
+        0
+    ] == pytest.approx(0.5)
+
+
+def test_probabilities_of_a_mixture_are_averaged_over_draws():
+    rng = np.random.default_rng(1)
+    posterior = UnconstrainedDraws(np.array([[30.0, 0.0], [-30.0, 0.0]]), Likelihood("logistic"))
+    p = draws.probabilities(posterior, np.ones((3, 1)), rng)
+    np.testing.assert_allclose(p, 0.5, atol=0.02)  # 5.6 standard errors of 20,000 coins
+
+
+def tiny(dataset, config, method):
+    return next(
+        c for c in cells(f"config/experiments/{config}.yaml", "tiny") if (c.dataset, c.method) == (dataset, method)
+    )
+
+
+def test_fractions_become_one_row_a_split_and_the_curve_of_the_cell():
+    cell = tiny("beta_bernoulli", "nadpvi_exponential", "exact_posterior")
+    fractions = {k: np.random.default_rng(k).random(20) for k in range(30)}
+    fractions[7] = np.array("a posterior draw is not finite")
+    assert score_draws(cell, 3, fractions[3], None) == {"tarp_fraction": (pytest.approx(fractions[3].mean()), "share")}
+    with pytest.raises(ValueError, match="a posterior draw is not finite"):
+        score_draws(cell, 7, fractions[7], None)
+    like = {"cell": "c", "split": 3, "seed": "s", "metric": "m", "value": "1", "unit": "u", "status": "ok"}
+    rows = {r["metric"]: r for r in whole_cell(cell, fractions, like)}
+    kept = np.stack([f for k, f in fractions.items() if k != 7])
+    assert float(rows["tarp_coverage_rmse"]["value"]) == pytest.approx(coverage_rmse(kept).mean())
+    assert {r["split"] for r in rows.values()} == {""}
+    assert {r["cell"] for r in rows.values()} == {"c"}
+    assert whole_cell(cell, {7: fractions[7]}, None) == []
+
+
+def test_probabilities_are_scored_against_the_labels():
+    cell = tiny("adult_complete", "nadpvi_adult", "na_dpvi")
+    y = np.concatenate([np.zeros(30_162), np.tile([0.0, 1.0, 1.0, 1.0], 10)])
+    data = SimpleNamespace(y=y, x=np.zeros((len(y), 1)), authors_order=None)
+    found = score_draws(cell, 0, np.full(40, 0.75), data)
+    assert found["test_error"][0] == 0.25
+    assert found["calibration_rmse"][0] == pytest.approx(0.0, abs=1e-12)
+    assert found["test_log_likelihood"][0] == pytest.approx(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+    certain = score_draws(cell, 0, np.ones(40), data)  # a certain error costs a finite number of nats
+    assert np.isfinite(certain["test_log_likelihood"][0])
