@@ -262,7 +262,9 @@ _DECLARED = "declared as used, is the largest number of the private rows"
 def _noise_aware(home: str) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
     """Mutants of an adapter whose steps are made in ``home``: for simulated families, and for the two regressions."""
     shared = f"{_NOISE_AWARE}.training"
-    via = () if home == shared else (home,)
+    # The readings of one run import the training in their base class.
+    base = (f"{_NOISE_AWARE}.settings",) if home == shared else ()
+    via = base or (home,)
     common = (
         Mutant(
             "no noise",
@@ -270,6 +272,7 @@ def _noise_aware(home: str) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
             r"released = (noise.release(\1), \1)[1]\n",
             module=home,
             what=GENERIC[0].what,
+            via=base,
         ),
         Mutant(
             "half noise",
@@ -285,6 +288,7 @@ def _noise_aware(home: str) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
             r"\g<1>1e9 * s.clip\2",
             module=home,
             what=_NO_CLIPPING,
+            via=base,
         ),
         replace(GENERIC[3], module=shared, via=via),
     )
@@ -294,6 +298,7 @@ def _noise_aware(home: str) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
         r's = type(s)(**{**vars(s), "clip": float(np.abs(task.x).max()) + 1.0}); \1\2prepare_rows(',
         module=home,
         what=f"the norm to which rows are clipped, {_DECLARED}",
+        via=base,
     )
     scaled = Mutant(
         "data-dependent standardisation",
