@@ -50,8 +50,9 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
 
     import datasets
     from methods import contract
+    from workflow.draws import of_split
     from workflow.record import parameter_file
-    from workflow.score import score_split
+    from workflow.score import score_draws, score_split
     from workflow.worker import failure, fit, make_task
 
     data = datasets.load(data_path)
@@ -75,7 +76,8 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
                 out[k, row["status"]] = math.nan
                 continue
             with np.load(Path(scratch) / parameter_file(cell.id, k)) as z:
-                values = score_split(cell, k, row["posterior_kind"], {n: z[n] for n in z.files}, data)
+                fitted = cell, k, row["posterior_kind"], {n: z[n] for n in z.files}, data
+            values = score_draws(cell, k, of_split(*fitted), data) if cell.drawn else score_split(*fitted)
             out.update({(k, m): float(v) for m, (v, _) in values.items()})
     return out
 
