@@ -39,7 +39,8 @@ def frame(*rows):
 
 
 def test_every_column_has_one_home():
-    assert sorted([*compact.ROW, *compact.HOISTED, "experiment", "seed"]) == sorted(COLUMNS)
+    assert sorted([*compact.ROW[1:], *compact.KEY, *compact.HOISTED, "experiment", "seed"]) == sorted(COLUMNS)
+    assert compact.ROW[0] == "key"
 
 
 @pytest.mark.parametrize("name", reference.experiments())
@@ -60,7 +61,7 @@ def test_what_a_cell_shares_stands_once():
     scores = frame(row(), row(split="1", value="2.5"), row(method="ep", cell="d", epsilon="inf"))
     rows, cells = compact.compact(scores)
     assert list(rows.columns) == compact.ROW
-    assert list(cells.columns) == [*compact.KEY, *compact.HOISTED]
+    assert list(cells.columns) == ["key", *compact.KEY, *compact.HOISTED]
     assert cells["epsilon"].tolist() == ["0.9", "inf"]
     assert_same_but_seed(again(scores), scores)
 
@@ -126,10 +127,11 @@ def test_what_would_be_lost_is_refused():
 
 def test_files_that_do_not_fit_together_are_refused():
     rows, cells = compact.compact(frame(row(), row(method="ep")))
-    with pytest.raises(ValueError, match=r"'sep', ''\) has no row in cells/e\.csv"):
+    sep, ep = (compact.key_of("wine", "authors", m, "") for m in ("sep", "ep"))
+    with pytest.raises(ValueError, match=rf"{sep} has no row in cells/e\.csv"):
         compact.expand("e", rows, cells[cells["method"] != "sep"])
-    with pytest.raises(ValueError, match=r"'ep', ''\) has no row in scores/e\.csv"):
-        compact.expand("e", rows[rows["method"] != "ep"], cells)
+    with pytest.raises(ValueError, match=rf"{ep} has no row in scores/e\.csv"):
+        compact.expand("e", rows[rows["key"] != ep], cells)
     with pytest.raises(ValueError, match=r"stands twice in cells/e\.csv"):
         compact.expand("e", rows, pd.concat([cells, cells]))
     with pytest.raises(ValueError, match="column 'epsilon' is missing"):
