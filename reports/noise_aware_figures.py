@@ -79,7 +79,7 @@ def build(
     if config.get("rule") != RULE:
         return []
     drawn: list[Figure | None] = []
-    cells = coverage_frame(scores)
+    cells = coverage_frame(scores, config["datasets"])
     cells = cells[cells["rmse"].notna()]
     if len(cells):
         families = list(dict.fromkeys(cells["dataset"]))
@@ -133,12 +133,11 @@ def _columns(cells: pd.DataFrame, panels: Sequence[tuple[str, str, str]], shown:
         here = cells[(cells["dataset"] == dataset) & cells["claimed"].isin(("", epsilon))]
         lines = []
         for method in shown:
-            settings = [s for s in here.loc[here["method"] == method, "setting"]]
-            for step in sorted({label_of(s)["step"] for s in settings}, key=lambda t: (-len(t), t)):
+            settings = list(here.loc[here["method"] == method, "setting"])
+            for k, step in enumerate(dict.fromkeys(label_of(s)["step"] for s in settings)):
                 setting = min((s for s in settings if label_of(s)["step"] == step), key=len)
                 words = method_title(method) + (f", step {step}" if step else "")
-                lines.append(Line(method, setting, words, dashed=bool(step) and len(lines) > 0 and
-                                  lines[-1].method == method))  # fmt: skip
+                lines.append(Line(method, setting, words, dashed=k > 0))
         out.append(Column(title, dataset, lines))
     return out
 
@@ -266,9 +265,9 @@ def calibration(folder: Path, name: str, scores: pd.DataFrame, words: str) -> Fi
     return Figure(
         name,
         f"Figure 3 of NA-DPVI: calibration on Adult{words}",
-        f"Test rows in ten bins of equal width of their predicted probability; mean and standard deviation over the "
-        f"runs that have rows in a bin ({runs} run{'s' if runs > 1 else ''} at most; the CSV has the number). Points are "
-        "shifted sideways so that they stay apart. Top of the diagonal: too few positives predicted.",
+        "Test rows in ten bins of equal width of their predicted probability; mean and standard deviation over the "
+        f"runs that have rows in a bin ({runs} run{'s' if runs > 1 else ''} at most; the CSV has the number). Points "
+        "are shifted sideways so that they stay apart. Above the diagonal too few positives are predicted.",
     )
 
 
@@ -296,7 +295,11 @@ def errors(
     """Tables 1 and 2 as dots: every method with its bootstrap interval, the published number, and a right posterior."""
     printed = _published(verdicts)
     shown = [c[(c["dataset"] == d) & c["claimed"].isin(("", e))] for c, (_, d, e) in ((cells, p) for p in panels)]
-    names = {row_title(m, s): rank(m, label_of(s)["words"]) for c in shown for m, s in zip(c["method"], c["setting"])}
+    names = {
+        row_title(m, s): rank(m, label_of(s)["words"])
+        for c in shown
+        for m, s in zip(c["method"], c["setting"], strict=True)
+    }
     rows = sorted(names, key=names.get)
     data = []
     with style.canvas(1, len(panels), panel=0.3 * len(rows) + 0.9) as (figure, axes):
@@ -324,8 +327,8 @@ def errors(
         f"Table {number} of NA-DPVI with intervals{words}",
         "Root mean square error of the coverage. Bars: 95 % intervals by bootstrap over data sets. Crosses: the "
         "published number with its spread, which is over redraws of the reference points only. Grey: what a right "
-        "posterior gets from as many data sets, up to its 95 % point (line: its mean). Rows in grey alone would be "
-        "perfect; differences inside the grey mean nothing.",
+        "posterior gets from as many data sets, up to its 95 % point (line: its mean): a dot in it is no evidence "
+        "against a posterior.",
     )
 
 
@@ -349,9 +352,10 @@ def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataF
                     for r in line.to_dict("records"):
                         ax.axhline(r["rmse"], color=colour, linewidth=1, label=method_title(method))
                     continue
-                bars = np.abs(line[["low", "high"]].to_numpy().T - line["rmse"].to_numpy())
-                ax.errorbar(line["x"] * 1.03 ** (k - 1.5), line["rmse"], yerr=bars, color=colour, marker=marker,
-                            markersize=4, linewidth=1.1, elinewidth=0.8, label=method_title(method))  # fmt: skip
+                x = line["x"] * 1.03 ** (k - 1.5)
+                ax.vlines(x, line["low"], line["high"], color=colour, linewidth=0.8)
+                ax.plot(x, line["rmse"], color=colour, marker=marker, markersize=4, linewidth=1.1,
+                        label=method_title(method))  # fmt: skip
                 for (d, m, _), (value, spread) in printed.items():
                     if (d, m) == (dataset, method):
                         ax.axhline(value, color=colour, linewidth=1, linestyle=(0, (1, 1.5)),
@@ -405,7 +409,9 @@ def priors(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
         _same_x(axes[0])
         figure.legend(handles=_dot_handles(), loc="outside lower center", ncols=2, fontsize=8)
         style.save(figure, folder / name, table)
-    cells = "; ".join(dict.fromkeys(f"{dataset_title(d)}: {s}" for d, s in zip(table["dataset"], table["setting"])))
+    cells = "; ".join(
+        dict.fromkeys(f"{dataset_title(d)}: {s}" for d, s in zip(table["dataset"], table["setting"], strict=True))
+    )
     return Figure(
         name,
         "How far the coverage of NA-DPVI hangs on its priors",
@@ -426,9 +432,9 @@ def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
             here = table[table["dataset"] == dataset].sort_values("width")
             ax.axhspan(0, here["floor_upper"].max(), color=style.LIGHT, linewidth=0, label="right posterior (95 %)")
             ax.axhline(here["floor"].mean(), color=style.GREY, linewidth=0.8, label="right posterior (mean)")
-            bars = np.abs(here[["low", "high"]].to_numpy().T - here["rmse"].to_numpy())
-            ax.errorbar(here["width"], here["rmse"], yerr=bars, color=style.BLUE, marker="o", markersize=4,
-                        linewidth=1.1, elinewidth=0.9, label="exact posterior, its sd multiplied")  # fmt: skip
+            ax.vlines(here["width"], here["low"], here["high"], color=style.BLUE, linewidth=1.1)
+            ax.plot(here["width"], here["rmse"], color=style.BLUE, marker="o", markersize=4, linewidth=1.1,
+                    label="exact posterior, its sd multiplied")  # fmt: skip
             ax.set_xscale("log")
             ax.set_xticks(list(here["width"]), [f"{w:g}" for w in here["width"]])
             ax.set_xticks([], minor=True)
@@ -442,8 +448,8 @@ def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
     return Figure(
         name,
         "What a coverage error can see",
-        f"Controls of this suite: the exact posterior with its standard deviations multiplied, over {n} data sets. Bars: "
-        "95 % intervals by bootstrap over data sets.",
+        f"Controls of this suite: the exact posterior with its standard deviations multiplied, over {n} data sets. "
+        "Bars: 95 % intervals by bootstrap over data sets.",
     )
 
 
@@ -464,9 +470,8 @@ def _dot_handles(published: bool = False) -> list[Any]:
 
     out = [Line2D([], [], color=style.BLUE, marker="o", linewidth=1.4, label="ours, 95 % over data sets")]
     if published:
-        out.append(
-            Line2D([], [], color=style.PUBLISHED, marker="x", linewidth=0.8, label="published ± sd over redraws")
-        )
+        label = "published ± sd over redraws"
+        out.append(Line2D([], [], color=style.PUBLISHED, marker="x", linewidth=0.8, label=label))
     return [*out, Patch(color=style.LIGHT, label="right posterior (95 %)")]
 
 
@@ -484,11 +489,10 @@ def _error_axis(ax: Any) -> None:
 
 
 def _same_x(axes: Sequence[Any]) -> None:
-    """One axis for all panels, from half of the smallest point on: an interval that reaches 0 leaves to the left."""
-    points = np.concatenate([line.get_xdata() for ax in axes for line in ax.lines])
-    points = points[(points > 1e-5) & (points != 1)]
+    """One axis for all panels, around the dots: an interval that reaches 0 leaves to the left."""
+    points = np.concatenate([line.get_xdata() for ax in axes for line in ax.lines if len(line.get_xdata()) == 1])
     for ax in axes:
-        ax.set_xlim(0.5 * points.min(), min(1.0, 1.3 * points.max()))
+        ax.set_xlim(0.4 * points.min(), min(1.0, 1.3 * points.max()))
 
 
 def _same_limits(axes: Sequence[Any]) -> None:

@@ -7,8 +7,10 @@ right posterior gets from as many data sets, and the guarantee that was paid for
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evaluation.coverage import REDRAWS
@@ -32,12 +34,12 @@ CALIBRATION = {
 }
 #: metric of the check against NUTS -> (words, the worst of several splits, decimals).
 CHECK = {
-    "rhat_max": ("largest R-hat", max, 4),
-    "ess_min": ("smallest ESS (draws)", min, 0),
-    "divergences": ("divergences (draws)", max, 0),
-    "mean_gap_max": ("largest gap of a mean (posterior sd)", max, 3),
-    "mean_gap_errors": ("the same (standard errors)", max, 2),
-    "sd_log_ratio_max": ("largest |log ratio| of sd", max, 3),
+    "rhat_max": ("largest R-hat", np.max, 4),
+    "ess_min": ("smallest ESS (draws)", np.min, 0),
+    "divergences": ("most divergences (draws)", np.max, 0),
+    "mean_gap_max": ("largest gap of a mean (posterior sd)", np.max, 3),
+    "mean_gap_errors": ("the same (standard errors)", np.max, 2),
+    "sd_log_ratio_max": ("largest |log ratio| of sd", np.max, 3),
 }
 #: order of the rows; others come last.
 ORDER = (
@@ -47,10 +49,10 @@ ORDER = (
 )
 _COST = ["epsilon", "delta", "relation", "accountant"]
 _GUARANTEES = (
-    "Rows do not carry the same guarantee. DPVI and all that is made from its trace: (epsilon, delta), one row added or "
-    "removed, Poisson sampling, the number of rows used as public. Bernstein & Sheldon: pure epsilon by the Laplace "
-    "mechanism, one row replaced, the number of rows public; the epsilon shown for it is the ledger's at the same delta, "
-    "a little below its pure one. Leaks are ways around the ledger that no epsilon counts."
+    "Rows do not carry the same guarantee. DPVI, DPVIm and all that is made from their traces: (epsilon, delta), one "
+    "row added or removed, Poisson sampling, the number of rows used as public. Bernstein & Sheldon: pure epsilon by "
+    "the Laplace mechanism, one row replaced, the number of rows public; shown is what the ledger gives at the same "
+    "delta, a little below the pure epsilon. Leaks (footnotes) are ways around the ledger that no epsilon counts."
 )
 
 
@@ -58,34 +60,32 @@ def build(config: dict[str, Any], scores: pd.DataFrame, scale: str) -> list[tupl
     """Every table of an experiment of this rule that its scores hold, with its long frame."""
     stem, title = config["experiment"], config.get("title", config["experiment"])
     tables = (
-        coverage_table(scores, f"{stem}_coverage", scale, title),
-        calibration_table(scores, f"{stem}_calibration", scale, title),
+        coverage_table(scores, f"{stem}_coverage", scale, title, config["datasets"]),
+        calibration_table(scores, f"{stem}_calibration", scale, title, config["model"].get("scaling") == "paid"),
         check_table(scores, f"{stem}_nuts", scale, title),
     )
     return [t for t in tables if t is not None]
 
 
-def coverage_frame(scores: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell: the five of ``CELL``, rmse, redraws, sd, low, high, floor, floor_upper, n (data sets), claimed
-    (epsilon of the label), epsilon, delta, relation, accountant, status, reason.
+def coverage_frame(scores: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
+    """One row a cell, data sets in the order given, methods by ``ORDER``.
+
+    Columns: the five of ``CELL``, rmse, redraws, sd, low, high, floor, floor_upper, n (data sets), claimed (epsilon of
+    the label), epsilon, delta, relation, accountant, status, reason.
 
     ``redraws``: sd over redraws of the references; ``sd``, ``low``, ``high``: bootstrap over data sets; ``floor``,
     ``floor_upper``: mean and 95 % point of a right posterior. A cell without a score keeps its status and reason.
     """
-    return _wide(scores, COVERAGE, counted="tarp_fraction")
-
-
-def _wide(scores: pd.DataFrame, metrics: dict[str, str], counted: str) -> pd.DataFrame:
     rows = []
     for key, group in summarise(scores).groupby(CELL, sort=False):
         at = {r["metric"]: r for r in group.to_dict("records")}
         one = next(iter(at.values()))
-        values = {c: at[m]["mean"] if m in at else math.nan for c, m in metrics.items()}
-        n = at[counted]["n"] if counted in at else 0
+        values = {c: at[m]["mean"] if m in at else math.nan for c, m in COVERAGE.items()}
+        n = at["tarp_fraction"]["n"] if "tarp_fraction" in at else 0
         row = dict(zip(CELL, key, strict=True)) | values | {"n": n, "claimed": label_of(one["setting"])["epsilon"]}
         rows.append(row | {c: one[c] for c in (*_COST, "status", "reason")})
-    columns = [*CELL, *metrics, "n", "claimed", *_COST, "status", "reason"]
-    return pd.DataFrame(rows, columns=columns).sort_values(["method", "setting"], key=_ranked, kind="stable")
+    rows.sort(key=lambda r: (list(datasets).index(r["dataset"]), *rank(r["method"], r["setting"])))
+    return pd.DataFrame(rows, columns=[*CELL, *COVERAGE, "n", "claimed", *_COST, "status", "reason"])
 
 
 def label_of(setting: str) -> dict[str, str]:
@@ -106,15 +106,11 @@ def rank(method: str, setting: str) -> tuple:
     return (ORDER.index(method) if method in ORDER else len(ORDER), method, natural(setting))
 
 
-def _ranked(column: pd.Series) -> pd.Series:
-    keys = {v: (rank(v, "") if column.name == "method" else natural(v)) for v in column.unique()}
-    places = {v: k for k, v in enumerate(sorted(keys, key=keys.get))}
-    return column.map(places)
-
-
-def coverage_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> tuple[Table, pd.DataFrame] | None:
+def coverage_table(
+    scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str]
+) -> tuple[Table, pd.DataFrame] | None:
     """A block a data set, a row a cell: coverage error with interval and floor, and the guarantee that it has."""
-    long = coverage_frame(scores)
+    long = coverage_frame(scores, datasets)
     if long["rmse"].isna().all():
         return None
     footnotes, blocks = Footnotes(), []
@@ -136,9 +132,10 @@ def coverage_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> t
                 rows.append((row_title(r["method"], r["setting"]), [*told, *_cost(r, footnotes)]))
         blocks.append(Block(dataset_title(dataset), "Method", [*heads, *_COST_HEADS], rows))
     notes = (
-        f"RMSE of the coverage error over its levels (share), mean and standard deviation over {REDRAWS} redraws of the "
-        "reference points, as published. The redraws share data sets and draws: the interval is a bootstrap over data "
-        "sets. A right posterior gets the error shown from as many data sets; below its 95 % point nothing is shown.",
+        f"RMSE of the coverage error over its levels (share): mean ± standard deviation over {REDRAWS} redraws of the "
+        "reference points, as published. The redraws share data sets and draws, so the interval is a bootstrap over "
+        "data sets. Beside it what a right posterior gets from as many data sets: an error below its 95 % point is no "
+        "evidence against a posterior.",
         *_spent(long),
         _GUARANTEES,
     )
@@ -149,9 +146,10 @@ def coverage_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> t
 _COST_HEADS = ("real epsilon", "delta", "neighbours", "accountant")
 
 
-def _cost(r: dict[str, Any], footnotes: Footnotes) -> list[Entry]:
+def _cost(r: dict[str, Any], footnotes: Footnotes, paid: bool = False) -> list[Entry]:
     """Real epsilon with the leaks of its method, delta, relation, accountant."""
-    marks = footnotes(*leaks_of(r["method"], r["dataset"]))
+    leaks = leaks_of(r["method"], r["dataset"])
+    marks = footnotes(*(leak for leak in leaks if not (paid and "scaling is 'moments'" in leak)))
     if not r["epsilon"]:
         return [entry("none", marks=marks), *[entry("-")] * 3]
     who, _, remark = r["accountant"].partition(": ")
@@ -174,34 +172,38 @@ def _spent(long: pd.DataFrame) -> list[str]:
     return [f"The authors' noise multipliers leave slack: {'; '.join(told)}{end}."] if told else []
 
 
-def calibration_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> tuple[Table, pd.DataFrame] | None:
-    """A block a claimed epsilon, a row a cell: calibration by three definitions, test scores, guarantee."""
+def calibration_table(
+    scores: pd.DataFrame, name: str, scale: str, title: str, paid: bool
+) -> tuple[Table, pd.DataFrame] | None:
+    """A block a claimed epsilon, a row a cell: calibration by three definitions, test scores, guarantee.
+
+    ``paid``: the inputs are standardised by moments that were bought from epsilon, so that they are no leak.
+    """
     long = summarise(scores)
     long = long[long["metric"].isin(CALIBRATION) | (long["status"] != "ok")]
     if not set(long["metric"]) & {m for m in CALIBRATION if m.startswith("calibration")}:
         return None
-    long = long.sort_values(["method", "setting"], key=_ranked, kind="stable")
+    long = long.iloc[sorted(range(len(long)), key=lambda k: rank(*long[["method", "setting"]].iloc[k]))].copy()
     long["claimed"] = [label_of(s)["epsilon"] for s in long["setting"]]
     footnotes, blocks = Footnotes(), []
-    groups = sorted(
-        long.groupby(["dataset", "claimed"], sort=False), key=lambda pair: (pair[0][0], natural(pair[0][1]))
-    )
-    for (dataset, claimed), here in groups:
+    blocks_of = long.groupby(["dataset", "claimed"], sort=False)
+    for (dataset, claimed), here in sorted(blocks_of, key=lambda pair: (pair[0][0], natural(pair[0][1]))):
         rows = []
         for (method, setting), part in here.groupby(["method", "setting"], sort=False):
             at = {r["metric"]: r for r in part.to_dict("records")}
             one = next(iter(at.values()))
             told = [_scored(at.get(m) or at.get(""), digits, footnotes) for m, (_, digits) in CALIBRATION.items()]
-            rows.append((row_title(method, setting), [*told, *_cost(one, footnotes)]))
+            rows.append((row_title(method, setting), [*told, *_cost(one, footnotes, paid)]))
         heads = [*(words for words, _ in CALIBRATION.values()), *_COST_HEADS]
         blocks.append(Block(f"{dataset_title(dataset)}, claimed epsilon {claimed or 'none'}", "Method", heads, rows))
     notes = (
         "Mean ± standard deviation over runs on one split (number of runs). Calibration error: RMSE of fraction of "
         "positives minus predicted probability over ten bins of equal width, empty ones left out; then over 100 points "
-        "of a curve through ten bins of equal counts; then that curve with its axes exchanged, as the published program "
-        "interpolates it (no number where two bins have one fraction: it divides by zero).",
-        "All: (epsilon, delta), one row added or removed, Poisson sampling, the number of rows used as public. Leaks "
-        "are ways around the ledger that no epsilon counts.",
+        "of a curve through ten bins of equal counts; then of that curve with its axes exchanged, as the published "
+        "program interpolates it (no number where two bins have one fraction: it divides by zero).",
+        *_spent(long),
+        "All rows: (epsilon, delta), one row added or removed, Poisson sampling, the number of rows used as public. "
+        "Leaks (footnotes) are ways around the ledger that no epsilon counts.",
     )
     table = Table(name, f"{title}: calibration and test scores", SCALE_BANNERS[scale], blocks, notes, footnotes.texts)
     return table, long.assign(scale=scale)
@@ -224,17 +226,16 @@ def check_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> tupl
     rows, long = [], []
     for (dataset, setting), here in kept.groupby(["dataset", "setting"], sort=False):
         values = {m: [float(v) for v in here.loc[here["metric"] == m, "value"]] for m in CHECK}
-        worst = {m: take(values[m]) if values[m] else math.nan for m, (_, take, _) in CHECK.items()}
+        worst = {m: float(take(values[m])) if values[m] else math.nan for m, (_, take, _) in CHECK.items()}
         n = here["split"].nunique()
         long.append({"dataset": dataset, "setting": setting, **worst, "n": n})
         told = [entry(number(worst[m], digits)) for m, (_, _, digits) in CHECK.items()]
         rows.append((f"{dataset_title(dataset)} [{setting}]", [*told, entry(str(n))]))
     heads = [*(words for words, _, _ in CHECK.values()), "runs"]
     notes = (
-        "NUTS on the same posterior (the likelihood of the whole trace, collapsed to six numbers a coordinate), against "
+        "NUTS on the same posterior (the likelihood of the whole trace, collapsed to six numbers a coordinate) against "
         "its exact independent draws. Each number is the worst over the runs and, within a run, over the coordinates.",
     )
-    table = Table(
-        name, f"{title}: exact draws against NUTS", SCALE_BANNERS[scale], [Block("", "Cell", heads, rows)], notes
-    )
+    blocks = [Block("", "Cell", heads, rows)]
+    table = Table(name, f"{title}: exact draws against NUTS", SCALE_BANNERS[scale], blocks, notes)
     return table, pd.DataFrame(long).assign(scale=scale)
