@@ -22,7 +22,7 @@ from evaluation.coverage import REDRAWS
 from evaluation.summary import mean_std
 from reports import style
 from reports.figures import Figure
-from reports.noise_aware_tables import RULE, coverage_frame, label_of, rank, row_title
+from reports.noise_aware_tables import INTERVAL, RULE, coverage_frame, label_of, rank, row_title
 from reports.tables import dataset_title, method_title
 
 log = logging.getLogger(__name__)
@@ -294,25 +294,27 @@ def errors(
 ) -> Figure | None:
     """Tables 1 and 2 as dots: every method with its bootstrap interval, the published number, and a right posterior."""
     printed = _published(verdicts)
-    shown = [c[(c["dataset"] == d) & c["claimed"].isin(("", e))] for c, (_, d, e) in ((cells, p) for p in panels)]
-    names = {
-        row_title(m, s): rank(m, label_of(s)["words"])
-        for c in shown
-        for m, s in zip(c["method"], c["setting"], strict=True)
-    }
+    most, names, shown = cells["planned"].max(), {}, []
+    for title, dataset, epsilon in panels:
+        here = cells[(cells["dataset"] == dataset) & cells["claimed"].isin(("", epsilon))].to_dict("records")
+        for r in here:
+            few = f" ({r['planned']} data sets)" if r["planned"] < most else ""
+            r |= {"panel": title, "row": row_title(r["method"], r["setting"]) + few}
+            names[r["row"]] = rank(r["method"], label_of(r["setting"])["words"])
+        shown.append(here)
     rows = sorted(names, key=names.get)
     data = []
     with style.canvas(1, len(panels), panel=0.3 * len(rows) + 0.9) as (figure, axes):
         for ax, (title, dataset, _), here in zip(axes.flat, panels, shown, strict=True):
-            for r in here.to_dict("records"):
-                y = rows.index(row_title(r["method"], r["setting"]))
+            for r in here:
+                y = rows.index(r["row"])
                 _dot(ax, y, r, *LOOK.get(r["method"], (style.GREY, "o")))
                 found = printed.get((dataset, r["method"], r["setting"]))
                 if found:
                     ax.errorbar(found[0], y + 0.28, xerr=found[1], color=style.PUBLISHED, marker="x", markersize=4.5,
                                 elinewidth=0.8, linestyle="none", zorder=4)  # fmt: skip
                 published = dict(zip(("published", "published_redraws"), found or (math.nan, math.nan), strict=True))
-                data.append({"panel": title, "row": rows[y], **r, **published})
+                data.append(r | published)
             ax.set_title(title)
             ax.set_yticks(range(len(rows)), rows if ax is axes[0, 0] else [""] * len(rows), fontsize=7.5)
             ax.set_ylim(len(rows) - 0.4, -0.6)
@@ -325,8 +327,8 @@ def errors(
     return Figure(
         name,
         f"Table {number} of NA-DPVI with intervals{words}",
-        "Root mean square error of the coverage. Bars: 95 % intervals by bootstrap over data sets. Crosses: the "
-        "published number with its spread, which is over redraws of the reference points only. Grey: what a right "
+        f"Root mean square error of the coverage. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Crosses: "
+        "the published number with its spread, which is over redraws of the reference points only. Grey: what a right "
         "posterior gets from as many data sets, up to its 95 % point (line: its mean): a dot in it is no evidence "
         "against a posterior.",
     )
@@ -374,8 +376,8 @@ def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataF
     return Figure(
         name,
         "Which epsilon has Table 1 of NA-DPVI?",
-        "The table prints none. Coverage error of three readings of one run at the paper's three values, with 95 % "
-        "intervals by bootstrap over data sets; dotted: the published number of the method of that colour.",
+        "The table prints none. Coverage error of what is made from one run of DPVI at the paper's values, with "
+        "95 % intervals by bootstrap over data sets; dotted: the published number of the method of that colour.",
     )
 
 

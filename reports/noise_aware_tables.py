@@ -47,6 +47,11 @@ ORDER = (
     *("dpvi_trace_average", "dpvim", "bernstein_sheldon_2018", "bernstein_sheldon_2019"),
     "bernstein_sheldon_2019_released",
 )
+#: what the bootstrap interval of a coverage error is.
+INTERVAL = (
+    "It is for the error on infinitely many data sets; the number itself has the noise of its batch on top, so that it "
+    "lies above its interval where it is near that of a right posterior."
+)
 _COST = ["epsilon", "delta", "relation", "accountant"]
 _GUARANTEES = (
     "Rows do not carry the same guarantee. DPVI, DPVIm and all that is made from their traces: (epsilon, delta), one "
@@ -62,7 +67,7 @@ def build(config: dict[str, Any], scores: pd.DataFrame, scale: str) -> list[tupl
     tables = (
         coverage_table(scores, f"{stem}_coverage", scale, title, config["datasets"]),
         calibration_table(scores, f"{stem}_calibration", scale, title, config["model"].get("scaling") == "paid"),
-        check_table(scores, f"{stem}_nuts", scale, title),
+        check_table(scores, f"{stem}_nuts", scale, title, config["datasets"]),
     )
     return [t for t in tables if t is not None]
 
@@ -70,8 +75,8 @@ def build(config: dict[str, Any], scores: pd.DataFrame, scale: str) -> list[tupl
 def coverage_frame(scores: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
     """One row a cell, data sets in the order given, methods by ``ORDER``.
 
-    Columns: the five of ``CELL``, rmse, redraws, sd, low, high, floor, floor_upper, n (data sets), claimed (epsilon of
-    the label), epsilon, delta, relation, accountant, status, reason.
+    Columns: the five of ``CELL``, rmse, redraws, sd, low, high, floor, floor_upper, n (data sets), planned (those
+    that the cell has), claimed (epsilon of the label), epsilon, delta, relation, accountant, status, reason.
 
     ``redraws``: sd over redraws of the references; ``sd``, ``low``, ``high``: bootstrap over data sets; ``floor``,
     ``floor_upper``: mean and 95 % point of a right posterior. A cell without a score keeps its status and reason.
@@ -83,9 +88,10 @@ def coverage_frame(scores: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFram
         values = {c: at[m]["mean"] if m in at else math.nan for c, m in COVERAGE.items()}
         n = at["tarp_fraction"]["n"] if "tarp_fraction" in at else 0
         row = dict(zip(CELL, key, strict=True)) | values | {"n": n, "claimed": label_of(one["setting"])["epsilon"]}
+        row["planned"] = one["planned"]
         rows.append(row | {c: one[c] for c in (*_COST, "status", "reason")})
     rows.sort(key=lambda r: (list(datasets).index(r["dataset"]), *rank(r["method"], r["setting"])))
-    return pd.DataFrame(rows, columns=[*CELL, *COVERAGE, "n", "claimed", *_COST, "status", "reason"])
+    return pd.DataFrame(rows, columns=[*CELL, *COVERAGE, "n", "planned", "claimed", *_COST, "status", "reason"])
 
 
 def label_of(setting: str) -> dict[str, str]:
@@ -134,8 +140,8 @@ def coverage_table(
     notes = (
         f"RMSE of the coverage error over its levels (share): mean ± standard deviation over {REDRAWS} redraws of the "
         "reference points, as published. The redraws share data sets and draws, so the interval is a bootstrap over "
-        "data sets. Beside it what a right posterior gets from as many data sets: an error below its 95 % point is no "
-        "evidence against a posterior.",
+        f"data sets. {INTERVAL} Beside it what a right posterior gets from as many data sets: an error below its 95 % "
+        "point is no evidence against a posterior.",
         *_spent(long),
         _GUARANTEES,
     )
@@ -218,23 +224,30 @@ def _scored(r: dict[str, Any] | None, digits: int, footnotes: Footnotes) -> Entr
     return entry(f"{number(r['mean'], digits)}{spread} ({r['n']})", marks=footnotes(r["reason"]))
 
 
-def check_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> tuple[Table, pd.DataFrame] | None:
-    """The exact draws against NUTS, a row a cell of ``na_dpvi_nuts``: the worst of its splits."""
+def check_table(
+    scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str]
+) -> tuple[Table, pd.DataFrame] | None:
+    """The exact draws against NUTS, a row a cell of ``na_dpvi_nuts``: the worst of its splits, and their median."""
     kept = scores[(scores["method"] == "na_dpvi_nuts") & (scores["status"] == "ok") & scores["metric"].isin(CHECK)]
     if kept.empty:
         return None
     rows, long = [], []
-    for (dataset, setting), here in kept.groupby(["dataset", "setting"], sort=False):
-        values = {m: [float(v) for v in here.loc[here["metric"] == m, "value"]] for m in CHECK}
-        worst = {m: float(take(values[m])) if values[m] else math.nan for m, (_, take, _) in CHECK.items()}
-        n = here["split"].nunique()
-        long.append({"dataset": dataset, "setting": setting, **worst, "n": n})
-        told = [entry(number(worst[m], digits)) for m, (_, _, digits) in CHECK.items()]
-        rows.append((f"{dataset_title(dataset)} [{setting}]", [*told, entry(str(n))]))
+    groups = sorted(kept.groupby(["dataset", "setting"]), key=lambda pair: list(datasets).index(pair[0][0]))
+    for (dataset, setting), here in groups:
+        told = []
+        for metric, (_, take, digits) in CHECK.items():
+            values = here.loc[here["metric"] == metric, "value"].astype(float).to_numpy()
+            worst, middle = (float(f(values)) if len(values) else math.nan for f in (take, np.median))
+            told.append(entry(number(worst, digits), after=(f"median {number(middle, digits)}",)))
+            what = {"metric": metric, "worst": worst, "median": middle, "runs": len(values)}
+            long.append({"dataset": dataset, "method": "na_dpvi_nuts", "setting": setting, **what})
+        runs = entry(str(here["split"].nunique()))
+        rows.append((f"{dataset_title(dataset)} [{setting}]", [*told, runs]))
     heads = [*(words for words, _, _ in CHECK.values()), "runs"]
     notes = (
         "NUTS on the same posterior (the likelihood of the whole trace, collapsed to six numbers a coordinate) against "
-        "its exact independent draws. Each number is the worst over the runs and, within a run, over the coordinates.",
+        "its exact independent draws. Each number is the worst over the runs, below it their median; within a run it "
+        "is the worst over the coordinates.",
     )
     blocks = [Block("", "Cell", heads, rows)]
     table = Table(name, f"{title}: exact draws against NUTS", SCALE_BANNERS[scale], blocks, notes)
