@@ -78,7 +78,7 @@ def config(experiment="x", names=FAMILIES, scaling="moments", **more):
     return {"rule": tables.RULE, "experiment": experiment, "datasets": names, "model": {"scaling": scaling}} | more
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def verdicts():
     base = dict.fromkeys(VERDICTS, "")
     kept = {"metric": "tarp_coverage_rmse", "dataset": FAMILIES[0], "our_method": "na_dpvi"}
@@ -87,8 +87,9 @@ def verdicts():
         "reading": "corrected", "our_setting": "epsilon=0.1;tight"}])  # fmt: skip
 
 
-@pytest.fixture
-def extra(tmp_path):
+@pytest.fixture(scope="module")
+def extra(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("extra")
     numbers = {"low": 0.01, "high": 0.05, "sd": 0.01, "floor": 0.0164, "floor_upper": 0.0295, "n": 500}
     for dataset in FAMILIES:
         base = {"dataset": dataset, **numbers}
@@ -97,8 +98,16 @@ def extra(tmp_path):
             ("controls", "width", [0.5, 1.0, 2.0]),
         ):
             rows = [base | {"setting": "epsilon=0.1", column: v, "rmse": 0.02 + 0.01 * k} for k, v in enumerate(values)]
-            pd.DataFrame(rows).to_csv(tmp_path / f"na_dpvi_{what}_{dataset}.csv", index=False)
-    return tmp_path
+            pd.DataFrame(rows).to_csv(folder / f"na_dpvi_{what}_{dataset}.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def drawn(scores, verdicts, extra, tmp_path_factory):
+    """(figures, their folder) of the families."""
+    folder = tmp_path_factory.mktemp("figures")
+    names = [f"na_dpvi_{what}_{d}.csv" for d in FAMILIES for what in ("priors", "controls")]
+    return figures.build(folder, config(extra=names), verdicts, scores, extra), folder
 
 
 def test_a_label_is_read_in_parts():
@@ -170,20 +179,18 @@ def test_moments_that_are_paid_for_are_no_leak(adult):
     assert not any("Adult as published" in t for t in table.footnotes)
 
 
-def test_every_figure_of_the_families_is_drawn(scores, verdicts, extra, tmp_path):
-    names = [f"na_dpvi_{what}_{d}.csv" for d in FAMILIES for what in ("priors", "controls")]
-    drawn = figures.build(tmp_path / "f", config(extra=names), verdicts, scores, extra)
+def test_every_figure_of_the_families_is_drawn(drawn):
+    found, folder = drawn
     wanted = ["figure1", "table1_rmse", "table1_epsilon"]
-    assert [f.name for f in drawn] == [*(f"{figures.SOURCE}_{w}" for w in wanted), "x_priors", "x_controls"]
-    for figure in drawn:
+    assert [f.name for f in found] == [*(f"{figures.SOURCE}_{w}" for w in wanted), "x_priors", "x_controls"]
+    for figure in found:
         for suffix in ("png", "pdf"):
-            assert (tmp_path / "f" / f"{figure.name}.{suffix}").stat().st_size > 8_000
-        assert len(pd.read_csv(tmp_path / "f" / f"{figure.name}.csv"))
+            assert (folder / f"{figure.name}.{suffix}").stat().st_size > 8_000
+        assert len(pd.read_csv(folder / f"{figure.name}.csv"))
 
 
-def test_figure_1_holds_the_headline_cells_with_the_band_of_their_count(scores, verdicts, tmp_path):
-    figures.build(tmp_path, config(), verdicts, scores, None)
-    data = pd.read_csv(tmp_path / f"{figures.SOURCE}_figure1.csv", keep_default_na=False)
+def test_figure_1_holds_the_headline_cells_with_the_band_of_their_count(drawn):
+    data = pd.read_csv(drawn[1] / f"{figures.SOURCE}_figure1.csv", keep_default_na=False)
     assert set(zip(data["method"], data["setting"], strict=True)) == {
         ("na_dpvi", "epsilon=0.1"), ("bernstein_sheldon_2018", "epsilon=0.1"), ("dpvi_last_iterate", "epsilon=0.1"),
         ("exact_posterior", ""),
@@ -207,9 +214,8 @@ def test_the_band_holds_95_percent_of_a_calibrated_method():
     assert (narrow < 0.8).all()
 
 
-def test_the_published_number_stands_beside_the_cell_that_answers_it(scores, verdicts, tmp_path):
-    figures.build(tmp_path, config(), verdicts, scores, None)
-    data = pd.read_csv(tmp_path / f"{figures.SOURCE}_table1_rmse.csv", keep_default_na=False)
+def test_the_published_number_stands_beside_the_cell_that_answers_it(drawn):
+    data = pd.read_csv(drawn[1] / f"{figures.SOURCE}_table1_rmse.csv", keep_default_na=False)
     found = data[data["published"] != ""]
     assert found[["dataset", "setting", "published"]].to_numpy().tolist() == [[FAMILIES[0], "epsilon=0.1", "0.023"]]
     assert "epsilon=1" not in set(data["setting"])  # another epsilon has no place in Table 1
