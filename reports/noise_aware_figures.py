@@ -98,7 +98,8 @@ def build(
         name = f"{SOURCE}_figure3{'_paid' if paid else ''}"
         drawn.append(calibration(folder, name, scores, ", standardisation paid for" if paid else ""))
     if extra is not None:
-        drawn.append(priors(folder, f"{config['experiment']}_priors", _tables(extra, config, "priors")))
+        found = _tables(extra, config, "priors")
+        drawn.append(priors(folder, f"{config['experiment']}_priors", found, _published(verdicts)))
         drawn.append(controls(folder, f"{config['experiment']}_controls", _tables(extra, config, "controls")))
     return [f for f in drawn if f is not None]
 
@@ -320,7 +321,7 @@ def errors(
             ax.set_ylim(len(rows) - 0.4, -0.6)
             _error_axis(ax)
         _same_x(axes[0])
-        handles = _dot_handles(published=True)
+        handles = _dot_handles()
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
         style.save(figure, folder / name, pd.DataFrame(data))
     words = f", claimed epsilon {HEADLINE}" if number == "1" else ""
@@ -391,10 +392,15 @@ def _tables(extra: Path, config: dict[str, Any], what: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["dataset"])
 
 
-def priors(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
+def priors(
+    folder: Path, name: str, table: pd.DataFrame, printed: dict[tuple[str, str, str], tuple[float, float]]
+) -> Figure | None:
     """Coverage error of one trace read under other priors, a panel a data set, a row a variant."""
     if table.empty:
         return _skip(name, "no table of priors")
+    cells = zip(table["dataset"], table["setting"], strict=True)
+    found = [printed.get((d, "na_dpvi", s), (math.nan, math.nan)) for d, s in cells]
+    table = table.assign(published=[f[0] for f in found], published_redraws=[f[1] for f in found])
     sets, variants = (list(dict.fromkeys(table[c])) for c in ("dataset", "variant"))
     with style.canvas(1, len(sets), panel=0.34 * len(variants) + 0.9) as (figure, axes):
         for ax, dataset in zip(axes.flat, sets, strict=True):
@@ -404,12 +410,18 @@ def priors(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
                 _dot(ax, variants.index(r["variant"]), r, style.BLACK if first else style.BLUE, "D" if first else "o")
             ax.axvline(here.loc[here["variant"] == variants[0], "rmse"].iloc[0], color=style.GREY, linewidth=0.8,
                        linestyle=_DASHED, zorder=1.5)  # fmt: skip
+            value, spread = here[["published", "published_redraws"]].iloc[0]
+            if math.isfinite(value):
+                ax.errorbar(value, 0.28, xerr=spread, color=style.PUBLISHED, marker="x", markersize=4.5,
+                            elinewidth=0.8, linestyle="none", zorder=4)  # fmt: skip
+                ax.axvline(value, color=style.PUBLISHED, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=1.5)
             ax.set_title(dataset_title(dataset))
             ax.set_yticks(range(len(variants)), variants if ax is axes[0, 0] else [""] * len(variants), fontsize=8)
             ax.set_ylim(len(variants) - 0.4, -0.6)
             _error_axis(ax)
         _same_x(axes[0])
-        figure.legend(handles=_dot_handles(), loc="outside lower center", ncols=2, fontsize=8)
+        handles = _dot_handles()
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
         style.save(figure, folder / name, table)
     cells = "; ".join(
         dict.fromkeys(f"{dataset_title(d)}: {s}" for d, s in zip(table["dataset"], table["setting"], strict=True))
@@ -419,8 +431,9 @@ def priors(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
         "How far the coverage of NA-DPVI hangs on its priors",
         f"The traces of one cell of NA-DPVI ({cells}) read again under other priors: optimum_sd, of the optimum phi*; "
         "slope, of A, which the authors centre on its least-squares estimate from the same trace; noise_sd, of the "
-        "subsampling noise. Bars: 95 % intervals by bootstrap over data sets; dashed: as published. Grey: what a right "
-        "posterior gets, up to its 95 % point.",
+        f"subsampling noise. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Dashed: the priors as "
+        "published; cross and dotted line: the published number. Grey: what a right posterior gets, up to its 95 % "
+        "point.",
     )
 
 
@@ -451,7 +464,7 @@ def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
         name,
         "What a coverage error can see",
         f"Controls of this suite: the exact posterior with its standard deviations multiplied, over {n} data sets. "
-        "Bars: 95 % intervals by bootstrap over data sets.",
+        f"Bars: 95 % interval by bootstrap over data sets. {INTERVAL}",
     )
 
 
@@ -466,15 +479,15 @@ def _dot(ax: Any, y: float, r: dict[str, Any], colour: str, marker: str) -> None
     ax.plot([r["rmse"]], [y], color=colour, marker=marker, markersize=5, linestyle="none", zorder=5)
 
 
-def _dot_handles(published: bool = False) -> list[Any]:
+def _dot_handles() -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    out = [Line2D([], [], color=style.BLUE, marker="o", linewidth=1.4, label="ours, 95 % over data sets")]
-    if published:
-        label = "published ± sd over redraws"
-        out.append(Line2D([], [], color=style.PUBLISHED, marker="x", linewidth=0.8, label=label))
-    return [*out, Patch(color=style.LIGHT, label="right posterior (95 %)")]
+    return [
+        Line2D([], [], color=style.BLUE, marker="o", linewidth=1.4, label="ours, 95 % over data sets"),
+        Line2D([], [], color=style.PUBLISHED, marker="x", linewidth=0.8, label="published ± sd over redraws"),
+        Patch(color=style.LIGHT, label="right posterior (95 %)"),
+    ]
 
 
 def _error_axis(ax: Any) -> None:

@@ -222,6 +222,13 @@ def test_the_published_number_stands_beside_the_cell_that_answers_it(drawn):
     assert "NA-DPVI (NUTS, check) (4 data sets)" in set(data["row"])
 
 
+def test_the_figure_of_priors_holds_the_published_number_of_its_cell(drawn):
+    data = pd.read_csv(drawn[1] / "x_priors.csv")
+    assert list(data["variant"]) == ["as published", "optimum_sd = 3"] * 2
+    assert data.loc[data["dataset"] == FAMILIES[0], "published"].tolist() == [0.023, 0.023]
+    assert data.loc[data["dataset"] == FAMILIES[1], "published"].isna().all()
+
+
 def test_linear_regression_has_a_column_an_epsilon_and_a_line_a_step(scores, verdicts, tmp_path):
     one = scores[scores["dataset"] == FAMILIES[0]].copy()
     steps = one[one["setting"] == "epsilon=0.1"].assign(setting="epsilon=0.1;step=sqrt 2", cell="other")
