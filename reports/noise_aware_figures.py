@@ -84,7 +84,7 @@ def build(
     if len(cells):
         families = list(dict.fromkeys(cells["dataset"]))
         # Table 1 has a column a family, Table 2 a column an epsilon.
-        several = len(families) > 1
+        several = len(config["datasets"]) > 1
         epsilons = sorted({e for e in cells["claimed"] if e}, key=float)
         panels = [(dataset_title(d), d, HEADLINE) for d in families] if several else []
         panels = panels or [(f"epsilon = {e}", families[0], e) for e in epsilons]
@@ -94,7 +94,7 @@ def build(
         if several:
             drawn.append(epsilons_of(folder, f"{SOURCE}_table1_epsilon", cells, verdicts))
     else:
-        paid = config["experiment"].endswith("_paid")
+        paid = config["model"].get("scaling") == "paid"
         name = f"{SOURCE}_figure3{'_paid' if paid else ''}"
         drawn.append(calibration(folder, name, scores, ", standardisation paid for" if paid else ""))
     if extra is not None:
@@ -304,6 +304,8 @@ def errors(
             names[r["row"]] = rank(r["method"], label_of(r["setting"])["words"])
         shown.append(here)
     rows = sorted(names, key=names.get)
+    if not rows:
+        return _skip(name, "no coverage score")
     data = []
     with style.canvas(1, len(panels), panel=0.3 * len(rows) + 0.9) as (figure, axes):
         for ax, (title, dataset, _), here in zip(axes.flat, panels, shown, strict=True):

@@ -244,7 +244,7 @@ def test_linear_regression_has_a_column_an_epsilon_and_a_line_a_step(scores, ver
 
 
 def test_figure_3_averages_the_runs_that_have_rows_in_a_bin(adult, tmp_path):
-    (drawn,) = figures.build(tmp_path, config("y_paid", ["adult_complete"]), pd.DataFrame(), adult, None)
+    (drawn,) = figures.build(tmp_path, config("y", ["adult_complete"], "paid"), pd.DataFrame(), adult, None)
     assert drawn.name == f"{figures.SOURCE}_figure3_paid"
     data = pd.read_csv(tmp_path / f"{drawn.name}.csv")
     assert data.groupby("bin")["runs"].unique().map(list).to_dict() == {0: [3], 1: [3], 2: [2]}
