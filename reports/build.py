@@ -28,6 +28,8 @@ from reports import (
     findings,
     ledger,
     mixture_figures,
+    noise_aware_figures,
+    noise_aware_tables,
     posterior_sampling_figures,
     published,
     reference,
@@ -87,14 +89,16 @@ def build(
         title = f"{config.get('title', config['experiment'])}: every method, every data set"
         real = scores[~scores["dataset"].isin(made_up)]
         if len(real):
-            if grids.has_grid(config):
-                table, long = grids.budget_table(real, f"{stem}_all_methods", scale, title)
+            if config.get("rule") == noise_aware_tables.RULE:
+                shown = noise_aware_tables.build(config, real, scale)
+            elif grids.has_grid(config):
+                shown = [grids.budget_table(real, f"{stem}_all_methods", scale, title)]
             else:
-                table, long = tables.all_methods_table(
-                    real, f"{stem}_all_methods", scale, title, {a["method"] for a in config["arms"] if "budget" in a}
-                )
-            tables.write(folder, table, long)
-            every.append(table)
+                budgeted = {a["method"] for a in config["arms"] if "budget" in a}
+                shown = [tables.all_methods_table(real, f"{stem}_all_methods", scale, title, budgeted)]
+            for table, long in shown:
+                tables.write(folder, table, long)
+                every.append(table)
         checked = extra and grids.sampler_table(extra, config.get("extra_full", []), scale)
         if checked:
             tables.write(folder, *checked)
@@ -108,6 +112,7 @@ def build(
             drawn += figures.build(out / "figures", config, frame, scores, every_score)
             drawn += mixture_figures.build(out / "figures", config, frame, scores, fits, data, extra)
             drawn += posterior_sampling_figures.build(out / "figures", config, scores, extra)
+            drawn += noise_aware_figures.build(out / "figures", config, frame, scores, extra)
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table

@@ -13,7 +13,6 @@ import pandas as pd
 
 from privacy.ledger import Ledger
 from reports.blocks import Block, Entry, Footnotes, Table, entry
-from reports.config import ReportError
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
 from reports.tables import dataset_title, natural
 from reports.verdict import NO_SCORE
@@ -139,7 +138,8 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
     the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
     epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant, sampling, leaks, claim, reason.
     ``claim`` is one of: holds, holds but for the leaks, does not hold, no ledger, or the status of a cell without
-    scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds when the real one rounds to it.
+    scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds when the real one rounds to it. Where a table
+    prints no epsilon (``epsilon_published`` is empty) the claim is that of our run.
     """
     rows = []
     private = verdicts[verdicts["method"].isin(PRIVATE) & (verdicts["cell"] != "")]
@@ -170,7 +170,9 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
                 "accountant": worst["accountant"] if worst else "",
                 "sampling": " + ".join(dict.fromkeys(events["sampling"])),
                 "leaks": "; ".join(leaks),
-                "claim": r["verdict"].replace("_", " ") if missing else _claim(epsilon, printed, rounded, bool(leaks)),
+                "claim": r["verdict"].replace("_", " ")
+                if missing
+                else _claim(epsilon, printed or f"{float(claimed):.12g}", rounded, bool(leaks)),
                 "reason": r["reason"] if missing else "",
             }
         )
@@ -187,11 +189,11 @@ def _printed_epsilon(setting: str) -> tuple[str, bool]:
         for sign in ("=", "~"):
             if part.startswith(f"epsilon{sign}"):
                 return part.removeprefix(f"epsilon{sign}"), sign == "~"
-    raise ReportError(f"published setting '{setting}' of a private column names no epsilon")
+    return "", False
 
 
 def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool) -> str:
-    if math.isnan(epsilon):
+    if math.isnan(epsilon) or math.isnan(float(printed)):
         return "no ledger"
     slack = 0.5 * 10.0 ** -len(printed.partition(".")[2]) if rounded else 1e-9 * float(printed)
     if epsilon > float(printed) + slack:
@@ -222,7 +224,8 @@ def applies(leak: str, dataset: str) -> bool:
     """Does a leak, as its adapter words it, concern that data set?
 
     An adapter that fits several kinds of model says "on the mixture", "on the network" or "of a regression" where a
-    leak is of one kind, and "on wine, power only:" where it is of some data sets.
+    leak is of one kind, and "on wine, power only:" where it is of some data sets. Those of NA-DPVI name Adult and the
+    gamma-exponential.
     """
     import datasets
 
@@ -230,6 +233,10 @@ def applies(leak: str, dataset: str) -> bool:
     named = re.match(r"on ([a-z0-9_, ]+?) only:", leak)
     if named:
         return dataset in re.split(r", | and ", named[1])
+    if "(Adult as published)" in leak:
+        return known == "classification"
+    if "gamma-exponential" in leak:
+        return dataset == "gamma_exponential"
     if leak.startswith("on the mixture"):
         return known == "density"
     return known != "density" or not (leak.startswith("on the network") or "of a regression" in leak)
@@ -250,7 +257,8 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, p
         keys = ["reading", "our_method", "epsilon_published", "our_setting"]
         for (reading, ours, printed, setting), part in group.groupby(keys, sort=False):
             at = {r["dataset"]: r for r in part.to_dict("records")}
-            entries = [entry(f"{printed}")]
+            ours_is = sorted({f"{float(r['epsilon_claimed']):g}" for r in part.to_dict("records")})
+            entries = [entry(printed or f"none printed; ours {' or '.join(ours_is)}")]
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
             entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
             leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_of(ours, d)))

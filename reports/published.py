@@ -21,6 +21,7 @@ SOURCE_TITLES = {
     "vinaroz2021dpsep": "Vinaroz & Park 2021 (first version)",
     "geumlek2017rdp": "Geumlek, Song & Chaudhuri 2017",
     "park2017dpem": "Park, Foulds, Chaudhuri & Welling 2017",
+    "alrawajfeh2024nadpvi_rebuttal": "Alrawajfeh, Jälkö & Honkela 2025 (rebuttal)",
 }
 #: column headings of the papers, by (method).
 METHOD_TITLES = {
@@ -32,6 +33,12 @@ METHOD_TITLES = {
     "dp_vi": "DP-VI",
     "dp_em": "DP-EM",
     "point_estimate": "Point estimate",
+    "na_dpvi_nuts": "NA-DPVI (NUTS)",
+    "na_dpvi_laplace": "NA-DPVI (Laplace)",
+    "dpvi_last_iterate": "Naive (last iterate)",
+    "dpvim": "DPVIm",
+    "bernstein_sheldon_2018": "Bernstein & Sheldon (2018)",
+    "bernstein_sheldon_2019": "Bernstein & Sheldon (2019)",
 }
 METRIC_TITLES = {
     "rmse": "test RMSE (units of the target)",
@@ -48,10 +55,15 @@ METRIC_TITLES = {
     "program_kl_proxy": "KL proxy as programmed (nats)",
     "posterior_sd": "posterior standard deviation of a mean's coordinate",
     "heldout_nll": "minus log-likelihood of the held-out trials (nats)",
+    "tarp_coverage_rmse": "RMSE of the TARP coverage (share)",
+    "calibration_rmse": "RMSE of the calibration (share)",
     "label_error": "test rows in the wrong cluster (share)",
 }
 #: published columns that claim differential privacy.
-PRIVATE = ("dp_sep", "dp_vi", "dp_em")
+PRIVATE = (
+    *("dp_sep", "dp_vi", "dp_em", "na_dpvi_nuts", "na_dpvi_laplace", "dpvi_last_iterate", "dpvim"),
+    *("bernstein_sheldon_2018", "bernstein_sheldon_2019"),
+)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdow
 from reports.config import READINGS
 from reports.files import csv_text, write_text
 from reports.published import METHOD_TITLES, METRIC_TITLES, SOURCE_TITLES
-from reports.verdicts import RESAMPLED
+from reports.verdicts import BATCH, RESAMPLED
 
 SCALE_BANNERS = {
     "full": "Scale: full (the protocol of the papers).",
@@ -33,6 +33,12 @@ _RULE_RESAMPLED = (
     "Each entry: ours, mean ± standard deviation (number of data sets); the paper's number; the verdict; our median. "
     "Over data sets these scores span orders of magnitude, so the verdict resamples our runs (reports/verdict.py) and "
     "stands outside the stated error rate; medians say more than means."
+)
+_RULE_BATCH = (
+    "Each entry: ours, one number of a batch of data sets ± its standard deviation by bootstrap over them (how "
+    "many); the paper's number ± its spread over redraws of the reference points, which leaves out that of the data "
+    "sets; the verdict. The two batches are independent: the rule (reports/verdict.py, judge_batch) takes twice the "
+    "bootstrap variance."
 )
 _READING_TITLES = {
     "printed": "Reading: printed (algorithm and protocol as the paper states them)",
@@ -77,15 +83,27 @@ def published_tables(verdicts: pd.DataFrame, scale: str) -> list[tuple[Table, pd
             title=f"{SOURCE_TITLES.get(source, source)}, table {number_}: {metrics}",
             banner=SCALE_BANNERS[scale],
             blocks=_blocks(rows, footnotes),
-            notes=(_RULE_RESAMPLED if set(rows["dataset"]) <= RESAMPLED else _RULE,),
+            notes=(_rule(rows),),
             footnotes=footnotes.texts,
         )
         out.append((table, rows.reset_index(drop=True).assign(scale=scale)))
     return out
 
 
+def _rule(rows: pd.DataFrame) -> str:
+    """How the verdicts of a table come about."""
+    if set(rows["dataset"]) <= RESAMPLED:
+        return _RULE_RESAMPLED
+    return _RULE_BATCH if set(rows["metric"]) <= set(BATCH) else _RULE
+
+
 def _blocks(rows: pd.DataFrame, footnotes: Footnotes) -> list[Block]:
     one_method = rows["method"].nunique() == 1 and rows["setting"].nunique() > 1
+    # One data set, several methods, each at the same settings: a line a method, a column a setting, whatever a reading
+    # answers of it.
+    cells, settings = rows[["method", "setting"]].drop_duplicates(), list(dict.fromkeys(rows["setting"]))
+    full = len(cells) == cells["method"].nunique() * len(settings)
+    grid = differing(settings) if full and rows["dataset"].nunique() == 1 < min(cells.nunique()) else {}
     blocks = []
     for reading in READINGS:
         for headline in ("yes", "no"):
@@ -95,11 +113,12 @@ def _blocks(rows: pd.DataFrame, footnotes: Footnotes) -> list[Block]:
             groups = [("", part)] if headline == "yes" else list(part.groupby("protocol", sort=False))
             for protocol, group in groups:
                 title = _READING_TITLES[reading] + (f"; besides: protocol {protocol}" if protocol else "")
-                blocks.append(_block(title, group, one_method, footnotes))
+                blocks.append(_block(title, group, one_method, grid, footnotes))
     return blocks
 
 
-def _block(title: str, rows: pd.DataFrame, one_method: bool, footnotes: Footnotes) -> Block:
+def _block(title: str, rows: pd.DataFrame, one_method: bool, heads: dict[str, str], footnotes: Footnotes) -> Block:
+    """``heads``: setting -> column, where methods are lines and settings columns; else empty."""
     datasets = list(dict.fromkeys(rows["dataset"]))
     columns = list(dict.fromkeys(zip(rows["method"], rows["setting"], strict=True)))
     grid: dict[tuple, list[dict]] = {}
@@ -125,6 +144,11 @@ def _block(title: str, rows: pd.DataFrame, one_method: bool, footnotes: Footnote
         ]
         heads = [METRIC_TITLES.get(m, m) for m in metrics]
         return Block(title, dataset_title(datasets[0]), heads, lines, _ours(rows, titles))
+    if heads:  # like tables 2 and 3 of NA-DPVI
+        methods, settings = dict.fromkeys(rows["method"]), [s for s in heads if s in set(rows["setting"])]
+        titles = {(m, s): f"{METHOD_TITLES.get(m, m)}, {heads[s]}" for m, s in columns}
+        lines = [(METHOD_TITLES.get(m, m), [at(datasets[0], (m, s)) for s in settings]) for m in methods]
+        return Block(title, dataset_title(datasets[0]), [heads[s] for s in settings], lines, _ours(rows, titles))
     notes = _ours(rows, {c: column_title(*c, one_method) for c in columns})
     if one_method:
         lines = [(column_title(*c, True), [at(d, c) for d in datasets]) for c in columns]
@@ -138,6 +162,13 @@ def column_title(method: str, setting: str, one_method: bool) -> str:
         parts = dict(p.split("=", 1) for p in setting.split(";") if "=" in p)
         return f"C = {parts['clip']}" if "clip" in parts else setting
     return METHOD_TITLES.get(method, method)
+
+
+def differing(settings: Sequence[str]) -> dict[str, str]:
+    """Each setting ("epsilon=0.1;delta=1e-5;...") with the parts alone that not all of them share: "epsilon = 0.1"."""
+    parts = {s: s.split(";") for s in settings}
+    shared = set.intersection(*map(set, parts.values()))
+    return {s: ", ".join(p.replace("=", " = ") for p in found if p not in shared) for s, found in parts.items()}
 
 
 def row_title(method: str, setting: str) -> str:

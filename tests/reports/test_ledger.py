@@ -7,7 +7,6 @@ import pytest
 
 from privacy.ledger import Ledger, Mechanism
 from reports import ledger
-from reports.config import ReportError
 
 EVENT = {
     "what": "site",
@@ -172,10 +171,23 @@ def test_claim(epsilon, printed, rounded, leaks, word):
     assert ledger._claim(epsilon, printed, rounded, leaks) == word
 
 
-def test_a_private_column_without_epsilon_is_an_error():
+def test_the_printed_epsilon_of_a_setting():
     assert ledger._printed_epsilon("epsilon~1;delta=1e-5") == ("1", True)
-    with pytest.raises(ReportError, match="names no epsilon"):
-        ledger._printed_epsilon("clip=1")
+    assert ledger._printed_epsilon("epsilon=0.3;delta=1e-5;N=5000") == ("0.3", False)
+    assert ledger._printed_epsilon("clip=1") == ("", False)
+
+
+def test_a_column_that_prints_no_epsilon_is_held_to_the_claim_of_the_run(scores, config, all_verdicts, tmp_path):
+    unnamed = all_verdicts["method"] == "dp_sep"
+    some = all_verdicts[unnamed].assign(setting="delta=1e-5")
+    frame = privacy(scores, config, some, tmp_path)
+    assert set(frame["epsilon_published"]) == {""}
+    printed = frame[frame["our_method"] == "dp_sep"]
+    assert set(printed["epsilon"]) == {0.9}
+    assert set(printed["claim"]) <= {"holds", "holds but for the leaks"}
+    assert set(frame.loc[frame["our_method"] == "dp_sep_released", "claim"]) == {"does not hold"}
+    table, _ = ledger.privacy_table(frame, "p", "banner")
+    assert all(entries[0].lines[0].startswith("none printed; ours 1") for b in table.blocks for _, entries in b.rows)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +196,8 @@ def test_a_private_column_without_epsilon_is_an_error():
         ("on wine, power and naval only: seen", "power", "protein"),
         ("on the mixture an update is skipped", "mixture_of_gaussians", "wine"),
         ("on the network noise is dropped", "wine", "mixture_of_gaussians"),
+        ("where inputs are scaled (Adult as published), unpaid", "adult_complete", "linear_regression_10d"),
+        ("bounds of the gamma-exponential's sum are private", "gamma_exponential", "beta_bernoulli"),
         ("inputs of a regression are standardised by private moments", "wine", "mixture_of_gaussians"),
     ],
 )

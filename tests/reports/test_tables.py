@@ -154,3 +154,28 @@ def test_dataset_tables_compare_sizes():
 )
 def test_number(value, decimals, text):
     assert number(value, decimals) == text
+
+
+def test_methods_are_lines_and_settings_columns_where_each_method_has_each_setting(all_verdicts):
+    one = all_verdicts[(all_verdicts["source"] == "vinaroz2023dpsep") & (all_verdicts["table"] == "3")]
+    one = one[one["dataset"] == "wine"]
+    one = one[(one["reading"] == "printed") & (one["headline"] == "yes") & one["method"].isin(["ep", "sep"])]
+    rows = pd.concat([one.assign(setting=f"epsilon={e};N=5") for e in ("0.1", "1.0")])
+    ((table, _),) = tables.published_tables(rows, "full")
+    (block,) = table.blocks
+    assert list(block.columns) == ["epsilon = 0.1", "epsilon = 1.0"]
+    assert [name for name, _ in block.rows] == ["EP", "SEP"]
+    assert all(len(entries) == 2 for _, entries in block.rows)
+    assert "EP, epsilon = 0.1 = ep" in block.notes[0]
+    # A reading that answers one setting of one method keeps the form.
+    less = pd.concat([rows, rows.iloc[:1].assign(reading="corrected")])
+    ((table, _),) = tables.published_tables(less, "full")
+    assert (list(table.blocks[1].columns), table.blocks[1].rows[0][0]) == (["epsilon = 0.1"], "EP")
+
+
+def test_a_number_of_a_whole_batch_has_its_own_note(all_verdicts):
+    rows = all_verdicts[(all_verdicts["table"] == "3") & (all_verdicts["metric"] == "rmse")]
+    ((batch, _),) = tables.published_tables(rows.assign(metric="tarp_coverage_rmse"), "full")
+    ((plain, _),) = tables.published_tables(rows, "full")
+    assert "bootstrap" in batch.notes[0]
+    assert "bootstrap" not in plain.notes[0]
