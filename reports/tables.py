@@ -55,7 +55,11 @@ def write(folder: Path, table: Table, long: pd.DataFrame) -> None:
 
 
 #: data sets whose heading is not their name in words.
-_DATASET_TITLES = {"mnist": "MNIST 3 vs 8", "mnist_digits": "MNIST"}
+_DATASET_TITLES = {
+    **{"mnist": "MNIST 3 vs 8", "mnist_digits": "MNIST", "adult_complete": "Adult (complete rows)"},
+    **{"gamma_exponential": "Gamma-exponential", "beta_bernoulli": "Beta-Bernoulli"},
+    **{"dirichlet_categorical": "Dirichlet-categorical", "linear_regression_10d": "Linear regression, 10 inputs"},
+}
 
 
 def dataset_title(name: str) -> str:

@@ -23,6 +23,22 @@ def test_fraction_is_that_of_brute_force(seed, d, scale):
     np.testing.assert_array_equal(cov.fraction_nearer(draws, truth, reference), brute)
 
 
+def test_fractions_are_those_of_the_library_tarp():
+    """Its curve is the distribution function of the fractions at the edges of its own bins (smallest to largest).
+
+    The library gives no fractions and no fixed levels, and seeds the global generator, so it is no dependency.
+    """
+    tarp = pytest.importorskip("tarp", reason="the library tarp is not installed (pip install tarp tqdm deprecation)")
+    rng = np.random.default_rng(5)
+    draws, truth = rng.standard_normal((400, 60, 3)), rng.standard_normal((60, 3))
+    references = rng.uniform(-4, 4, (60, 3))
+    curve, edges = tarp.get_tarp_coverage(draws, truth, references=references, norm=False, num_alpha_bins=20)
+    ours = np.array([cov.fraction_nearer(draws[:, i], truth[i], references[i : i + 1])[0] for i in range(60)])
+    assert (edges[0], edges[-1]) == (ours.min(), ours.max())
+    inner = np.array([(ours < edge).mean() for edge in edges[1:-1]])
+    np.testing.assert_allclose(curve[1:-1], inner, atol=1e-12)
+
+
 def test_ties_are_not_nearer():
     assert cov.fraction_nearer(np.array([[1.0], [0.5]]), np.array([1.0]), np.array([[0.0]]))[0] == 0.5
 

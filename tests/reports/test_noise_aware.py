@@ -157,7 +157,7 @@ def test_a_cell_without_score_says_why(scores):
 
 def test_the_check_shows_the_worst_run_and_the_median(scores):
     table, long = tables.build(config(), scores, "full")[1]
-    line = dict(table.blocks[0].rows)["Gamma exponential [epsilon=0.1]"]
+    line = dict(table.blocks[0].rows)["Gamma-exponential [epsilon=0.1]"]
     assert [e.lines[0] for e in line] == ["1.0200", "300", "2", "0.100", "-", "-", "3"]
     assert line[0].after == ("median 1.0030",)
     worst = long.set_index(["dataset", "metric"])["worst"]
