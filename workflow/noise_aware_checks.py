@@ -1,13 +1,15 @@
-"""How far the coverage of NA-DPVI hangs on the priors of its noise-aware model, and what a coverage error can see.
+"""How far the coverage of NA-DPVI hangs on its priors and on the reference points, and what a coverage error can see.
 
-    python -m workflow.noise_aware_checks --config X.yaml --scale full --dataset D --data results/data/D.npz
+    python -m workflow.noise_aware_checks --table priors --config X.yaml --scale full --dataset D --data D.npz
 
-Two tables of one simulated data set, made from stored fits (none is run again; where cells were restored from the
-committed scores, their committed tables are restored too):
+One table of one simulated data set, ``results/extra/na_dpvi_<table>_<dataset>.csv``, made from stored fits (none is run
+again; where cells were restored from the committed scores, the committed table is restored too). ``extra_settings`` of
+the config says of what:
 
-``na_dpvi_priors_<dataset>.csv``    the traces of one cell of ``na_dpvi`` read under other priors (``extra_settings`` of
-                                    the config: ``priors_of`` names the cell's setting, ``priors`` the variants)
-``na_dpvi_controls_<dataset>.csv``  the exact posterior with its standard deviations multiplied (``control_widths``)
+``priors``      the traces of one cell of ``na_dpvi`` (setting ``priors_of``) read under other priors
+``controls``    the exact posterior with its standard deviations multiplied (``control_widths``)
+``references``  cells of ``references_of`` with reference points about their own centre, the mean of the prior or a
+                draw from it: a posterior much narrower than its error is seen as such from its own centre only
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-COLUMNS = ("dataset", "setting", "rmse", "sd", "low", "high", "floor", "floor_upper", "n", "scale")
+COLUMNS = ("rmse", "sd", "low", "high", "floor", "floor_upper", "n", "scale")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,18 @@ class Widened:
         theta = self.posterior.sample(n, rng)
         mean = theta.mean(axis=0)
         return mean + self.width * (theta - mean)
+
+
+@dataclass(frozen=True)
+class Recentred:
+    """A posterior whose reference points lie about ``centre`` (D,)."""
+
+    posterior: object
+    centre: object
+
+    def sample(self, n, rng):
+        """n draws, (n, D)."""
+        return self.posterior.sample(n, rng)
 
 
 def fits_of(cell, fits: Path) -> Iterator[tuple[int, object]]:
@@ -82,9 +97,9 @@ def one_cell(config: str, scale: str, dataset: str, method: str, setting: str):
     return found[0]
 
 
-def text_of(rows: list[dict], key: str) -> str:
-    """CSV with the column ``key`` after ``setting``; thirteen digits."""
-    columns = (*COLUMNS[:2], key, *COLUMNS[2:])
+def text_of(rows: list[dict], keys: tuple[str, ...]) -> str:
+    """CSV: data set, ``keys``, ``COLUMNS``; thirteen digits."""
+    columns = ("dataset", *keys, *COLUMNS)
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, columns, lineterminator="\n")
     writer.writeheader()
@@ -92,8 +107,54 @@ def text_of(rows: list[dict], key: str) -> str:
     return buffer.getvalue()
 
 
+def priors_rows(asked: dict, find: Callable, fits: Path, data) -> Iterator[dict]:
+    from models.noise_aware import Priors
+
+    cell = find("na_dpvi", asked["priors_of"])
+    posteriors = list(fits_of(cell, fits))
+    for variant, changes in asked["priors"].items():
+        found = coverage_row(cell, posteriors, data, lambda p, c=changes: p.read("noise_aware", priors=Priors(**c)))
+        yield {"setting": cell.setting, "variant": variant} | found
+
+
+def controls_rows(asked: dict, find: Callable, fits: Path, data) -> Iterator[dict]:
+    cell = find("exact_posterior", "")
+    posteriors = list(fits_of(cell, fits))
+    for width in asked["control_widths"]:
+        found = coverage_row(cell, posteriors, data, lambda p, w=width: Widened(p, w))
+        yield {"setting": "", "width": width} | found
+
+
+def references_rows(asked: dict, find: Callable, fits: Path, data) -> Iterator[dict]:
+    import numpy as np
+
+    for method, settings in asked["references_of"].items():
+        for cell in [find(method, setting) for setting in settings]:
+            posteriors = list(fits_of(cell, fits))
+            rng = np.random.default_rng(cell.seed(0, "references"))
+            theta = cell.build_model().sample_prior(20_000, rng, data.x.shape[1])
+            mean, draws = theta.mean(axis=0), iter(theta)
+            centres = {
+                "own": lambda p: p,
+                "prior mean": lambda p, m=mean: Recentred(p, m),
+                "prior draw": lambda p, d=draws: Recentred(p, next(d)),
+            }
+            for name, change in centres.items():
+                found = coverage_row(cell, posteriors, data, change)
+                yield {"method": method, "setting": cell.setting, "centre": name} | found
+
+
+#: table -> (its own columns, its rows, cells that it reads)
+TABLES = {
+    "priors": (("setting", "variant"), priors_rows, ("na_dpvi",)),
+    "controls": (("setting", "width"), controls_rows, ("exact_posterior",)),
+    "references": (("method", "setting", "centre"), references_rows, ("bernstein_sheldon_2019",)),
+}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Prior dependence of NA-DPVI, and controls of its coverage error.")
+    parser = argparse.ArgumentParser(description="Dependence of coverage errors on priors, widths, reference points.")
+    parser.add_argument("--table", required=True, choices=list(TABLES))
     parser.add_argument("--config", required=True, help="the experiment's YAML file")
     parser.add_argument("--scale", required=True, help="full, quick or tiny")
     parser.add_argument("--dataset", required=True)
@@ -103,34 +164,22 @@ def main() -> None:
     args = parser.parse_args()
 
     import datasets
-    from models.noise_aware import Priors
     from workflow.cell import say
-    from workflow.experiments import load
+    from workflow.experiments import cells, load
     from workflow.files import write_text
 
-    data, asked = datasets.load(args.data), load(args.config)["extra_settings"]
-    out, fits = args.results / "extra", args.results / "fits"
-    cell = one_cell(args.config, args.scale, args.dataset, "na_dpvi", asked["priors_of"])
-    exact = one_cell(args.config, args.scale, args.dataset, "exact_posterior", "")
-    names = [f"na_dpvi_{what}_{args.dataset}.csv" for what in ("priors", "controls")]
-    if any(json.loads((fits / f"{c.id}.json").read_text())["reused"] for c in (cell, exact)):
-        for name in names:
-            write_text(out / name, (args.reuse / name).read_text(encoding="utf-8"))
+    name, fits = f"na_dpvi_{args.table}_{args.dataset}.csv", args.results / "fits"
+    keys, rows_of, methods = TABLES[args.table]
+    read = [c for c in cells(args.config, args.scale) if c.dataset == args.dataset and c.method in methods]
+    if any(json.loads((fits / f"{c.id}.json").read_text())["reused"] for c in read):
+        write_text(args.results / "extra" / name, (args.reuse / name).read_text(encoding="utf-8"))
         return
-
-    posteriors, rows = list(fits_of(cell, fits)), []
-    for variant, changes in asked["priors"].items():
-        say(args.dataset, f"priors: {variant}")
-        found = coverage_row(cell, posteriors, data, lambda p, c=changes: p.read("noise_aware", priors=Priors(**c)))
-        about = {"dataset": args.dataset, "setting": cell.setting, "variant": variant, "scale": args.scale}
-        rows.append(about | found)
-    write_text(out / names[0], text_of(rows, "variant"))
-
-    posteriors, rows = list(fits_of(exact, fits)), []
-    for width in asked["control_widths"]:
-        found = coverage_row(exact, posteriors, data, lambda p, w=width: Widened(p, w))
-        rows.append({"dataset": args.dataset, "setting": "", "width": width, "scale": args.scale} | found)
-    write_text(out / names[1], text_of(rows, "width"))
+    rows = []
+    find = partial(one_cell, args.config, args.scale, args.dataset)
+    for row in rows_of(load(args.config)["extra_settings"], find, fits, datasets.load(args.data)):
+        say(name, ", ".join(str(row[k]) for k in keys))
+        rows.append({"dataset": args.dataset} | row | {"scale": args.scale})
+    write_text(args.results / "extra" / name, text_of(rows, keys))
 
 
 if __name__ == "__main__":

@@ -46,6 +46,34 @@ def test_a_posterior_twice_too_narrow_or_too_wide_is_detected():
         assert found[width]["n"] == 300
 
 
+def test_a_narrow_posterior_with_a_large_error_hides_from_a_reference_elsewhere():
+    """The signature of a broken run: 0.58 from its own centre, about 0.30 (C = 0.5 at all levels) from a far one.
+
+    400 data sets; from far away the draws are nearer than the truth by the toss of a coin: sd of C 0.025.
+    """
+
+    class Narrow:
+        def __init__(self, at):
+            self.at = at
+
+        def sample(self, n, rng):
+            return self.at + 1e-4 * rng.standard_normal((n, 2))
+
+    rng = np.random.default_rng(4)
+    theta = rng.standard_normal((400, 2))
+    posteriors = [(k, Narrow(t + 0.1 * rng.standard_normal(2))) for k, t in enumerate(theta)]
+
+    class Cell(_Cell):
+        @staticmethod
+        def split_rows(data, k):
+            return None, k
+
+    own = checks.coverage_row(Cell, posteriors, _Table(theta), lambda p: p)
+    far = checks.coverage_row(Cell, posteriors, _Table(theta), lambda p: checks.Recentred(p, np.array([30.0, 0.0])))
+    assert own["rmse"] > 0.57
+    assert far["rmse"] == pytest.approx(0.3026, abs=0.02)
+
+
 def test_widened_keeps_the_mean_and_scales_the_deviations():
     class Normal:
         def sample(self, n, rng):
@@ -75,6 +103,6 @@ def test_the_cells_that_are_read_again_run_at_every_scale(name, scale):
 
 def test_a_table_has_its_key_and_thirteen_digits():
     row = dict.fromkeys(checks.COLUMNS, 1 / 3) | {"dataset": "d", "setting": "s", "width": 0.5, "n": 7, "scale": "full"}
-    lines = checks.text_of([row], "width").splitlines()
+    lines = checks.text_of([row], ("setting", "width")).splitlines()
     assert lines[0] == "dataset,setting,width,rmse,sd,low,high,floor,floor_upper,n,scale"
     assert lines[1].startswith("d,s,0.5,0.3333333333333,")

@@ -66,7 +66,7 @@ rule sampler_check:
 
 
 rule noise_aware_checks:
-    """Coverage of NA-DPVI under other priors, and of the exact posterior made too narrow and too wide."""
+    """Coverage of NA-DPVI under other priors, of the exact posterior made too narrow or wide, by other references."""
     input:
         data=RESULTS + "/data/{dataset}.npz",
         fits=lambda w: [
@@ -74,22 +74,28 @@ rule noise_aware_checks:
             for c in CELLS.values()
             if c.dataset == w.dataset
             and c.experiment in ("nadpvi_exponential", "nadpvi_linear")
-            and c.method in ("na_dpvi", "exact_posterior")
+            and c.method.startswith(
+                {
+                    "priors": "na_dpvi",
+                    "controls": "exact_posterior",
+                    "references": "bernstein_sheldon_2019",
+                }[w.table]
+            )
         ],
         code=["workflow/noise_aware_checks.py", *DRAWS_CODE],
     output:
-        RESULTS + "/extra/na_dpvi_priors_{dataset}.csv",
-        RESULTS + "/extra/na_dpvi_controls_{dataset}.csv",
+        RESULTS + "/extra/na_dpvi_{table}_{dataset}.csv",
+    wildcard_constraints:
+        table="priors|controls|references",
     log:
-        RESULTS + "/logs/noise_aware_checks_{dataset}.log",
+        RESULTS + "/logs/noise_aware_{table}_{dataset}.log",
     params:
-        scale=SCALE,
         config=lambda w: EXPERIMENTS[
             "nadpvi_linear"
             if w.dataset == "linear_regression_10d"
             else "nadpvi_exponential"
         ],
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.noise_aware_checks --config {params.config} "
-        "--scale {params.scale} --dataset {wildcards.dataset} --data {input.data} --results {RESULTS} 2> {log} "
-        "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.noise_aware_checks --table {wildcards.table} "
+        "--config {params.config} --scale {SCALE} --dataset {wildcards.dataset} --data {input.data} "
+        "--results {RESULTS} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
