@@ -7,7 +7,7 @@ from pathlib import Path
 
 import datasets
 from reports import compact
-from workflow.experiments import Cell, cells, experiment_files
+from workflow.experiments import Cell, cells, experiment_files, families
 from workflow.imports import ROOT
 
 #: CPU seconds that a cell costs besides its fits: starting Python, importing, scoring, Snakemake's own share.
@@ -31,17 +31,26 @@ def estimate(scale: str) -> tuple[list[Cell], float, int]:
     known = reference_seconds()
     full = {(c.dataset, c.method, c.setting): dict(c.settings) for p in experiment_files() for c in cells(p, "full")}
     everything = [c for p in experiment_files() for c in cells(p, scale)]
-    total, unknown = 0.0, 0
+    # Each reading of one run counts the whole run: together they cost as much as the dearest.
+    one_run = {name for name, group in families(everything).items() if len({c.method for c in group}) > 1}
+    alone, together, unknown = 0.0, defaultdict(float), 0
     for c in everything:
-        total += OVERHEAD_S
-        key = (c.dataset, c.method, c.setting)
+        cost, key = OVERHEAD_S, (c.dataset, c.method, c.setting)
         if key in known:
-            mine, theirs = dict(c.settings), full.get(key, {})
-            ratio = mine["epochs"] / theirs["epochs"] if mine.get("epochs") and theirs.get("epochs") else 1.0
-            total += c.splits * known[key] * ratio
+            cost += c.splits * known[key] * shorter(dict(c.settings), full.get(key, {}))
         else:
             unknown += 1
-    return everything, total, unknown
+        if c.family in one_run:
+            together[c.family] = max(together[c.family], cost)
+        else:
+            alone += cost
+    return everything, alone + sum(together.values()), unknown
+
+
+def shorter(mine: dict, full: dict) -> float:
+    """How much less training than at full scale: the ratio of epochs, or of steps."""
+    ratios = [mine[k] / full[k] for k in ("epochs", "steps") if mine.get(k) and full.get(k)]
+    return ratios[0] if ratios else 1.0
 
 
 def download_mb(names: set[str], results: Path) -> float:
