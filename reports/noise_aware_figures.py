@@ -302,7 +302,7 @@ def errors(
     for title, dataset, epsilon in panels:
         here = cells[(cells["dataset"] == dataset) & cells["claimed"].isin(("", epsilon))].to_dict("records")
         for r in here:
-            few = f" ({r['planned']} data sets)" if r["planned"] < most else ""
+            few = f" (n = {r['planned']})" if r["planned"] < most else ""
             r |= {"panel": title, "row": row_title(r["method"], r["setting"]) + few}
             names[r["row"]] = rank(r["method"], label_of(r["setting"])["words"])
         shown.append(here)
@@ -333,7 +333,7 @@ def errors(
         f"Root mean square error of the coverage. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Crosses: "
         "the published number with its spread, which is over redraws of the reference points only. Grey: what a right "
         "posterior gets from as many data sets, up to its 95 % point (line: its mean): a dot in it is no evidence "
-        "against a posterior.",
+        "against a posterior. n: data sets, where fewer than for the other rows.",
     )
 
 
@@ -532,6 +532,7 @@ def _error_axis(ax: Any) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.grid(axis="x")
     ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="x", labelsize=7.5)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("RMSE of the coverage (share)", fontsize=8)
 

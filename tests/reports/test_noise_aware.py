@@ -226,7 +226,7 @@ def test_the_published_number_stands_beside_the_cell_that_answers_it(drawn):
     found = data[data["published"] != ""]
     assert found[["dataset", "setting", "published"]].to_numpy().tolist() == [[FAMILIES[0], "epsilon=0.1", "0.023"]]
     assert "epsilon=1" not in set(data["setting"])  # another epsilon has no place in Table 1
-    assert "NA-DPVI (NUTS, check) (4 data sets)" in set(data["row"])
+    assert "NA-DPVI (NUTS, check) (n = 4)" in set(data["row"])
 
 
 def test_the_figure_of_priors_holds_the_published_number_of_its_cell(drawn):
