@@ -1,5 +1,5 @@
 """Figures of NA-DPVI (Alrawajfeh, Jalko & Honkela 2025): coverage, calibration, coverage errors with their intervals,
-and how they hang on the priors of the noise-aware model.
+and how they hang on the priors of the noise-aware model and on the reference points.
 
 Drawn from scores, from verdicts (for the published numbers), and from the tables of ``workflow.noise_aware_checks``. A
 figure is left out where there is nothing for it.
@@ -53,6 +53,8 @@ SHOWN_EPSILON = ("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "dpvi_trace_
 #: claimed epsilon of the headline cells of Table 1, which prints none (finding of the experiment).
 HEADLINE = "0.1"
 _DASHED = (0, (4, 2))
+#: (dataset, our method, our setting) -> published number and its spread.
+Printed = dict[tuple[str, str, str], tuple[float, float]]
 
 
 class Line(NamedTuple):
@@ -98,9 +100,10 @@ def build(
         name = f"{SOURCE}_figure3{'_paid' if paid else ''}"
         drawn.append(calibration(folder, name, scores, ", standardisation paid for" if paid else ""))
     if extra is not None:
-        found = _tables(extra, config, "priors")
-        drawn.append(priors(folder, f"{config['experiment']}_priors", found, _published(verdicts)))
-        drawn.append(controls(folder, f"{config['experiment']}_controls", _tables(extra, config, "controls")))
+        printed, stem = _published(verdicts), config["experiment"]
+        drawn.append(priors(folder, f"{stem}_priors", _tables(extra, config, "priors"), printed))
+        drawn.append(references(folder, f"{stem}_references", _tables(extra, config, "references"), printed))
+        drawn.append(controls(folder, f"{stem}_controls", _tables(extra, config, "controls")))
     return [f for f in drawn if f is not None]
 
 
@@ -275,7 +278,7 @@ def calibration(folder: Path, name: str, scores: pd.DataFrame, words: str) -> Fi
 # ---------------------------------------------------------------------------------------- errors with their intervals
 
 
-def _published(verdicts: pd.DataFrame) -> dict[tuple[str, str, str], tuple[float, float]]:
+def _published(verdicts: pd.DataFrame) -> Printed:
     """(dataset, our method, our setting) -> (number, its spread) of the published cells that it answers; those that are
     answered as a repair of ours (``corrected``) are left out."""
     rows = verdicts[verdicts["reading"].isin(("printed", "released")) & (verdicts["metric"] == "tarp_coverage_rmse")]
@@ -299,7 +302,7 @@ def errors(
     for title, dataset, epsilon in panels:
         here = cells[(cells["dataset"] == dataset) & cells["claimed"].isin(("", epsilon))].to_dict("records")
         for r in here:
-            few = f" ({r['planned']} data sets)" if r["planned"] < most else ""
+            few = f" (n = {r['planned']})" if r["planned"] < most else ""
             r |= {"panel": title, "row": row_title(r["method"], r["setting"]) + few}
             names[r["row"]] = rank(r["method"], label_of(r["setting"])["words"])
         shown.append(here)
@@ -312,12 +315,9 @@ def errors(
             for r in here:
                 y = rows.index(r["row"])
                 _dot(ax, y, r, *LOOK.get(r["method"], (style.GREY, "o")))
-                found = printed.get((dataset, r["method"], r["setting"]))
-                if found:
-                    ax.errorbar(found[0], y + 0.28, xerr=found[1], color=style.PUBLISHED, marker="x", markersize=4.5,
-                                elinewidth=0.8, linestyle="none", zorder=4)  # fmt: skip
-                published = dict(zip(("published", "published_redraws"), found or (math.nan, math.nan), strict=True))
-                data.append(r | published)
+                value, spread = printed.get((dataset, r["method"], r["setting"]), (math.nan, math.nan))
+                _cross(ax, y, value, spread)
+                data.append(r | {"published": value, "published_redraws": spread})
             ax.set_title(title)
             ax.set_yticks(range(len(rows)), rows if ax is axes[0, 0] else [""] * len(rows), fontsize=7.5)
             ax.set_ylim(len(rows) - 0.4, -0.6)
@@ -333,7 +333,7 @@ def errors(
         f"Root mean square error of the coverage. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Crosses: "
         "the published number with its spread, which is over redraws of the reference points only. Grey: what a right "
         "posterior gets from as many data sets, up to its 95 % point (line: its mean): a dot in it is no evidence "
-        "against a posterior.",
+        "against a posterior. n: data sets, where fewer than for the other rows.",
     )
 
 
@@ -394,40 +394,14 @@ def _tables(extra: Path, config: dict[str, Any], what: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["dataset"])
 
 
-def priors(
-    folder: Path, name: str, table: pd.DataFrame, printed: dict[tuple[str, str, str], tuple[float, float]]
-) -> Figure | None:
+def priors(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Figure | None:
     """Coverage error of one trace read under other priors, a panel a data set, a row a variant."""
     if table.empty:
         return _skip(name, "no table of priors")
-    cells = zip(table["dataset"], table["setting"], strict=True)
-    found = [printed.get((d, "na_dpvi", s), (math.nan, math.nan)) for d, s in cells]
-    table = table.assign(published=[f[0] for f in found], published_redraws=[f[1] for f in found])
-    sets, variants = (list(dict.fromkeys(table[c])) for c in ("dataset", "variant"))
-    with style.canvas(1, len(sets), panel=0.34 * len(variants) + 0.9) as (figure, axes):
-        for ax, dataset in zip(axes.flat, sets, strict=True):
-            here = table[table["dataset"] == dataset]
-            for r in here.to_dict("records"):
-                first = r["variant"] == variants[0]
-                _dot(ax, variants.index(r["variant"]), r, style.BLACK if first else style.BLUE, "D" if first else "o")
-            ax.axvline(here.loc[here["variant"] == variants[0], "rmse"].iloc[0], color=style.GREY, linewidth=0.8,
-                       linestyle=_DASHED, zorder=1.5)  # fmt: skip
-            value, spread = here[["published", "published_redraws"]].iloc[0]
-            if math.isfinite(value):
-                ax.errorbar(value, 0.28, xerr=spread, color=style.PUBLISHED, marker="x", markersize=4.5,
-                            elinewidth=0.8, linestyle="none", zorder=4)  # fmt: skip
-                ax.axvline(value, color=style.PUBLISHED, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=1.5)
-            ax.set_title(dataset_title(dataset))
-            ax.set_yticks(range(len(variants)), variants if ax is axes[0, 0] else [""] * len(variants), fontsize=8)
-            ax.set_ylim(len(variants) - 0.4, -0.6)
-            _error_axis(ax)
-        _same_x(axes[0])
-        handles = _dot_handles()
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
-        style.save(figure, folder / name, table)
-    cells = "; ".join(
-        dict.fromkeys(f"{dataset_title(d)}: {s}" for d, s in zip(table["dataset"], table["setting"], strict=True))
-    )
+    table = table.assign(method="na_dpvi", row=table["variant"])
+    _rows(folder / name, table, printed, base=True)
+    pairs = zip(table["dataset"], table["setting"], strict=True)
+    cells = "; ".join(dict.fromkeys(f"{dataset_title(d)}: {s}" for d, s in pairs))
     return Figure(
         name,
         "How far the coverage of NA-DPVI hangs on its priors",
@@ -437,6 +411,56 @@ def priors(
         "published; cross and dotted line: the published number. Grey: what a right posterior gets, up to its 95 % "
         "point.",
     )
+
+
+def references(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Figure | None:
+    """Coverage error of the same posteriors from reference points about other centres."""
+    if table.empty:
+        return _skip(name, "no table of reference points")
+    words = zip(table["method"], table["setting"], table["centre"], strict=True)
+    table = table.assign(row=[f"{method_title(m)}, {s}: {c}" for m, s, c in words])
+    _rows(folder / name, table, printed, base=False)
+    return Figure(
+        name,
+        "What reference points do to a coverage error",
+        "The same posteriors, with reference points about their own mean, the mean of the prior, or a draw from the "
+        "prior. Every draw of a posterior much narrower than its error is nearer to its mean than the true parameter "
+        "is: coverage 0 at every level, an error that cannot be overlooked. Seen from far away, the draws are nearer "
+        "about as often as not: a flat curve near one half, whose error is smaller. Cross and "
+        f"dotted line: the published number. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Grey: what a "
+        "right posterior gets, up to its 95 % point.",
+    )
+
+
+def _rows(stem: Path, table: pd.DataFrame, printed: Printed, base: bool) -> None:
+    """A panel a data set, a dot for each ``row``, with the published number of its cell; saved under ``stem``.
+
+    ``base``: the first row is what the others are compared with.
+    """
+    cells = zip(table["dataset"], table["method"], table["setting"], strict=True)
+    found = [printed.get(cell, (math.nan, math.nan)) for cell in cells]
+    table = table.assign(published=[f[0] for f in found], published_redraws=[f[1] for f in found])
+    sets, rows = (list(dict.fromkeys(table[c])) for c in ("dataset", "row"))
+    with style.canvas(1, len(sets), panel=0.34 * len(rows) + 0.9) as (figure, axes):
+        for ax, dataset in zip(axes.flat, sets, strict=True):
+            here = table[table["dataset"] == dataset]
+            for r in here.to_dict("records"):
+                first = base and r["row"] == rows[0]
+                _dot(ax, rows.index(r["row"]), r, style.BLACK if first else style.BLUE, "D" if first else "o")
+                if first:
+                    ax.axvline(r["rmse"], color=style.GREY, linewidth=0.8, linestyle=_DASHED, zorder=1.5)
+                if first or not base:
+                    _cross(ax, rows.index(r["row"]), r["published"], r["published_redraws"])
+            for value in set(here["published"].dropna()):
+                ax.axvline(value, color=style.PUBLISHED, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=1.5)
+            ax.set_title(dataset_title(dataset))
+            ax.set_yticks(range(len(rows)), rows if ax is axes[0, 0] else [""] * len(rows), fontsize=8)
+            ax.set_ylim(len(rows) - 0.4, -0.6)
+            _error_axis(ax)
+        _same_x(axes[0])
+        handles = _dot_handles()
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
+        style.save(figure, stem, table)
 
 
 def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
@@ -481,6 +505,13 @@ def _dot(ax: Any, y: float, r: dict[str, Any], colour: str, marker: str) -> None
     ax.plot([r["rmse"]], [y], color=colour, marker=marker, markersize=5, linestyle="none", zorder=5)
 
 
+def _cross(ax: Any, y: float, value: float, spread: float) -> None:
+    """The published number with its spread, a little below height ``y``; nothing where there is none."""
+    if math.isfinite(value):
+        ax.errorbar(value, y + 0.28, xerr=spread, color=style.PUBLISHED, marker="x", markersize=4.5, elinewidth=0.8,
+                    linestyle="none", zorder=4)  # fmt: skip
+
+
 def _dot_handles() -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -501,6 +532,7 @@ def _error_axis(ax: Any) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.grid(axis="x")
     ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="x", labelsize=7.5)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("RMSE of the coverage (share)", fontsize=8)
 

@@ -96,7 +96,9 @@ def extra(tmp_path_factory):
         for what, column, values in (
             ("priors", "variant", ["as published", "optimum_sd = 3"]),
             ("controls", "width", [0.5, 1.0, 2.0]),
+            ("references", "centre", ["own", "prior mean"]),
         ):
+            base |= {"method": "na_dpvi"} if what == "references" else {}
             rows = [base | {"setting": "epsilon=0.1", column: v, "rmse": 0.02 + 0.01 * k} for k, v in enumerate(values)]
             pd.DataFrame(rows).to_csv(folder / f"na_dpvi_{what}_{dataset}.csv", index=False)
     return folder
@@ -106,7 +108,7 @@ def extra(tmp_path_factory):
 def drawn(scores, verdicts, extra, tmp_path_factory):
     """(figures, their folder) of the families."""
     folder = tmp_path_factory.mktemp("figures")
-    names = [f"na_dpvi_{what}_{d}.csv" for d in FAMILIES for what in ("priors", "controls")]
+    names = [f"na_dpvi_{what}_{d}.csv" for d in FAMILIES for what in ("priors", "controls", "references")]
     return figures.build(folder, config(extra=names), verdicts, scores, extra), folder
 
 
@@ -182,7 +184,12 @@ def test_moments_that_are_paid_for_are_no_leak(adult):
 def test_every_figure_of_the_families_is_drawn(drawn):
     found, folder = drawn
     wanted = ["figure1", "table1_rmse", "table1_epsilon"]
-    assert [f.name for f in found] == [*(f"{figures.SOURCE}_{w}" for w in wanted), "x_priors", "x_controls"]
+    assert [f.name for f in found] == [
+        *(f"{figures.SOURCE}_{w}" for w in wanted),
+        "x_priors",
+        "x_references",
+        "x_controls",
+    ]
     for figure in found:
         for suffix in ("png", "pdf"):
             assert (folder / f"{figure.name}.{suffix}").stat().st_size > 8_000
@@ -219,7 +226,7 @@ def test_the_published_number_stands_beside_the_cell_that_answers_it(drawn):
     found = data[data["published"] != ""]
     assert found[["dataset", "setting", "published"]].to_numpy().tolist() == [[FAMILIES[0], "epsilon=0.1", "0.023"]]
     assert "epsilon=1" not in set(data["setting"])  # another epsilon has no place in Table 1
-    assert "NA-DPVI (NUTS, check) (4 data sets)" in set(data["row"])
+    assert "NA-DPVI (NUTS, check) (n = 4)" in set(data["row"])
 
 
 def test_the_figure_of_priors_holds_the_published_number_of_its_cell(drawn):
@@ -227,6 +234,12 @@ def test_the_figure_of_priors_holds_the_published_number_of_its_cell(drawn):
     assert list(data["variant"]) == ["as published", "optimum_sd = 3"] * 2
     assert data.loc[data["dataset"] == FAMILIES[0], "published"].tolist() == [0.023, 0.023]
     assert data.loc[data["dataset"] == FAMILIES[1], "published"].isna().all()
+
+
+def test_the_figure_of_reference_points_names_cell_and_centre(drawn):
+    data = pd.read_csv(drawn[1] / "x_references.csv")
+    assert list(data["row"]) == ["NA-DPVI, epsilon=0.1: own", "NA-DPVI, epsilon=0.1: prior mean"] * 2
+    assert data["published"].dropna().tolist() == [0.023, 0.023]
 
 
 def test_linear_regression_has_a_column_an_epsilon_and_a_line_a_step(scores, verdicts, tmp_path):
