@@ -453,13 +453,14 @@ def _rows(stem: Path, table: pd.DataFrame, printed: Printed, base: bool) -> None
                     _cross(ax, rows.index(r["row"]), r["published"], r["published_redraws"])
             for value in set(here["published"].dropna()):
                 ax.axvline(value, color=style.PUBLISHED, linewidth=0.8, linestyle=(0, (1, 1.5)), zorder=1.5)
-            ax.set_title(dataset_title(dataset))
+            # Long labels leave one panel too narrow for its own title.
+            ax.set_title(dataset_title(dataset), loc="right" if len(sets) == 1 else "center")
             ax.set_yticks(range(len(rows)), rows if ax is axes[0, 0] else [""] * len(rows), fontsize=8)
             ax.set_ylim(len(rows) - 0.4, -0.6)
             _error_axis(ax)
         _same_x(axes[0])
         handles = _dot_handles()
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 1 + len(sets)), fontsize=8)
         style.save(figure, stem, table)
 
 
