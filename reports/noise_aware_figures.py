@@ -193,7 +193,7 @@ def coverage(
                 ax.set_xlim(-0.02, 1.02)
             top.set_ylim(-0.02, 1.02)
         _same_limits(axes[1])
-        _legend(figure, axes, 3)
+        _legend(figure, _shared(axes))
         style.save(figure, folder / name, pd.concat(data, ignore_index=True))
     number = name[-1]
     what = {"1": "exponential families, claimed epsilon " + HEADLINE, "2": "linear regression with 10 inputs"}[number]
@@ -263,7 +263,7 @@ def calibration(folder: Path, name: str, scores: pd.DataFrame, words: str) -> Fi
                 ax.set_xlabel("predicted probability")
                 ax.set_xlim(-0.03, 1.03)
         _same_limits(axes[1])
-        _legend(figure, axes, 3)
+        _legend(figure, _shared(axes))
         style.save(figure, folder / name, table)
     runs = int(table["runs"].max())
     return Figure(
@@ -323,8 +323,7 @@ def errors(
             ax.set_ylim(len(rows) - 0.4, -0.6)
             _error_axis(ax)
         _same_x(axes[0])
-        handles = _dot_handles()
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
+        _legend(figure, _dot_handles())
         style.save(figure, folder / name, pd.DataFrame(data))
     words = f", claimed epsilon {HEADLINE}" if number == "1" else ""
     return Figure(
@@ -374,7 +373,7 @@ def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataF
             ax.set_ylim(0, None)
             ax.set_xlabel("claimed epsilon")
             ax.set_ylabel("RMSE of the coverage (share)")
-        _legend(figure, axes, 3)
+        _legend(figure, _shared(axes))
         style.save(figure, folder / name, pd.DataFrame(data))
     return Figure(
         name,
@@ -418,17 +417,16 @@ def references(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -
     if table.empty:
         return _skip(name, "no table of reference points")
     words = zip(table["method"], table["setting"], table["centre"], strict=True)
-    table = table.assign(row=[f"{method_title(m)}, {s}: {c}" for m, s, c in words])
+    table = table.assign(row=[f"{method_title(m)},\n{s}, {c}" for m, s, c in words])
     _rows(folder / name, table, printed, base=False)
     return Figure(
         name,
         "What reference points do to a coverage error",
         "The same posteriors, with reference points about their own mean, the mean of the prior, or a draw from the "
         "prior. Every draw of a posterior much narrower than its error is nearer to its mean than the true parameter "
-        "is: coverage 0 at every level, an error that cannot be overlooked. Seen from far away, the draws are nearer "
-        "about as often as not: a flat curve near one half, whose error is smaller. Cross and "
-        f"dotted line: the published number. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Grey: what a "
-        "right posterior gets, up to its 95 % point.",
+        "is: coverage near 0 at every level. From elsewhere the same posterior looks better. Cross and dotted line: "
+        f"the published number. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Grey: what a right posterior "
+        "gets, up to its 95 % point.",
     )
 
 
@@ -459,8 +457,7 @@ def _rows(stem: Path, table: pd.DataFrame, printed: Printed, base: bool) -> None
             ax.set_ylim(len(rows) - 0.4, -0.6)
             _error_axis(ax)
         _same_x(axes[0])
-        handles = _dot_handles()
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 1 + len(sets)), fontsize=8)
+        _legend(figure, _dot_handles())
         style.save(figure, stem, table)
 
 
@@ -484,7 +481,7 @@ def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
             ax.set_xlabel("factor on the standard deviation")
             ax.set_ylabel("RMSE of the coverage (share)")
             ax.set_title(dataset_title(dataset))
-        _legend(figure, axes, 3)
+        _legend(figure, _shared(axes))
         style.save(figure, folder / name, table)
     n = ", ".join(map(str, sorted(set(table["n"]))))
     return Figure(
@@ -513,15 +510,15 @@ def _cross(ax: Any, y: float, value: float, spread: float) -> None:
                     linestyle="none", zorder=4)  # fmt: skip
 
 
-def _dot_handles() -> list[Any]:
+def _dot_handles() -> dict[str, Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    return [
-        Line2D([], [], color=style.BLUE, marker="o", linewidth=1.4, label="ours, 95 % over data sets"),
-        Line2D([], [], color=style.PUBLISHED, marker="x", linewidth=0.8, label="published ± sd over redraws"),
-        Patch(color=style.LIGHT, label="right posterior (95 %)"),
-    ]
+    return {
+        "ours, 95 % over data sets": Line2D([], [], color=style.BLUE, marker="o", linewidth=1.4),
+        "published ± sd over redraws": Line2D([], [], color=style.PUBLISHED, marker="x", linewidth=0.8),
+        "right posterior (95 %)": Patch(color=style.LIGHT),
+    }
 
 
 def _error_axis(ax: Any) -> None:
@@ -539,8 +536,9 @@ def _error_axis(ax: Any) -> None:
 
 
 def _same_x(axes: Sequence[Any]) -> None:
-    """One axis for all panels, around the dots: an interval that reaches 0 leaves to the left."""
-    points = np.concatenate([line.get_xdata() for ax in axes for line in ax.lines if len(line.get_xdata()) == 1])
+    """One axis for all panels, around dots and right posterior: an interval that reaches 0 leaves to the left."""
+    lines = [line.get_xdata() for ax in axes for line in ax.lines]
+    points = np.concatenate([x for x in lines if len(x) == 1 or x[0] == x[1] != 0])
     for ax in axes:
         ax.set_xlim(0.4 * points.min(), min(1.0, 1.3 * points.max()))
 
@@ -555,10 +553,16 @@ def _float(text: str) -> float:
     return float(text) if text else math.nan
 
 
-def _legend(figure: Any, axes: Any, columns: int) -> None:
-    """One legend below all panels, each text once."""
-    found = {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns, fontsize=8)
+def _shared(axes: Any) -> dict[str, Any]:
+    """Label -> handle of all panels, each label once."""
+    return {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
+
+
+def _legend(figure: Any, found: dict[str, Any]) -> None:
+    """One legend below all panels, as many columns as fit."""
+    columns = int(figure.get_figwidth() / (0.55 + 0.065 * max(map(len, found))))  # inches at this size of letters
+    handles, labels = list(found.values()), list(found)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(max(columns, 1), len(labels)), fontsize=8)
 
 
 def _skip(name: str, why: str) -> None:

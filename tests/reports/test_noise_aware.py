@@ -238,7 +238,7 @@ def test_the_figure_of_priors_holds_the_published_number_of_its_cell(drawn):
 
 def test_the_figure_of_reference_points_names_cell_and_centre(drawn):
     data = pd.read_csv(drawn[1] / "x_references.csv")
-    assert list(data["row"]) == ["NA-DPVI, epsilon=0.1: own", "NA-DPVI, epsilon=0.1: prior mean"] * 2
+    assert list(data["row"]) == ["NA-DPVI,\nepsilon=0.1, own", "NA-DPVI,\nepsilon=0.1, prior mean"] * 2
     assert data["published"].dropna().tolist() == [0.023, 0.023]
 
 
