@@ -425,8 +425,8 @@ def references(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -
         "The same posteriors, with reference points about their own mean, the mean of the prior, or a draw from the "
         "prior. Every draw of a posterior much narrower than its error is nearer to its mean than the true parameter "
         "is: coverage near 0 at every level. From elsewhere the same posterior looks better. Cross and dotted line: "
-        f"the published number. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Grey: what a right posterior "
-        "gets, up to its 95 % point.",
+        f"the published number. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Grey: what a right "
+        "posterior gets, up to its 95 % point.",
     )
 
 
