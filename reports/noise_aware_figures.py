@@ -250,6 +250,8 @@ def calibration(folder: Path, name: str, scores: pd.DataFrame, words: str) -> Fi
             bottom.axhline(0, color=style.GREY, linewidth=0.8, zorder=1.5)
             for k, method in enumerate(SHOWN_ADULT):
                 line = table[(table["claimed"] == epsilon) & (table["method"] == method)].sort_values("bin")
+                if line.empty:
+                    continue
                 colour, marker = LOOK[method]
                 x = line["predicted"] + 0.008 * (k - len(SHOWN_ADULT) // 2)
                 for ax, y in ((top, "fraction"), (bottom, "error")):
