@@ -94,7 +94,7 @@ def extra(tmp_path_factory):
     for dataset in FAMILIES:
         base = {"dataset": dataset, **numbers}
         for what, column, values in (
-            ("priors", "variant", ["as published", "optimum_sd = 3"]),
+            ("priors", "variant", ["as in the program", "optimum_sd = 3"]),
             ("controls", "width", [0.5, 1.0, 2.0]),
             ("references", "centre", ["own", "prior mean"]),
         ):
@@ -231,7 +231,7 @@ def test_the_published_number_stands_beside_the_cell_that_answers_it(drawn):
 
 def test_the_figure_of_priors_holds_the_published_number_of_its_cell(drawn):
     data = pd.read_csv(drawn[1] / "x_priors.csv")
-    assert list(data["variant"]) == ["as published", "optimum_sd = 3"] * 2
+    assert list(data["variant"]) == ["as in the program", "optimum_sd = 3"] * 2
     assert data.loc[data["dataset"] == FAMILIES[0], "published"].tolist() == [0.023, 0.023]
     assert data.loc[data["dataset"] == FAMILIES[1], "published"].isna().all()
 
