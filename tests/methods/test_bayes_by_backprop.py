@@ -7,6 +7,7 @@ import pytest
 
 from methods import contract
 from methods.engines.bayes_by_backprop import training
+from methods.engines.bayes_by_backprop.settings import PRIORS
 from models.bnn_classification import BNNClassification
 from models.task import PublicKnowledge, Task
 from privacy.accountants import epsilon_of, gdp_epsilon, renyi_curve
@@ -137,7 +138,7 @@ def test_without_noise_the_clusters_are_learnt(name):
     assert error(fit(name, clusters(), epochs=40, batch_size=20).posterior, clusters(seed=1)) < 0.03
 
 
-@pytest.mark.parametrize("prior", training.PRIORS)
+@pytest.mark.parametrize("prior", PRIORS)
 def test_both_priors_and_optimisers_train(prior):
     task = clusters()
     for optimiser, rate in (("adam", 3e-3), ("sgd", 0.02)):
