@@ -6,7 +6,7 @@ import numpy as np
 
 from methods.contract import Fit, Method
 from methods.engines.bayes_by_backprop import training
-from methods.engines.bayes_by_backprop.settings import PrivateVariationalSettings, prior_of
+from methods.engines.bayes_by_backprop.settings import LEAKS, PrivateVariationalSettings, prior_of
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -27,6 +27,7 @@ class DPBayesByBackprop(Method):
     reference = "this suite; after dp_bayes_by_backprop2020note, algorithm 1, and abadi2016deep"
     models = ("bnn_classification",)
     privacy = Relation.ADD_REMOVE
+    leaks = LEAKS
 
     Settings = PrivateVariationalSettings
 

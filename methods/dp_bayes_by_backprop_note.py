@@ -6,7 +6,7 @@ import numpy as np
 
 from methods.contract import Fit, Method
 from methods.engines.bayes_by_backprop import training
-from methods.engines.bayes_by_backprop.settings import PrivateVariationalSettings, prior_of
+from methods.engines.bayes_by_backprop.settings import LEAKS, PrivateVariationalSettings, prior_of
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
@@ -33,6 +33,7 @@ class DPBayesByBackpropNote(Method):
     reference = "dp_bayes_by_backprop2020note, algorithm 1 and section 3"
     models = ("bnn_classification",)
     privacy = Relation.REPLACE_ONE
+    leaks = LEAKS
 
     #: the note states no value; what it has in common with the corrected method is that one's. Here `learning_rate` is
     #: over batch_size (eta of the note, whose gradients are sums), `rho_start` is the note's theta_0, and `kl_weight`

@@ -6,7 +6,7 @@ import numpy as np
 
 from methods.contract import Fit, Method
 from methods.engines.bayes_by_backprop import training
-from methods.engines.bayes_by_backprop.settings import PrivateSettings
+from methods.engines.bayes_by_backprop.settings import LEAKS, PrivateSettings
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -24,6 +24,7 @@ class DPSGD(Method):
     reference = "abadi2016deep, algorithm 1"
     models = ("bnn_classification",)
     privacy = Relation.ADD_REMOVE
+    leaks = LEAKS
 
     Settings = PrivateSettings
 
