@@ -11,8 +11,8 @@ PRIORS = ("gaussian", "scale_mixture")
 OPTIMISERS = ("sgd", "adam")
 #: leaks of every private method of this engine that the ledger does not count.
 LEAKS = (
-    "on mnist_digits only: clip, learning rate and batch size are those of a published example of DP-SGD, whose authors "
-    "chose them with scores on this data set in view",
+    "on mnist_digits only: clip, learning rate and batch size are those of a published example of DP-SGD, whose "
+    "authors chose them with scores on this data set in view",
 )
 _WHOLE = {"epochs", "batch_size", "predictive_draws"}
 _MAY_BE_ZERO = {"kl_weight", "rho_rate", "momentum"}
