@@ -105,7 +105,11 @@ rule bayes_by_backprop_claims:
     """What the note on DP Bayes by backprop states: guarantees of one noise, means of its updates. Needs no data."""
     input:
         config="config/experiments/dp_bayes_by_backprop.yaml",
-        code=files("workflow.bayes_by_backprop_claims", "methods.dp_bayes_by_backprop", "methods.dp_bayes_by_backprop_note"),
+        code=files(
+            "workflow.bayes_by_backprop_claims",
+            "methods.dp_bayes_by_backprop",
+            "methods.dp_bayes_by_backprop_note",
+        ),
     output:
         RESULTS + "/extra/bbb_accounting.csv",
         RESULTS + "/extra/bbb_rho_gradient.csv",
@@ -120,9 +124,17 @@ rule bayes_by_backprop_claims:
 rule classifier_curves:
     """Learning curves and reliability bins of the classifiers, from their stored posteriors; re-runs no fit."""
     input:
-        data=lambda w: [f"{RESULTS}/data/{d}.npz" for d in datasets_of("dp_bayes_by_backprop")],
-        fits=lambda w: [f"{RESULTS}/fits/{c.id}.json" for c in cells_of("dp_bayes_by_backprop")],
-        code=files("workflow.classifier_curves", "models.posteriors", "models.bnn_classification"),
+        data=lambda w: [
+            f"{RESULTS}/data/{d}.npz" for d in datasets_of("dp_bayes_by_backprop")
+        ],
+        fits=lambda w: [
+            f"{RESULTS}/fits/{c.id}.json" for c in cells_of("dp_bayes_by_backprop")
+        ],
+        code=files(
+            "workflow.classifier_curves",
+            "models.posteriors",
+            "models.bnn_classification",
+        ),
     output:
         RESULTS + "/extra/bbb_learning_curves.csv",
         RESULTS + "/extra/bbb_reliability.csv",
