@@ -46,7 +46,9 @@ BLUNDELL = {
 #: a bin of fewer predictions, over all seeds, is not drawn.
 FEWEST = 50
 _SETTING = re.compile(r"(?:(?P<label>.*);)?epsilon=(?P<epsilon>[^;]+)")
-PERCENT_TICKS = (1, 2, 5, 10, 20, 50, 100)
+#: ticks of an axis of percents: the first row where it has three of them in range, else both.
+COARSE = (1, 2, 5, 10, 20, 50, 100)
+FINE = (1.2, 1.4, 1.6, 1.8, 2.5, 3, 4, 6, 7, 8, 12, 14, 16, 18, 25, 30, 40, 60, 80)
 
 
 def split_setting(setting: str) -> tuple[str, float]:
@@ -90,13 +92,13 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
     published = pd.read_csv(PUBLISHED, keep_default_na=False)
     with style.canvas(1, 2, panel=4.2) as (figure, axes):
         left, right = axes.flat
-        for key, (words, colour, marker) in PRIVATE.items():
+        for k, (key, (words, colour, marker)) in enumerate(PRIVATE.items()):
             line = _of(private, key).sort_values("budget")
             if line.empty:
                 continue
-            error = _bars(line)
             if key[0] != NOTE:
-                left.errorbar(line["budget"], line["mean"], yerr=error, color=colour, marker=marker, markersize=4.5,
+                at = line["budget"] * 1.03 ** (k - 1)  # side by side
+                left.errorbar(at, line["mean"], yerr=_bars(line), color=colour, marker=marker, markersize=4.5,
                               linewidth=1.1, elinewidth=0.8, label=words)  # fmt: skip
                 continue
             left.plot(line["budget"], line["mean"], color=colour, marker=marker, markersize=5, linewidth=0.9,
@@ -128,7 +130,7 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
         "note's method stands twice: at the epsilon that it claims (open) and at the one that its ledger holds "
         "(filled), for replacing one record; the others for adding or removing one. Stars: published, another network "
         "(60 principal components, 1000 units). Right: without privacy, 60 epochs; black lines: Blundell et al. 2015, "
-        "table 1, the same widths, 600 epochs.",
+        "table 1, the same widths, 600 epochs. Points are shifted sideways so that they stay apart.",
     )
 
 
@@ -173,8 +175,8 @@ def reliability(folder: Path, path: Path) -> Figure | None:
                 if len(line):
                     ax.plot(line["confidence"], line["accuracy"], color=colour, marker=marker, markersize=3.5,
                             linewidth=1.1, label=words)  # fmt: skip
-            ax.set_xlim(0, 1)
-            ax.set_ylim(0, 1)
+            ax.set_xlim(0, 1.03)
+            ax.set_ylim(0, 1.03)
             ax.set_title(title)
             ax.set_xlabel("confidence")
             ax.set_ylabel("share of right labels")
@@ -260,7 +262,8 @@ def _percent_axis(ax: Any) -> None:
     """Logarithmic, ticks at round percents."""
     ax.set_yscale("log")
     low, high = ax.get_ylim()
-    ticks = [t for t in PERCENT_TICKS if low <= t <= high]
+    coarse = [t for t in COARSE if low <= t <= high]
+    ticks = coarse if len(coarse) >= 3 else sorted(t for t in COARSE + FINE if low <= t <= high)
     ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
 
