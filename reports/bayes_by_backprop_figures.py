@@ -166,7 +166,7 @@ def reliability(folder: Path, path: Path) -> Figure | None:
                      "accuracy": float(weight @ group["accuracy"])})  # fmt: skip
     pooled = pd.DataFrame(rows)
     panels = _panels(pooled)
-    with style.canvas(math.ceil(len(panels) / 3), min(3, len(panels)), panel=3.0) as (figure, axes):
+    with style.canvas(*_grid(len(panels)), panel=3.0) as (figure, axes):
         for ax, (title, keys, here) in zip(axes.flat, panels, strict=False):
             ax.plot([0, 1], [0, 1], color=style.LIGHT, linewidth=1.2)
             for key, (words, colour, marker) in keys.items():
@@ -198,7 +198,7 @@ def curves(folder: Path, path: Path) -> Figure | None:
     if table.empty:
         return _skip(name, f"no rows in {path.name}")
     panels = _panels(table)
-    with style.canvas(math.ceil(len(panels) / 3), min(3, len(panels)), panel=3.0) as (figure, axes):
+    with style.canvas(*_grid(len(panels)), panel=3.0) as (figure, axes):
         for ax, (title, keys, here) in zip(axes.flat, panels, strict=False):
             for key, (words, colour, marker) in keys.items():
                 for k, (_, line) in enumerate(_of(here, key).groupby("split", sort=True)):
@@ -239,6 +239,12 @@ def _panels(table: pd.DataFrame) -> list[tuple[str, dict, pd.DataFrame]]:
     ]
     free = table[table["budget"].isna()]
     return found + ([("without privacy", FREE, free)] if len(free) else [])
+
+
+def _grid(panels: int) -> tuple[int, int]:
+    """Rows and columns: at most three columns, and no row of one panel under three."""
+    columns = 2 if panels == 4 else min(3, panels)
+    return math.ceil(panels / columns), columns
 
 
 def _of(table: pd.DataFrame, key: tuple[str, str]) -> pd.DataFrame:
