@@ -16,11 +16,13 @@ HIGHER_IS_BETTER = {
     "expected_calibration_error": False,
     **dict.fromkeys(("tarp_coverage_rmse", "calibration_rmse"), False),
 }
-#: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method.
+#: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method; mean_sd
+#: is the mean standard deviation of a network's weights.
 DIAGNOSTICS = {
     **{"rhat_max": "ratio", "ess_min": "draws", "divergences": "draws", "label_switches": "chains"},
     **{"mean_gap_max": "posterior sd", "mean_gap_errors": "standard errors", "sd_log_ratio_max": "log ratio"},
     **{"stayed": "share", "missed": "share", "kept_from": "step"},
+    "mean_sd": "weight",
 }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from methods.contract import Fit, Method
 from methods.engines.bayes_by_backprop import training
+from methods.engines.bayes_by_backprop.settings import VariationalSettings, prior_of
 from models.task import Task
 from privacy.budget import Budget
 
@@ -27,7 +27,7 @@ class BayesByBackprop(Method):
     models = ("bnn_classification",)
 
     @dataclass(frozen=True)
-    class Settings:
+    class Settings(VariationalSettings):
         """Numbers without a source are choices of this suite."""
 
         epochs: int = 60  # passes over the rows (blundell2015weight: 600)
@@ -35,17 +35,6 @@ class BayesByBackprop(Method):
         optimiser: str = "adam"  # or "sgd", with momentum
         learning_rate: float = 1e-3  # per step, of the mean gradient
         momentum: float = 0.9  # of "sgd": fraction of the last step that is kept
-        rho_rate: float = 1.0  # learning rate of rho over that of mu
-        rho_start: float = -5.0  # rho at the start; the standard deviation of a weight is log(1 + exp(rho))
-        kl_weight: float = 1.0  # kappa, weight of the KL term; 1 is the evidence bound
-        prior: str = "gaussian"  # or "scale_mixture" (blundell2015weight, equation 7)
-        prior_sd: float = 1.0  # standard deviation of the Gaussian prior, or of the mixture's wide component
-        prior_sd_narrow: float = math.exp(-6.0)  # of the mixture's narrow component
-        prior_share: float = 0.5  # share of the wide component
-        predictive_draws: int = 20  # draws of the weights in a prediction
-
-        def __post_init__(self) -> None:
-            training.check(self)
 
     def prepare(self, task: Task, settings: Settings) -> None:
         training.warm_up()
@@ -58,12 +47,13 @@ class BayesByBackprop(Method):
         from methods.engines.bayes_by_backprop import gradients, variational
 
         s, rows = settings, training.rows_of(task, private=False)
-        prior = training.prior_of(s)
+        prior = prior_of(s)
         q = variational.MeanField(variational.start(rows.widths, rng).float(), s.rho_start)
         normals = variational.Normals(len(q.mean), rng)
         groups = [{"params": [q.mean]}, {"params": [q.rho], "lr": s.learning_rate * s.rho_rate}]
         optimiser = variational.optimiser(s, groups)
-        for _ in range(s.epochs):
+        recorder = variational.Recorder(s.snapshots)
+        for epoch in range(s.epochs):
             loss = 0.0
             for batch in training.partition(task.n, s.batch_size, rng):
                 w = q.draw(normals)
@@ -72,6 +62,7 @@ class BayesByBackprop(Method):
                 optimiser.step()
                 loss += mean_loss * len(batch)
             training.require_finite(self.name, task.name, q.finite)
-        posterior = q.posterior(rows.widths, rows.input_scale, s.predictive_draws)
+            recorder.after(epoch + 1, q.mean)
+        posterior = q.posterior(rows, s.predictive_draws, recorder)
         diagnostics = {"training_loss": loss / task.n, "mean_sd": float(posterior.sd.mean(dtype=np.float64))}
         return Fit(posterior, budget.ledger, diagnostics)

@@ -8,6 +8,7 @@ import numpy as np
 
 from methods.contract import Fit, Method
 from methods.engines.bayes_by_backprop import training
+from methods.engines.bayes_by_backprop.settings import TrainingSettings
 from models.task import Task
 from privacy.budget import Budget
 
@@ -21,7 +22,7 @@ class ClassifierSGD(Method):
     models = ("bnn_classification",)
 
     @dataclass(frozen=True)
-    class Settings:
+    class Settings(TrainingSettings):
         """Numbers without a source are choices of this suite."""
 
         epochs: int = 60  # passes over the rows (blundell2015weight: 600)
@@ -29,9 +30,6 @@ class ClassifierSGD(Method):
         optimiser: str = "sgd"  # with momentum; or "adam"
         learning_rate: float = 0.01  # per step, of the mean gradient
         momentum: float = 0.9  # of "sgd": fraction of the last step that is kept
-
-        def __post_init__(self) -> None:
-            training.check(self)
 
     def prepare(self, task: Task, settings: Settings) -> None:
         training.warm_up()
@@ -46,12 +44,14 @@ class ClassifierSGD(Method):
         s, rows = settings, training.rows_of(task, private=False)
         w = variational.start(rows.widths, rng).float()
         optimiser = variational.optimiser(s, [{"params": [w]}])
-        for _ in range(s.epochs):
+        recorder = variational.Recorder(s.snapshots)
+        for epoch in range(s.epochs):
             loss = 0.0
             for batch in training.partition(task.n, s.batch_size, rng):
                 w.grad, mean_loss = gradients.mean_gradient(w, rows.widths, *rows.batch(batch, torch.float32))
                 optimiser.step()
                 loss += mean_loss * len(batch)
             training.require_finite(self.name, task.name, bool(w.isfinite().all()))
-        posterior = variational.point(w, rows.widths, rows.input_scale)
+            recorder.after(epoch + 1, w)
+        posterior = variational.point(w, rows, recorder)
         return Fit(posterior, budget.ledger, {"training_loss": loss / task.n})

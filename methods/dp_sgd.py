@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from methods.contract import Fit, Method
 from methods.engines.bayes_by_backprop import training
+from methods.engines.bayes_by_backprop.settings import LEAKS, PrivateSettings
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
-
-_PROOF = "methods.engines.bayes_by_backprop.gradients.clipped_sum"
 
 
 class DPSGD(Method):
@@ -27,45 +24,26 @@ class DPSGD(Method):
     reference = "abadi2016deep, algorithm 1"
     models = ("bnn_classification",)
     privacy = Relation.ADD_REMOVE
+    leaks = LEAKS
 
-    @dataclass(frozen=True)
-    class Settings:
-        """Clip, rate and batch of Opacus' MNIST example (the row of 1.19 and of 7.10)."""
+    Settings = PrivateSettings
 
-        epochs: int = 30  # passes over the rows, in expectation
-        batch_size: int = 256  # L, expected rows a step
-        clip: float = 1.5  # C, L2 norm of a row's gradient over all layers
-        learning_rate: float = 0.25  # per step, of the mean gradient
-
-        def __post_init__(self) -> None:
-            training.check(self)
-
-    def prepare(self, task: Task, settings: Settings) -> None:
+    def prepare(self, task: Task, settings: PrivateSettings) -> None:
         training.warm_up()
 
-    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+    def fit(self, task: Task, settings: PrivateSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged where the weights leave the finite range."""
-        from methods.engines.bayes_by_backprop import gradients, variational
+        from methods.engines.bayes_by_backprop import variational
 
-        s, rows = settings, training.rows_of(task, private=True)
-        plan = training.poisson_plan(task.public.n, s.batch_size, s.epochs)
-        sigma = training.poisson_noise_multiplier(self.name, budget, plan)
-        noise = budget.gaussian(
-            "sum of clipped per-row gradients",
-            sensitivity=s.clip,
-            noise_multiplier=sigma,
-            relation=self.privacy,
-            sampling=plan.sampling,
-            sampling_rate=plan.rate,
-            steps=plan.steps,
-            proof=_PROOF,
-        )
-        batches = budget.poisson(task.n, plan.rate)
-        w = variational.start(rows.widths, rng)
+        s, sums = settings, training.PoissonSums(self, task, settings, budget)
+        plan = sums.plan
+        w = variational.start(sums.rows.widths, rng)
+        recorder = variational.Recorder(s.snapshots, plan.steps / s.epochs)
         for step in range(plan.steps):
-            total = gradients.clipped_sum(w, rows.widths, *rows.batch(batches.draw(step)), s.clip)
-            w.sub_(training.noisy(total, noise), alpha=s.learning_rate / plan.expected)
+            w.sub_(sums.release(w, step), alpha=s.learning_rate / plan.expected)
+            recorder.after(step + 1, w)
         training.require_finite(self.name, task.name, bool(w.isfinite().all()))
-        posterior = variational.point(w, rows.widths, rows.input_scale)
-        return Fit(posterior, budget.ledger, {"steps": float(plan.steps), "noise_multiplier": sigma})
+        posterior = variational.point(w, sums.rows, recorder)
+        diagnostics = {"steps": float(plan.steps), "noise_multiplier": sums.noise_multiplier}
+        return Fit(posterior, budget.ledger, diagnostics)

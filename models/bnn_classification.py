@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import log_softmax
@@ -132,14 +132,34 @@ class CategoricalPredictive:
 
 
 @dataclass(frozen=True)
+class Snapshots:
+    """Weights in the course of training: ``weights`` (k, D) float16 after ``epochs`` (k,) passes over the rows."""
+
+    epochs: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0), dtype=np.float16))
+
+    @classmethod
+    def of(cls, kept: list[tuple[int, np.ndarray]]) -> Snapshots:
+        """From pairs (epoch, weights (D,))."""
+        return cls(np.array([e for e, _ in kept], dtype=np.int64), np.stack([w for _, w in kept])) if kept else cls()
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {"snapshot_epochs": self.epochs, "snapshot_weights": self.weights} if len(self.epochs) else {}
+
+
+@dataclass(frozen=True)
 class ClassifierMeanField:
-    """q(w) = product of N(mean, sd^2), both (D,) float32; predictions average ``draws`` draws of the weights."""
+    """q(w) = product of N(mean, sd^2), both (D,) float32; predictions average ``draws`` draws of the weights.
+
+    ``snapshots`` are of the means.
+    """
 
     mean: np.ndarray
     sd: np.ndarray
     widths: tuple[int, ...]
     input_scale: float
     draws: int
+    snapshots: Snapshots = Snapshots()
     kind: str = "classifier_mean_field"
 
     def parameters(self) -> dict[str, np.ndarray]:
@@ -149,6 +169,7 @@ class ClassifierMeanField:
             "widths": np.array(self.widths, dtype=np.int64),
             "input_scale": np.float64(self.input_scale),
             "draws": np.int64(self.draws),
+            **self.snapshots.parameters(),
         }
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator) -> CategoricalPredictive:
@@ -168,6 +189,7 @@ class ClassifierPoint:
     weights: np.ndarray
     widths: tuple[int, ...]
     input_scale: float
+    snapshots: Snapshots = Snapshots()
     kind: str = "classifier_point"
 
     def parameters(self) -> dict[str, np.ndarray]:
@@ -175,6 +197,7 @@ class ClassifierPoint:
             "weights": self.weights,
             "widths": np.array(self.widths, dtype=np.int64),
             "input_scale": np.float64(self.input_scale),
+            **self.snapshots.parameters(),
         }
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> CategoricalPredictive:
@@ -188,6 +211,7 @@ def load(kind: str, p: dict[str, np.ndarray]) -> ClassifierMeanField | Classifie
     if kind not in ("classifier_mean_field", "classifier_point"):
         raise KeyError(f"models/bnn_classification.py holds classifier_mean_field and classifier_point, not '{kind}'")
     widths, scale = tuple(int(w) for w in p["widths"]), float(p["input_scale"])
+    snapshots = Snapshots(p["snapshot_epochs"], p["snapshot_weights"]) if "snapshot_epochs" in p else Snapshots()
     if kind == "classifier_point":
-        return ClassifierPoint(p["weights"], widths, scale)
-    return ClassifierMeanField(p["mean"], p["sd"], widths, scale, int(p["draws"]))
+        return ClassifierPoint(p["weights"], widths, scale, snapshots)
+    return ClassifierMeanField(p["mean"], p["sd"], widths, scale, int(p["draws"]), snapshots)

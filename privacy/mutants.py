@@ -107,8 +107,6 @@ _PRIVATE_BACKPROP = (
         module=_BACKPROP,
         what="the fast path adds half the noise",
     ),
-    GENERIC[1],
-    GENERIC[2],
     Mutant(
         "data-dependent standardisation",
         r"labels, model\.input_scale,",
@@ -117,6 +115,7 @@ _PRIVATE_BACKPROP = (
         what="inputs are divided by the largest number of the private rows, unpaid",
     ),
 )
+_POISSON_BACKPROP = (*_PRIVATE_BACKPROP, *(replace(GENERIC[k], module=_BACKPROP) for k in (1, 2, 3)))
 
 #: One-line patches of each private adapter, on the first kind of model that it names; the generic ones where they fit.
 #: For another kind of model: under "adapter:kind".
@@ -249,9 +248,9 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="the number to which rows are clipped, declared as used, is the largest of the private rows",
         ),
     ),
-    "dp_bayes_by_backprop": (*_PRIVATE_BACKPROP, GENERIC[3]),
-    "dp_bayes_by_backprop_note": (*_PRIVATE_BACKPROP, GENERIC[4]),
-    "dp_sgd": (*_PRIVATE_BACKPROP, GENERIC[3]),
+    "dp_bayes_by_backprop": _POISSON_BACKPROP,
+    "dp_bayes_by_backprop_note": (*_PRIVATE_BACKPROP, GENERIC[1], GENERIC[2], GENERIC[4]),
+    "dp_sgd": _POISSON_BACKPROP,
 }
 MUTANTS["dp_linear_regression:linear_regression"] = MUTANTS["dp_linear_regression"]
 

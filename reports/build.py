@@ -23,6 +23,8 @@ import pandas as pd
 import datasets
 from evaluation.summary import COLUMNS, read_scores
 from reports import (
+    bayes_by_backprop_figures,
+    bayes_by_backprop_tables,
     claims,
     figures,
     findings,
@@ -91,6 +93,8 @@ def build(
         if len(real):
             if config.get("rule") == noise_aware_tables.RULE:
                 shown = noise_aware_tables.build(config, real, scale)
+            elif config.get("rule") == bayes_by_backprop_tables.RULE:
+                shown = [bayes_by_backprop_tables.scores_table(real, config, scale)]
             elif grids.has_grid(config):
                 shown = [grids.budget_table(real, f"{stem}_all_methods", scale, title)]
             else:
@@ -103,6 +107,11 @@ def build(
         if checked:
             tables.write(folder, *checked)
             privacy.append(checked[0])
+        if extra and config.get("rule") == bayes_by_backprop_tables.RULE:
+            noise = bayes_by_backprop_tables.accounting_table(extra, scale)
+            if noise:
+                tables.write(folder, *noise)
+                privacy.append(noise[0])
         if config["answers"]:
             private = ledger.privacy_frame(frame, scores, cost)
             table, long = ledger.privacy_table(private, f"{stem}_privacy", tables.SCALE_BANNERS[scale])
@@ -113,6 +122,7 @@ def build(
             drawn += mixture_figures.build(out / "figures", config, frame, scores, fits, data, extra)
             drawn += posterior_sampling_figures.build(out / "figures", config, scores, extra)
             drawn += noise_aware_figures.build(out / "figures", config, frame, scores, extra)
+            drawn += bayes_by_backprop_figures.build(out / "figures", config, scores, extra)
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table

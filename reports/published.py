@@ -22,6 +22,7 @@ SOURCE_TITLES = {
     "geumlek2017rdp": "Geumlek, Song & Chaudhuri 2017",
     "park2017dpem": "Park, Foulds, Chaudhuri & Welling 2017",
     "alrawajfeh2024nadpvi_rebuttal": "Alrawajfeh, Jälkö & Honkela 2025 (rebuttal)",
+    "dp_bayes_by_backprop2020note": "Note on DP Bayes by backprop (May 2020)",
 }
 #: column headings of the papers, by (method).
 METHOD_TITLES = {

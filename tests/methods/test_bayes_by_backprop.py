@@ -7,6 +7,7 @@ import pytest
 
 from methods import contract
 from methods.engines.bayes_by_backprop import training
+from methods.engines.bayes_by_backprop.settings import PRIORS
 from models.bnn_classification import BNNClassification
 from models.task import PublicKnowledge, Task
 from privacy.accountants import epsilon_of, gdp_epsilon, renyi_curve
@@ -137,7 +138,7 @@ def test_without_noise_the_clusters_are_learnt(name):
     assert error(fit(name, clusters(), epochs=40, batch_size=20).posterior, clusters(seed=1)) < 0.03
 
 
-@pytest.mark.parametrize("prior", training.PRIORS)
+@pytest.mark.parametrize("prior", PRIORS)
 def test_both_priors_and_optimisers_train(prior):
     task = clusters()
     for optimiser, rate in (("adam", 3e-3), ("sgd", 0.02)):
@@ -169,6 +170,21 @@ def test_without_kl_term_and_spread_it_is_dp_sgd():
     bayes = fit("dp_bayes_by_backprop", task, rho_start=-40.0, kl_weight=0.0, **settings).posterior
     point = fit("dp_sgd", task, **settings).posterior
     np.testing.assert_allclose(bayes.mean, point.weights, atol=1e-6)  # stored in single precision
+
+
+@pytest.mark.parametrize("name", [*PRIVATE, "bayes_by_backprop", "classifier_sgd"])
+def test_snapshots_change_nothing_and_end_where_the_fit_ends(name):
+    """Half precision keeps eleven bits; epochs beyond the last are left out."""
+    task, settings = clusters(), {"epochs": 3, "batch_size": 40}
+    bare = fit(name, task, **settings).posterior.parameters()
+    kept = fit(name, task, snapshots=(1, 3, 9), **settings).posterior
+    told = kept.parameters()
+    for key, value in bare.items():
+        np.testing.assert_array_equal(told[key], value)
+    assert list(kept.snapshots.epochs) == [1, 3]
+    final = told["mean" if "mean" in told else "weights"]
+    np.testing.assert_allclose(kept.snapshots.weights[1], final, rtol=2**-11, atol=1e-7)
+    assert np.abs(kept.snapshots.weights[0] - final).max() > 1e-3
 
 
 # ---------------------------------------------------------------------------------------------------- refusals
@@ -212,6 +228,7 @@ def test_a_budget_without_noise_is_refused(name):
         ("bayes_by_backprop", {"optimiser": "lbfgs"}, "give one of sgd, adam"),
         ("bayes_by_backprop", {"momentum": 1.0}, r"momentum = 1\.0"),
         ("dp_bayes_by_backprop", {"predictive_draws": 0}, "predictive_draws = 0"),
+        ("dp_sgd", {"snapshots": (1, 0)}, r"snapshots = \(1, 0\)"),
     ],
 )
 def test_a_setting_out_of_range_is_refused(name, settings, message):

@@ -15,6 +15,7 @@ from models.bnn_classification import (
     ClassifierPoint,
     GaussianPrior,
     ScaleMixturePrior,
+    Snapshots,
     layers,
     load,
     logits,
@@ -134,3 +135,15 @@ def test_round_trip(posterior):
 def test_a_label_that_is_no_class_is_refused(label):
     with pytest.raises(ValueError, match="whole numbers from 0 to 2"):
         CategoricalPredictive(np.zeros((1, 3))).log_density(np.array([label]))
+
+
+def test_snapshots_are_stored_with_the_posterior():
+    w = np.linspace(-1, 1, size(WIDTHS)).astype(np.float32)
+    kept = Snapshots.of([(1, w.astype(np.float16)), (5, (2 * w).astype(np.float16))])
+    for posterior in (ClassifierPoint(w, WIDTHS, 2.0, kept), ClassifierMeanField(w, w**2 + 0.1, WIDTHS, 2.0, 3, kept)):
+        again = load(posterior.kind, posterior.parameters()).snapshots
+        np.testing.assert_array_equal(again.epochs, [1, 5])
+        np.testing.assert_array_equal(again.weights, kept.weights)
+    bare = ClassifierPoint(w, WIDTHS, 2.0)
+    assert set(bare.parameters()) == {"weights", "widths", "input_scale"}
+    assert len(load(bare.kind, bare.parameters()).snapshots.epochs) == 0

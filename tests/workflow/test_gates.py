@@ -93,3 +93,24 @@ def test_a_sample_without_chaos_is_held_to_its_band(scene, monkeypatch, capsys):
     monkeypatch.setattr(gates, "samples", lambda: [GATE | {"closed_form": [], "band": 1e-9}])
     assert gates.check(scene(shift=1e-6)) == 1
     assert "not chaotic" in capsys.readouterr().out
+
+
+def test_a_sample_may_be_compared_after_one_epoch_alone(scene, monkeypatch, capsys):
+    """`splits: 0` recomputes no whole fit; the golden row decides."""
+    folder = scene()
+    monkeypatch.setattr(gates, "samples", lambda: [GATE | {"splits": 0, "one_epoch": ["ridge"]}])
+    monkeypatch.setattr(gates, "one_epoch", lambda gate, path: {("ridge", "rmse"): 0.5})
+    golden = folder / "one_epoch.csv"
+    golden.write_text("method,metric,value\nridge,rmse,0.5\n")
+    assert gates.check(folder) == 0
+    assert "recomputed 1 cells" in capsys.readouterr().out
+    golden.write_text("method,metric,value\nridge,rmse,0.50001\n")
+    assert gates.check(folder) == 1
+    assert "one epoch of ridge: rmse" in capsys.readouterr().out
+
+
+def test_golden_rows_of_one_epoch_are_there_for_every_method_that_is_compared():
+    golden = (gates.REFERENCE / "one_epoch.csv").read_text().splitlines()[1:]
+    named = [m for gate in gates.samples() for m in gate.get("one_epoch", [])]
+    assert sorted(set(named)) == sorted(named)
+    assert {line.split(",")[0] for line in golden} == set(named)

@@ -99,3 +99,52 @@ rule noise_aware_checks:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.noise_aware_checks --table {wildcards.table} "
         "--config {params.config} --scale {SCALE} --dataset {wildcards.dataset} --data {input.data} "
         "--results {RESULTS} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule bayes_by_backprop_claims:
+    """What the note on DP Bayes by backprop states: guarantees of one noise, means of its updates. Needs no data."""
+    input:
+        config="config/experiments/dp_bayes_by_backprop.yaml",
+        code=files(
+            "workflow.bayes_by_backprop_claims",
+            "methods.dp_bayes_by_backprop",
+            "methods.dp_bayes_by_backprop_note",
+        ),
+    output:
+        RESULTS + "/extra/bbb_accounting.csv",
+        RESULTS + "/extra/bbb_rho_gradient.csv",
+        RESULTS + "/extra/bbb_claims.csv",
+    log:
+        RESULTS + "/logs/bayes_by_backprop_claims.log",
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.bayes_by_backprop_claims --config {input.config} "
+        "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule classifier_curves:
+    """Learning curves and reliability bins of the classifiers, from their stored posteriors; re-runs no fit."""
+    input:
+        data=lambda w: [
+            f"{RESULTS}/data/{d}.npz" for d in datasets_of("dp_bayes_by_backprop")
+        ],
+        fits=lambda w: [
+            f"{RESULTS}/fits/{c.id}.json" for c in cells_of("dp_bayes_by_backprop")
+        ],
+        code=files(
+            "workflow.classifier_curves",
+            "models.posteriors",
+            "models.bnn_classification",
+        ),
+    output:
+        RESULTS + "/extra/bbb_learning_curves.csv",
+        RESULTS + "/extra/bbb_reliability.csv",
+    log:
+        RESULTS + "/logs/classifier_curves.log",
+    params:
+        scale=SCALE,
+        # no cell of this scale reads data: no option then
+        data=lambda w, input: f"--data {input.data[0]}" if input.data else "",
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.classifier_curves --config "
+        "config/experiments/dp_bayes_by_backprop.yaml --scale {params.scale} {params.data} --fits {RESULTS}/fits "
+        "--learning {output[0]} --reliability {output[1]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

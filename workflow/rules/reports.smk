@@ -103,3 +103,9 @@ rule na_dpvi:
     """Noise-aware DPVI: exponential families, linear regression, Adult."""
     input:
         f"{RESULTS}/parts/na_dpvi/report/index.html",
+
+
+rule dp_bayes_by_backprop:
+    """DP Bayes by backprop on MNIST."""
+    input:
+        f"{RESULTS}/parts/dp_bayes_by_backprop/report/index.html",

@@ -8,10 +8,18 @@ product a layer; the weights c_i are known before those products, so there is no
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import torch
 
 from models.bnn_classification import layers
+
+
+@cache
+def device() -> torch.device:
+    """The GPU where there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def product(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:

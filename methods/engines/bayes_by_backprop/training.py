@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged
-from models.bnn_classification import BNNClassification, GaussianPrior, ScaleMixturePrior
+from methods.contract import Diverged, Method
+from methods.engines.bayes_by_backprop.settings import PrivateSettings
+from models.bnn_classification import BNNClassification
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
-PRIORS = ("gaussian", "scale_mixture")
-OPTIMISERS = ("sgd", "adam")
-_WHOLE = {"epochs", "batch_size", "predictive_draws"}
-_MAY_BE_ZERO = {"kl_weight", "rho_rate", "momentum"}
-_ANY_SIGN = {"rho_start"}
-
-
-def check(settings) -> None:
-    """Raises ValueError naming the first hyper-parameter that is out of range."""
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if isinstance(value, str):
-            continue
-        if field.name in _WHOLE and int(value) != value:
-            raise ValueError(f"{field.name} = {value}; give a whole number")
-        if not math.isfinite(value):
-            raise ValueError(f"{field.name} = {value}; give a finite number")
-        if field.name not in _ANY_SIGN and (value < 0 or (value == 0 and field.name not in _MAY_BE_ZERO)):
-            raise ValueError(
-                f"{field.name} = {value}; give a number {'of 0 or' if field.name in _MAY_BE_ZERO else ''} above 0"
-            )
-    if (name := getattr(settings, "optimiser", "sgd")) not in OPTIMISERS:
-        raise ValueError(f"optimiser = '{name}'; give one of {', '.join(OPTIMISERS)}")
-    if not getattr(settings, "momentum", 0.0) < 1:
-        raise ValueError(f"momentum = {settings.momentum}; give a number below 1")
-    if hasattr(settings, "prior"):
-        prior_of(settings)
-
-
-def prior_of(settings) -> GaussianPrior | ScaleMixturePrior:
-    """The prior that the settings name. Raises ValueError for an unknown name or numbers out of range."""
-    if settings.prior == "gaussian":
-        return GaussianPrior(settings.prior_sd)
-    if settings.prior == "scale_mixture":
-        return ScaleMixturePrior(settings.prior_share, settings.prior_sd, settings.prior_sd_narrow)
-    raise ValueError(f"prior = '{settings.prior}'; give one of {', '.join(PRIORS)}")
+PROOF = "methods.engines.bayes_by_backprop.gradients.clipped_sum"
 
 
 @dataclass(frozen=True)
@@ -64,7 +29,7 @@ class Rows:
         """(x / input_scale, labels) of the given rows, on the device; float64 unless told otherwise."""
         import torch
 
-        from methods.engines.bayes_by_backprop.variational import device
+        from methods.engines.bayes_by_backprop.gradients import device
 
         x = torch.from_numpy(np.take(self.x, rows, axis=0)).to(device(), dtype or torch.float64)
         return x.mul_(1.0 / self.input_scale), torch.from_numpy(self.labels[rows]).to(device())
@@ -147,6 +112,39 @@ def poisson_noise_multiplier(method: str, budget: Budget, plan: PoissonPlan) -> 
     if budget.noise_multiplier is None or not budget.noise_multiplier > 0:
         raise ValueError(f"{method}: the budget states no (epsilon, delta) and no noise_multiplier above 0; give one")
     return float(budget.noise_multiplier)
+
+
+class PoissonSums:
+    """Noisy sums of clipped gradients over Poisson batches: the private part of DP-SGD, charged when this is made.
+
+    ``rows``, ``plan`` and ``noise_multiplier`` are what it was made with. Raises ValueError as :func:`rows_of` and
+    :func:`poisson_noise_multiplier` do.
+    """
+
+    def __init__(self, method: Method, task: Task, s: PrivateSettings, budget: Budget):
+        self.rows = rows_of(task, private=True)
+        self.plan = poisson_plan(task.public.n, s.batch_size, s.epochs)
+        self.noise_multiplier = poisson_noise_multiplier(method.name, budget, self.plan)
+        self._settings = s
+        self._noise = budget.gaussian(
+            "sum of clipped per-row gradients",
+            sensitivity=s.clip,
+            noise_multiplier=self.noise_multiplier,
+            relation=method.privacy,
+            sampling=self.plan.sampling,
+            sampling_rate=self.plan.rate,
+            steps=self.plan.steps,
+            proof=PROOF,
+        )
+        self._batches = budget.poisson(task.n, self.plan.rate)
+
+    def release(self, w, step: int):
+        """The sum at weights ``w`` (D,) over the batch of that step, with its noise, (D,)."""
+        from methods.engines.bayes_by_backprop import gradients
+
+        s, batch = self._settings, self.rows.batch(self._batches.draw(step))
+        total = gradients.clipped_sum(w, self.rows.widths, *batch, s.clip)
+        return noisy(total, self._noise)
 
 
 def noisy(total, noise):

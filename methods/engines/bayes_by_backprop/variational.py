@@ -7,16 +7,18 @@ draw xi and the variational parameters: it is post-processing.
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import numpy as np
 import torch
 
+from methods.engines.bayes_by_backprop.gradients import device
+from methods.engines.bayes_by_backprop.training import Rows
 from models.bnn_classification import (
     ClassifierMeanField,
     ClassifierPoint,
     GaussianPrior,
     ScaleMixturePrior,
+    Snapshots,
     layers,
     size,
 )
@@ -24,12 +26,6 @@ from privacy.normal import NormalStream
 
 #: normals from which the compiled stream is used.
 _FAST_FROM = 256
-
-
-@cache
-def device() -> torch.device:
-    """The GPU where there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class Normals:
@@ -67,6 +63,23 @@ def minus_score(prior: GaussianPrior | ScaleMixturePrior, w: torch.Tensor) -> to
     odds = math.log(prior.share / (1.0 - prior.share)) + math.log(prior.sd_narrow / prior.sd_wide)
     r = (w * w).mul_(0.5 * (narrow - wide)).add_(odds).sigmoid_()
     return r.mul_(wide - narrow).add_(narrow).mul_(w)
+
+
+class Recorder:
+    """Keeps weights in half precision after the epochs asked for: what learning curves are drawn from."""
+
+    def __init__(self, epochs: tuple[int, ...], steps_an_epoch: float = 1.0):
+        self._due = {round(e * steps_an_epoch): e for e in epochs}
+        self._kept: list[tuple[int, np.ndarray]] = []
+
+    def after(self, steps: int, w: torch.Tensor) -> None:
+        """``steps`` steps are done, the weights are ``w`` (D,)."""
+        if steps in self._due:
+            self._kept.append((self._due[steps], w.cpu().numpy().astype(np.float16)))
+
+    @property
+    def snapshots(self) -> Snapshots:
+        return Snapshots.of(self._kept)
 
 
 class MeanField:
@@ -127,13 +140,20 @@ class MeanField:
         rho.addcmul_(g, self.xi).mul_(slope)
         return g.addcdiv_(self.xi, self.s, value=weight), rho
 
+    def descend(self, gradients: tuple[torch.Tensor, torch.Tensor], rate: float, rho_rate: float) -> None:
+        """mean -= rate g_mean, rho -= rate rho_rate g_rho."""
+        self.mean.sub_(gradients[0], alpha=rate)
+        self.rho.sub_(gradients[1], alpha=rate * rho_rate)
+
     @property
     def finite(self) -> bool:
         return bool(torch.isfinite(self.mean).all() and torch.isfinite(self.rho).all())
 
-    def posterior(self, widths, input_scale: float, draws: int) -> ClassifierMeanField:
+    def posterior(self, rows: Rows, draws: int, recorder: Recorder) -> ClassifierMeanField:
         s = torch.nn.functional.softplus(self.rho)
-        return ClassifierMeanField(_stored(self.mean), _stored(s), tuple(widths), input_scale, draws)
+        return ClassifierMeanField(
+            _stored(self.mean), _stored(s), tuple(rows.widths), rows.input_scale, draws, recorder.snapshots
+        )
 
 
 def optimiser(settings, groups: list[dict]) -> torch.optim.Optimizer:
@@ -143,8 +163,8 @@ def optimiser(settings, groups: list[dict]) -> torch.optim.Optimizer:
     return torch.optim.SGD(groups, lr=settings.learning_rate, momentum=settings.momentum, fused=True)
 
 
-def point(w: torch.Tensor, widths, input_scale: float) -> ClassifierPoint:
-    return ClassifierPoint(_stored(w), tuple(widths), input_scale)
+def point(w: torch.Tensor, rows: Rows, recorder: Recorder) -> ClassifierPoint:
+    return ClassifierPoint(_stored(w), tuple(rows.widths), rows.input_scale, recorder.snapshots)
 
 
 def _stored(w: torch.Tensor) -> np.ndarray:
