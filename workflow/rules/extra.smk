@@ -85,15 +85,17 @@ rule noise_aware_checks:
         code=["workflow/noise_aware_checks.py", *DRAWS_CODE],
     output:
         RESULTS + "/extra/na_dpvi_{table}_{dataset}.csv",
-    wildcard_constraints:
-        table="priors|controls|references",
     log:
         RESULTS + "/logs/noise_aware_{table}_{dataset}.log",
+    wildcard_constraints:
+        table="priors|controls|references",
     params:
         config=lambda w: EXPERIMENTS[
-            "nadpvi_linear"
-            if w.dataset == "linear_regression_10d"
-            else "nadpvi_exponential"
+            (
+                "nadpvi_linear"
+                if w.dataset == "linear_regression_10d"
+                else "nadpvi_exponential"
+            )
         ],
     shell:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.noise_aware_checks --table {wildcards.table} "
