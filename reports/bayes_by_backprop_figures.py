@@ -26,8 +26,8 @@ PUBLISHED = HERE / "mnist_classifiers.csv"
 NOTE = "dp_bayes_by_backprop_note"
 #: (method, label) -> (words, colour, marker); one look in every figure.
 PRIVATE = {
-    ("dp_bayes_by_backprop", ""): ("DP Bayes by backprop (corrected)", style.BLUE, "o"),
-    ("dp_bayes_by_backprop", "rho_start=-3"): ("the same, wide start", style.SKY, "P"),
+    ("dp_bayes_by_backprop", ""): ("DP Bayes by backprop", style.BLUE, "o"),
+    ("dp_bayes_by_backprop", "rho_start=-3"): ("DP Bayes by backprop, wide start", style.SKY, "P"),
     ("dp_sgd", ""): ("DP-SGD", style.RED, "s"),
     (NOTE, "as printed"): ("note, as printed", style.PURPLE, "^"),
     (NOTE, "kl once an epoch"): ("note, KL once an epoch", style.ORANGE, "v"),
@@ -102,9 +102,9 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
                               linewidth=1.1, elinewidth=0.8, label=words)  # fmt: skip
                 continue
             left.plot(line["budget"], line["mean"], color=colour, marker=marker, markersize=5, linewidth=0.9,
-                      linestyle=(0, (2, 1.5)), markerfacecolor="white", label=f"{words}: epsilon claimed")  # fmt: skip
+                      linestyle=(0, (2, 1.5)), markerfacecolor="white", label=f"{words}: claimed")  # fmt: skip
             left.plot(line["epsilon"], line["mean"], color=colour, marker=marker, markersize=5, linewidth=0.9,
-                      label=f"{words}: epsilon that holds")  # fmt: skip
+                      label=f"{words}: real")  # fmt: skip
         theirs = published[(published["source"] == "abadi2016deep") & (published["epsilon"] != "")]
         left.plot(theirs["epsilon"].astype(float), theirs["test_error_percent"].astype(float), color=style.BLACK,
                   marker="*", markersize=8, linestyle="none", label="Abadi et al. 2016, DP-SGD")  # fmt: skip
