@@ -25,6 +25,7 @@ _HOME = {
     "normal_inverse_gamma": "models.linear_regression_unknown_noise",
     "trace_posterior": "models.noise_aware",
     "sampled_trace": "models.noise_aware",
+    "framed": "models.bounded",
 }
 
 

@@ -83,13 +83,11 @@ def fit_group(group: Sequence[Cell], name: str, data_path: str, data, results: P
 def fit_missing(
     group: Sequence[Cell], name: str, data_path: str, partial: Path, head: dict, done: dict, todo: list[int]
 ) -> None:
-    from methods import contract
-
     keep = partial.with_suffix("")
     keep.mkdir(parents=True, exist_ok=True)
     if not partial.exists():
         append(partial, head)
-    method = contract.get(group[0].method)
+    method = group[0].adapter()
     requests = requests_of(method, len({c.method for c in group}) < len(group), todo)
     # The worker is started afresh ("spawn"): no inherited locks, no inherited threads.
     context = mp.get_context("spawn")

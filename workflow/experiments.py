@@ -20,8 +20,8 @@ from typing import Any
 import yaml
 
 import datasets
-import methods.contract as contract
 from evaluation.arms import written_out
+from methods import kinds
 from privacy.budget import BudgetSpec
 from workflow.imports import ROOT, code_hash, files, reached
 
@@ -35,9 +35,14 @@ MODEL_HOME = {
     "conjugate_simulator": ("models.conjugate_simulators", "ConjugateSimulator"),
     "linear_regression_unknown_noise": ("models.linear_regression_unknown_noise", "LinearRegressionUnknownNoise"),
     "logistic_regression_normal_prior": ("models.logistic_regression_normal_prior", "LogisticRegressionNormalPrior"),
+    "bounded_linear_regression": ("models.bounded", "BoundedLinearRegression"),
+    "bounded_logistic_regression": ("models.bounded", "BoundedLogisticRegression"),
+    "bounded_mixture": ("models.bounded", "BoundedMixture"),
 }
 #: kinds whose posteriors are scored by many draws of theta.
 DRAWN = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
+#: kinds that estimate the density of the inputs of any data set; the target is shown to no method.
+DENSITY = ("bounded_mixture",)
 #: split protocol -> the module that holds its law (``split`` of that module).
 PROTOCOL_HOME = {
     "literature": "datasets.splits",
@@ -102,7 +107,11 @@ class Cell:
     @property
     def run_of(self) -> str:
         """The method whose run this one reads; its own name for all others."""
-        return getattr(contract.get(self.method), "run_of", self.method)
+        return getattr(self.adapter(), "run_of", self.method)
+
+    def adapter(self):
+        """The method as it fits this cell's kind of model (``methods.kinds``)."""
+        return kinds.get(self.method, self.kind)
 
     @property
     def modules(self) -> list[str]:
@@ -121,7 +130,7 @@ class Cell:
 
     @property
     def _roots(self) -> tuple[str, str, str]:
-        return f"methods.{self.method}", MODEL_HOME[self.kind][0], PROTOCOL_HOME[self.protocol]
+        return kinds.module_of(self.method, self.kind), MODEL_HOME[self.kind][0], PROTOCOL_HOME[self.protocol]
 
     @property
     def files(self) -> list[str]:
@@ -152,7 +161,7 @@ class Cell:
         return getattr(__import__(home, fromlist=[cls]), cls)(**values)
 
     def build_settings(self):
-        return contract.get(self.method).Settings(**dict(self.settings))
+        return self.adapter().Settings(**dict(self.settings))
 
     def build_budget(self) -> BudgetSpec:
         return BudgetSpec(**dict(self.budget))
@@ -226,22 +235,18 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
     config = load(path)
     size = config["scales"][scale]
     chosen = [d for d in config["datasets"] if d in size.get("datasets", config["datasets"])]
+    kind = config["model"]["kind"]
     arms = list(config["arms"])
-    extra = config.get("include_unlisted_methods")
-    if extra:
+    if extra := config.get("include_unlisted_methods"):
         listed = {a["method"] for a in arms}
-        kind = config["model"]["kind"]
-        for name in contract.names():
-            if name not in listed and kind in contract.get(name).models:
-                arm = {"method": name, "protocols": extra["protocols"], "budget": extra.get("budget", {})}
-                arms.append(arm | ({"splits": extra["splits"]} if "splits" in extra else {}))
+        arms += written_out([_unlisted(n, kind, extra) for n in kinds.names(kind) if n not in listed])
     out: list[Cell] = []
     for arm in arms:
         where = f"{path}: arm {arm['method']} {arm.get('label', '')}".rstrip()
         if scale != "full" and not arm.get("quick", True):
             continue
         try:
-            method = contract.get(arm["method"])
+            method = kinds.get(arm["method"], kind)
         except KeyError as e:
             raise ConfigError(f"{where}: {e.args[0]}") from None
         for dataset in chosen:
@@ -285,6 +290,16 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
         if len(names := {c.method for c in group}) > 1 and len({c.run_of for c in group}) > 1:
             raise ConfigError(f"{path}: {', '.join(sorted(names))} do not read one run; give each an arm of its own")
     return out
+
+
+def _unlisted(name: str, kind: str, extra: dict) -> dict:
+    """The arm of a method that the config does not name. Budgets are for private methods where there is a grid."""
+    arm = {"method": name, **{k: v for k, v in extra.items() if k != "budget_grid"}}
+    if "budget_grid" not in extra:
+        return {"budget": {}, **arm}
+    if kinds.get(name, kind).privacy is None:
+        return {k: v for k, v in arm.items() if k != "budget"}
+    return arm | {"budget_grid": extra["budget_grid"]}
 
 
 def _settings(method, given: dict, size: dict, where: str) -> dict:

@@ -49,7 +49,6 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
     from threadpoolctl import threadpool_limits
 
     import datasets
-    from methods import contract
     from workflow.draws import of_split
     from workflow.record import parameter_file
     from workflow.score import score_draws, score_split
@@ -58,7 +57,7 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
     data = datasets.load(data_path)
     if data.status != "ok":
         raise SystemExit(f"gate: {data.reason}")
-    method = contract.get(cell.method)
+    method = cell.adapter()
     settings = cell.build_settings()
     wanted = list(range(min(splits, cell.splits)))
     out: dict[tuple[int, str], float] = {}

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from privacy.renyi import open_budget
+from workflow.experiments import DENSITY
 from workflow.record import empty_record, parameter_file
 
 
@@ -35,9 +36,8 @@ def main(connection, group, data_path: str, scratch: str) -> None:
     """Loop over requests until the parent closes the pipe: split numbers in, pairs (cell id, record) out."""
     die_with_parent()
     import datasets
-    from methods import contract
 
-    method = contract.get(group[0].method)
+    method = group[0].adapter()
     prepared = None
     while True:
         try:
@@ -104,7 +104,7 @@ def make_task(cell, data, split: int):
     public = PublicKnowledge(
         n=len(train), x_bounds=tuple(about.x_bounds), y_bounds=about.y_bounds, citation=about.bounds_citation
     )
-    y = None if about.task == "density" else data.y[train]
+    y = None if about.task == "density" or cell.kind in DENSITY else data.y[train]
     return Task(cell.dataset, cell.build_model(), data.x[train], y, public)
 
 
@@ -162,19 +162,19 @@ def readings(pairs, tasks, budgets, rngs) -> tuple[list, list[float]]:
     Every one pays for the whole run. The run is that of the method that they all name in ``run_of``, under the budget
     and random numbers of the first pair of its split: all pairs of a split have the same.
     """
-    from methods import contract
+    from methods import kinds
 
     runs: dict[int, tuple] = {}
     fits, seconds = [], []
     for (cell, k), budget, rng in zip(pairs, budgets, rngs, strict=True):
         if k not in runs:
-            maker, given = contract.get(cell.run_of), dict(cell.settings)
+            maker, given = kinds.get(cell.run_of, cell.kind), dict(cell.settings)
             names = (f.name for f in dataclasses.fields(maker.Settings))
             start = time.perf_counter()
             run = maker.fit(tasks[k], maker.Settings(**{name: given[name] for name in names}), budget, rng)
             runs[k] = run, rng, time.perf_counter() - start
         run, after, cost = runs[k]
         start = time.perf_counter()
-        fits.append(contract.get(cell.method).read(run, cell.build_settings(), copy.deepcopy(after)))
+        fits.append(cell.adapter().read(run, cell.build_settings(), copy.deepcopy(after)))
         seconds.append(cost + time.perf_counter() - start)
     return fits, seconds

@@ -1,0 +1,138 @@
+"""How a method comes to rows in the unit box (``models.bounded``), and what that costs a private one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from methods.contract import Fit, Method
+from models.bounded import DEVIATIONS, Frame, FramedPosterior
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Event, Mechanism, Relation, Sampling
+
+#: part of the budget (of mu^2, Gaussian DP) that columns without a documented range cost.
+SHARE = 0.1
+
+
+def stretch_of(task: Task) -> float:
+    """Half width of the box in which the inner model is stated."""
+    return DEVIATIONS if task.model.kind == "bounded_mixture" else 1.0
+
+
+def columns(task: Task) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
+    """The numbers to be scaled, (n, k), the target last where it is one, and the documented range of each or None."""
+    ranges = list(task.public.x_bounds) or [None] * task.x.shape[1]
+    if len(ranges) != task.x.shape[1]:
+        raise ValueError(f"{task.name}: public.x_bounds has {len(ranges)} entries for {task.x.shape[1]} columns")
+    if task.model.kind == "bounded_linear_regression":
+        return np.column_stack([task.x, task.y]), [*ranges, task.public.y_bounds]
+    return task.x, ranges
+
+
+def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame:
+    """The frame of a task: documented ranges, and for the other columns mean and standard deviation.
+
+    With a ``budget`` these are bought: one Gaussian release of ranges and one of moments (``privacy.scaling``), both
+    full batch under add/remove, which together cost ``share`` of mu^2 of (epsilon, delta); where the budget states a
+    noise multiplier only, that is the multiplier of the whole. Without (a method that is not private) they are those of
+    the training rows. A column whose spread is 0 gets scale 1. Nothing is released where every range is documented.
+
+    Raises ValueError for a task without rows, or a budget that states neither.
+    """
+    if task.n < 1 or task.public.n < 1:
+        raise ValueError(f"{task.name}: needs at least 1 training row, got {task.n}")
+    values, ranges = columns(task)
+    missing = [j for j, r in enumerate(ranges) if r is None]
+    found = np.array([(0.0, 0.0) if r is None else r for r in ranges], dtype=np.float64)
+    shift, scale = found.mean(axis=1), (found[:, 1] - found[:, 0]) / 2
+    if missing:
+        if budget is None:
+            mean, sd = values[:, missing].mean(axis=0), values[:, missing].std(axis=0)
+        else:
+            with_target = task.model.kind == "bounded_linear_regression" and missing[-1] == values.shape[1] - 1
+            mean, sd = bought_moments(values[:, missing], task.public.n, budget, share, with_target)
+        shift[missing], scale[missing] = mean, np.where(sd > 0, DEVIATIONS * sd, 1.0)
+    d = task.x.shape[1]
+    y = (float(shift[d]), float(scale[d])) if len(shift) > d else (0.0, 1.0)
+    return Frame(shift[:d], scale[:d], *y, stretch_of(task))
+
+
+def bought_moments(
+    values: np.ndarray, n: int, budget: Budget, share: float, with_target: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of every column of ``values`` (n, k), each (k,), by two charged releases."""
+    from privacy.scaling import private_moments, private_ranges, scaling_noise_multiplier
+
+    if budget.epsilon is not None and budget.delta is not None:
+        whole = scaling_noise_multiplier(budget.epsilon, budget.delta, share)
+    elif budget.noise_multiplier is not None and budget.noise_multiplier > 0:
+        whole = budget.noise_multiplier
+    else:
+        raise ValueError("the budget states no (epsilon, delta) and no noise_multiplier above 0; give one of them")
+    each = whole * np.sqrt(2.0)
+    low, high = np.array(private_ranges(values, n, budget, each, with_target), dtype=np.float64).T
+    return private_moments(values, low, high, n, budget, each)
+
+
+def left_for(
+    budget: Budget, what: str, relation: Relation, *, mechanism: Mechanism = Mechanism.GAUSSIAN,
+    sampling_rate: float = 1.0, steps: int = 1, proof: str = "",
+) -> float:  # fmt: skip
+    """Noise multiplier (noise scale over sensitivity) of ``steps`` releases that uses up what the budget has left.
+
+    Sampling is Poisson below rate 1. Where the budget states no (epsilon, delta) it is the stated noise multiplier.
+    Raises ValueError for a budget that states neither.
+    """
+    from privacy.scaling import remaining_noise_multiplier
+
+    if budget.epsilon is None or budget.delta is None:
+        if budget.noise_multiplier is None or not budget.noise_multiplier > 0:
+            raise ValueError(f"{what}: the budget states no (epsilon, delta) and no noise_multiplier above 0")
+        return budget.noise_multiplier
+    sampling = Sampling.POISSON if sampling_rate < 1 else Sampling.FULL_BATCH
+    planned = Event(what, mechanism, relation, 1.0, 1.0, sampling, sampling_rate, steps, proof=proof)
+    return remaining_noise_multiplier(budget.ledger, planned, budget.epsilon, budget.delta)
+
+
+class Remainder(Budget):
+    """The same budget, stating the noise multiplier that is left: for engines that calibrate to a whole budget.
+
+    Releases are charged to the budget it is made from.
+    """
+
+    def __init__(self, budget: Budget, noise_multiplier: float):
+        vars(self).update(vars(budget))
+        self.spec = replace(
+            budget.spec, noise_multiplier=float(noise_multiplier), epsilon=None, delta=None, mode="record"
+        )
+        self._whole = budget
+
+    def spend(self, event: Event) -> None:
+        """As of the whole budget: raises BudgetExceeded where it is gone."""
+        self._whole.spend(event)
+
+
+class InFrame(Method):
+    """A method on rows in the box. A subclass gives ``fit_unit``; the frame is made (and paid for) here."""
+
+    #: part of mu^2 for the columns without a documented range.
+    share: ClassVar[float] = SHARE
+
+    def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Make the frame, fit in the box. Raises what :func:`make_frame` and the method raise."""
+        frame = make_frame(task, None if self.privacy is None else budget, self.share)
+        fit = self.fit_unit(frame.task(task), settings, budget, rng)
+        return self.framed(fit, frame)
+
+    def framed(self, fit: Fit, frame: Frame) -> Fit:
+        """The fit in original units."""
+        diagnostics: Mapping[str, float] = fit.diagnostics
+        return Fit(FramedPosterior(fit.posterior, frame), fit.ledger, diagnostics)
+
+    def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Fit rows in the box: ``task.model`` is the inner model. ``budget.ledger`` holds what the frame has cost."""
+        raise NotImplementedError

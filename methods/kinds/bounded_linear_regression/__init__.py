@@ -1,0 +1,1 @@
+"""Linear regression with rows in the unit box (``models.bounded``)."""

@@ -1,0 +1,1 @@
+"""Logistic regression with rows in the unit box (``models.bounded``)."""

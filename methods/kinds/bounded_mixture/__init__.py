@@ -1,0 +1,1 @@
+"""Density estimation by a mixture of Gaussians with rows in the unit box (``models.bounded``)."""

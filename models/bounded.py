@@ -1,0 +1,188 @@
+"""Models whose rows live in the unit box: the common tasks, where every method meets the same rows.
+
+Original units reach a method that is to be compared through one map, the :class:`Frame`: each column becomes
+u = (x - shift) / scale, clipped to [-1, 1]. Where the documentation of a data set gives the range of a column, that is
+the box. Elsewhere the box is three standard deviations around the mean, and a private method pays for both
+(``methods.engines.frames``). Prior and likelihood are stated in the box:
+
+=============================  ================================================================================
+``bounded_linear_regression``  y ~ N(w . [x, 1], v), v ~ InvGamma(shape, scale), w | v ~ N(0, v / precision I)
+``bounded_logistic_regression`` y ~ Bernoulli(sigmoid(w . [x, 1])), w ~ N(0, prior_sd^2 I)
+``bounded_mixture``            mixture of isotropic Gaussians, known noise and equal weights, for 3 u (so that a
+                               column has a standard deviation near 1)
+=============================  ================================================================================
+
+``inner`` of each is the model that the engines of the suite know, for rows that are in the box already.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
+from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
+from models.mixture_of_gaussians import MixtureOfGaussians
+from models.task import PublicKnowledge, Task
+
+#: half width of the box, in standard deviations, of a column without a documented range.
+DEVIATIONS = 3.0
+
+
+@dataclass(frozen=True)
+class BoundedLinearRegression:
+    """Everything here is public. Defaults: choice of this suite, for a target in [-1, 1].
+
+    Parameters
+    ----------
+    shape, scale : of the inverse-gamma prior of the noise variance v (prior mean scale / (shape - 1)).
+    precision : a weight has prior variance v / precision.
+    """
+
+    shape: float = 2.0
+    scale: float = 0.02
+    precision: float = 0.02
+    kind: str = "bounded_linear_regression"
+
+    def __post_init__(self) -> None:
+        _ = self.inner
+
+    @property
+    def inner(self) -> LinearRegressionUnknownNoise:
+        return LinearRegressionUnknownNoise(self.shape, self.scale, self.precision)
+
+
+@dataclass(frozen=True)
+class BoundedLogisticRegression:
+    """Everything here is public. ``prior_sd``: of each weight and of the intercept (1: that of NA-DPVI's Adult)."""
+
+    prior_sd: float = 1.0
+    kind: str = "bounded_logistic_regression"
+
+    def __post_init__(self) -> None:
+        _ = self.inner
+
+    @property
+    def inner(self) -> LogisticRegressionNormalPrior:
+        return LogisticRegressionNormalPrior(prior_sd=self.prior_sd)
+
+
+@dataclass(frozen=True)
+class BoundedMixture:
+    """Everything here is public; units of 3 u. Parameters as of ``models.mixture_of_gaussians.MixtureOfGaussians``."""
+
+    components: int
+    noise_sd: float | None = 0.5
+    prior_variance: float = 1.0
+    prior_seed: int = 0
+    kind: str = "bounded_mixture"
+
+    def __post_init__(self) -> None:
+        _ = self.inner
+
+    @property
+    def inner(self) -> MixtureOfGaussians:
+        return MixtureOfGaussians(self.components, self.noise_sd, self.prior_variance, self.prior_seed)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The map of original units to the box.
+
+    ``x_shift``, ``x_scale``: (d,); ``y_shift``, ``y_scale``: of the target, 0 and 1 where there is none to scale.
+    ``stretch``: the box is [-stretch, stretch] (3 for the mixture, else 1).
+    """
+
+    x_shift: np.ndarray
+    x_scale: np.ndarray
+    y_shift: float = 0.0
+    y_scale: float = 1.0
+    stretch: float = 1.0
+
+    def x(self, x: np.ndarray, clip: bool = True) -> np.ndarray:
+        """(n, d) original units -> (n, d) in the box."""
+        u = (np.asarray(x, dtype=np.float64) - self.x_shift) / self.x_scale
+        return self.stretch * (np.clip(u, -1.0, 1.0) if clip else u)
+
+    def y(self, y: np.ndarray, clip: bool = True) -> np.ndarray:
+        """(n,) targets in original units -> in the box."""
+        u = (np.asarray(y, dtype=np.float64) - self.y_shift) / self.y_scale
+        return np.clip(u, -1.0, 1.0) if clip else u
+
+    def task(self, task: Task) -> Task:
+        """The task with its rows in the box and the model that the engines know. Classes stay 0 and 1."""
+        y = task.y
+        if task.model.kind == "bounded_linear_regression":
+            y = self.y(y)
+        public = PublicKnowledge(n=task.public.n)
+        return replace(task, model=task.model.inner, x=self.x(task.x), y=y, public=public)
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {
+            "frame_x_shift": self.x_shift,
+            "frame_x_scale": self.x_scale,
+            "frame_y": np.array([self.y_shift, self.y_scale, self.stretch]),
+        }
+
+
+@dataclass(frozen=True)
+class FramedPosterior:
+    """A posterior in the box, and the way there. ``posterior``: any of ``models.posteriors``, of the inner model."""
+
+    posterior: object
+    frame: Frame
+    kind: str = "framed"
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        inner = self.posterior.parameters()
+        return {**self.frame.parameters(), "inner_kind": np.array(self.posterior.kind), **inner}
+
+    def predictive(self, x: np.ndarray, rng: np.random.Generator):
+        """Prediction of rows x (n, d), original units: class probabilities, or the target in original units."""
+        inner = self.posterior.predictive(self.frame.x(x), rng)
+        f = self.frame
+        return inner if (f.y_shift, f.y_scale) == (0.0, 1.0) else FramedPredictive(inner, f.y_shift, f.y_scale)
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Log-density of rows x (n, d), original units (nats, per unit of the columns): (n,); for a mixture."""
+        f = self.frame
+        return self.posterior.log_density(f.x(x, clip=False)) - float(np.log(f.x_scale / f.stretch).sum())
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """n draws of theta in the box, (n, D), of a regression (``models.unconstrained``)."""
+        return self.posterior.sample(n, rng)
+
+
+@dataclass(frozen=True)
+class FramedPredictive:
+    """A prediction of the target in the box, read in original units: y = shift + scale u."""
+
+    inner: object
+    shift: float
+    scale: float
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.shift + self.scale * np.asarray(self.inner.mean)
+
+    @property
+    def variance(self) -> np.ndarray:
+        return self.scale**2 * np.asarray(self.inner.variance)
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """(n,), nats per unit of the target."""
+        return self.inner.log_density((np.asarray(y) - self.shift) / self.scale) - math.log(self.scale)
+
+
+def load(kind: str, p: dict[str, np.ndarray]) -> FramedPosterior:
+    """Rebuild the posterior from its parameters. Raises KeyError for another kind."""
+    from models import posteriors
+
+    if kind != "framed":
+        raise KeyError(f"models/bounded.py holds framed, not '{kind}'")
+    inner = {k: v for k, v in p.items() if not k.startswith("frame_") and k != "inner_kind"}
+    y_shift, y_scale, stretch = (float(v) for v in p["frame_y"])
+    frame = Frame(p["frame_x_shift"], p["frame_x_scale"], y_shift, y_scale, stretch)
+    return FramedPosterior(posteriors.load(str(p["inner_kind"]), inner), frame)
