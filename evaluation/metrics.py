@@ -14,7 +14,7 @@ HIGHER_IS_BETTER = {
     **dict.fromkeys(("squared_mean_error", "squared_covariance_error", "squared_average_error"), False),
     **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error", "test_error", "heldout_nll"), False),
     "expected_calibration_error": False,
-    **dict.fromkeys(("tarp_coverage_rmse", "calibration_rmse"), False),
+    **dict.fromkeys(("tarp_coverage_rmse", "calibration_rmse", "posterior_mean_error"), False),
 }
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method; mean_sd
 #: is the mean standard deviation of a network's weights.
@@ -130,6 +130,20 @@ def reliability(log_probabilities: np.ndarray, y: np.ndarray, bins: int = CALIBR
         for v in (confidence, (top == labels).astype(np.float64))
     ]
     return Reliability(count, *means)
+
+
+def class_probability_scores(p: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
+    """Scores of two classes from P(y = 1), (n,): those of :func:`categorical_scores`.
+
+    Probabilities are kept 1e-12 away from 0 and 1, so that one sure mistake costs 28 nats and not infinity. Raises
+    ValueError for a probability that is not finite, or a label that is not 0 or 1.
+    """
+    p = np.asarray(p, dtype=np.float64)
+    _finite(p, "the predicted probability")
+    if not np.isin(y, (0.0, 1.0)).all():
+        raise ValueError("labels must be 0 or 1")
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    return categorical_scores(np.log(np.column_stack([1 - p, p])), y)
 
 
 def categorical_scores(log_probabilities: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:

@@ -23,12 +23,17 @@ COLUMNS = (
     *("code_hash", "data_hash", "scale"),
 )
 
+#: experiments of other kinds whose predictive intervals are scored too.
+INTERVALS = ("common_network",)
 #: digits of the data's fingerprint in a score row.
 DATA_HASH = 16
 
 
-def rows_of(cell, fits: Path, data, draws: Path | None = None) -> list[dict]:
-    """All score rows of one cell; ``draws``: folder of ``workflow.draws``, for cells whose scores need it."""
+def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> list[dict]:
+    """All score rows of one cell; ``draws``: folder of ``workflow.draws``, for cells whose scores need it.
+
+    ``exact``: split -> frame and moments of the exact posterior, or None (``workflow.exact``).
+    """
     import numpy as np
 
     from evaluation.metrics import DIAGNOSTICS
@@ -62,6 +67,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None) -> list[dict]:
                     prefix = f"{k}/"
                     parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
                     scores = score_split(cell, k, row["posterior_kind"], parameters, data)
+                    scores |= posterior_scores(cell, k, row["posterior_kind"], parameters, exact)
             except (ValueError, FloatingPointError) as e:
                 out.append({**common, "status": "diverged", "reason": str(e), "metric": "", "value": "", "unit": ""})
                 continue
@@ -116,7 +122,14 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
     """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError where a prediction is not finite."""
     import numpy as np
 
-    from evaluation.metrics import categorical_scores, classification_scores, regression_scores
+    from evaluation.intervals import coverage_scores
+    from evaluation.metrics import (
+        categorical_scores,
+        class_probability_scores,
+        classification_scores,
+        regression_scores,
+    )
+    from evaluation.mixture import density_scores
     from evaluation.posterior_sampling import heldout_scores
     from models import posteriors
 
@@ -131,10 +144,44 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
             return classification_scores(p.margins, p.log_density(data.y[test]), data.y[test])
         if cell.kind == "exponential_family":
             return heldout_scores(posterior.log_density(data.x[test]))
+        if cell.kind == "bounded_mixture":
+            return density_scores(posterior.log_density(data.x[test]))
         rng = np.random.default_rng(cell.seed(k, "predict"))
+        predictive = posterior.predictive(data.x[test], rng)
         if cell.kind == "bnn_classification":
-            return categorical_scores(posterior.predictive(data.x[test], rng).log_probabilities, data.y[test])
-        return regression_scores(posterior.predictive(data.x[test], rng), data.y[test])
+            return categorical_scores(predictive.log_probabilities, data.y[test])
+        if cell.kind == "bounded_logistic_regression":
+            return class_probability_scores(np.asarray(predictive.mean), data.y[test])
+        scores = regression_scores(predictive, data.y[test])
+        if cell.kind == "bounded_linear_regression" or cell.experiment in INTERVALS:
+            scores |= coverage_scores(predictive, data.y[test])
+        return scores
+
+
+def posterior_scores(cell, k: int, kind: str, parameters: dict, exact) -> dict[str, tuple[float, str]]:
+    """Distance of a regression's posterior to the exact one; nothing for a point estimate or another model.
+
+    A reference posterior tells its own moments instead, from which those of the others are measured.
+    """
+    import numpy as np
+
+    from evaluation.posterior_distance import DRAWS, distance_scores, in_frame, moments
+    from models import posteriors
+
+    if exact is None or kind != "framed":
+        return {}
+    posterior = posteriors.load(kind, parameters)
+    if not hasattr(posterior.posterior, "sample"):
+        return {}
+    with np.errstate(all="ignore"):
+        theta = posterior.sample(DRAWS, np.random.default_rng(cell.seed(k, "posterior")))
+        if exact.is_reference(cell):
+            return exact.told(moments(theta))
+        if (truth := exact.of(k)) is None:
+            return {}
+        frame, reference = truth
+        found = moments(in_frame(theta, posterior.frame, frame, cell.kind == "bounded_linear_regression"))
+    return distance_scores(found, reference)
 
 
 def mixture_scores(model, posterior, data, train, test) -> dict[str, tuple[float, str]]:
@@ -206,6 +253,7 @@ def main() -> None:
     args = parser.parse_args()
 
     import datasets
+    from workflow.exact import exact_posteriors
     from workflow.experiments import cells
     from workflow.files import write_text
 
@@ -213,9 +261,10 @@ def main() -> None:
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    for cell in cells(args.config, args.scale):
-        if cell.dataset == args.dataset:
-            writer.writerows(rows_of(cell, args.fits, data, args.draws))
+    mine = [c for c in cells(args.config, args.scale) if c.dataset == args.dataset]
+    exact = exact_posteriors(mine, args.fits, data)
+    for cell in mine:
+        writer.writerows(rows_of(cell, args.fits, data, args.draws, exact))
     write_text(args.out, buffer.getvalue())
 
 

@@ -1,0 +1,58 @@
+"""How far a posterior over regression weights is from the exact one, in units of the exact one's spread."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from models.bounded import Frame
+from models.unconstrained import inverse_softplus, softplus
+
+#: draws of a posterior from which its moments are taken.
+DRAWS = 4000
+#: largest Monte Carlo error of a mean, in posterior standard deviations: 1 / sqrt(DRAWS).
+MONTE_CARLO_ERROR = DRAWS**-0.5
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of every coordinate of theta, (D,) each, in one frame."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+
+
+def in_frame(theta: np.ndarray, made: Frame, wanted: Frame, noise: bool) -> np.ndarray:
+    """Draws of theta (K, D), stated in the frame ``made``, restated in the frame ``wanted``.
+
+    The regression function is the same: with u = (x - s) / c in either frame, w.u + b = w'.u' + b'. With ``noise``
+    (linear regression) theta ends with log(e^v - 1), targets are scaled too, and v goes with the square of their scale.
+    """
+    w, rest = theta[:, : len(made.x_shift)], theta[:, len(made.x_shift) :]
+    y = made.y_scale / wanted.y_scale if noise else 1.0
+    slope = w / made.x_scale
+    moved = rest[:, 0] + slope @ (wanted.x_shift - made.x_shift)
+    if noise:
+        moved = moved * y + (made.y_shift - wanted.y_shift) / wanted.y_scale
+    out = [y * slope * wanted.x_scale, moved[:, None]]
+    if noise:
+        out.append(inverse_softplus(np.maximum(softplus(rest[:, 1:]) * y**2, np.finfo(float).tiny)))
+    return np.concatenate(out, axis=1)
+
+
+def moments(theta: np.ndarray) -> Moments:
+    """Of draws (K, D). A coordinate that does not move has standard deviation 0."""
+    return Moments(theta.mean(axis=0), theta.std(axis=0))
+
+
+def distance_scores(found: Moments, exact: Moments) -> dict[str, tuple[float, str]]:
+    """Mean over the coordinates of |mean - exact mean| / exact sd, and of log(variance / exact variance).
+
+    The second is below 0 where the posterior is too narrow. Raises ValueError where a moment is not finite.
+    """
+    if not all(np.isfinite(v).all() for v in (*found, *exact)):
+        raise ValueError("a moment of the posterior is not finite: the fit has diverged")
+    out = {"posterior_mean_error": (float(np.mean(np.abs(found.mean - exact.mean) / exact.sd)), "posterior sd")}
+    if (found.sd > 0).all():
+        out["posterior_log_variance_ratio"] = (float(np.mean(2 * np.log(found.sd / exact.sd))), "nats")
+    return out

@@ -1,0 +1,95 @@
+"""The exact posterior of every split of a bounded regression, against which all others are measured.
+
+Linear regression: the conjugate posterior, computed here. Logistic regression: draws of the No-U-Turn sampler, a cell
+of the same experiment; its score rows tell its moments, so that a restored cell serves as well as a fitted one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.posterior_distance import DRAWS, Moments, moments
+from models.bounded import Frame
+
+#: method whose draws are the reference of a kind of model.
+REFERENCE = {"bounded_logistic_regression": "nuts"}
+_TOLD = re.compile(r"reference_(mean|sd)\[(\d+)\]")
+
+
+def public_frame(cell, data, split: int) -> Frame:
+    """The frame of a method that is not private."""
+    from methods.engines.frames import make_frame
+    from workflow.worker import make_task
+
+    return make_frame(make_task(cell, data, split), None)
+
+
+class Exact:
+    """Moments by split, computed or read when they are first asked for."""
+
+    def __init__(self, cells: Sequence, fits: Path, data):
+        self._cell, self._data = cells[0], data
+        self._known: dict[int, tuple[Frame, Moments] | None] = {}
+        name = REFERENCE.get(cells[0].kind)
+        self._reference = next((c for c in cells if c.method == name), None)
+        self._record = None
+        if self._reference is not None and (path := fits / f"{self._reference.id}.json").exists():
+            self._record, self._store = json.loads(path.read_text()), path.with_suffix(".npz")
+
+    def is_reference(self, cell) -> bool:
+        return self._reference is not None and cell.id == self._reference.id
+
+    @staticmethod
+    def told(found: Moments) -> dict[str, tuple[float, str]]:
+        """Score rows that :meth:`of` reads back where the reference cell is restored."""
+        both = {"mean": found.mean, "sd": found.sd}
+        return {f"reference_{w}[{j}]": (float(v), "theta") for w, vs in both.items() for j, v in enumerate(vs)}
+
+    def of(self, split: int) -> tuple[Frame, Moments] | None:
+        """Frame and moments of one split; None where there is no reference (its fit failed, or does not run so far)."""
+        if split not in self._known:
+            found = self._linear(split) if self._cell.kind not in REFERENCE else self._drawn(split)
+            self._known[split] = None if found is None else (public_frame(self._cell, self._data, split), found)
+        return self._known[split]
+
+    def _linear(self, split: int) -> Moments:
+        from workflow.worker import make_task
+
+        task = make_task(self._cell, self._data, split)
+        box = public_frame(self._cell, self._data, split).task(task)
+        rng = np.random.default_rng(self._cell.seed(split, "exact"))
+        return moments(box.model.exact_posterior(box.x, box.y).sample(20 * DRAWS, rng))
+
+    def _drawn(self, split: int) -> Moments | None:
+        from models import posteriors
+
+        record = self._record
+        if record is None:
+            return None
+        if record["reused"]:
+            rows = {r["metric"]: float(r["value"]) for r in record["reused"] if r["split"] == str(split)}
+            found: dict[str, dict[int, float]] = {"mean": {}, "sd": {}}
+            for metric, value in rows.items():
+                if match := _TOLD.fullmatch(metric):
+                    found[match[1]][int(match[2])] = value
+            size = len(found["mean"])
+            return Moments(*(np.array([found[w][j] for j in range(size)]) for w in ("mean", "sd"))) if size else None
+        row = next((r for r in record["splits"] if r["split"] == split and r["status"] == "ok"), None)
+        if row is None:
+            return None
+        with np.load(self._store) as store:
+            prefix = f"{split}/"
+            parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
+        posterior = posteriors.load(row["posterior_kind"], parameters)
+        return moments(posterior.sample(DRAWS, np.random.default_rng(self._reference.seed(split, "posterior"))))
+
+
+def exact_posteriors(cells: Sequence, fits: Path, data) -> Exact | None:
+    """For the cells of one data set; None where their kind of model has no exact posterior to measure by."""
+    kinds = ("bounded_linear_regression", *REFERENCE)
+    return Exact(cells, fits, data) if cells and cells[0].kind in kinds and data.ok else None
