@@ -136,8 +136,8 @@ class FramedPosterior:
     kind: str = "framed"
 
     def parameters(self) -> dict[str, np.ndarray]:
-        inner = self.posterior.parameters()
-        return {**self.frame.parameters(), "inner_kind": np.array(self.posterior.kind), **inner}
+        name = np.frombuffer(self.posterior.kind.encode(), np.uint8)  # numbers only: an archive is compared as such
+        return {**self.frame.parameters(), "inner_kind": name, **self.posterior.parameters()}
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator):
         """Prediction of rows x (n, d), original units: class probabilities, or the target in original units."""
@@ -185,4 +185,4 @@ def load(kind: str, p: dict[str, np.ndarray]) -> FramedPosterior:
     inner = {k: v for k, v in p.items() if not k.startswith("frame_") and k != "inner_kind"}
     y_shift, y_scale, stretch = (float(v) for v in p["frame_y"])
     frame = Frame(p["frame_x_shift"], p["frame_x_scale"], y_shift, y_scale, stretch)
-    return FramedPosterior(posteriors.load(str(p["inner_kind"]), inner), frame)
+    return FramedPosterior(posteriors.load(bytes(p["inner_kind"]).decode(), inner), frame)

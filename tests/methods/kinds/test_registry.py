@@ -1,0 +1,49 @@
+"""A method is taught a kind of model by one more file, and nobody else's cells move."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from methods import contract, kinds
+from workflow.imports import reached
+
+ROOT = Path(__file__).resolve().parents[3]
+LINEAR = "bounded_linear_regression"
+
+
+def test_a_taught_method_is_found_under_its_kind_alone():
+    taught = kinds.get("exact_posterior", LINEAR)
+    assert taught.models == (LINEAR,)
+    assert kinds.get("exact_posterior", "conjugate_simulator") is contract.get("exact_posterior")
+    assert kinds.module_of("exact_posterior", LINEAR) == f"methods.kinds.{LINEAR}.exact_posterior"
+    assert kinds.module_of("exact_posterior", "conjugate_simulator") == "methods.exact_posterior"
+    assert "exact_posterior" in kinds.names(LINEAR)
+
+
+def test_the_methods_own_cells_do_not_depend_on_what_it_was_taught():
+    for kind in kinds.kinds():
+        for name in kinds.names(kind):
+            if kinds.module_of(name, kind) != f"methods.{name}" and name in contract.names():
+                assert not [m for m in reached(f"methods.{name}") if m.startswith("methods.kinds")]
+
+
+def test_an_unknown_method_is_named():
+    with pytest.raises(KeyError, match="no_such_method"):
+        kinds.get("no_such_method", LINEAR)
+
+
+@pytest.mark.parametrize(("found", "wanted"), [('models = ("x",)', "models"), ('name = "other"', "name")])
+def test_a_file_that_says_something_else_is_refused(tmp_path, found, wanted):
+    for folder in ("methods", "models", "privacy"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    path = tmp_path / f"methods/kinds/{LINEAR}/exact_posterior.py"
+    line = {"models": f'models = ("{LINEAR}",)', "name": 'name = "exact_posterior"'}[wanted]
+    text = path.read_text()
+    assert line in text
+    path.write_text(text.replace(line, found))
+    code = f"from methods import kinds; kinds.names('{LINEAR}')"
+    out = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "must hold exactly one subclass" in out.stderr
