@@ -240,6 +240,8 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
     if extra := config.get("include_unlisted_methods"):
         listed = {a["method"] for a in arms}
         arms += written_out([_unlisted(n, kind, extra) for n in kinds.names(kind) if n not in listed])
+        if "tuned" in config:
+            arms += _tuned(ROOT / config["tuned"], extra, str(path))
     out: list[Cell] = []
     for arm in arms:
         where = f"{path}: arm {arm['method']} {arm.get('label', '')}".rstrip()
@@ -300,6 +302,24 @@ def _unlisted(name: str, kind: str, extra: dict) -> dict:
     if kinds.get(name, kind).privacy is None:
         return {k: v for k, v in arm.items() if k != "budget"}
     return arm | {"budget_grid": extra["budget_grid"]}
+
+
+def _tuned(path: Path, extra: dict, where: str) -> list[dict]:
+    """Arms with the settings that ``workflow.tuning`` chose on public stand-ins; none where that was the default."""
+    if not path.is_file():
+        raise ConfigError(f"{where}: tuned: no file {path}; make it with `python -m workflow.tuning --config {where}`")
+    chosen: dict[tuple[str, str], dict] = {}
+    for dataset, methods in json.loads(path.read_text(encoding="utf-8")).items():
+        for name, budgets in methods.items():
+            for epsilon, found in budgets.items():
+                if found["settings"]:
+                    chosen.setdefault((name, epsilon), {})[dataset] = found["settings"]
+    out = []
+    for (name, epsilon), table in sorted(chosen.items(), key=lambda item: (item[0][0], float(item[0][1]))):
+        arm = {"method": name, "label": f"tuned;epsilon={epsilon}", "quick": False, "datasets": list(table)}
+        arm |= {"settings": {"by_dataset": table}, "budget": {**extra["budget"], "epsilon": float(epsilon)}}
+        out.append(arm | {k: extra[k] for k in ("protocols", "splits") if k in extra})
+    return out
 
 
 def _settings(method, given: dict, size: dict, where: str) -> dict:

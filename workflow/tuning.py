@@ -1,0 +1,104 @@
+"""Choose settings on public stand-ins: the second column of the common tasks. The same effort for every method.
+
+    python -m workflow.tuning --config config/experiments/common_linear_regression.yaml --out config/tuned
+
+For every data set and epsilon of the experiment, each private method that names a ``grid`` (six settings, the default
+first) fits the same stand-in (``workflow.stand_in``, one seed a data set); the setting with the best log-likelihood of
+the stand-in's test rows is written to ``<out>/<experiment>.json``, which the experiment's config names under ``tuned``.
+No row of a real data set is read. Choices that are there already are kept (``--again`` makes them anew).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import datasets
+from methods import kinds
+from methods.contract import MethodError
+from privacy.budget import BudgetExceeded, BudgetSpec
+from workflow.experiments import by_dataset, load
+from workflow.files import write_json
+from workflow.stand_in import tasks
+
+#: settings that every method may try.
+EFFORT = 6
+SEED = 20
+
+
+def log_likelihood(method, task, x, y, settings: dict, epsilon: float, delta: float) -> float:
+    """Mean log-likelihood of test rows of a stand-in; -inf where the fit fails or its numbers are not finite."""
+    spec = BudgetSpec(epsilon=epsilon, delta=delta, mode="enforce")
+    try:
+        chosen = method.Settings(**settings)
+        fit = method.fit(task, chosen, spec.open(np.random.default_rng(1)), np.random.default_rng(2))
+        with np.errstate(all="ignore"):
+            if y is None:
+                value = float(np.mean(fit.posterior.log_density(x)))
+            else:
+                value = float(np.mean(fit.posterior.predictive(x, np.random.default_rng(3)).log_density(y)))
+    except (MethodError, BudgetExceeded, ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
+        print(f"{task.name}: {method.name} {settings}: {error}", file=sys.stderr)
+        return -np.inf
+    return value if np.isfinite(value) else -np.inf
+
+
+def choose(config: dict, dataset: str, names: list[str], epsilons: list[float], delta: float, model) -> dict:
+    """name -> epsilon -> {"settings", "score" of the stand-in, "default": score of the default}."""
+    about = datasets.get(dataset)
+    task, x, y = tasks(about, model, about.n_rows, np.random.default_rng(SEED))
+    found: dict[str, dict[str, dict]] = {}
+    for name in names:
+        method = kinds.get(name, model.kind)
+        if method.supports(task) is not None:
+            continue
+        grid = method.grid
+        if len(grid) != EFFORT or grid[0] != {}:
+            raise ValueError(
+                f"{name}: grid has {len(grid)} settings; give {EFFORT}, the first of them {{}} (the default)"
+            )
+        method.prepare(task, method.Settings())
+        found[name] = {}
+        for epsilon in epsilons:
+            scores = [log_likelihood(method, task, x, y, dict(s), epsilon, delta) for s in grid]
+            best = int(np.argmax(scores))  # of equal ones the first, so the default where nothing is better
+            numbers = [v if np.isfinite(v) else None for v in scores]
+            found[name][f"{epsilon:g}"] = {"settings": dict(grid[best]), "scores": numbers}
+            print(f"{dataset}: {name}, epsilon = {epsilon:g}: {grid[best] or 'default'}", file=sys.stderr, flush=True)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Choose settings on public stand-ins.")
+    parser.add_argument("--config", required=True, help="experiment file with include_unlisted_methods.budget_grid")
+    parser.add_argument("--out", default="config/tuned", type=Path, help="folder of <experiment>.json")
+    parser.add_argument("--datasets", nargs="*", help="default: all of the experiment")
+    parser.add_argument("--again", action="store_true", help="make choices anew that are there already")
+    args = parser.parse_args()
+    from workflow.experiments import MODEL_HOME
+
+    config = load(args.config)
+    path = args.out / f"{config['experiment']}.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    extra = config["include_unlisted_methods"]
+    kind = config["model"]["kind"]
+    names = [
+        n for n in kinds.names(kind) if kinds.get(n, kind).privacy is not None and hasattr(kinds.get(n, kind), "grid")
+    ]
+    for dataset in args.datasets or config["datasets"]:
+        todo = names if args.again else [n for n in names if n not in known.get(dataset, {})]
+        values = dict(by_dataset(config["model"], dataset, args.config))
+        home, cls = MODEL_HOME[values.pop("kind")]
+        model = getattr(__import__(home, fromlist=[cls]), cls)(**values)
+        made = choose(config, dataset, todo, extra["budget_grid"]["epsilons"], extra["budget"]["delta"], model)
+        known[dataset] = {**known.get(dataset, {}), **made}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, known)
+
+
+if __name__ == "__main__":
+    main()
