@@ -150,3 +150,16 @@ rule classifier_curves:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.classifier_curves --config "
         "config/experiments/dp_bayes_by_backprop.yaml --scale {params.scale} {params.data} --fits {RESULTS}/fits "
         "--learning {output[0]} --reliability {output[1]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule common_controls:
+    """Coverage of the exact posterior of linear regression, and of one twice too narrow or too wide. Needs no data."""
+    input:
+        code=files("workflow.common_controls"),
+    output:
+        RESULTS + "/extra/common_controls.csv",
+    log:
+        RESULTS + "/logs/common_controls.log",
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.common_controls --out {output} 2> {log} "
+        "|| {{ tail -n 20 {log} >&2; exit 1; }}"

@@ -109,3 +109,9 @@ rule dp_bayes_by_backprop:
     """DP Bayes by backprop on MNIST."""
     input:
         f"{RESULTS}/parts/dp_bayes_by_backprop/report/index.html",
+
+
+rule common_tasks:
+    """Every method on the same real data at the same budget."""
+    input:
+        f"{RESULTS}/parts/common_tasks/report/index.html",
