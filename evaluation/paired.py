@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.stats import binom
@@ -52,8 +53,14 @@ def paired(
     mean, sd, n = mean_std(a[k] - b[k] for k in common)
     if n < 2:
         return Difference(mean, math.nan, math.nan, n, True)
-    half = float(student.ppf(1 - alpha / 2, n - 1)) * sd * math.sqrt(1 / n + ratio)
+    half = _student(1 - alpha / 2, n - 1) * sd * math.sqrt(1 / n + ratio)
     return Difference(mean, mean - half, mean + half, n, True)
+
+
+@cache
+def _student(p: float, df: int) -> float:
+    """Quantile of Student's t: the same few, thousands of times."""
+    return float(student.ppf(p, df))
 
 
 def unpaired(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 _TEX = {
@@ -28,6 +28,7 @@ class Entry:
 
     lines : text. verdict : a word, also the CSS class. after : lines below it. findings : ids of findings that speak
     of it. marks : numbers of footnotes of the table, set behind the verdict, or behind the last line without one.
+    strong : are the lines set in bold?
     """
 
     lines: tuple[str, ...]
@@ -35,6 +36,7 @@ class Entry:
     after: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     marks: tuple[int, ...] = ()
+    strong: bool = False
 
     @property
     def all_lines(self) -> tuple[str, ...]:
@@ -50,13 +52,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows x columns of entries under a title, with notes below. A row without entries is a heading of those after."""
+    """Rows x columns of entries under a title, with notes below. A row without entries is a heading of those after.
+
+    ``ids``: one a row, by which the page can be asked for it; "" or none at all where nobody asks.
+    """
 
     title: str
     corner: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Entry]]]
     notes: Sequence[str] = field(default_factory=tuple)
+    ids: Sequence[str] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True)
@@ -92,9 +98,10 @@ def entry(
     after: tuple[str, ...] = (),
     findings: tuple[str, ...] = (),
     marks: tuple[int, ...] = (),
+    strong: bool = False,
 ) -> Entry:
     """An entry of the lines that are not empty."""
-    return Entry(tuple(line for line in lines if line), verdict, tuple(a for a in after if a), findings, marks)
+    return Entry(tuple(line for line in lines if line), verdict, tuple(a for a in after if a), findings, marks, strong)
 
 
 def number(value: float, decimals: int) -> str:
@@ -114,7 +121,7 @@ def markdown(table: Table) -> str:
             if not entries:
                 out.append(f"| **{_md(name)}** |" + " |" * len(block.columns))
                 continue
-            out.append("| " + " | ".join([_md(name), *("<br>".join(map(_md, e.all_lines)) for e in entries)]) + " |")
+            out.append("| " + " | ".join([_md(name), *("<br>".join(_lines(e, _md, "**{}**")) for e in entries)]) + " |")
         out.append("")
         out += [f"- {_md(n)}" for n in block.notes] + ([""] if block.notes else [])
     out += [line for k, text in enumerate(table.footnotes, 1) for line in (f"[{k}] {_md(text)}", "")]
@@ -133,7 +140,7 @@ def latex(table: Table) -> str:
             if not entries:
                 out.append(rf"\multicolumn{{{len(block.columns) + 1}}}{{l}}{{\textit{{{_tex(name)}}}}} \\")
                 continue
-            cells = [r"\shortstack{" + r" \\ ".join(map(_tex, e.all_lines)) + "}" for e in entries]
+            cells = [r"\shortstack{" + r" \\ ".join(_lines(e, _tex, r"\textbf{{{}}}")) + "}" for e in entries]
             out.append(" & ".join([_tex(name), *cells]) + r" \\")
         out += [r"\hline", r"\end{tabular}"]
         used = sorted({k for _, entries in block.rows for e in entries for k in e.marks})
@@ -141,6 +148,12 @@ def latex(table: Table) -> str:
         out += [r"\par\footnotesize " + _tex(n) for n in (*footnotes, *block.notes, *table.notes)]
         out += [r"\end{table}", ""]
     return "\n".join(out)
+
+
+def _lines(e: Entry, escape: Callable[[str], str], bold: str) -> list[str]:
+    """All lines of an entry, escaped; its own lines in bold where it is strong."""
+    head = len(e.lines) if e.strong else 0
+    return [bold.format(escape(t)) if k < head else escape(t) for k, t in enumerate(e.all_lines)]
 
 
 def _md(text: str) -> str:

@@ -88,7 +88,7 @@ def _ledger(events: list[dict]) -> Ledger:
 def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
     budget = record.get("budget") or {}
     claimed = budget.get("claimed_epsilon")
-    if claimed is None and _is_private(record["method"]):
+    if claimed is None and _is_private(record["method"], (record.get("model") or {}).get("kind")):
         claimed = budget.get("epsilon")
     delta = budget.get("delta") or DELTA
     base = {"cell": record["cell"], "method": record["method"], "epsilon_claimed": claimed, "delta": delta}
@@ -201,35 +201,46 @@ def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool) -> str:
     return "holds but for the leaks" if leaks else "holds"
 
 
-def _is_private(method: str) -> bool:
-    from methods import contract
+def _adapter(method: str, kind: str | None):
+    """The method as it fits that kind of model (``methods.kinds``), its own adapter without one. Raises KeyError."""
+    from methods import contract, kinds
 
+    return contract.get(method) if kind is None else kinds.get(method, kind)
+
+
+def _is_private(method: str, kind: str | None = None) -> bool:
     try:
-        return contract.get(method).privacy is not None
+        return _adapter(method, kind).privacy is not None
     except KeyError:
         return False
 
 
-def leaks_of(method: str, dataset: str) -> tuple[str, ...]:
-    """The leaks that a method names and that concern that data set; none for a method that is gone."""
-    from methods import contract
+def leaks_of(method: str, dataset: str, kind: str | None = None) -> tuple[str, ...]:
+    """The leaks that a method names and that concern that data set; none for a method that is gone.
 
+    ``kind``: of the model, where the method may have been taught it (``methods.kinds``); its leaks are then those of
+    that kind.
+    """
     try:
-        return tuple(leak for leak in contract.get(method).leaks if applies(leak, dataset))
+        return tuple(leak for leak in _adapter(method, kind).leaks if applies(leak, dataset, kind))
     except KeyError:
         return ()
 
 
-def applies(leak: str, dataset: str) -> bool:
+#: what the rows of a data set are there for, by a kind of model that asks another question of them.
+_ASKED = {"bounded_mixture": "density", "bounded_linear_regression": "regression"}
+
+
+def applies(leak: str, dataset: str, kind: str | None = None) -> bool:
     """Does a leak, as its adapter words it, concern that data set?
 
     An adapter that fits several kinds of model says "on the mixture", "on the network" or "of a regression" where a
     leak is of one kind, and "on wine, power only:" where it is of some data sets. Those of NA-DPVI name Adult and the
-    gamma-exponential.
+    gamma-exponential. ``kind`` of the model: where it is not what the data set is there for.
     """
     import datasets
 
-    known = dataset in datasets.names() and datasets.get(dataset).task
+    known = _ASKED.get(kind or "") or (dataset in datasets.names() and datasets.get(dataset).task)
     named = re.match(r"on ([a-z0-9_, ]+?) only:", leak)
     if named:
         return dataset in re.split(r", | and ", named[1])

@@ -1,0 +1,282 @@
+"""Figures of the common tasks: score against epsilon, ranks with their confidence sets, coverage of intervals."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evaluation.intervals import binomial_band
+from evaluation.metrics import HIGHER_IS_BETTER
+from reports import common_comparisons as compare
+from reports import style
+from reports.common_scores import (
+    FREE_YARDSTICK,
+    METRIC_WORDS,
+    PRIVATE,
+    PRIVATE_YARDSTICK,
+    REFERENCE,
+    UNITS,
+    Arm,
+    Family,
+    name_of,
+)
+from reports.figures import Figure, half_width
+from reports.tables import dataset_title
+
+log = logging.getLogger(__name__)
+
+#: looks of lines that stay apart: colour, marker and dashes each change from one to the next.
+COLOURS = (style.BLUE, style.RED, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "h", "d")
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
+GREYS = (
+    (style.BLACK, (0, (5, 2))),
+    (style.GREY, (0, (1, 1.2))),
+    (style.GREY, (0, (5, 1.5, 1, 1.5))),
+    (style.GREY, "-"),
+)
+#: the axis shows this much beyond the worst yardstick, as a part of the way from the best score to it.
+BEYOND = 0.35
+#: epsilon -> look in the figure of coverage.
+EPSILON_LOOKS = ((style.RED, "s"), (style.BLUE, "o"), (style.GREEN, "D"), (style.ORANGE, "v"))
+NOMINAL = 0.90
+
+
+def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame) -> list[Figure]:
+    """Every figure that the families have scores for. ``sizes``: columns dataset, n (rows): ``tables.data_info``."""
+    drawn: list[Figure | None] = []
+    for family in families:
+        drawn += [curves(folder, family, metric) for metric in family.metrics]
+    metrics = dict.fromkeys(m for f in families for m in f.metrics)
+    drawn += [ranks(folder, families, metric) for metric in metrics]
+    drawn.append(coverage(folder, families, sizes))
+    return [f for f in drawn if f is not None]
+
+
+def looks(families: Sequence[Family]) -> dict[str, tuple[str, str, Any]]:
+    """Private method -> (colour, marker, dashes), by its place among all private methods of these families."""
+    names = sorted({a.method for f in families for a in f.of(PRIVATE)})
+    return {
+        m: (COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], DASHES[k // len(COLOURS) % len(DASHES)])
+        for k, m in enumerate(names)
+    }
+
+
+def points(family: Family, metric: str) -> pd.DataFrame:
+    """One row a data set and arm with a score: mean, sd, n, half of the 95 % interval of the mean."""
+    rows = []
+    for (dataset, arm, m), r in family.summary.items():
+        if m == metric:
+            key = {"dataset": dataset, "method": arm.method, "setting": arm.setting, "title": name_of(arm, family.kind)}
+            key |= {"group": arm.role, "epsilon": arm.epsilon, "tuned": arm.tuned, "metric": metric}
+            numbers = {k: r[k] for k in ("mean", "std", "n")}
+            rows.append({**key, **numbers, "half_width": half_width(r["std"], r["n"])})
+    columns = ["dataset", "method", "setting", "title", "group", "epsilon", "tuned", "metric", "mean", "std", "n"]
+    return pd.DataFrame(rows, columns=[*columns, "half_width"])
+
+
+def limits(table: pd.DataFrame, metric: str) -> tuple[float, float]:
+    """Range of a panel: from the best score to a little beyond the worst yardstick; without one, the middle of all."""
+    values, bars = table["mean"], table["half_width"].fillna(0.0)
+    sign = 1.0 if HIGHER_IS_BETTER[metric] else -1.0
+    good = float((sign * values).max())
+    marks = table[table["group"].isin([PRIVATE_YARDSTICK, FREE_YARDSTICK, REFERENCE])]
+    marks = marks[marks["group"] != PRIVATE_YARDSTICK] if (marks["group"] == FREE_YARDSTICK).any() else marks
+    bad = float((sign * marks["mean"]).min()) if len(marks) else float((sign * values).median())
+    reach = good - bad if good > bad else max(abs(good), 1.0) * 0.1
+    worst = float((sign * values - bars).min())
+    ends = sorted((sign * (good + 0.08 * reach), sign * max(bad - BEYOND * reach, worst - 0.08 * reach)))
+    return ends[0], ends[1]
+
+
+def curves(folder: Path, family: Family, metric: str) -> Figure | None:
+    """Score against epsilon, a panel a data set; tuned settings are left to the tables."""
+    name = f"common_{family.task}_{metric}"
+    table = points(family, metric)
+    table = table[~table["tuned"].astype(bool)]
+    if not (table["group"] == PRIVATE).any():
+        return _skip(name, "no score of a private method")
+    look = looks([family])
+    sets = [d for d in family.datasets if (table["dataset"] == d).any()]
+    columns = min(3, len(sets))
+    rows = math.ceil(len(sets) / columns)
+    handles: dict[str, Any] = {}
+    with style.canvas(rows, columns, panel=3.3) as (figure, axes):
+        for ax in list(axes.flat)[len(sets) :]:
+            ax.set_visible(False)
+        for ax, dataset in zip(axes.flat, sets, strict=False):
+            here = table[table["dataset"] == dataset]
+            _panel(ax, family, here, metric, look, handles)
+            ax.set_title(dataset_title(dataset))
+            ax.set_ylabel(f"{METRIC_WORDS[metric]} ({UNITS[metric]})", fontsize=8)
+            ax.set_xlabel("epsilon (delta = 1e-5)", fontsize=8)
+        ends = ("(yardstick)", "(no privacy)")  # methods first
+        ordered = dict(sorted(handles.items(), key=lambda pair: pair[0].endswith(ends)))
+        figure.legend(ordered.values(), ordered.keys(), loc="outside lower center", ncols=3, fontsize=7.5)
+        style.save(figure, folder / name, table)
+    return Figure(
+        name,
+        f"{METRIC_WORDS[metric].capitalize()} against epsilon: {family.title.partition(':')[0]}",
+        f"Mean over splits with 95 % intervals, default settings, points shifted sideways so that they stay apart; "
+        f"{'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better. Grey: yardsticks; green band: the reference "
+        "posterior without privacy. An arrow at the edge is a score beyond it, its number in the table.",
+    )
+
+
+def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict, handles: dict[str, Any]) -> None:
+    low, high = limits(here, metric)
+    free = here[here["epsilon"] == ""]
+    reference = free[free["group"] == REFERENCE]
+    for r in reference.to_dict("records"):
+        half = r["half_width"] if math.isfinite(r["half_width"]) else 0.0
+        ax.axhspan(r["mean"] - half, r["mean"] + half, color=style.GREEN, alpha=0.18, linewidth=0)
+        handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=style.GREEN, linewidth=1.0)
+    for k, r in enumerate(free[free["group"] == FREE_YARDSTICK].to_dict("records")):
+        colour, dashes = GREYS[k % len(GREYS)]
+        handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
+    private = here[here["epsilon"] != ""].assign(at=lambda t: t["epsilon"].astype(float))
+    lines = list(private.groupby(["group", "title"], sort=False))
+    grey = 0
+    for k, ((group, words), line) in enumerate(sorted(lines, key=lambda pair: pair[0])):
+        line = line.sort_values("at")
+        at = line["at"] * 1.035 ** (k - (len(lines) - 1) / 2)  # side by side
+        if group == PRIVATE:
+            colour, marker, dashes = look[line["method"].iloc[0]]
+            kind = {"color": colour, "marker": marker, "linestyle": dashes, "linewidth": 1.0}
+        else:
+            kind = {"color": style.GREY, "marker": MARKERS[-1 - grey], "linestyle": DASHES[grey % 3], "linewidth": 1.6}
+            words, grey = f"{words} (yardstick)", grey + 1
+        inside = line["mean"].between(low, high)
+        drawn = ax.errorbar(at[inside], line["mean"][inside], yerr=line["half_width"][inside].fillna(0.0),
+                            elinewidth=0.7, markersize=4.2, **kind)  # fmt: skip
+        handles.setdefault(words, drawn)
+        for x, y in zip(at[~inside], line["mean"][~inside], strict=True):
+            edge, arrow = (low, "$\\downarrow$") if y < low else (high, "$\\uparrow$")
+            ax.plot([x], [edge], marker=arrow, color=kind["color"], markersize=8, clip_on=False, linestyle="none")
+    ax.set_xscale("log")
+    ticks = sorted(private["at"].unique())
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(low, high)
+    ax.tick_params(labelsize=8)
+
+
+def ranks(folder: Path, families: Sequence[Family], metric: str) -> Figure | None:
+    """Average rank over data sets with its confidence set, a panel a family and epsilon, best at the top."""
+    name = f"common_ranks_{metric}"
+    shown = [
+        (f, {e: compare.mean_ranks(f, metric, (e, False)) for e in f.epsilons}) for f in families if metric in f.metrics
+    ]
+    shown = [(f, found) for f, found in shown if any(found.values())]
+    if not shown:
+        return _skip(name, "no score of a private method")
+    columns = max(len(found) for _, found in shown)
+    tallest = [max(len(r) for r in found.values()) for _, found in shown]
+    rows = []
+    with style.canvas(len(shown), columns, panel=0.9 + 0.19 * sum(tallest) / len(shown)) as (figure, axes):
+        figure.get_layout_engine().set(w_pad=0.06, h_pad=0.08)
+        axes[0, 0].get_gridspec().set_height_ratios([n + 3 for n in tallest])
+        for line, (family, found) in zip(axes, shown, strict=True):
+            for ax in line[len(found) :]:
+                ax.set_visible(False)
+            for ax, (epsilon, of_arms) in zip(line, found.items(), strict=False):
+                _rank_panel(ax, family, of_arms)
+                ax.set_title(f"{family.task.replace('_', ' ')}, epsilon = {epsilon}", fontsize=8.5)
+                rows += [
+                    {"experiment": family.experiment, "metric": metric, "epsilon": epsilon, "method": a.method}
+                    | {"title": name_of(a, family.kind), "group": a.role, "rank": r.rank, "low": r.low}
+                    | {"high": r.high, "among": r.among, "datasets": len(family.datasets)}
+                    for a, r in of_arms.items()
+                ]
+        style.save(figure, folder / name, pd.DataFrame(rows))
+    sets = "; ".join(f"{f.task.replace('_', ' ')}: {', '.join(map(dataset_title, f.datasets))}" for f, _ in shown)
+    return Figure(
+        name,
+        f"Ranks by {METRIC_WORDS[metric]}, private methods at the same epsilon",
+        f"Dot: average rank over the data sets ({sets}), 1 is best; bar: its confidence set, each at 95 % by itself "
+        "(pairwise intervals over splits, Bonferroni over pairs and data sets; Mogstad, Romano, Shaikh and Wilhelm "
+        "2024). Methods whose bars overlap much are not told apart. Grey: yardsticks. A method that failed ranks last; "
+        "one that does not run on all data sets is left out.",
+    )
+
+
+def _rank_panel(ax: Any, family: Family, of_arms: dict[Arm, Any]) -> None:
+    for k, (arm, r) in enumerate(of_arms.items()):
+        colour = style.BLUE if arm.role == PRIVATE else style.GREY
+        marker = "o" if arm.role == PRIVATE else "s"
+        ax.plot([r.low, r.high], [k, k], color=colour, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
+        ax.plot([r.rank], [k], color=colour, marker=marker, markersize=4, linestyle="none")
+    among = max((r.among for r in of_arms.values()), default=1)
+    ax.set_yticks(range(len(of_arms)), [_short(name_of(a, family.kind)) for a in of_arms], fontsize=6.5)
+    ax.set_ylim(len(of_arms) - 0.4, -0.6)
+    ax.set_xlim(0.5, among + 0.5)
+    ax.set_xlabel(f"average rank of {among}", fontsize=7.5)
+    ax.tick_params(axis="x", labelsize=7.5)
+    ax.grid(axis="x")
+
+
+def _short(words: str, limit: int = 30) -> str:
+    return words if len(words) <= limit else words[: limit - 1].rstrip(" ,(") + "…"
+
+
+def coverage(folder: Path, families: Sequence[Family], sizes: pd.DataFrame) -> Figure | None:
+    """Coverage of 90 % predictive intervals by method and epsilon, a panel a family and data set."""
+    name, metric = "common_coverage", f"coverage_{round(100 * NOMINAL)}"
+    panels = [(f, d) for f in families for d in f.datasets if any((d, a, metric) in f.summary for a in f.arms)]
+    if not panels:
+        return _skip(name, "no score of coverage")
+    tables = {f.experiment: points(f, metric) for f, _ in panels}
+    columns = min(3, len(panels))
+    count = {f.experiment: len({t for t in tables[f.experiment]["title"]}) for f, _ in panels}
+    lines = math.ceil(len(panels) / columns)
+    handles: dict[str, Any] = {}
+    rows_of = dict(zip(sizes["dataset"], sizes["n"], strict=True))
+    with style.canvas(lines, columns, panel=0.8 + 0.15 * max(count.values())) as (figure, axes):
+        for ax in list(axes.flat)[len(panels) :]:
+            ax.set_visible(False)
+        for ax, (family, dataset) in zip(axes.flat, panels, strict=False):
+            here = tables[family.experiment]
+            here = here[(here["dataset"] == dataset) & ~here["tuned"].astype(bool)]
+            if str(n := rows_of.get(dataset, "")).isdigit():
+                low, high = binomial_band(NOMINAL, int(n) - (18 * int(n) + 10) // 20)
+                ax.axvspan(low, high, color=style.LIGHT, linewidth=0)
+            ax.axvline(NOMINAL, color=style.BLACK, linewidth=0.8)
+            _coverage_panel(ax, family, here, handles)
+            ax.set_title(f"{dataset_title(dataset)}, {family.task.replace('_', ' ')}", fontsize=8.5)
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, fontsize=8)
+        both = pd.concat([t.assign(experiment=e) for e, t in tables.items()], ignore_index=True)
+        style.save(figure, folder / name, both)
+    return Figure(
+        name,
+        "Coverage of 90 % predictive intervals",
+        "Mean over splits of the share of test targets inside the central 90 % interval, default settings. Line: "
+        "90 %; grey band: where 95 % of all test sets of that size would lie if every interval were right (binomial). "
+        "Left of it intervals are too narrow. The exact posterior shows what the model itself can do: its error is no "
+        "noise of privacy.",
+    )
+
+
+def _coverage_panel(ax: Any, family: Family, here: pd.DataFrame, handles: dict[str, Any]) -> None:
+    order = list(dict.fromkeys(name_of(a, family.kind) for a in family.arms if not a.tuned))
+    order = [t for t in order if (here["title"] == t).any()]
+    for k, epsilon in enumerate(["", *family.epsilons]):
+        part = here[here["epsilon"] == epsilon]
+        colour, marker = (style.BLACK, "x") if not epsilon else EPSILON_LOOKS[(k - 1) % len(EPSILON_LOOKS)]
+        height = [order.index(t) + 0.14 * (k - len(family.epsilons) / 2) for t in part["title"]]
+        words = f"epsilon = {epsilon}" if epsilon else "without privacy"
+        (drawn,) = ax.plot(part["mean"], height, color=colour, marker=marker, markersize=4, linestyle="none")
+        handles.setdefault(words, drawn)
+    ax.set_yticks(range(len(order)), [_short(t) for t in order], fontsize=6.5)
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    ax.set_xlim(-0.03, 1.03)
+    ax.set_xlabel("share of test targets", fontsize=7.5)
+    ax.tick_params(axis="x", labelsize=7.5)
+
+
+def _skip(name: str, why: str) -> None:
+    log.info("figure %s left out: %s", name, why)

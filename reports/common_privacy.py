@@ -1,0 +1,148 @@
+"""What every private run of the common tasks has claimed, what its ledger says, and how it came to the one relation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from reports.blocks import Block, Entry, Footnotes, Table, entry
+from reports.common_scores import Arm, Family, column_words, name_of
+from reports.ledger import TOTAL, leaks_of
+from reports.tables import SCALE_BANNERS, dataset_title
+
+COLUMNS = (
+    *("experiment", "dataset", "method", "title", "setting", "cell", "epsilon_claimed", "tuned", "epsilon", "delta"),
+    *("relation", "accountant", "epsilon_ledger", "claim", "conversion", "leaks", "status", "reason"),
+)
+
+
+def privacy_frame(families: Sequence[Family], ledger: pd.DataFrame) -> pd.DataFrame:
+    """One row a private cell, and one a cell without budget whose ledger is infinite; columns ``COLUMNS``.
+
+    ``epsilon``: of the score rows (the dearest split); ``epsilon_ledger``: of ``ledger`` (``reports.ledger.build``),
+    recomputed from the events of the fits; both come from the ledger of the run, by different routes.
+    """
+    totals = ledger[(ledger["event"] == TOTAL) & ledger["reason"].astype(str).str.contains("taken as the answer")]
+    found = {c: float(e) for c, e in zip(totals["cell"], totals["epsilon"], strict=True) if e != ""}
+    rows = []
+    for f in families:
+        for dataset in f.datasets:
+            for arm in f.arms:
+                here = _rows(f, dataset, arm)
+                costs = [r for r in here if r["epsilon"] != ""]
+                worst = max(costs, key=lambda r: float(r["epsilon"]), default=None)
+                if not here or not (arm.epsilon or (worst and math.isinf(float(worst["epsilon"])))):
+                    continue
+                status, reason = f.status[dataset, arm]
+                epsilon = float(worst["epsilon"]) if worst else math.nan
+                facts = {k: worst[k] if worst else "" for k in ("delta", "relation", "accountant")}
+                leaks = leaks_of(arm.method, dataset, f.kind)
+                rows.append(
+                    {"experiment": f.experiment, "dataset": dataset, "method": arm.method, "setting": arm.setting}
+                    | {"title": name_of(arm, f.kind), "cell": here[0]["cell"], "epsilon_claimed": arm.epsilon}
+                    | {"tuned": arm.tuned, "epsilon": epsilon, **facts}
+                    | {"epsilon_ledger": found.get(here[0]["cell"], math.nan)}
+                    | {"claim": claim(arm.epsilon, epsilon, bool(leaks), status), "leaks": "; ".join(leaks)}
+                    | {"conversion": conversion(arm.method, f.kind), "status": status, "reason": reason}
+                )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _rows(family: Family, dataset: str, arm: Arm) -> list[dict[str, Any]]:
+    s = family.scores
+    keep = (s["dataset"] == dataset) & (s["method"] == arm.method) & (s["setting"] == arm.setting)
+    return s[keep].drop_duplicates(["split", "epsilon"]).to_dict("records")
+
+
+def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:
+    """holds, holds but for the leaks, does not hold, no claim, no ledger, or the status of a cell without a score."""
+    if not claimed:
+        return "no claim"
+    if math.isnan(epsilon):
+        return "no ledger" if status == "ok" else status.replace("_", " ")
+    if epsilon > float(claimed) * (1 + 1e-9):
+        return "does not hold"
+    return "holds but for the leaks" if leaks else "holds"
+
+
+def conversion(method: str, kind: str) -> str:
+    """How the published guarantee became one for a row more or less; "" where it is one."""
+    from methods import contract, kinds
+
+    try:
+        published, here = contract.get(method).privacy, kinds.get(method, kind)
+    except KeyError:
+        return ""
+    if here.privacy is None or published == here.privacy:
+        return ""
+    was = "a guarantee that does not hold" if published is None else str(published).replace("_", " ")
+    now = str(here.privacy).replace("_", " ")
+    where = kinds.module_of(method, kind)
+    return (
+        f"published for {was}; here for {now}, the number of rows public: the sensitivity is derived anew, and the "
+        f"noise calibrated to it ({where})"
+    )
+
+
+def privacy_table(families: Sequence[Family], ledger: pd.DataFrame, scale: str) -> tuple[Table, pd.DataFrame] | None:
+    """A block a family; rows methods at their claimed epsilon; columns the data sets, then what is said once a row."""
+    frame = privacy_frame(families, ledger)
+    if frame.empty:
+        return None
+    footnotes, blocks = Footnotes(), []
+    for f in families:
+        mine = frame[frame["experiment"] == f.experiment]
+        if mine.empty:
+            continue
+        rows: list[tuple[str, list[Entry]]] = []
+        for column in [*f.columns, ("", False), ("", True)]:
+            part = mine[(mine["epsilon_claimed"] == column[0]) & (mine["tuned"] == column[1])]
+            if part.empty:
+                continue
+            rows.append((f"claimed {column_words(column)}" if column[0] else "no claim", []))
+            for method, group in part.groupby("title", sort=False):
+                at = {r["dataset"]: r for r in group.to_dict("records")}
+                entries = [_entry(at.get(d), footnotes) for d in f.datasets]
+                rows.append((method, [*entries, *_once(group, f.kind, footnotes)]))
+        heads = [*map(dataset_title, f.datasets), "delta", "neighbours", "accountant", "converted", "leaks"]
+        blocks.append(Block(f.title.partition(":")[0], "Method", heads, rows))
+    notes = (
+        "Under each data set: epsilon recomputed from the ledger of the run (of all splits the dearest) and whether "
+        "the claim covers it. Columns without a documented range are scaled by moments that are bought from the same "
+        "epsilon. Where the mechanism is a released draw, its bound is written and proved. Leaks are ways around the "
+        "ledger that no epsilon counts.",
+    )
+    title = "Common tasks: claimed and real epsilon"
+    table = Table("common_privacy", title, SCALE_BANNERS[scale], blocks, notes, footnotes.texts)
+    return table, frame.assign(scale=scale)
+
+
+def _entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
+    if r is None:
+        return entry("-")
+    if math.isnan(r["epsilon"]):
+        return entry(verdict=r["claim"], marks=footnotes(r["reason"]))
+    text = "inf" if math.isinf(r["epsilon"]) else f"{r['epsilon']:.4g}"
+    return entry(text, verdict=r["claim"], marks=footnotes(r["accountant"].partition(": ")[2]))
+
+
+def _once(group: pd.DataFrame, kind: str, footnotes: Footnotes) -> list[Entry]:
+    """delta, relation, accountants, conversion and leaks of a row; the last two as footnotes."""
+
+    def all_of(column: str) -> list[str]:
+        return list(dict.fromkeys(t for t in group[column] if t))
+
+    accountants = dict.fromkeys(a.partition(": ")[0].replace("_", " ") for a in all_of("accountant"))
+    conversions = footnotes(*all_of("conversion"))
+    pairs = zip(group["method"], group["dataset"], strict=True)
+    leaks = footnotes(*dict.fromkeys(leak for m, d in pairs for leak in leaks_of(m, d, kind)))
+    return [
+        entry(" or ".join(all_of("delta")) or "-"),
+        entry(" or ".join(t.replace("_", " ") for t in all_of("relation")) or "-"),
+        entry(" or ".join(accountants) or "-"),
+        entry("" if conversions else "no need", marks=conversions),
+        entry("" if leaks else "none named", marks=leaks),
+    ]

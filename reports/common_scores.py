@@ -1,0 +1,192 @@
+"""Scores of the common tasks, read once for tables, figures and sentences.
+
+One :class:`Family` an experiment of the rule ``common_tasks``: its arms (a method at an epsilon, with default settings
+or with settings tuned on a public stand-in), what part each plays, and its scores by split.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.summary import summarise
+from reports.tables import natural
+
+RULE = "common_tasks"
+#: metrics that are compared, in this order; a family has those that its scores hold.
+COMPARED = ("rmse", "test_error", "test_log_likelihood")
+METRIC_WORDS = {
+    "rmse": "test RMSE",
+    "test_error": "test error",
+    "test_log_likelihood": "test log-likelihood",
+}
+UNITS = {"rmse": "units of the target", "test_error": "share", "test_log_likelihood": "nats a row"}
+#: what an arm is, in the order of the tables.
+PRIVATE, PRIVATE_YARDSTICK, REFERENCE, FREE, FREE_YARDSTICK = (
+    "Private",
+    "Yardsticks, private",
+    "Reference posterior, without privacy",
+    "Without privacy",
+    "Yardsticks, without privacy",
+)
+ROLES = (PRIVATE, PRIVATE_YARDSTICK, REFERENCE, FREE, FREE_YARDSTICK)
+#: methods that stand for the exact posterior of a kind of model.
+REFERENCES = {"bounded_linear_regression": "exact_posterior", "bounded_logistic_regression": "nuts"}
+#: point estimates and single Gaussians: no Bayesian method, but what one has to beat.
+YARDSTICKS = frozenset((
+    *("dp_linear_regression", "dp_sgd", "objective_perturbation", "output_perturbation", "dp_single_gaussian"),
+    *("predict_mean", "ridge", "logistic_regression_fit", "single_gaussian", "point_estimate"),
+))  # fmt: skip
+#: the yardsticks without privacy that a private method must not lose to: they read next to nothing of the data.
+TRIVIAL = frozenset(("predict_mean",))
+FAILED = ("failed", "timeout", "diverged")
+
+
+@dataclass(frozen=True, order=True)
+class Arm:
+    """A method at one setting. ``epsilon``: that of its budget as the config words it, "" without privacy."""
+
+    method: str
+    setting: str
+    epsilon: str
+    tuned: bool
+    role: str
+
+    @property
+    def column(self) -> tuple[str, bool]:
+        return self.epsilon, self.tuned
+
+
+@dataclass(frozen=True)
+class Family:
+    """All scores of one experiment of the rule.
+
+    ``values``: (data set, arm, metric) -> split -> score, status ok only; ``summary``: the same keys -> a row of
+    ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole.
+    """
+
+    experiment: str
+    title: str
+    kind: str
+    datasets: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    values: dict[tuple[str, Arm, str], dict[str, float]]
+    summary: dict[tuple[str, Arm, str], dict[str, Any]]
+    status: dict[tuple[str, Arm], tuple[str, str]]
+    scores: pd.DataFrame
+
+    @property
+    def task(self) -> str:
+        """The experiment's name without its first word."""
+        return self.experiment.removeprefix("common_")
+
+    @property
+    def metrics(self) -> list[str]:
+        """Metrics that are compared, those that the scores hold."""
+        return [m for m in COMPARED if any(key[2] == m for key in self.values)]
+
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """(epsilon, tuned) of the private arms, epsilon rising, tuned ones after their twin."""
+        return sorted({a.column for a in self.arms if a.epsilon}, key=lambda c: (float(c[0]), c[1]))
+
+    @property
+    def epsilons(self) -> list[str]:
+        return list(dict.fromkeys(e for e, _ in self.columns))
+
+    def of(self, *roles: str, column: tuple[str, bool] | None = None) -> list[Arm]:
+        """Arms that play one of these parts, in one column where it is given."""
+        return [a for a in self.arms if a.role in roles and column in (None, a.column)]
+
+    def field(self, dataset: str, metric: str, arms: Iterable[Arm]) -> dict[Arm, dict[str, float]]:
+        """Scores by split of the arms that can be compared: those with a score, and those that failed (empty)."""
+        out = {}
+        for arm in arms:
+            if found := self.values.get((dataset, arm, metric)):
+                out[arm] = found
+            elif self.status.get((dataset, arm), ("", ""))[0] in FAILED:
+                out[arm] = {}
+        return out
+
+
+def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
+    """The family of one experiment. ``scores``: tidy rows (``evaluation.summary.COLUMNS``) of that experiment."""
+    kind = config["model"]["kind"]
+    pairs = dict.fromkeys(zip(scores["method"], scores["setting"], strict=True))
+    arms = {pair: arm_of(*pair, kind) for pair in pairs}
+    summary, status, values = {}, {}, {}
+    for r in summarise(scores).to_dict("records"):
+        arm = arms[r["method"], r["setting"]]
+        status[r["dataset"], arm] = r["status"], r["reason"]
+        if r["metric"]:
+            summary[r["dataset"], arm, r["metric"]] = r
+    ok = scores[scores["status"] == "ok"]
+    keys = ("dataset", "method", "setting", "metric", "split", "value")
+    for dataset, method, setting, metric, split, value in zip(*(ok[k] for k in keys), strict=True):
+        values.setdefault((dataset, arms[method, setting], metric), {})[split] = float(value)
+    present = set(scores["dataset"])
+    ordered = sorted(
+        set(arms.values()), key=lambda a: (ROLES.index(a.role), title(a.method, kind).lower(), natural(a.setting))
+    )
+    return Family(
+        config["experiment"], config.get("title", config["experiment"]), kind,
+        tuple(d for d in config["datasets"] if d in present), tuple(ordered), values, summary, status, scores,
+    )  # fmt: skip
+
+
+def arm_of(method: str, setting: str, kind: str) -> Arm:
+    """Its epsilon, whether it is tuned, and its part. A part of the setting that says neither is a label."""
+    parts = setting.split(";")
+    epsilon = next((p.removeprefix("epsilon=") for p in parts if p.startswith("epsilon=")), "")
+    return Arm(method, setting, epsilon, "tuned" in parts, role_of(method, kind, bool(epsilon)))
+
+
+def label(arm: Arm) -> str:
+    """What the setting says besides epsilon and tuning."""
+    return ", ".join(p for p in arm.setting.split(";") if p and p != "tuned" and not p.startswith("epsilon="))
+
+
+def role_of(method: str, kind: str, budgeted: bool) -> str:
+    """One of ``ROLES``. ``budgeted``: it runs under an epsilon."""
+    if method == REFERENCES.get(kind):
+        return REFERENCE
+    found = adapter(method, kind)
+    told = found is not None and re.search(r"\b(control|yardstick) of this suite\b", found.reference)
+    if method in YARDSTICKS or told:
+        return PRIVATE_YARDSTICK if budgeted else FREE_YARDSTICK
+    return PRIVATE if budgeted else FREE
+
+
+def adapter(method: str, kind: str):
+    """The method as it fits that kind of model; None for one that is gone."""
+    from methods import kinds
+
+    try:
+        return kinds.get(method, kind)
+    except KeyError:
+        return None
+
+
+def title(method: str, kind: str) -> str:
+    """Its heading; the name of a method that is gone."""
+    found = adapter(method, kind)
+    return method if found is None else found.title
+
+
+def name_of(arm: Arm, kind: str) -> str:
+    """Heading of an arm without its epsilon."""
+    words = [title(arm.method, kind), label(arm), "tuned" if arm.tuned and not arm.epsilon else ""]
+    return ", ".join(filter(None, words))
+
+
+def column_words(column: tuple[str, bool]) -> str:
+    return f"epsilon = {column[0]}" + (", tuned on a public stand-in" if column[1] else "")
+
+
+def higher(metric: str) -> bool:
+    return HIGHER_IS_BETTER[metric]

@@ -1,0 +1,232 @@
+"""Tables of the common tasks from made-up scores: bold, marks, reasons, matrix, privacy."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from methods import contract
+from reports import common_comparisons as compare
+from reports import common_matrix, common_privacy, common_scores, common_tables, ledger
+from reports.blocks import latex, markdown
+from tests.reports import common_made_up as made_up
+
+
+@pytest.fixture(scope="module")
+def family():
+    return common_scores.read(made_up.CONFIG, made_up.linear_regression())
+
+
+def arm(family, method, epsilon="", tuned=False):
+    return next(a for a in family.arms if (a.method, a.epsilon, a.tuned) == (method, epsilon, tuned))
+
+
+def block(table, words):
+    return next(b for b in table.blocks if words in b.title)
+
+
+def row(table, words, name):
+    return dict(block(table, words).rows)[name]
+
+
+def test_arms_play_their_parts(family):
+    roles = {a.method: a.role for a in family.arms}
+    assert roles["dp_sep_honest"] == common_scores.PRIVATE
+    assert roles["dp_linear_regression"] == common_scores.PRIVATE_YARDSTICK
+    assert roles["exact_posterior"] == common_scores.REFERENCE
+    assert roles["sep"] == common_scores.FREE
+    assert roles["predict_mean"] == roles["ridge"] == common_scores.FREE_YARDSTICK
+    assert family.metrics == ["rmse", "test_log_likelihood"]
+    assert family.columns == [("0.1", False), ("1", False), ("8", False)]
+    assert family.task == "linear_regression"
+
+
+@pytest.mark.parametrize(
+    ("setting", "epsilon", "tuned", "words"),
+    [("", "", False, ""), ("tuned;epsilon=1", "1", True, ""), ("epsilon=8;tuned", "8", True, ""),
+     ("tuned", "", True, ""), ("wide;epsilon=0.1", "0.1", False, "wide")],
+)  # fmt: skip
+def test_settings_are_read_part_by_part(setting, epsilon, tuned, words):
+    found = common_scores.arm_of("dp_vi", setting, "bounded_linear_regression")
+    assert (found.epsilon, found.tuned, common_scores.label(found)) == (epsilon, tuned, words)
+
+
+def test_bold_is_for_a_winner_separated_from_all(family):
+    """The made-up gaps of 0.1 are ten spreads; dp_sep_honest leads at 1 and 8, AdaSSP at 0.1."""
+    winners = [compare.separated_winner(family, "wine", "rmse", c).method for c in family.columns]
+    assert winners == ["dp_linear_regression", "dp_sep_honest", "dp_sep_honest"]
+    table, long = common_tables.score_table(family, "full")
+    entries = row(table, "Wine: test RMSE", common_scores.title("dp_sep_honest", family.kind))
+    assert [e.strong for e in entries] == [False, True, True, False]
+    assert sum(e.strong for b in table.blocks for _, entries in b.rows for e in entries) == 3 * 2 * 2
+    assert markdown(table).count("**0.") == 3 * 2  # the RMSE; log-likelihoods are below 0
+    assert latex(table).count(r"\textbf{") == 3 * 2 * 2
+    won = long[long["separated_winner"]]
+    assert set(won.loc[won["epsilon_claimed"] == "0.1", "method"]) == {"dp_linear_regression"}
+
+
+def test_no_bold_among_equals(family):
+    frame = made_up.linear_regression()
+    best = (frame["method"] == "dp_sep_honest") & (frame["setting"] == "epsilon=1") & (frame["metric"] == "rmse")
+    near = (frame["method"] == "dp_vi") & (frame["setting"] == "epsilon=1") & (frame["metric"] == "rmse")
+    frame.loc[near, "value"] = [repr(float(v) + 1e-4 * (-1) ** k) for k, v in enumerate(frame.loc[best, "value"])]
+    again = common_scores.read(made_up.CONFIG, frame)
+    assert compare.separated_winner(again, "wine", "rmse", ("1", False)) is None
+    first, others = compare.not_separated(again, "wine", "rmse", ("1", False))
+    assert {first.method, *(a.method for a in others)} == {"dp_sep_honest", "dp_vi"}
+
+
+def test_who_loses_to_a_yardstick_is_told(family):
+    table, _ = common_tables.score_table(family, "full")
+    entries = row(table, "Wine: test RMSE", common_scores.title("bernstein_sheldon_2019", family.kind))
+    mean, ada = (common_scores.title(m, family.kind) for m in ("predict_mean", "dp_linear_regression"))
+    assert entries[0].after == (f"loses to {ada}, {mean}",)
+    assert entries[2].after == (f"loses to {ada}",)
+    best = row(table, "Wine: test RMSE", common_scores.title("dp_sep_honest", family.kind))
+    assert [e.after for e in best] == [(f"loses to {ada}",), (), (), ()]
+    assert compare.loses_to(family, "wine", "rmse", arm(family, "sep")) == []
+
+
+def test_a_failed_cell_loses_and_says_why_and_a_refused_one_does_not(family):
+    table, _ = common_tables.score_table(family, "full")
+    failed = row(table, "Wine: test RMSE", common_scores.title(made_up.FAILED, family.kind))
+    refused = row(table, "Wine: test RMSE", common_scores.title(made_up.NOT_SUPPORTED, family.kind))
+    assert failed[1].verdict == "diverged"
+    assert failed[1].after[0].startswith("loses to")
+    assert refused[1].verdict == "not_supported"
+    assert refused[1].after == ()
+    assert table.footnotes[refused[1].marks[0] - 1] == "needs epsilon 321"
+    assert compare.ranks(family, "wine", "rmse", ("1", False))[arm(family, made_up.FAILED, "1")].rank == 6
+    assert arm(family, made_up.NOT_SUPPORTED, "1") not in compare.ranks(family, "wine", "rmse", ("1", False))
+
+
+def test_a_missing_split_is_counted_and_said(family):
+    table, _ = common_tables.score_table(family, "full")
+    entries = row(table, "Wine: test RMSE", common_scores.title("na_dpvi", family.kind))
+    assert entries[1].lines[0].endswith("(9)")
+    assert "no answer within 600 s" in table.footnotes[entries[1].marks[0] - 1]
+    gap = compare.lead(family, "wine", "rmse", ("1", False))
+    assert (gap[0].method, gap[1].method, gap[2].n) == ("dp_sep_honest", "dp_linear_regression", 10)
+
+
+def test_one_method_on_one_split_wins_nothing():
+    family = common_scores.read(made_up.CONFIG, made_up.one_method())
+    table, long = common_tables.score_table(family, "quick")
+    assert not any(e.strong for b in table.blocks for _, entries in b.rows for e in entries)
+    assert compare.lead(family, "wine", "rmse", ("1", False)) is None
+    assert list(long["n"]) == [1, 1]
+    assert common_tables.calibration_table(family, "quick")[0].blocks[0].columns == [
+        "seconds a fit",
+        "peak memory (MB)",
+    ]
+
+
+def test_tuned_settings_have_a_column_of_their_own():
+    frame = made_up.linear_regression()
+    more = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=1", {"rmse": 0.3, "test_log_likelihood": -1})
+    family = common_scores.read(made_up.CONFIG, pd.concat([frame, pd.DataFrame(more)], ignore_index=True))
+    table, _ = common_tables.score_table(family, "full")
+    heads = list(table.blocks[0].columns)
+    assert heads[1:3] == ["epsilon = 1", "epsilon = 1, tuned on a public stand-in"]
+    entries = row(table, "Wine: test RMSE", common_scores.title("na_dpvi", family.kind))
+    assert entries[2].lines[0].startswith("0.3")
+    assert "public synthetic data" in markdown(table)
+    # compared with its own column and the yardsticks that were not tuned
+    tuned = arm(family, "na_dpvi", "1", tuned=True)
+    assert [a.method for a in compare.yardsticks(family, tuned.column)] == ["dp_linear_regression", "predict_mean"]
+    assert not compare.separated_winner(family, "wine", "rmse", tuned.column)
+
+
+def test_rows_have_anchors_of_their_own(family):
+    for table, _ in common_tables.build(made_up.CONFIG, family, "full"):
+        ids = [i for b in table.blocks for i in b.ids if i]
+        assert len(ids) == len(set(ids))
+        assert all(len(b.ids) == len(b.rows) for b in table.blocks)
+        assert all(
+            bool(i) == bool(entries) for b in table.blocks for i, (_, entries) in zip(b.ids, b.rows, strict=True)
+        )
+
+
+def test_calibration_and_cost(family):
+    table, long = common_tables.calibration_table(family, "full")
+    entries = block(table, "Wine").rows
+    name = common_scores.title("dp_sep_honest", family.kind)
+    at = next(k for k, (n, _) in enumerate(entries) if n.endswith("epsilon = 1"))
+    told = next(e for n, e in entries[at:] if n == name)
+    assert len(told) == len(table.blocks[0].columns) == 5
+    distance = family.values["wine", arm(family, "dp_sep_honest", "1"), "posterior_mean_error"]
+    assert told[1].lines == (f"{sum(distance.values()) / 10:.3g}",)
+    assert told[3].lines == ("0.25",)
+    first = long[(long["dataset"] == "wine") & (long["method"] == "exact_posterior")].iloc[0]
+    assert first["coverage_90"] == pytest.approx(0.9, abs=0.01)
+    assert math.isnan(first["posterior_mean_error"])
+
+
+def test_every_method_has_an_entry_or_a_reason_in_the_matrix(family):
+    table, long = common_matrix.matrix_table([family], "full")
+    names = set(contract.names())
+    assert names <= set(long["method"])
+    assert all(e.all_lines for _, entries in table.blocks[0].rows for e in entries)
+    silent = long[(long["entry"] == "does not run") & (long["reason"] == "")]
+    assert silent.empty, list(silent["method"])
+    at = long.set_index("method")
+    assert at.loc["dp_sep_honest", "entry"] == "test RMSE: 1 of 6; test log-likelihood: 1 of 6"
+    assert at.loc["ridge", "entry"].endswith("of 4")
+    assert at.loc[made_up.FAILED, "entry"].startswith("diverged")
+    assert at.loc[made_up.NOT_SUPPORTED, "reason"] == "needs epsilon 321"
+    assert at.loc["dp_bayes_by_backprop", "reason"] == "fits bnn_classification, not bounded_linear_regression"
+
+
+@pytest.mark.parametrize("kind", ["bounded_linear_regression", "bounded_logistic_regression", "bounded_mixture",
+                                  "bnn_regression"])  # fmt: skip
+def test_every_method_answers_for_every_kind(kind):
+    assert isinstance(common_matrix.reason_of("ridge", kind), str)
+    assert common_matrix.reason_of("nobody", kind)
+
+
+def test_every_private_cell_carries_its_guarantee(family):
+    scores = made_up.linear_regression()
+    cells = scores.loc[scores["epsilon"] != "", ["cell", "epsilon"]].drop_duplicates()
+    rows = [
+        dict.fromkeys(ledger.COLUMNS, "") | {"cell": c, "event": ledger.TOTAL, "epsilon": float(e)}
+        | {"accountant": "gdp", "reason": "taken as the answer"} for c, e in cells.to_numpy()
+    ]  # fmt: skip
+    table, frame = common_privacy.privacy_table([family], pd.DataFrame(rows), "full")
+    private = {(a.method, a.setting) for a in family.arms if a.epsilon}
+    assert set(zip(frame["method"], frame["setting"], strict=True)) == private
+    ok = frame[frame["status"] == "ok"]
+    assert len(ok) == 5 * 3 * 2
+    assert set(ok["relation"]) == {"add_remove"}
+    assert (ok["epsilon"] == ok["epsilon_ledger"]).all()
+    assert ok["claim"].str.startswith("holds").all()
+    assert set(frame.loc[frame["method"] == made_up.FAILED, "claim"]) == {"diverged"}
+    assert "0.99" in markdown(table)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "epsilon", "leaks", "status", "word"),
+    [("1", 0.999, False, "ok", "holds"), ("1", 0.999, True, "ok", "holds but for the leaks"),
+     ("1", 1.001, False, "ok", "does not hold"), ("1", math.nan, False, "ok", "no ledger"),
+     ("1", math.nan, False, "not_supported", "not supported"), ("", math.inf, False, "ok", "no claim")],
+)  # fmt: skip
+def test_claims(claimed, epsilon, leaks, status, word):
+    assert common_privacy.claim(claimed, epsilon, leaks, status) == word
+
+
+def test_the_cost_of_a_released_program_is_shown_without_a_claim():
+    frame = pd.DataFrame(
+        made_up.rows(made_up.CONFIG, "wine", "dp_em", "", {"rmse": 0.5}, epsilon="inf", accountant="none: no bound")
+    )
+    family = common_scores.read(made_up.CONFIG, frame)
+    table, _ = common_tables.score_table(family, "full")
+    assert any("its ledger epsilon is infinite" in t for t in table.footnotes)
+    shown = common_privacy.privacy_frame([family], pd.DataFrame(columns=ledger.COLUMNS))
+    assert list(shown["claim"]) == ["no claim"]
+
+
+def test_a_private_family_without_private_cells_has_no_privacy_table():
+    frame = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "ridge", "", {"rmse": 0.5}))
+    family = common_scores.read(made_up.CONFIG, frame)
+    assert common_privacy.privacy_table([family], pd.DataFrame(columns=ledger.COLUMNS), "full") is None
