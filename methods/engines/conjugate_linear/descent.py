@@ -49,8 +49,8 @@ class Settings:
     steps: int = 1000  #: T, noisy gradient steps
     sampling_rate: float = 0.1  #: q, chance of a row to be in a batch
     clip: float = 1.0  #: least C, norm of a row's gradient in the means, over the typical norm of [x, 1] in the box
-    travel: float = 0.3  #: standard deviation of the noise's path of a mean over the run, in sqrt(v)
-    max_rate: float = 1.0  #: largest learning rate, times 1 / (1 + E|x|^2), the trace of the rows' second moments
+    travel: float = 0.5  #: standard deviation of the noise's path of a mean over the run, in sqrt(v)
+    max_rate: float = 1.5  #: largest learning rate, times 1 / (1 + E|x|^2), the trace of the rows' second moments
 
     def __post_init__(self) -> None:
         naturals.require("DP-SGD", self, whole=("steps",), positive=("clip", "travel", "max_rate"))
@@ -89,7 +89,8 @@ def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: floa
 
     The learning rate is such that the noise alone moves a mean by ``travel`` sqrt(v) over the run (standard deviation),
     eta = travel sqrt(3 / T) q n / (sensitivity sigma), at most ``max_rate`` / trace. Where the noise allows more than
-    that, the clip grows instead, up to ``LARGEST`` times.
+    that, the clips grow instead, up to ``LARGEST`` times; the weight of the inputs' squares does not, so that these are
+    then hardly clipped.
     """
     s = settings
     trace = 1.0 + typical_square(public, target=False)
@@ -99,8 +100,8 @@ def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: floa
     growth = min(LARGEST, max(1.0, free * trace / s.max_rate))
     # fourth moments of a column: Gaussian with a third of the box for one standard deviation, or uniform
     fourth = math.sqrt(sum(1.0 / 27.0 if r is None else 1.0 / 5.0 for r in public.x_bounds))
+    weights = np.array([SMALL * clips[0] / fourth, growth * clips[2] / (0.5 * (MOST - centre(MOST)))])
     clips = growth * clips
-    weights = np.array([clips[1] / fourth, clips[2] / (0.5 * (MOST - centre(MOST)))])
     return Plan(clips, weights, min(s.max_rate / trace, free / growth))
 
 

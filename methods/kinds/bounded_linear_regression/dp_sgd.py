@@ -35,9 +35,9 @@ class DPSGD(InKnownBox):
         {},
         {"clip": 0.5},
         {"clip": 2.0},
-        {"travel": 0.1},
+        {"travel": 0.2},
         {"travel": 1.0},
-        {"max_rate": 3.0},
+        {"steps": 3000},
     )
 
     @dataclass(frozen=True)
