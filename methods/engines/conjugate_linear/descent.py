@@ -44,7 +44,7 @@ _PROOF = "methods.engines.conjugate_linear.kernel.clipped_sum"
 
 @dataclass(frozen=True)
 class Settings:
-    """Constants chosen on synthetic rows (4 to 16 columns, 500 to 40,000 rows), on no data set of the suite."""
+    """Constants chosen on synthetic rows (4 to 16 columns, 1,500 to 20,000 rows), on no data set of the suite."""
 
     steps: int = 1000  #: T, noisy gradient steps
     sampling_rate: float = 0.1  #: q, chance of a row to be in a batch

@@ -10,7 +10,9 @@ import numpy as np
 
 from methods.contract import Fit
 from methods.engines.frames import InFrame, columns, make_frame
+from models.linear_regression import LinearGaussian
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
+from models.standardise import Standardiser
 from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
 
@@ -121,3 +123,9 @@ def posterior(model: LinearRegressionUnknownNoise, found: Reading, n: int) -> No
     """Normal-inverse-gamma that takes the reading for the moments of n rows: it knows nothing of the noise."""
     scale = model.scale + 0.5 * (found.residual + model.precision * float(found.weights @ found.weights))
     return NormalInverseGamma(found.weights, np.linalg.cholesky(found.matrix), model.shape + 0.5 * n, scale)
+
+
+def point_estimate(weights: np.ndarray, variance: float) -> LinearGaussian:
+    """Weights (d + 1,), bias last, and residual variance, units of the box."""
+    d = len(weights) - 1
+    return LinearGaussian(weights, None, max(variance, 1e-9), Standardiser(np.zeros(d), np.ones(d), 0.0, 1.0))

@@ -12,8 +12,6 @@ from methods.contract import Fit
 from methods.dp_linear_regression import second_moments
 from methods.engines.conjugate_linear import naturals, release
 from methods.engines.frames import left_for
-from models.linear_regression import LinearGaussian
-from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -69,12 +67,6 @@ class DPLinearRegression(release.InKnownBox):
         rows = np.column_stack([task.x, np.ones(task.n), task.y])
         released = mechanism.release(second_moments(rows, math.sqrt(squared)))
         found = release.read(release.unpacked(released, d + 2), mechanism.noise_scale, task.model.precision)
-        point = point_estimate(found.weights, found.residual / n)
+        point = release.point_estimate(found.weights, found.residual / n)
         diagnostics = {"noise_multiplier": multiplier, "clip": math.sqrt(squared), "penalty": found.penalty}
         return Fit(point, budget.ledger, diagnostics)
-
-
-def point_estimate(weights: np.ndarray, variance: float) -> LinearGaussian:
-    """Weights (d + 1,), bias last, and residual variance, units of the box."""
-    d = len(weights) - 1
-    return LinearGaussian(weights, None, max(variance, 1e-9), Standardiser(np.zeros(d), np.ones(d), 0.0, 1.0))

@@ -10,9 +10,7 @@ import numpy as np
 
 from methods.contract import Fit
 from methods.engines.conjugate_linear import descent
-from methods.engines.conjugate_linear.release import InKnownBox
-from models.linear_regression import LinearGaussian
-from models.standardise import Standardiser
+from methods.engines.conjugate_linear.release import InKnownBox, point_estimate
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -37,7 +35,7 @@ class DPSGD(InKnownBox):
         {"clip": 2.0},
         {"travel": 0.2},
         {"travel": 1.0},
-        {"steps": 3000},
+        {"max_rate": 3.0},
     )
 
     @dataclass(frozen=True)
@@ -50,7 +48,5 @@ class DPSGD(InKnownBox):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises what ``descent.train`` raises."""
         found = descent.train(self.name, task, settings, budget, self.privacy, bayes=False)
-        d = task.x.shape[1]
-        box = Standardiser(np.zeros(d), np.ones(d), 0.0, 1.0)
-        point = LinearGaussian(found.mean, None, math.exp(found.log_variance), box)
+        point = point_estimate(found.mean, math.exp(found.log_variance))
         return Fit(point, budget.ledger, found.diagnostics)

@@ -42,7 +42,7 @@ class DPVI(InKnownBox):
         {"clip": 2.0},
         {"travel": 0.2},
         {"travel": 1.0},
-        {"steps": 3000},
+        {"max_rate": 3.0},
     )
 
     @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from methods import kinds
-from methods.contract import Fit
 from methods.dp_linear_regression import second_moments
 from methods.engines.conjugate_linear import descent, kernel, naturals, release
 from models import posteriors
@@ -56,28 +55,6 @@ def rmse(fitted, task):
     return float(np.sqrt(np.mean((mean - task.y) ** 2)))
 
 
-class Numbers:
-    """A method whose posterior shows its numbers only: the audit compares arrays of numbers."""
-
-    def __init__(self, name):
-        self.method = kinds.get(name, KIND)
-        self.name, self.privacy = name, self.method.privacy
-
-    def fit(self, task, settings, budget, rng):
-        made = self.method.fit(task, settings, budget, rng)
-        return Fit(_Shown(made.posterior), made.ledger, made.diagnostics)
-
-
-class _Shown:
-    kind = "shown"
-
-    def __init__(self, posterior):
-        self._posterior = posterior
-
-    def parameters(self):
-        return {k: v for k, v in self._posterior.parameters().items() if k != "inner_kind"}
-
-
 # ------------------------------------------------------------------------------------------------------ its privacy
 
 
@@ -86,7 +63,7 @@ class _Shown:
 def test_the_audit_finds_nothing(name, documented):
     """Record and replay over all hard pairs, the noise's law (false alarm 1e-6), counts of steps, both paths equal."""
     spec = BudgetSpec(epsilon=1.0, delta=1e-5, noise_multiplier=1.0)
-    found = audit.checks(Numbers(name), some_task(30, documented=documented), small(name), spec, seed=3)
+    found = audit.checks(kinds.get(name, KIND), some_task(30, documented=documented), small(name), spec, seed=3)
     assert {check: what for check, what in found.items() if what} == {}
 
 
@@ -95,7 +72,7 @@ def test_the_audit_finds_nothing(name, documented):
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_pair_of_neighbours_breaks_the_declared_sensitivity(name, data, seed):
     pair = data.draw(audit.neighbour_pairs(some_task(20), Relation.ADD_REMOVE))
-    r = audit.replay(Numbers(name), *pair, small(name), SPEC, seed)
+    r = audit.replay(kinds.get(name, KIND), *pair, small(name), SPEC, seed)
     assert r.ratio <= 1 + audit.ROUNDING
     assert r.posterior_change == 0
     assert not r.events_differ
@@ -112,7 +89,7 @@ def test_a_loose_clip_is_caught(name, monkeypatch):
     task = audit.with_last_row(some_task(30), np.ones(D), 1.0)
     # noise enough that rows are clipped
     gaps = audit.replay_gap(
-        Numbers(name), task, audit.first_rows(task, 29), small(name), BudgetSpec(noise_multiplier=50.0), 3
+        kinds.get(name, KIND), task, audit.first_rows(task, 29), small(name), BudgetSpec(noise_multiplier=50.0), 3
     )
     assert max(g.ratio for g in gaps) > 1.3
 
