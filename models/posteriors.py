@@ -23,6 +23,8 @@ _HOME = {
     "unconstrained_draws": "models.unconstrained",
     "conjugate_posterior": "models.conjugate_simulators",
     "normal_inverse_gamma": "models.linear_regression_unknown_noise",
+    "normal_times_inverse_gamma": "models.linear_posteriors",
+    "normal_times_log_normal": "models.linear_posteriors",
     "trace_posterior": "models.noise_aware",
     "sampled_trace": "models.noise_aware",
     "framed": "models.bounded",

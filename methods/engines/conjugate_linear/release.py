@@ -1,0 +1,131 @@
+"""One noisy release of clipped second moments in the box, and what may be read from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from methods.contract import Fit
+from methods.engines.frames import InFrame, columns, make_frame
+from models.linear_regression import LinearGaussian
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
+from models.standardise import Standardiser
+from models.task import PublicKnowledge, Task
+from privacy.budget import Budget
+
+#: mean square of a column in the box: bought (a third of the box is one standard deviation), or documented (as if
+#: uniform over its range).
+BOUGHT, DOCUMENTED = 1.0 / 9.0, 1.0 / 3.0
+
+
+class InKnownBox(InFrame):
+    """A private method whose task in the box still says which columns fill a documented range."""
+
+    def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Make the frame, fit in the box; ``public.x_bounds`` and ``y_bounds`` are (-1, 1) where documented."""
+        frame = make_frame(task, budget, self.share)
+        known = [None if r is None else (-1.0, 1.0) for r in columns(task)[1]]
+        boxed = frame.task(task)
+        public = PublicKnowledge(boxed.public.n, tuple(known[:-1]), known[-1], task.public.citation)
+        return self.framed(self.fit_unit(replace(boxed, public=public), settings, budget, rng), frame)
+
+
+def typical_square(public: PublicKnowledge, target: bool = True) -> float:
+    """Expected squared norm of (x, y), or of x without ``target``, in the box, from what is public."""
+    known = [*public.x_bounds, public.y_bounds] if target else public.x_bounds
+    return sum(BOUGHT if r is None else DOCUMENTED for r in known)
+
+
+def squared_bound(public: PublicKnowledge, noise_multiplier: float, margin: float, noise_part: float) -> float:
+    """Squared norm of [x, 1, y] at which a row is clipped: from public numbers and the noise alone.
+
+    No row of the box exceeds d + 2, so nothing is clipped where the noise of that bound is small: standard deviation
+    bound x noise multiplier <= ``noise_part`` x n. Else the largest bound that keeps this, but not below 1 + ``margin``
+    times the typical squared norm of (x, y).
+    """
+    most = float(len(public.x_bounds) + 2)
+    allowed = noise_part * public.n / noise_multiplier
+    return min(most, max(1.0 + margin * typical_square(public), allowed))
+
+
+def clipped_site_sum(x: np.ndarray, y: np.ndarray, squared: float) -> np.ndarray:
+    """Sum over the rows of the clipped site T(z), the bias entry left out, as one vector of the release.
+
+    T(z), z = [q, 1] with q = (x, y), (n, d + 1), is the upper triangle of q q' and q itself (the products with the
+    bias); entries that stand twice in z z' are multiplied by sqrt(2). The entry 1 x 1, the number of rows, is public
+    and not part of it. Each row's vector is scaled to norm <= sqrt(``squared``^2 - 1): all its moments shrink alike, as
+    if the row had a weight below 1.
+
+    L2 sensitivity under add/remove with n public: sqrt(squared^2 - 1). Proof: a row adds its own vector, scaled by
+    min(1, bound / norm), and nothing else; a row with a number that is not finite adds 0. The norm before scaling is
+    that of z z' without one entry 1, so its square is (|q|^2 + 1)^2 - 1: a row with |z|^2 <= ``squared`` is left alone.
+    Replace-one, the relation of the published algorithm, would have twice the bound.
+    """
+    q = np.column_stack([x, y])
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (q**2).sum(axis=1)
+        good = np.isfinite(squares * squares)
+        q, squares = q[good], squares[good]
+        factor = np.minimum(1.0, math.sqrt(squared**2 - 1.0) / np.maximum(np.sqrt(squares * (squares + 2.0)), 1e-300))
+    weighted = q * factor[:, None]
+    upper = np.triu_indices(q.shape[1])
+    twice = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
+    return np.concatenate([math.sqrt(2.0) * weighted.sum(axis=0), (weighted.T @ q)[upper] * twice])
+
+
+def gram_of_sites(released: np.ndarray, d: int, n: int) -> np.ndarray:
+    """[x, 1, y] second moments, (d + 2, d + 2), from the vector of :func:`clipped_site_sum`; n is the bias entry."""
+    cross, squares = released[: d + 1] / math.sqrt(2.0), unpacked(released[d + 1 :], d + 1)
+    order = [*range(d), d + 1, d]  # (x, y, 1) -> (x, 1, y)
+    whole = np.block([[squares, cross[:, None]], [cross[None, :], np.full((1, 1), float(n))]])
+    return whole[np.ix_(order, order)]
+
+
+def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
+    """Symmetric (p, p) from its upper triangle with the entries beside the diagonal times sqrt(2)."""
+    upper = np.triu_indices(p)
+    out = np.zeros((p, p))
+    out[upper] = triangle / np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
+    return out + np.triu(out, 1).T
+
+
+class Reading(NamedTuple):
+    """Ridge solution from noisy moments: weights (p,), matrix X'X + penalty I, penalty, residual sum of squares."""
+
+    weights: np.ndarray
+    matrix: np.ndarray
+    penalty: float
+    residual: float
+
+
+def read(gram: np.ndarray, noise: float, least: float) -> Reading:
+    """From the noisy second moments (p + 1, p + 1) of [x, 1, y], ``noise`` the standard deviation on the diagonal.
+
+    The noise of the p x p block of the inputs has a norm of about noise x sqrt(2 p) (edge of the semicircle law: its
+    entries beside the diagonal have variance noise^2 / 2). The penalty lifts the smallest eigenvalue to that, as in
+    AdaSSP (Wang 2018, algorithm 2), and is at least ``least``, the prior's. The residual is read from the same moments
+    and not believed below its own standard deviation, noise x (1 + |w|^2).
+    """
+    inputs, target, square = gram[:-1, :-1], gram[:-1, -1], float(gram[-1, -1])
+    p = len(target)
+    values = np.linalg.eigvalsh(inputs)
+    penalty = max(least, noise * math.sqrt(2.0 * p) - float(values[0]))
+    matrix = inputs + penalty * np.eye(p)
+    weights = np.linalg.solve(matrix, target)
+    residual = square - 2 * float(weights @ target) + float(weights @ inputs @ weights)
+    return Reading(weights, matrix, penalty, max(residual, noise * (1.0 + float(weights @ weights))))
+
+
+def posterior(model: LinearRegressionUnknownNoise, found: Reading, n: int) -> NormalInverseGamma:
+    """Normal-inverse-gamma that takes the reading for the moments of n rows: it knows nothing of the noise."""
+    scale = model.scale + 0.5 * (found.residual + model.precision * float(found.weights @ found.weights))
+    return NormalInverseGamma(found.weights, np.linalg.cholesky(found.matrix), model.shape + 0.5 * n, scale)
+
+
+def point_estimate(weights: np.ndarray, variance: float) -> LinearGaussian:
+    """Weights (d + 1,), bias last, and residual variance, units of the box."""
+    d = len(weights) - 1
+    return LinearGaussian(weights, None, max(variance, 1e-9), Standardiser(np.zeros(d), np.ones(d), 0.0, 1.0))

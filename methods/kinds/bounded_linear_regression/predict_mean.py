@@ -1,0 +1,12 @@
+"""Negative control: mean and variance of the training targets, original units."""
+
+from __future__ import annotations
+
+from methods import predict_mean
+
+
+class PredictMean(predict_mean.PredictMean):
+    """As on the network's data sets."""
+
+    name = "predict_mean"
+    models = ("bounded_linear_regression",)
