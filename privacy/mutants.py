@@ -382,6 +382,59 @@ MUTANTS["dp_single_gaussian"] = (
     ),
 )
 
+# Linear regression in the box: releases and descents share an engine, and the box is made there.
+_LINEAR = "methods.engines.conjugate_linear"
+_UNPAID_FRAME = Mutant(
+    "data-dependent standardisation",
+    r"make_frame\(task, budget, self\.share\)",
+    "make_frame(replace(task, public=PublicKnowledge(task.public.n)), None, self.share)",
+    module=f"{_LINEAR}.release",
+    what="the box is made from private moments, unpaid",
+)
+_ONE_RELEASE = (
+    Mutant(
+        "no noise",
+        r"released = mechanism\.release\((.*)\)\n",
+        r"released = (mechanism.release(\1), \1)[1]\n",
+        what=GENERIC[0].what,
+    ),
+    GENERIC[1],
+    Mutant(
+        "no clipping",
+        r"(clipped_site_sum\(task\.x, task\.y, |second_moments\(rows, )(squared|math\.sqrt\(squared\))\)",
+        r"\g<1>1e9 * \2)",
+        what=_NO_CLIPPING,
+    ),
+    _UNPAID_FRAME,
+)
+_DESCENT = (
+    Mutant(
+        "no noise",
+        r"noise\.release\((total\[released\])\)",
+        r"(noise.release(\1), \1)[1]",
+        module=f"{_LINEAR}.descent",
+        what=GENERIC[0].what,
+    ),
+    replace(GENERIC[1], module=f"{_LINEAR}.descent"),
+    Mutant(
+        "no clipping",
+        r"plan\.clips, MOST, middle",
+        "1e9 * plan.clips, MOST, middle",
+        module=f"{_LINEAR}.descent",
+        what=_NO_CLIPPING,
+    ),
+    Mutant(
+        "wrong count of steps",
+        r"steps=s\.steps, proof=_PROOF,\n",
+        "steps=max(1, s.steps // 3), releases=s.steps, proof=_PROOF,\n",
+        module=f"{_LINEAR}.descent",
+        what=GENERIC[3].what,
+    ),
+    _UNPAID_FRAME,
+)
+MUTANTS |= {f"{name}:bounded_linear_regression": _ONE_RELEASE for name in ("dp_sep_honest", "dp_linear_regression")}
+MUTANTS |= {f"{name}:bounded_linear_regression": _DESCENT for name in ("dp_vi", "dp_sgd")}
+
 
 def patched(source: str, mutant: Mutant) -> str:
     """The source with the patch. Raises :class:`DoesNotApply`."""
