@@ -35,7 +35,7 @@ class DPSingleGaussian(InFrame):
     models = ("bounded_mixture",)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
-        {}, {"radius": 1.2}, {"radius": 1.5}, {"radius": 2.5}, {"radius": 3.0}, {"eigenvalue_floor": 1e-3},
+        {}, {"radius": 1.2}, {"radius": 2.0}, {"radius": 2.5}, {"radius": 3.0}, {"eigenvalue_floor": 1e-3},
     )  # fmt: skip
 
     @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
 
 #: radius of the ball that rows are clipped to, over sqrt(d), box units (a column has a standard deviation near 1)
-RADIUS = 2.0
+RADIUS = 1.5
 
 
 def ball(d: int, radius: float) -> tuple[np.ndarray, np.ndarray]:

@@ -29,7 +29,7 @@ class DPEMJoint(InFrame, dp_em_joint.DPEMJoint):
     name = "dp_em_joint"
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
-        {}, {"iterations": 5}, {"iterations": 20}, {"iterations": 40}, {"radius": 1.5}, {"radius": 3.0},
+        {}, {"iterations": 5}, {"iterations": 20}, {"iterations": 40}, {"radius": 2.0}, {"radius": 3.0},
     )  # fmt: skip
 
     @dataclass(frozen=True)
