@@ -21,8 +21,8 @@ from privacy.ledger import Relation
 #: K and J where the noise permits (Park et al. 2017: 3 and 10)
 COMPONENTS, STEPS = 3, 10
 #: largest eigenvalue of the noise in a covariance of three components, over the variance of a column. Of 16 synthetic
-#: regressions (n = 1500 and 10,000, d = 4 and 11, epsilon .1, 1 and 8) 14 are above it, and one component predicts better
-#: in all of them (log-likelihood, mean of 3 seeds); in the two below it three are as good or better.
+#: regressions (n = 1500 and 10,000, d = 4 and 11, epsilon .1, 1 and 8) 14 are above it, and one component predicts
+#: better in all of them (log-likelihood, mean of 3 seeds); in the two below it three are as good or better.
 LARGEST_EDGE = 0.1
 
 
@@ -99,8 +99,8 @@ def size(n: int, d: int, noise_multiplier: float, radius: float) -> tuple[int, i
 def with_ridge(p: MixtureParameters, n: int, noise: float, radius: float, ridge: float) -> MixtureParameters:
     """The joint of d inputs and the target, the input block of every covariance plus a multiple of I.
 
-    The multiple is ``ridge`` times :func:`edge` for the rows of a component: n w_k, and at least n / (3 K) or 6 ``noise``, as in the
-    M-step. The covariances stay positive definite.
+    The multiple is ``ridge`` times :func:`edge` for the rows of a component: n w_k, and at least n / (3 K) or 6
+    ``noise``, as in the M-step. The covariances stay positive definite.
     """
     d = p.means.shape[1] - 1
     counts = np.maximum(p.weights * n, max(n / (3.0 * len(p.weights)), 6.0 * noise))
