@@ -354,6 +354,34 @@ MUTANTS["bernstein_sheldon_2019"] += (
     ),
 )
 
+# Mixtures in the box: the steps are made in the method's own file or its engine, the ball in the kind's file.
+MUTANTS["dp_sep_honest:bounded_mixture"] = tuple(
+    replace(m, via=("methods.dp_sep_honest",)) for m in MUTANTS["dp_sep_honest:mixture_of_gaussians"]
+)
+_joint = tuple(replace(m, module="methods.dp_em_joint") for m in MUTANTS["dp_em_joint"])
+# of few rows the regression makes one release, which cannot be counted wrongly
+MUTANTS["dp_em_joint:bounded_linear_regression"] = tuple(m for m in _joint if m.name != "wrong count of steps")
+MUTANTS["dp_em_joint:bounded_mixture"] = (
+    *_joint[:-1],
+    Mutant(
+        "data-dependent clip",
+        r"return ball\(task\.x\.shape\[1\], s\.radius\)",
+        "return ball(task.x.shape[1], float(np.abs(task.x).max()))",
+        what=f"the radius of the ball, {_DECLARED}",
+    ),
+)
+MUTANTS["dp_single_gaussian"] = (
+    GENERIC[0],
+    GENERIC[1],
+    Mutant("no clipping", r"moment_sums\(in_ball\((.*)\)\)", r"moment_sums(1e3 * \1)", what=_NO_CLIPPING),
+    Mutant(
+        "data-dependent clip",
+        r"radius = settings\.radius \* ",
+        "radius = float(np.abs(task.x).max()) * ",
+        what=f"the radius of the ball, {_DECLARED}",
+    ),
+)
+
 
 def patched(source: str, mutant: Mutant) -> str:
     """The source with the patch. Raises :class:`DoesNotApply`."""
