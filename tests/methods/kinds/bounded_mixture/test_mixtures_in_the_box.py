@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from methods import kinds
+from methods import dp_single_gaussian, kinds
 from methods.contract import MethodError
-from methods.dp_em_joint import clipped, joint_moments, m_step
+from methods.dp_em_joint import clipped
 from methods.engines.framed_mixture import RADIUS, passes, typical_site_norm
 from methods.engines.mixture import em as em_engine
 from methods.engines.mixture import honest
@@ -106,10 +109,8 @@ def test_the_audit_finds_nothing(name, bounds):
 
 def test_a_loose_clip_would_be_caught(monkeypatch):
     """The audit has power on this kind: rows clipped to twice the ball are found out."""
-    from methods import dp_single_gaussian
-
-    true = dp_single_gaussian.clipped
-    monkeypatch.setattr(dp_single_gaussian, "clipped", lambda rows, norm: true(rows, 2.0 * norm))
+    true = dp_single_gaussian.in_ball
+    monkeypatch.setattr(dp_single_gaussian, "in_ball", lambda rows: 2.0 * true(rows / 2.0))
     method = kinds.get("dp_single_gaussian", KIND)
     found = audit.checks(method, some_task(12), method.Settings(radius=0.5), ONE, 1)
     assert "sensitivity" in found["sensitivity"]
@@ -144,20 +145,31 @@ def test_without_noise_the_joint_release_is_em():
 
 
 def test_without_noise_the_corrected_sites_are_those_of_sep():
-    """Epsilon 1e6, no site clipped: means to a tenth of a cluster's sd. (120 parallel steps against 40 passes.)"""
+    """Epsilon 1e6, no site clipped: means to a tenth of a cluster's sd. (240 parallel steps against 40 passes.)"""
     task = some_task(2000)
     found, plain = fit("dp_sep_honest", task, HUGE, clip=1e3), fit("sep", task)
     np.testing.assert_allclose((centres_of(found) - centres_of(plain)) / [2.0, 0.05], 0.0, atol=0.1)
 
 
-def test_one_component_of_the_joint_release_is_the_yardstick():
-    """Same release, same noise: the repaired M-step on moments with the public count."""
-    x = clipped(np.random.default_rng(0).standard_normal((50, 2)), 1.0)
-    vector = joint_moments(x, np.ones((50, 1)))
-    assert vector[0] == 0.0  # what dp_single_gaussian relies on
-    p = m_step(vector, 50, 2, 1, 0.0, 1e-9)
-    np.testing.assert_allclose(p.means[0], x.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(p.covariances[0], np.cov(x.T, bias=True), atol=1e-12)
+def test_moments_of_one_gaussian_are_read_back():
+    """Without noise mean and covariance come back; noise raises what it hides."""
+    x = dp_single_gaussian.in_ball(np.random.default_rng(0).standard_normal((50, 3)) * [0.5, 0.3, 0.01])
+    moments = dp_single_gaussian.moment_sums(x) / 50
+    mean, covariance = dp_single_gaussian.gaussian(moments, 0.0, 1e-12)
+    np.testing.assert_allclose(mean, x.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(covariance, np.cov(x.T, bias=True), atol=1e-12)
+    _, raised = dp_single_gaussian.gaussian(moments, 0.01, 1e-12)
+    assert np.linalg.eigvalsh(raised)[0] == pytest.approx(0.01 * np.sqrt(6.0), rel=1e-9)
+
+
+@hypothesis.settings(deadline=None, max_examples=100)
+@given(d=st.integers(1, 6), size=st.sampled_from([0.0, 0.3, 1.0, 1e8]), seed=st.integers(0, 10_000))
+def test_one_row_moves_the_moments_by_no_more_than_declared(d, size, seed):
+    u = dp_single_gaussian.in_ball(size * np.random.default_rng(seed).standard_normal((4, d)))
+    change = np.linalg.norm(dp_single_gaussian.moment_sums(u) - dp_single_gaussian.moment_sums(u[:-1]))
+    assert change <= np.sqrt(2.0 - 1.0 / d) * (1 + 1e-9)  # rounding of sums of four terms
+    r = float(u[-1] @ u[-1])
+    assert change == pytest.approx(np.sqrt(r + r * r - 2 * r / d + 1 / d), abs=1e-7)
 
 
 def test_dp_sep_is_refused_with_its_reason():
