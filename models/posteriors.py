@@ -28,6 +28,7 @@ _HOME = {
     "trace_posterior": "models.noise_aware",
     "sampled_trace": "models.noise_aware",
     "framed": "models.bounded",
+    "mixture_regression": "models.mixture_regression",
 }
 
 

@@ -37,10 +37,13 @@ def serves(module: str, kind: str | None) -> bool:
 
     An engine that serves some kinds of model only says so in its package: ``MODELS = ("mixture_of_gaussians",)`` in
     ``methods/engines/<engine>/__init__.py``. An adapter that fits several kinds imports one engine for each, and a
-    change in one of them moves no number of another kind.
+    change in one of them moves no number of another kind. A kind with a folder under ``methods/kinds/`` is fitted by
+    the engines of the model inside it, which those packages name and not the kind: it depends on all that it imports.
     """
     parts = module.split(".")
     if kind is None or parts[:2] != ["methods", "engines"] or len(parts) < 3:
+        return True
+    if (ROOT / "methods" / "kinds" / kind).is_dir():
         return True
     path = path_of(".".join(parts[:3]))
     if path is None or path.name != "__init__.py":

@@ -52,3 +52,10 @@ def test_a_cell_does_not_depend_on_engines_of_another_kind_of_model():
 def test_hash_of_one_kind_is_not_that_of_another():
     hashes = {imports.code_hash("methods.sep", kind=k) for k in ("bnn_regression", "mixture_of_gaussians", None)}
     assert len(hashes) == 3
+
+
+def test_a_kind_that_methods_are_taught_depends_on_the_engines_inside_it():
+    """The engine's package names the inner model; an edit of it must still re-run the cell."""
+    found = imports.reached("methods.kinds.bounded_mixture.dp_sep_honest", kind="bounded_mixture")
+    assert "methods.engines.mixture.honest" in found
+    assert "methods.engines.mixture.sites" in found

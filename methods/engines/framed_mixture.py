@@ -1,0 +1,86 @@
+"""Mixtures of Gaussians on rows in the box: what the methods that know a mixture share there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from methods.contract import Fit
+from methods.engines.frames import InFrame
+from methods.engines.known_noise import needs_known_noise
+from models.bounded import DEVIATIONS
+from models.mixture_of_gaussians import MixtureOfGaussians
+from models.mixture_regression import MixtureRegression
+from models.task import PublicKnowledge, Task
+from privacy.budget import Budget
+
+#: radius of the ball that rows are clipped to, over sqrt(d), box units (a column has a standard deviation near 1)
+RADIUS = 1.5
+
+
+def ball(d: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """(shift, scale), each (d,), of the public ball |x| <= radius sqrt(d) around the centre of the box."""
+    return np.zeros(d), np.full(d, radius * math.sqrt(d))
+
+
+def passes(n: int) -> int:
+    """Passes over n rows (public) that a method row by row makes: 200,000 visits, at least 5 and at most 40 passes.
+
+    Bounds the time; 40 is what Vinaroz & Park 2023 use.
+    """
+    return min(40, max(5, math.ceil(200_000 / max(n, 1))))
+
+
+def typical_site_norm(model: MixtureOfGaussians, d: int) -> float:
+    """Norm of the site (x / s2, I / s2) of a row whose component is sure, x of typical size under the prior.
+
+    The C_1 of ``methods.engines.mixture.honest.schedule``: sqrt(E|x|^2 + d) / s2, s2 the variance of the noise, with
+    E|x|^2 = d (prior_variance + s2) + mean_j |m_j|^2.
+    """
+    s2 = model.noise_sd**2
+    squares = d * (model.prior_variance + s2) + float(np.square(model.prior_means(d)).sum(axis=1).mean())
+    return math.sqrt(squares + d) / s2
+
+
+class MeansInFrame(InFrame):
+    """A method for the component means of a mixture with known noise."""
+
+    def supports(self, task: Task) -> str | None:
+        reason = super().supports(task)
+        return reason or needs_known_noise(self.name, replace(task, model=task.model.inner))
+
+    def prepare(self, task: Task, settings) -> None:
+        from methods.engines.mixture import training
+
+        training.compile_kernels(task.model.components, task.x.shape[1])
+
+
+def require_components(method: str, components: int) -> None:
+    """ValueError unless K is a whole number, at least 1."""
+    if int(components) != components or components < 1:
+        raise ValueError(f"{method}: components = {components}; give a whole number, at least 1")
+
+
+class RegressionInFrame(InFrame):
+    """Gaussian-mixture regression: a mixture for the joint of inputs and target, read as the target given the inputs.
+
+    The joint has the box [-3, 3]^(d + 1), as a density's has, so that a column has a standard deviation near 1. It is
+    a point estimate and has no theta of the linear model: prior and linear likelihood of the task are not used. A
+    subclass gives ``fit_joint`` and has ``components`` among its settings.
+    """
+
+    def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Rows in the unit box. Raises what ``fit_joint`` raises."""
+        rows = DEVIATIONS * np.column_stack([task.x, task.y])
+        model = MixtureOfGaussians(settings.components, noise_sd=None)
+        joint = Task(task.name, model, rows, public=PublicKnowledge(task.public.n))
+        fit = self.fit_joint(joint, settings, budget, rng)
+        p = fit.posterior
+        found = MixtureRegression(p.weights, p.means / DEVIATIONS, p.covariances / DEVIATIONS**2)
+        return Fit(found, fit.ledger, fit.diagnostics)
+
+    def fit_joint(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Fit ``models.mixture_of_gaussians.MixtureParameters`` to rows [x, y] in [-3, 3]."""
+        raise NotImplementedError

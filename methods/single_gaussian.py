@@ -1,0 +1,38 @@
+"""Yardstick: one Gaussian. A mixture that does not beat it has learned no cluster."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Fit
+from methods.engines.frames import InFrame
+from models.mixture_of_gaussians import MixtureParameters
+from models.task import Task
+from privacy.budget import Budget
+
+
+class SingleGaussian(InFrame):
+    """Mean and covariance of the training rows (maximum likelihood), in the box."""
+
+    name = "single_gaussian"
+    title = "One Gaussian"
+    reference = "yardstick of this suite"
+    models = ("bounded_mixture",)
+
+    @dataclass(frozen=True)
+    class Settings:
+        eigenvalue_floor: float = 1e-6  #: smallest eigenvalue of the covariance, box units squared
+
+        def __post_init__(self) -> None:
+            if not (0 < self.eigenvalue_floor < math.inf):
+                raise ValueError(
+                    f"single_gaussian: eigenvalue_floor = {self.eigenvalue_floor}; give a finite number above 0"
+                )
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(task.x.T, bias=True)))
+        covariance = (vectors * np.maximum(values, settings.eigenvalue_floor)) @ vectors.T
+        return Fit(MixtureParameters(np.ones(1), task.x.mean(axis=0)[None], covariance[None]), budget.ledger)

@@ -1,0 +1,82 @@
+"""Regression by a Gaussian mixture of inputs and target: the target's law given the inputs.
+
+The joint of one row is sum_k w_k N([x, y]; m_k, S_k), inputs first. Given x it is a mixture again, with weights
+proportional to w_k N(x; m_k^x, S_k^xx) and the conditional Gaussians of the components (Ghahramani & Jordan 1994,
+section 4; Bishop 2006, eq. 2.81, 2.82).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import logsumexp, ndtr
+
+
+@dataclass(frozen=True)
+class WeightedMixturePredictive:
+    """Mixture of S Gaussians a row; ``log_weights`` (add up to 1 in each row), ``means``, ``variances``: (S, n)."""
+
+    log_weights: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+
+    @property
+    def mean(self) -> np.ndarray:
+        """(n,)."""
+        return (np.exp(self.log_weights) * self.means).sum(axis=0)
+
+    @property
+    def variance(self) -> np.ndarray:
+        """(n,); within and between the parts."""
+        within = self.variances + np.square(self.means - self.mean)
+        return (np.exp(self.log_weights) * within).sum(axis=0)
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """(n,), nats, density in units of 1/target."""
+        square = np.square(y - self.means) / self.variances
+        return logsumexp(self.log_weights - 0.5 * (math.log(2 * math.pi) + np.log(self.variances) + square), axis=0)
+
+    def cdf(self, y: np.ndarray) -> np.ndarray:
+        """Probability of a target of at most y, (n,)."""
+        return (np.exp(self.log_weights) * ndtr((y - self.means) / np.sqrt(self.variances))).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class MixtureRegression:
+    """Point estimate of the joint: ``weights`` (K,), ``means`` (K, d + 1), ``covariances`` (K, d + 1, d + 1)."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    kind: str = "mixture_regression"
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {"weights": self.weights, "means": self.means, "covariances": self.covariances}
+
+    def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> WeightedMixturePredictive:
+        """Of rows x (n, d), in the units of the joint.
+
+        Raises numpy.linalg.LinAlgError where a covariance is not positive definite.
+        """
+        d, shape = x.shape[1], (len(self.weights), len(x))
+        logs, means, variances = np.empty(shape), np.empty(shape), np.empty(shape)
+        with np.errstate(divide="ignore"):  # a component of weight 0 has log-weight -inf, rightly
+            log_weights = np.log(self.weights)
+        for k, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
+            # inputs first: the last row of the factor holds the regression and the conditional standard deviation
+            factor = np.linalg.cholesky(covariance)
+            z = solve_triangular(factor[:d, :d], (x - mean[:d]).T, lower=True)
+            logs[k] = log_weights[k] - 0.5 * np.square(z).sum(axis=0) - np.log(np.diag(factor)[:d]).sum()
+            means[k] = mean[d] + factor[d, :d] @ z
+            variances[k] = factor[d, d] ** 2
+        return WeightedMixturePredictive(logs - logsumexp(logs, axis=0), means, variances)
+
+
+def load(kind: str, p: dict[str, np.ndarray]) -> MixtureRegression:
+    """Rebuild the posterior from its parameters. Raises KeyError for another kind."""
+    if kind != "mixture_regression":
+        raise KeyError(f"models/mixture_regression.py holds mixture_regression, not '{kind}'")
+    return MixtureRegression(p["weights"], p["means"], p["covariances"])
