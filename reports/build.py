@@ -26,6 +26,8 @@ from reports import (
     bayes_by_backprop_figures,
     bayes_by_backprop_tables,
     claims,
+    common_page,
+    common_scores,
     figures,
     findings,
     ledger,
@@ -71,6 +73,7 @@ def build(
     judged, said, costs, drawn = [], [], [], []
     every_score = stacked([scores for _, scores in experiments])
     paper, privacy, every = [], [], []
+    families: list[common_scores.Family] = []
     sizes: dict[str, tables.Table] = {}
     for config, scores in experiments:
         for row_scale in set(scores["scale"]) - {scale}:
@@ -90,7 +93,9 @@ def build(
         stem = config["rule"] if "rule" in config and "include_unlisted_methods" in config else config["experiment"]
         title = f"{config.get('title', config['experiment'])}: every method, every data set"
         real = scores[~scores["dataset"].isin(made_up)]
-        if len(real):
+        if config.get("rule") == common_scores.RULE:
+            families.append(common_scores.read(config, scores))
+        elif len(real):
             if config.get("rule") == noise_aware_tables.RULE:
                 shown = noise_aware_tables.build(config, real, scale)
             elif config.get("rule") == bayes_by_backprop_tables.RULE:
@@ -126,6 +131,8 @@ def build(
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table
+    added = common_page.build(out, families, stacked(costs), found, scale, with_site)
+    every, privacy, drawn = every + added.methods, privacy + added.privacy, drawn + added.figures
     all_verdicts, all_claims = stacked(judged), stacked(said)
     write_csv(out / "verdicts.csv", all_verdicts)
     write_csv(out / "claims.csv", all_claims)
@@ -151,6 +158,7 @@ def build(
         methods=every,
         credits=site.credits([d for config, _ in experiments for d in config["datasets"]]),
         manifest=manifest,
+        which=bool(added.methods),
     )
     site.write(out / "report" / "index.html", page)
 

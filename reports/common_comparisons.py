@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from evaluation.paired import Difference
 from evaluation.ranking import Rank, average_ranks, better_by, rank_sets
-from reports.common_scores import PRIVATE, PRIVATE_YARDSTICK, TRIVIAL, Arm, Family, higher
+from reports.common_scores import PRIVATE, PRIVATE_YARDSTICK, REFERENCE, TRIVIAL, Arm, Family, higher
 
 ALPHA = 0.05
 Column = tuple[str, bool]
@@ -110,3 +110,15 @@ def loses_to(family: Family, dataset: str, metric: str, arm: Arm) -> list[Arm]:
 
 def _ahead(d: Difference | None) -> bool:
     return d is not None and d.significant and d.difference > 0
+
+
+def reference(family: Family, dataset: str, metric: str) -> Arm | None:
+    """The first reference without privacy that has a score, default settings."""
+    found = (a for a in family.of(REFERENCE, column=("", False)) if (dataset, a, metric) in family.values)
+    return next(found, None)
+
+
+def gap(family: Family, dataset: str, metric: str, a: Arm, b: Arm) -> Difference | None:
+    """By how much a is better than b, with an interval of level 1 - ALPHA; None below two common splits."""
+    d = better_by(family.values[dataset, a, metric], family.values[dataset, b, metric], higher(metric), ALPHA)
+    return d if d is not None and d.n > 1 else None

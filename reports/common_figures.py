@@ -40,6 +40,7 @@ GREYS = (
     (style.GREY, (0, (5, 1.5, 1, 1.5))),
     (style.GREY, "-"),
 )
+REFERENCE_LOOKS = ((style.GREEN, "-"), (style.PURPLE, "-."))
 #: the axis shows this much beyond the worst yardstick, as a part of the way from the best score to it.
 BEYOND = 0.35
 #: epsilon -> look in the figure of coverage.
@@ -54,7 +55,7 @@ def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame) -> list
         drawn += [curves(folder, family, metric) for metric in family.metrics]
     metrics = dict.fromkeys(m for f in families for m in f.metrics)
     drawn += [ranks(folder, families, metric) for metric in metrics]
-    drawn.append(coverage(folder, families, sizes))
+    drawn += [coverage(folder, family, sizes) for family in families]
     return [f for f in drawn if f is not None]
 
 
@@ -123,8 +124,8 @@ def curves(folder: Path, family: Family, metric: str) -> Figure | None:
         name,
         f"{METRIC_WORDS[metric].capitalize()} against epsilon: {family.title.partition(':')[0]}",
         f"Mean over splits with 95 % intervals, default settings, points shifted sideways so that they stay apart; "
-        f"{'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better. Grey: yardsticks; green band: the reference "
-        "posterior without privacy. An arrow at the edge is a score beyond it, its number in the table.",
+        f"{'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better. Grey: yardsticks; bands: references "
+        "without privacy. An arrow at the edge is a score beyond it, its number in the table.",
     )
 
 
@@ -132,10 +133,11 @@ def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict,
     low, high = limits(here, metric)
     free = here[here["epsilon"] == ""]
     reference = free[free["group"] == REFERENCE]
-    for r in reference.to_dict("records"):
+    for k, r in enumerate(reference.to_dict("records")):
+        colour, dashes = REFERENCE_LOOKS[k % len(REFERENCE_LOOKS)]
         half = r["half_width"] if math.isfinite(r["half_width"]) else 0.0
-        ax.axhspan(r["mean"] - half, r["mean"] + half, color=style.GREEN, alpha=0.18, linewidth=0)
-        handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=style.GREEN, linewidth=1.0)
+        ax.axhspan(r["mean"] - half, r["mean"] + half, color=colour, alpha=0.15, linewidth=0)
+        handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
     for k, r in enumerate(free[free["group"] == FREE_YARDSTICK].to_dict("records")):
         colour, dashes = GREYS[k % len(GREYS)]
         handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
@@ -144,26 +146,38 @@ def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict,
     grey = 0
     for k, ((group, words), line) in enumerate(sorted(lines, key=lambda pair: pair[0])):
         line = line.sort_values("at")
-        at = line["at"] * 1.035 ** (k - (len(lines) - 1) / 2)  # side by side
+        at = line["at"] * 1.05 ** (k - (len(lines) - 1) / 2)  # side by side
         if group == PRIVATE:
             colour, marker, dashes = look[line["method"].iloc[0]]
             kind = {"color": colour, "marker": marker, "linestyle": dashes, "linewidth": 1.0}
         else:
             kind = {"color": style.GREY, "marker": MARKERS[-1 - grey], "linestyle": DASHES[grey % 3], "linewidth": 1.6}
             words, grey = f"{words} (yardstick)", grey + 1
-        inside = line["mean"].between(low, high)
-        drawn = ax.errorbar(at[inside], line["mean"][inside], yerr=line["half_width"][inside].fillna(0.0),
-                            elinewidth=0.7, markersize=4.2, **kind)  # fmt: skip
+        bars = line["half_width"].where(line["mean"].between(low, high)).fillna(0.0)
+        drawn = ax.errorbar(at, line["mean"], yerr=bars, elinewidth=0.7, markersize=4.2, **kind)
         handles.setdefault(words, drawn)
-        for x, y in zip(at[~inside], line["mean"][~inside], strict=True):
-            edge, arrow = (low, "$\\downarrow$") if y < low else (high, "$\\uparrow$")
-            ax.plot([x], [edge], marker=arrow, color=kind["color"], markersize=8, clip_on=False, linestyle="none")
+        for x, y in zip(at, line["mean"], strict=True):
+            if not low <= y <= high:
+                _beyond(ax, x, low if y < low else high, y < low, kind)
     ax.set_xscale("log")
     ticks = sorted(private["at"].unique())
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
     ax.set_ylim(low, high)
     ax.tick_params(labelsize=8)
+
+
+def _beyond(ax: Any, x: float, edge: float, below: bool, kind: dict[str, Any]) -> None:
+    """The marker of a score beyond the axis, just inside its edge, with an arrow to the edge."""
+    from matplotlib.transforms import offset_copy
+
+    inside = (0, 11) if below else (0, -11)
+    ax.annotate(
+        "", xy=(x, edge), xytext=inside, textcoords="offset points",
+        arrowprops={"arrowstyle": "-|>", "color": kind["color"], "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0},
+    )  # fmt: skip
+    at = offset_copy(ax.transData, ax.figure, *inside, units="points")
+    ax.plot([x], [edge], transform=at, marker=kind["marker"], color=kind["color"], markersize=4.2, linestyle="none")
 
 
 def ranks(folder: Path, families: Sequence[Family], metric: str) -> Figure | None:
@@ -186,7 +200,7 @@ def ranks(folder: Path, families: Sequence[Family], metric: str) -> Figure | Non
                 ax.set_visible(False)
             for ax, (epsilon, of_arms) in zip(line, found.items(), strict=False):
                 _rank_panel(ax, family, of_arms)
-                ax.set_title(f"{family.task.replace('_', ' ')}, epsilon = {epsilon}", fontsize=8.5)
+                ax.set_title(f"{family.task.replace('_', ' ')}\nepsilon = {epsilon}", fontsize=8.5)
                 rows += [
                     {"experiment": family.experiment, "metric": metric, "epsilon": epsilon, "method": a.method}
                     | {"title": name_of(a, family.kind), "group": a.role, "rank": r.rank, "low": r.low}
@@ -220,62 +234,65 @@ def _rank_panel(ax: Any, family: Family, of_arms: dict[Arm, Any]) -> None:
     ax.grid(axis="x")
 
 
-def _short(words: str, limit: int = 30) -> str:
+def _short(words: str, limit: int = 28) -> str:
     return words if len(words) <= limit else words[: limit - 1].rstrip(" ,(") + "…"
 
 
-def coverage(folder: Path, families: Sequence[Family], sizes: pd.DataFrame) -> Figure | None:
-    """Coverage of 90 % predictive intervals by method and epsilon, a panel a family and data set."""
-    name, metric = "common_coverage", f"coverage_{round(100 * NOMINAL)}"
-    panels = [(f, d) for f in families for d in f.datasets if any((d, a, metric) in f.summary for a in f.arms)]
-    if not panels:
-        return _skip(name, "no score of coverage")
-    tables = {f.experiment: points(f, metric) for f, _ in panels}
-    columns = min(3, len(panels))
-    count = {f.experiment: len({t for t in tables[f.experiment]["title"]}) for f, _ in panels}
-    lines = math.ceil(len(panels) / columns)
+def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None:
+    """Coverage of 90 % predictive intervals by method and epsilon, a panel a data set."""
+    name, metric = f"common_{family.task}_coverage", f"coverage_{round(100 * NOMINAL)}"
+    table = points(family, metric)
+    table = table[~table["tuned"].astype(bool)]
+    sets = [d for d in family.datasets if (table["dataset"] == d).any()]
+    if not sets:
+        return None  # a family without intervals
+    order = list(dict.fromkeys(name_of(a, family.kind) for a in family.arms))
+    order = [t for t in order if (table["title"] == t).any()]
+    columns = min(3, len(sets))
     handles: dict[str, Any] = {}
     rows_of = dict(zip(sizes["dataset"], sizes["n"], strict=True))
-    with style.canvas(lines, columns, panel=0.8 + 0.15 * max(count.values())) as (figure, axes):
-        for ax in list(axes.flat)[len(panels) :]:
+    with style.canvas(math.ceil(len(sets) / columns), columns, panel=0.9 + 0.15 * len(order)) as (figure, axes):
+        for ax in list(axes.flat)[len(sets) :]:
             ax.set_visible(False)
-        for ax, (family, dataset) in zip(axes.flat, panels, strict=False):
-            here = tables[family.experiment]
-            here = here[(here["dataset"] == dataset) & ~here["tuned"].astype(bool)]
+        for k, (ax, dataset) in enumerate(zip(axes.flat, sets, strict=False)):
             if str(n := rows_of.get(dataset, "")).isdigit():
-                low, high = binomial_band(NOMINAL, int(n) - (18 * int(n) + 10) // 20)
-                ax.axvspan(low, high, color=style.LIGHT, linewidth=0)
+                low, high = binomial_band(NOMINAL, held_out(int(n)))
+                handles["95 % of right test sets"] = ax.axvspan(low, high, color=style.LIGHT, linewidth=0)
             ax.axvline(NOMINAL, color=style.BLACK, linewidth=0.8)
-            _coverage_panel(ax, family, here, handles)
-            ax.set_title(f"{dataset_title(dataset)}, {family.task.replace('_', ' ')}", fontsize=8.5)
+            _coverage_panel(ax, family, table[table["dataset"] == dataset], order, handles)
+            ax.set_yticks(range(len(order)), order if k % columns == 0 else [""] * len(order), fontsize=7)
+            ax.set_title(dataset_title(dataset))
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, fontsize=8)
-        both = pd.concat([t.assign(experiment=e) for e, t in tables.items()], ignore_index=True)
-        style.save(figure, folder / name, both)
+        style.save(figure, folder / name, table)
     return Figure(
         name,
-        "Coverage of 90 % predictive intervals",
+        f"Coverage of 90 % predictive intervals: {family.title.partition(':')[0]}",
         "Mean over splits of the share of test targets inside the central 90 % interval, default settings. Line: "
         "90 %; grey band: where 95 % of all test sets of that size would lie if every interval were right (binomial). "
-        "Left of it intervals are too narrow. The exact posterior shows what the model itself can do: its error is no "
-        "noise of privacy.",
+        "Left of it intervals are too narrow. A method without privacy shows what the model itself can do: its error "
+        "is no noise of privacy.",
     )
 
 
-def _coverage_panel(ax: Any, family: Family, here: pd.DataFrame, handles: dict[str, Any]) -> None:
-    order = list(dict.fromkeys(name_of(a, family.kind) for a in family.arms if not a.tuned))
-    order = [t for t in order if (here["title"] == t).any()]
+def held_out(n: int) -> int:
+    """Test rows of a 90/10 split of n rows by the literature's law (``datasets.splits.literature``)."""
+    return n - (18 * n + 10) // 20
+
+
+def _coverage_panel(ax: Any, family: Family, here: pd.DataFrame, order: list[str], handles: dict[str, Any]) -> None:
     for k, epsilon in enumerate(["", *family.epsilons]):
         part = here[here["epsilon"] == epsilon]
         colour, marker = (style.BLACK, "x") if not epsilon else EPSILON_LOOKS[(k - 1) % len(EPSILON_LOOKS)]
-        height = [order.index(t) + 0.14 * (k - len(family.epsilons) / 2) for t in part["title"]]
+        height = [
+            order.index(t) + (0.16 * (k - (len(family.epsilons) + 1) / 2) if epsilon else 0) for t in part["title"]
+        ]
         words = f"epsilon = {epsilon}" if epsilon else "without privacy"
         (drawn,) = ax.plot(part["mean"], height, color=colour, marker=marker, markersize=4, linestyle="none")
         handles.setdefault(words, drawn)
-    ax.set_yticks(range(len(order)), [_short(t) for t in order], fontsize=6.5)
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.set_xlim(-0.03, 1.03)
-    ax.set_xlabel("share of test targets", fontsize=7.5)
-    ax.tick_params(axis="x", labelsize=7.5)
+    ax.set_xlabel("share of test targets", fontsize=8)
+    ax.tick_params(axis="x", labelsize=8)
 
 
 def _skip(name: str, why: str) -> None:

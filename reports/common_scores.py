@@ -30,13 +30,18 @@ UNITS = {"rmse": "units of the target", "test_error": "share", "test_log_likelih
 PRIVATE, PRIVATE_YARDSTICK, REFERENCE, FREE, FREE_YARDSTICK = (
     "Private",
     "Yardsticks, private",
-    "Reference posterior, without privacy",
+    "Reference, without privacy",
     "Without privacy",
     "Yardsticks, without privacy",
 )
 ROLES = (PRIVATE, PRIVATE_YARDSTICK, REFERENCE, FREE, FREE_YARDSTICK)
-#: methods that stand for the exact posterior of a kind of model.
-REFERENCES = {"bounded_linear_regression": "exact_posterior", "bounded_logistic_regression": "nuts"}
+#: kind of model -> what its private methods would be without privacy: the exact posterior where there is one.
+REFERENCES = {
+    "bounded_linear_regression": ("exact_posterior",),
+    "bounded_logistic_regression": ("nuts",),
+    "bounded_mixture": ("em", "vi"),
+    "bnn_regression": ("sep", "vi"),
+}
 #: point estimates and single Gaussians: no Bayesian method, but what one has to beat.
 YARDSTICKS = frozenset((
     *("dp_linear_regression", "dp_sgd", "objective_perturbation", "output_perturbation", "dp_single_gaussian"),
@@ -153,7 +158,7 @@ def label(arm: Arm) -> str:
 
 def role_of(method: str, kind: str, budgeted: bool) -> str:
     """One of ``ROLES``. ``budgeted``: it runs under an epsilon."""
-    if method == REFERENCES.get(kind):
+    if not budgeted and method in REFERENCES.get(kind, ()):
         return REFERENCE
     found = adapter(method, kind)
     told = found is not None and re.search(r"\b(control|yardstick) of this suite\b", found.reference)

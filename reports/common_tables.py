@@ -38,7 +38,7 @@ COSTS = {"seconds": "seconds a fit", "peak_mb": "peak memory (MB)"}
 _NO_GUARANTEE = "Its program adds noise, but nothing bounds what the noise hides: by its ledger epsilon is infinite."
 
 
-def build(config: dict[str, Any], family: Family, scale: str) -> list[tuple[Table, pd.DataFrame]]:
+def build(family: Family, scale: str) -> list[tuple[Table, pd.DataFrame]]:
     """Both tables of one family, with their long frames; those that the scores hold nothing for are left out."""
     pairs = [score_table(family, scale), calibration_table(family, scale)]
     return [(table, long) for table, long in pairs if table.blocks]

@@ -56,19 +56,15 @@ class Page:
     methods: Sequence[Table]
     credits: Sequence[dict[str, str]]
     manifest: dict[str, Any]
+    #: is there a page ``which_method.html`` beside it?
+    which: bool = False
 
 
 def render(page: Page) -> str:
     """The HTML text."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters["sign"] = lambda word: SIGNS.get(word, "·")
-    environment.filters["slug"] = lambda word: word.replace(" ", "_")
-    return environment.get_template("index.html").render(
+    return fill(
+        "index.html",
         page=page,
-        css=(TEMPLATES / "style.css").read_text(encoding="utf-8"),
         board=page.scoreboard.to_dict("records"),
         claims=page.claims.to_dict("records"),
         sources=SOURCE_TITLES,
@@ -76,6 +72,18 @@ def render(page: Page) -> str:
         known={f.id for f in page.findings},
         family=FAMILY,
     )
+
+
+def fill(template: str, **values: Any) -> str:
+    """A template of ``reports/templates`` with its values and the shared style."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["sign"] = lambda word: SIGNS.get(word, "·")
+    environment.filters["slug"] = lambda word: word.replace(" ", "_")
+    css = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    return environment.get_template(template).render(css=css, **values)
 
 
 def credits(names: Sequence[str]) -> list[dict[str, str]]:

@@ -140,7 +140,7 @@ def test_tuned_settings_have_a_column_of_their_own():
 
 
 def test_rows_have_anchors_of_their_own(family):
-    for table, _ in common_tables.build(made_up.CONFIG, family, "full"):
+    for table, _ in common_tables.build(family, "full"):
         ids = [i for b in table.blocks for i in b.ids if i]
         assert len(ids) == len(set(ids))
         assert all(len(b.ids) == len(b.rows) for b in table.blocks)

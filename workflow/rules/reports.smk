@@ -44,6 +44,8 @@ rule report:
         code=[
             *files("reports.build"),
             "reports/templates/index.html",
+            "reports/templates/macros.html",
+            "reports/templates/which_method.html",
             "reports/templates/style.css",
         ],
         extra=extra_of(*PARTS),

@@ -1,0 +1,98 @@
+"""The page "Which method should I take?" and all that the rule ``common_tasks`` adds to the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from reports import (
+    common_figures,
+    common_matrix,
+    common_privacy,
+    common_ranks,
+    common_sentences,
+    common_tables,
+    site,
+    tables,
+)
+from reports.blocks import Table
+from reports.common_scores import Family, column_words
+from reports.common_sentences import Item, Sentence
+from reports.figures import Figure
+from reports.files import write_text
+
+NAME = "which_method.html"
+
+
+@dataclass(frozen=True)
+class Section:
+    """One family: sentences in short, and (heading, [(metric, items)]) an epsilon."""
+
+    id: str
+    title: str
+    short: Sequence[Sentence]
+    columns: Sequence[tuple[str, Sequence[tuple[str, Sequence[Item]]]]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the page shows."""
+
+    scale: str
+    banner: str
+    sections: Sequence[Section]
+    figures: Sequence[Figure]
+    tables: Sequence[Table]
+
+
+@dataclass(frozen=True)
+class Added:
+    """What the rule adds to the front page."""
+
+    methods: list[Table]
+    privacy: list[Table]
+    figures: list[Figure]
+
+
+def build(
+    out: Path, families: Sequence[Family], ledger: pd.DataFrame, sizes: pd.DataFrame, scale: str, with_site: bool
+) -> Added:
+    """Write tables, figures and the page of these families under ``out``; families without a row are left out.
+
+    ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``.
+    """
+    families = [f for f in families if f.arms]
+    if not families:
+        return Added([], [], [])
+    pairs = [pair for f in families for pair in common_tables.build(f, scale)]
+    across = [common_ranks.ranks_table(families, scale), common_matrix.matrix_table(families, scale)]
+    methods = [*pairs, *(pair for pair in across if pair is not None)]
+    privacy = [p for p in [common_privacy.privacy_table(families, ledger, scale)] if p is not None]
+    for table, long in [*methods, *privacy]:
+        tables.write(out / "tables", table, long)
+    shown = [table for table, _ in methods]
+    if not with_site:
+        return Added(shown, [t for t, _ in privacy], [])
+    drawn = common_figures.build(out / "figures", families, sizes)
+    page = Page(scale, tables.SCALE_BANNERS[scale], sections(families), drawn, [*shown, *(t for t, _ in privacy)])
+    write_text(out / "report" / NAME, render(page))
+    return Added(shown, [t for t, _ in privacy], drawn)
+
+
+def sections(families: Sequence[Family]) -> list[Section]:
+    """One a family with a private method."""
+    out = []
+    for f in families:
+        columns = [(column_words(c).capitalize(), common_sentences.about(f, c)) for c in f.columns]
+        columns = [(heading, said) for heading, said in columns if said]
+        if columns:
+            out.append(Section(f.task, f.title.partition(":")[0], common_sentences.in_short(f), columns))
+    return out
+
+
+def render(page: Page) -> str:
+    """The HTML text."""
+    return site.fill(NAME, page=page, known=frozenset())

@@ -1,0 +1,279 @@
+"""Sentences of the page "Which method should I take?": made from the scores by a closed list of templates.
+
+Each names the rows that carry it: a field of a template is text or links, and every sentence has a link.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reports import common_comparisons as compare
+from reports import common_ranks, common_tables
+from reports.common_scores import METRIC_WORDS, PRIVATE, PRIVATE_YARDSTICK, TRIVIAL, UNITS, Arm, Family, name_of
+from reports.tables import dataset_title
+
+#: share by which coverage may be off and still be called close.
+CLOSE = 0.05
+LEVEL = 0.90
+
+#: the closed list; no number is typed in any of them.
+TEMPLATES = {
+    "short": "By {metric}, the best average rank has {firsts}.",
+    "rank": "By {metric} over {count} data sets, {first} has the best average rank, {rank} of {among} (confidence set "
+    "{low} to {high}){rivals}.",
+    "winner": "On {dataset}, {first} has the best {metric}: {score} {unit}, better than {second}, the next, by {gap} "
+    "({low} to {high}), and separated from every other private method.",
+    "near": "On {dataset}, {first} has the best {metric}: {score} {unit}; not separated from it: {others}.",
+    "alone": "On {dataset}, {first} is the only private method with a {metric}: {score} {unit}.",
+    "behind": "That is worse than {reference}, which has no privacy, by {gap} {unit} ({low} to {high}).",
+    "ahead": "That is better than {reference}, which has no privacy, by {gap} {unit} ({low} to {high}).",
+    "level": "It is not separated from {reference}, which has no privacy.",
+    "trivial": "By {metric}, worse for certain than {yardstick}, which looks at no input: {losers}.",
+    "loses": "By {metric}, worse for certain than {yardstick} at the same epsilon: {losers}.",
+    "beaten_by_none": "By {metric}, no method is worse for certain than a yardstick; compared: {names}.",
+    "close": "{level} intervals within {close} of their level on every data set: {names}.",
+    "narrow": "{level} intervals too narrow by more than {close} on some data set, at worst covering: {names}.",
+    "wide": "{level} intervals too wide by more than {close} on some data set, at worst covering: {names}.",
+    "calibration": "Smallest expected calibration error, mean over the data sets: {first}, {value}; largest: {last}, "
+    "{worst}.",
+    "cost": "Seconds a fit, mean over the data sets: from {least} ({first}) to {most} ({last}).",
+    "failed": "Without a score: {names}.",
+}
+
+
+@dataclass(frozen=True)
+class Link:
+    """Words that lead to a row of a table on the same page."""
+
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A filled template: parts in order, texts and links."""
+
+    kind: str
+    parts: tuple[str | Link, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(p if isinstance(p, str) else p.text for p in self.parts)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        return tuple(p for p in self.parts if isinstance(p, Link))
+
+
+def say(kind: str, **fields: str | Link | Sequence[str | Link]) -> Sentence:
+    """The template ``kind`` with its fields filled in. Raises KeyError for an unknown one or a missing field."""
+    parts: list[str | Link] = []
+    for literal, name, _, _ in string.Formatter().parse(TEMPLATES[kind]):
+        value = () if name is None else fields[name]
+        parts += [literal, *([value] if isinstance(value, str | Link) else value)]
+    return Sentence(kind, tuple(p for p in parts if p != ""))
+
+
+def listed(items: Iterable[Sequence[str | Link]]) -> list[str | Link]:
+    """Items, each a list of parts, with commas between them."""
+    out: list[str | Link] = []
+    for item in items:
+        out += [", " if out else "", *item]
+    return out
+
+
+def in_short(family: Family) -> list[Sentence]:
+    """Who has the best average rank at each epsilon, default settings; a sentence a metric."""
+    out = []
+    for metric in family.metrics:
+        firsts = []
+        for epsilon in family.epsilons:
+            found = compare.mean_ranks(family, metric, (epsilon, False))
+            if found:
+                (arm, r), *others = found.items()
+                near = sum(o.low <= r.high for _, o in others)
+                told = f"not told apart from {near} of {len(others)} others" if near else "told apart from all others"
+                firsts.append([_rank_link(family, arm), f" at epsilon = {epsilon} ({told})"])
+        if firsts:
+            out.append(say("short", metric=METRIC_WORDS[metric], firsts=listed(firsts)))
+    return out
+
+
+#: sentences that stand together.
+Item = list[Sentence]
+
+
+def about(family: Family, column: compare.Column) -> list[tuple[str, list[Item]]]:
+    """(heading, items) of one family at one epsilon: a heading a metric, then intervals and cost."""
+    out = []
+    for metric in family.metrics:
+        winners = [_winner(family, dataset, metric, column) for dataset in family.datasets]
+        said = [_rank(family, metric, column), *winners, *([s] for s in _losers(family, metric, column))]
+        out.append((METRIC_WORDS[metric].replace("test", "Test", 1), said))
+    intervals = [*_coverage(family, column), *_calibration(family, column)]
+    out.append(("Intervals and calibration", [[s] for s in intervals]))
+    out.append(("Cost", [_cost(family, column), _failed(family, column)]))
+    kept = [(heading, [item for item in said if item]) for heading, said in out]
+    return [(heading, said) for heading, said in kept if said]
+
+
+def _name(family: Family, arm: Arm) -> str:
+    return name_of(arm, family.kind) + (" (yardstick)" if arm.role == PRIVATE_YARDSTICK else "")
+
+
+def _rank_link(family: Family, arm: Arm) -> Link:
+    return Link(_name(family, arm), common_ranks.row_id(family, arm))
+
+
+def _row(family: Family, metric: str, dataset: str, arm: Arm, text: str = "") -> Link:
+    return Link(text or _name(family, arm), common_tables.row_id(family, metric, dataset, arm))
+
+
+def _calibration_row(family: Family, dataset: str, arm: Arm, text: str = "") -> Link:
+    return Link(text or _name(family, arm), common_tables.calibration_id(family, dataset, arm))
+
+
+def _n(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]:
+    found = compare.mean_ranks(family, metric, column)
+    if len(found) < 2:
+        return []
+    (first, r), *others = found.items()
+    rivals = [[_rank_link(family, a)] for a, o in others if o.low <= r.high]
+    tail = ["; sets that reach into it: ", *listed(rivals)] if rivals else ["; no other set reaches into it"]
+    numbers = {"rank": _n(r.rank), "among": str(r.among), "low": _n(r.low), "high": _n(r.high)}
+    count = str(len(family.datasets))
+    words = METRIC_WORDS[metric]
+    return [say("rank", metric=words, count=count, first=_rank_link(family, first), rivals=tail, **numbers)]
+
+
+def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -> list[Sentence]:
+    found = compare.not_separated(family, dataset, metric, column)
+    if found is None:
+        return []
+    first, near = found
+    told = {"dataset": dataset_title(dataset), "metric": METRIC_WORDS[metric], "unit": UNITS[metric]}
+    told |= {"first": _row(family, metric, dataset, first)}
+    told |= {"score": _n(family.summary[dataset, first, metric]["mean"])}
+    gap = compare.lead(family, dataset, metric, column)
+    if gap is None:
+        return [say("alone", **told)]
+    _, second, d = gap
+    if near:
+        out = [say("near", **told, others=listed([[_row(family, metric, dataset, a)] for a in near]))]
+    else:
+        numbers = {"gap": _n(d.difference), "low": _n(d.low), "high": _n(d.high)}
+        out = [say("winner", **told, second=_row(family, metric, dataset, second), **numbers)]
+    return [*out, *_behind(family, dataset, metric, first)]
+
+
+def _behind(family: Family, dataset: str, metric: str, first: Arm) -> list[Sentence]:
+    """How far the best private method is from the first reference without privacy."""
+    reference = compare.reference(family, dataset, metric)
+    d = reference and compare.gap(family, dataset, metric, reference, first)
+    if not d:
+        return []
+    row = _row(family, metric, dataset, reference)
+    if not d.significant:
+        return [say("level", reference=row)]
+    kind, ends = ("behind", (d.low, d.high)) if d.difference > 0 else ("ahead", (-d.high, -d.low))
+    numbers = {"gap": _n(abs(d.difference)), "low": _n(ends[0]), "high": _n(ends[1])}
+    return [say(kind, unit=UNITS[metric], reference=row, **numbers)]
+
+
+def _losers(family: Family, metric: str, column: compare.Column) -> list[Sentence]:
+    lost: dict[str, dict[Arm, list[str]]] = {}
+    arms = family.of(PRIVATE, column=column)
+    for dataset in family.datasets:
+        for arm in arms:
+            for yardstick in compare.loses_to(family, dataset, metric, arm):
+                lost.setdefault(yardstick.method, {}).setdefault(arm, []).append(dataset)
+    by = {a.method: a for a in compare.yardsticks(family, column)}
+    out = []
+    for method, losers in sorted(lost.items(), key=lambda pair: (pair[0] not in TRIVIAL, pair[0])):
+        items = [
+            [
+                name_of(arm, family.kind),
+                " (",
+                *listed([[_row(family, metric, d, arm, dataset_title(d))] for d in sets]),
+                ")",
+            ]
+            for arm, sets in losers.items()
+        ]
+        dataset = next(iter(losers.values()))[0]
+        yardstick = _row(family, metric, dataset, by[method])
+        kind = "trivial" if method in TRIVIAL else "loses"
+        out.append(say(kind, metric=METRIC_WORDS[metric], yardstick=yardstick, losers=listed(items)))
+    scored = [(a, d) for a in arms for d in family.datasets[:1] if (d, a, metric) in family.values]
+    if not out and by and scored:
+        names = listed([[_row(family, metric, d, a)] for a, d in scored])
+        out.append(say("beaten_by_none", metric=METRIC_WORDS[metric], names=names))
+    return out
+
+
+def _coverage(family: Family, column: compare.Column) -> list[Sentence]:
+    metric = f"coverage_{round(100 * LEVEL)}"
+    close, narrow, wide = [], [], []
+    for arm in family.of(PRIVATE, PRIVATE_YARDSTICK, column=column):
+        at = {d: family.summary[d, arm, metric]["mean"] for d in family.datasets if (d, arm, metric) in family.summary}
+        if not at:
+            continue
+        low, high = min(at, key=at.__getitem__), max(at, key=at.__getitem__)
+        if at[low] < LEVEL - CLOSE:
+            narrow.append(_covering(family, low, arm, at[low]))
+        if at[high] > LEVEL + CLOSE:
+            wide.append(_covering(family, high, arm, at[high]))
+        if at[low] >= LEVEL - CLOSE and at[high] <= LEVEL + CLOSE:
+            close.append([_calibration_row(family, low, arm)])
+    words = {"level": f"{LEVEL:.0%}", "close": f"{100 * CLOSE:g} percentage points"}
+    sets = {"close": close, "narrow": narrow, "wide": wide}
+    return [say(kind, **(words | {"names": listed(items)})) for kind, items in sets.items() if items]
+
+
+def _covering(family: Family, dataset: str, arm: Arm, share: float) -> list[str | Link]:
+    return [_calibration_row(family, dataset, arm), f" {share:.0%} on {dataset_title(dataset)}"]
+
+
+def _calibration(family: Family, column: compare.Column) -> list[Sentence]:
+    metric = "expected_calibration_error"
+    means = {}
+    for arm in family.of(PRIVATE, PRIVATE_YARDSTICK, column=column):
+        found = [family.summary[d, arm, metric]["mean"] for d in family.datasets if (d, arm, metric) in family.summary]
+        if found and len(found) == len(family.datasets):
+            means[arm] = sum(found) / len(found)
+    if len(means) < 2:
+        return []
+    return [_extremes("calibration", family, means, ("value", "worst"))]
+
+
+def _cost(family: Family, column: compare.Column) -> list[Sentence]:
+    spent = common_tables.costs(family)
+    means = {}
+    for arm in family.of(PRIVATE, PRIVATE_YARDSTICK, column=column):
+        found = [spent[d, arm]["seconds"][0] for d in family.datasets if (d, arm) in spent]
+        if found and len(found) == len(family.datasets):
+            means[arm] = sum(found) / len(found)
+    return [_extremes("cost", family, means, ("least", "most"))] if len(means) > 1 else []
+
+
+def _extremes(kind: str, family: Family, means: dict[Arm, float], names: tuple[str, str]) -> Sentence:
+    low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    rows = (_calibration_row(family, family.datasets[0], a) for a in (low, high))
+    values = dict(zip(names, (_n(means[low]), _n(means[high])), strict=True))
+    return say(kind, **values, **dict(zip(("first", "last"), rows, strict=True)))
+
+
+def _failed(family: Family, column: compare.Column) -> list[Sentence]:
+    items = []
+    for arm in family.of(PRIVATE, PRIVATE_YARDSTICK, column=column):
+        bad = [d for d in family.datasets if family.status.get((d, arm), ("ok", ""))[0] != "ok"]
+        words = dict.fromkeys(family.status[d, arm][0].replace("_", " ") for d in bad)
+        sets = listed([[_calibration_row(family, d, arm, dataset_title(d))] for d in bad])
+        if bad:
+            items.append([f"{name_of(arm, family.kind)} ({', '.join(words)} on ", *sets, ")"])
+    return [say("failed", names=listed(items))] if items else []

@@ -1,0 +1,79 @@
+"""Figures of the common tasks from made-up scores; what they show is read back from their data."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from reports import common_figures, common_scores
+from reports.common_scores import PRIVATE
+from tests.reports import common_made_up as made_up
+
+SIZES = pd.DataFrame({"dataset": ["wine", "power"], "n": [1588, 9527]})
+
+
+@pytest.fixture(scope="module")
+def family():
+    return common_scores.read(made_up.CONFIG, made_up.linear_regression())
+
+
+def test_every_figure_is_drawn_with_its_data(family, tmp_path):
+    drawn = common_figures.build(tmp_path, [family], SIZES)
+    names = ["linear_regression_rmse", "linear_regression_test_log_likelihood", "ranks_rmse",
+             "ranks_test_log_likelihood", "linear_regression_coverage"]  # fmt: skip
+    assert [f.name for f in drawn] == [f"common_{n}" for n in names]
+    for figure in drawn:
+        for suffix in ("png", "pdf"):
+            assert (tmp_path / f"{figure.name}.{suffix}").stat().st_size > 8_000
+    data = pd.read_csv(tmp_path / "common_linear_regression_rmse.csv", dtype={"epsilon": str})
+    scores = made_up.linear_regression()
+    kept = (scores["method"] == "dp_vi") & (scores["setting"] == "epsilon=1") & (scores["metric"] == "rmse")
+    mean = scores.loc[kept & (scores["dataset"] == "wine"), "value"].astype(float).mean()
+    row = data[(data["method"] == "dp_vi") & (data["epsilon"] == "1") & (data["dataset"] == "wine")].iloc[0]
+    assert row["mean"] == pytest.approx(mean)
+    ranks = pd.read_csv(tmp_path / "common_ranks_rmse.csv")
+    best = ranks[(ranks["method"] == "dp_sep_honest") & (ranks["epsilon"] == 1)].iloc[0]
+    assert (best["rank"], best["low"], best["high"], best["among"]) == (1, 1, 1, 6)
+
+
+def test_the_axis_ends_a_little_beyond_the_worst_yardstick(family):
+    table = common_figures.points(family, "rmse")
+    low, high = common_figures.limits(table[table["dataset"] == "wine"], "rmse")
+    assert 0.3 < low < 0.4
+    assert 1.0 < high < 1.3  # predicting the mean has 1; a method with 40 is beyond
+    table = common_figures.points(family, "test_log_likelihood")
+    low, high = common_figures.limits(table[table["dataset"] == "wine"], "test_log_likelihood")
+    assert -2.6 < low < -2.0
+    assert high > -0.8
+
+
+def test_limits_without_yardsticks_or_spread():
+    one = common_scores.read(made_up.CONFIG, made_up.one_method())
+    low, high = common_figures.limits(common_figures.points(one, "rmse"), "rmse")
+    assert low < 0.5 < high
+
+
+def test_looks_stay_apart():
+    many = [common_scores.Arm(f"m{k}", "epsilon=1", "1", False, PRIVATE) for k in range(18)]
+    family = common_scores.Family("common_x", "x", "bounded_mixture", (), tuple(many), {}, {}, {}, pd.DataFrame())
+    looks = common_figures.looks([family])
+    assert len({(c, m) for c, m, _ in looks.values()}) == 18 - 6  # colours and markers repeat after twelve ...
+    assert len({repr(look) for look in looks.values()}) == 18  # ... with other dashes
+
+
+def test_nothing_to_draw_draws_nothing(tmp_path):
+    free = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "ridge", "", {"rmse": 0.5}))
+    assert common_figures.build(tmp_path, [common_scores.read(made_up.CONFIG, free)], SIZES) == []
+
+
+def test_one_method_on_one_split_is_drawn(tmp_path):
+    one = common_scores.read(made_up.CONFIG, made_up.one_method())
+    drawn = common_figures.build(tmp_path, [one], SIZES.iloc[:0])
+    assert drawn[0].name == "common_linear_regression_rmse"
+
+
+@pytest.mark.parametrize(("n", "test"), [(10, 1), (1588, 159), (9527, 953), (45730, 4573)])
+def test_held_out_rows_are_those_of_the_split(n, test):
+    from datasets.splits import literature
+
+    assert common_figures.held_out(n) == test == len(literature(n, 1)[0][1])
