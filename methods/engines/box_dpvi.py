@@ -53,8 +53,8 @@ GRID: tuple[dict, ...] = (
     {},
     {"location_step": 0.5},
     {"location_step": 4.0},
-    {"clip_factor": 0.5},
-    {"clip_factor": 2.0},
+    {"clip": 0.5},
+    {"clip": 2.0},
     {"burn_in": 0.2},
 )
 
@@ -65,19 +65,21 @@ class StepSettings:
 
     steps: int = 4000  # T, noisy gradient steps
     sampling_rate: float | None = None  # kappa, chance of a row to be in a batch; None: min(0.1, 1500 / n), for time
-    clip_factor: float = 1.0  # clip C in units of its formula
+    clip: float = 1.0  # in units of the formula of C
     #: v of mu: the privacy noise alone moves a coordinate by v / sqrt(2 D) (standard deviation) over the whole run.
     location_step: float = SQRT2
     burn_in: float = 0.5  # part of the steps that the kept trace leaves out
 
     def __post_init__(self) -> None:
-        if not self.steps >= 4 or int(self.steps) != self.steps:
-            raise ValueError(f"box: steps = {self.steps}; give a whole number, at least 4")
+        if not self.steps >= 1 or int(self.steps) != self.steps:
+            raise ValueError(f"box: steps = {self.steps}; give a whole number, at least 1")
         if self.sampling_rate is not None and not 0 < self.sampling_rate <= 1:
             raise ValueError(f"box: sampling_rate = {self.sampling_rate}; give a number in (0, 1], or None")
         if not 0 <= self.burn_in <= 0.9:
             raise ValueError(f"box: burn_in = {self.burn_in}; give a number in [0, 0.9]")
-        positive(self, "clip_factor", "location_step")
+        if self.steps - int(self.burn_in * self.steps) < 2:
+            raise ValueError(f"box: steps = {self.steps} with burn_in = {self.burn_in} keep fewer than 2; make more")
+        positive(self, "clip", "location_step")
 
     def rate(self, n: int) -> float:
         """kappa for n rows."""
@@ -170,7 +172,7 @@ def widening(sigma: float, n: int, sampling_rate: float, steps: int) -> float:
 
 def clip_of(s: StepSettings, model, n: int, d: int, sigma: float) -> float:
     """C, Euclidean norm of a row's gradient, for n rows of d inputs."""
-    return s.clip_factor * guess(model, n, d).gradient * widening(sigma, n, s.rate(n), s.steps)
+    return s.clip * guess(model, n, d).gradient * widening(sigma, n, s.rate(n), s.steps)
 
 
 def plan(s: TraceSettings, model, n: int, d: int, sigma: float) -> DPVISettings:
