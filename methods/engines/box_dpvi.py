@@ -196,15 +196,15 @@ def stable(model, n: int, d: int, phi: np.ndarray, sampling_rate: float, steps: 
     """(2 D,), the largest step sizes at phi (2 D,).
 
     mu: step size times the curvature of a batch is 1 for inputs that are all alike (the eigenvalue of the weights'
-    block is then its trace), with v as phi has it. rho: its curvature is 2 kappa at the optimum, and the gradient
-    in mu kicks it while mu is on its way; 20 time constants over the run.
+    block is then its trace), with v as phi has it, and 1/4 for log v, where the curvature is n / 2. rho: its curvature
+    is 2 kappa at the optimum, and the gradient in mu kicks it while mu is on its way; 20 time constants over the run.
     """
     size, dimension = 1.0 + d * SPREAD, len(phi) // 2
     if model.kind == "logistic_regression_normal_prior":
         curvature = np.full(dimension, n * size / 4.0 + model.prior_sd**-2.0)
     else:
         v = float(np.logaddexp(0.0, phi[dimension - 1]))
-        curvature = np.append(np.full(dimension - 1, (n * size + model.precision) / v), 0.5 * n)
+        curvature = np.append(np.full(dimension - 1, (n * size + model.precision) / v), 2.0 * n)
     mu = 1.0 / (sampling_rate * curvature)
     return np.append(mu, np.full(dimension, 10.0 / (sampling_rate * steps)))
 
