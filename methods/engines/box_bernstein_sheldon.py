@@ -1,0 +1,161 @@
+"""Noise-aware linear regression in the box from Laplace-noised second moments (after Bernstein & Sheldon 2019).
+
+Released: sums over the rows of u_a u_b (a <= b) and of u_a, u = (x, y) in [-1, 1]. Against Gibbs-SS-Noisy:
+
+* X'X is drawn from what its noisy value says about it (:func:`draw_gram`), once for each of many short chains, where
+  the authors draw it from a central limit theorem with noisy fourth moments, or with a law of the inputs that is
+  public. No law of the inputs is assumed, which are far from N(0, I) here, and none is paid for. The price: that the
+  targets say something about X'X too is left out (a cut model).
+* Given X'X, s = (X'y, sum y, y'y) is normal with moments that are exact under the model. s is integrated out in two
+  Metropolis-Hastings steps, because a chain that only draws s and (w, v) in turn moves by the sampling noise of s,
+  while the privacy noise is a hundred times as large at small epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from methods.contract import Diverged
+from methods.engines.bernstein_sheldon.families import mixing_variances
+from methods.engines.bernstein_sheldon.regression import product_draw
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
+from models.unconstrained import UnconstrainedDraws, inverse_softplus
+
+#: standard deviations of the two random walks of log v.
+STRIDES = (0.05, 0.7)
+
+
+def moments(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Sums over the rows of u_a u_b (a <= b, in the order of ``triu_indices``) and of u_a, u = (x, y) in [-1, 1]; (k,).
+
+    A value outside is clipped, one that is not a number counts as 0. Sensitivity of EACH number under add/remove: 1.
+    Proof: a row adds u_a u_b or u_a, of absolute value at most 1, and nothing else. k numbers, each with Laplace noise
+    of its own, are k releases of sensitivity 1: with (epsilon, delta) that costs less than one release of L1
+    sensitivity k.
+    """
+    u = np.clip(np.nan_to_num(np.column_stack([x, y]), nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
+    return np.concatenate([(u.T @ u)[np.triu_indices(u.shape[1])], u.sum(axis=0)])
+
+
+def unpack(z: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(gram (d + 1, d + 1) of [x, 1], s = (X'y, sum y, y'y) (d + 2,)) from :func:`moments`."""
+    d = int(math.sqrt(2 * len(z) + 2.25) - 1.5) - 1  # (d + 1)(d + 2) / 2 + d + 1 numbers
+    full = np.zeros((d + 1, d + 1))
+    full[np.triu_indices(d + 1)] = z[: -d - 1]
+    full = full + np.triu(full, 1).T
+    sums = z[-d - 1 :]
+    gram = np.block([[full[:d, :d], sums[:d, None]], [sums[None, :d], np.array([[float(n)]])]])
+    return gram, np.concatenate([full[:d, d], sums[d:], full[d, d:]])
+
+
+def draw_gram(noisy: np.ndarray, b: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """A draw of the gram matrix of [x, 1], (d + 1, d + 1), positive semi-definite, given the noisy one.
+
+    Each sum is given a normal prior with the standard deviation n / 3 (about n / 3 for a square, about 0 else: inputs
+    in the box), its noise taken for normal of variance 2 b^2; then negative eigenvalues of the covariance become 0.
+    """
+    d = len(noisy) - 1
+    prior, noise = (n / 3.0) ** 2, 2.0 * b * b
+    middle = np.zeros((d + 1, d + 1))
+    middle[np.arange(d), np.arange(d)] = n / 3.0
+    weight = prior / (prior + noise)
+    jitter = np.triu(rng.standard_normal((d + 1, d + 1)))
+    jitter = jitter + np.triu(jitter, 1).T
+    drawn = middle + weight * (noisy - middle) + math.sqrt(weight * noise) * jitter
+    sums = np.clip(drawn[:d, d], -n, n)
+    values, vectors = np.linalg.eigh(drawn[:d, :d] - np.outer(sums, sums) / n)
+    squares = (vectors * np.clip(values, 0.0, n * d)) @ vectors.T + np.outer(sums, sums) / n
+    return np.block([[squares, sums[:, None]], [sums[None, :], np.array([[float(n)]])]])
+
+
+def law(w: np.ndarray, v: float, gram: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of s = (X'y, sum y, y'y) given the inputs: y = X w + e, e ~ N(0, v I). (d + 2,), (.., ..)."""
+    along = gram @ w
+    fit = float(w @ along)
+    mean = np.append(along, fit + n * v)
+    covariance = np.empty((len(mean), len(mean)))
+    covariance[:-1, :-1] = v * gram
+    covariance[-1, :-1] = covariance[:-1, -1] = 2.0 * v * along
+    covariance[-1, -1] = 4.0 * v * fit + 2.0 * n * v * v
+    return mean, covariance
+
+
+def log_target(w, v, s, omega, gram, n, model) -> float:
+    """log p(noisy s | w, v, omega) + log p(w, v), nats, up to a constant; s integrated out; for log v as parameter."""
+    mean, covariance = law(w, v, gram, n)
+    factor = np.linalg.cholesky(covariance + np.diag(omega))
+    r = np.linalg.solve(factor, s - mean)
+    prior = -(model.shape + 0.5 * len(w)) * math.log(v) - (model.scale + 0.5 * model.precision * (w @ w)) / v
+    return prior - 0.5 * float(r @ r) - float(np.log(np.diag(factor)).sum())
+
+
+def move_weights(w, v, s, omega, gram, n, model, rng):
+    """Metropolis-Hastings step in w: proposed from its law given v and the noisy (X'y, sum y) alone."""
+    inner = v * gram + np.diag(omega[:-1])
+    factor = np.linalg.cholesky(inner)
+    half = np.linalg.solve(factor, gram)
+    precision = half.T @ half + model.precision / v * np.eye(len(w))
+    lower = np.linalg.cholesky(precision)
+    mean = cho_solve((lower, True), half.T @ np.linalg.solve(factor, s[:-1]))
+    new = mean + np.linalg.solve(lower.T, rng.standard_normal(len(w)))
+    forth, back = lower.T @ (new - mean), lower.T @ (w - mean)
+    gain = log_target(new, v, s, omega, gram, n, model) - log_target(w, v, s, omega, gram, n, model)
+    ok = math.log(rng.random()) < gain + 0.5 * float(forth @ forth - back @ back)
+    return (new if ok else w), ok
+
+
+def move_noise(w, v, s, omega, gram, n, model, rng) -> float:
+    """Random-walk Metropolis steps in log v, one for each of ``STRIDES``."""
+    here = log_target(w, v, s, omega, gram, n, model)
+    for stride in STRIDES:
+        new = v * math.exp(stride * rng.standard_normal())
+        there = log_target(w, new, s, omega, gram, n, model)
+        if math.log(rng.random()) < there - here:
+            v, here = new, there
+    return v
+
+
+def sample(
+    model: LinearRegressionUnknownNoise,
+    z: np.ndarray,
+    b: float,
+    n: int,
+    grams: int,
+    burn_in: int,
+    kept: int,
+    rng: np.random.Generator,
+) -> tuple[UnconstrainedDraws, float]:
+    """grams x kept draws of theta, and the share of proposals of w that were taken.
+
+    z: released :func:`moments`; b: scale of the noise; n: public number of rows. For each of ``grams`` draws of the
+    gram matrix the chain goes on for ``burn_in`` + ``kept`` sweeps. Raises Diverged for a draw that is not finite.
+    """
+    noisy, s = unpack(z, n)
+    d = len(s) - 2
+    w, v = np.zeros(d + 1), model.scale / (model.shape + 1.0)
+    omega = np.full(len(s), 2.0 * b * b)
+    draws, taken = [], 0
+    for _ in range(grams):
+        gram = draw_gram(noisy, b, n, rng)
+        gram[np.diag_indices(d + 1)] += 1e-9 * n  # so that rounding leaves the factors real
+        for i in range(burn_in + kept):
+            w, ok = move_weights(w, v, s, omega, gram, n, model, rng)
+            v = move_noise(w, v, s, omega, gram, n, model, rng)
+            taken += ok
+            mean, covariance = law(w, v, gram, n)
+            factor = np.linalg.cholesky(covariance + 1e-12 * np.diag(covariance.diagonal()))
+            clean = product_draw(mean, mean + factor @ rng.standard_normal(len(s)), covariance, s, omega, rng)
+            omega = np.maximum(mixing_variances(s - clean, b, rng), 1e-12 * b * b)
+            posterior = model.posterior_given_moments(gram, clean[:-1], float(clean[-1]), n)
+            if posterior.scale > model.scale:  # else this sum of squares is not possible: keep (w, v)
+                theta = posterior.sample(1, rng)[0]
+                w, v = theta[:-1], float(np.logaddexp(0.0, theta[-1]))
+            if i >= burn_in:
+                draws.append(np.append(w, inverse_softplus(v)))
+    found = np.array(draws)
+    if not np.isfinite(found).all():
+        raise Diverged("bernstein_sheldon_2019: a draw is not finite")
+    return UnconstrainedDraws(found.astype(np.float32), model.likelihood), taken / (grams * (burn_in + kept))

@@ -1,0 +1,352 @@
+"""DPVI and what is made from its trace, on rows in the unit box (``models.bounded``): settings by formula, readings.
+
+The numerics are those of ``methods.engines.noise_aware``; here are the numbers that it needs, each a function of public
+ones: rows n, inputs d, the prior, and the noise multiplier sigma that the budget leaves to the steps. Notation: kappa
+sampling rate, T steps, D coordinates of theta, C clip, s = :attr:`Guess.sd`. None was chosen on a data set of the
+suite: the constants were tried on synthetic rows in the box (n 1,400 to 44,000, d 4 to 100).
+
+========================  =============================================================================================
+start                     mu: 0, log(e^v - 1) at the prior's mean of v; rho: deviations s, what n rows of inputs that
+                          are spread evenly in the box would leave, with v at the prior's mean
+clip C                    norm of the gradient of such a row where the residual is one standard deviation, with v at the
+                          prior's 5 % quantile (linear), or 1/2 (logistic); up to 4 times that where the noise is small
+                          (:func:`widening`)
+``deviation_scale``       sqrt(K) / s of the weights, K draws a step: the gradient in rho is then about as long as that
+                          in mu
+step sizes                the published rule (noise alone moves a coordinate by v / sqrt(2 D) over the run), but at most
+                          what keeps descent stable where the noise is small (:func:`stable`)
+========================  =============================================================================================
+
+Against the published program the last rule is new: without it a step is infinite where the noise is 0. In the linear
+model the curvature in a weight is that of the inputs over v, so that the stable step is proportional to v as it stands:
+it is set anew every ``BLOCK`` steps from the released iterate, which is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from methods.contract import Diverged, Fit
+from methods.engines.frames import InFrame, Remainder, left_for
+from methods.engines.noise_aware.settings import SQRT2, DPVISettings
+from methods.engines.requests import Together
+from models.noise_aware import Priors, Statistics, TracePosterior
+from models.task import Task
+from models.unconstrained import inverse_softplus
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+#: mean square of an input that is spread evenly on [-1, 1].
+SPREAD = 1.0 / 3.0
+#: the smallest noise variance that clip and step size reckon with: this quantile of its prior.
+LOW = 0.05
+#: steps between two looks at v.
+BLOCK = 20
+LEAKS = ("the number of rows scales prior and entropy exactly and is treated as public under add/remove",)
+#: settings worth trying, the first the default: the same for every method of this family.
+GRID: tuple[dict, ...] = (
+    {},
+    {"location_step": 0.5},
+    {"location_step": 4.0},
+    {"clip": 0.5},
+    {"clip": 2.0},
+    {"burn_in": 0.2},
+)
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """What a noisy descent in the box is told; None: by the formula of this module. Raises ValueError out of range."""
+
+    steps: int = 4000  # T, noisy gradient steps
+    sampling_rate: float | None = None  # kappa, chance of a row to be in a batch; None: min(0.1, 1500 / n), for time
+    clip: float = 1.0  # in units of the formula of C
+    #: v of mu: the privacy noise alone moves a coordinate by v / sqrt(2 D) (standard deviation) over the whole run.
+    location_step: float = SQRT2
+    burn_in: float = 0.5  # part of the steps that the kept trace leaves out
+
+    def __post_init__(self) -> None:
+        if not self.steps >= 1 or int(self.steps) != self.steps:
+            raise ValueError(f"box: steps = {self.steps}; give a whole number, at least 1")
+        if self.sampling_rate is not None and not 0 < self.sampling_rate <= 1:
+            raise ValueError(f"box: sampling_rate = {self.sampling_rate}; give a number in (0, 1], or None")
+        if not 0 <= self.burn_in <= 0.9:
+            raise ValueError(f"box: burn_in = {self.burn_in}; give a number in [0, 0.9]")
+        if self.steps - int(self.burn_in * self.steps) < 2:
+            raise ValueError(f"box: steps = {self.steps} with burn_in = {self.burn_in} keep fewer than 2; make more")
+        positive(self, "clip", "location_step")
+
+    def rate(self, n: int) -> float:
+        """kappa for n rows."""
+        return min(0.1, 1500.0 / n) if self.sampling_rate is None else self.sampling_rate
+
+
+@dataclass(frozen=True)
+class TraceSettings(StepSettings):
+    """Of DPVI and the readings of its trace."""
+
+    draws: int = 4  # K, draws of theta a step, shared by all rows
+    deviation_step: float = SQRT2  # v of rho, likewise
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.draws >= 1 or int(self.draws) != self.draws:
+            raise ValueError(f"box: draws = {self.draws}; give a whole number, at least 1")
+        positive(self, "deviation_step")
+
+
+@dataclass(frozen=True)
+class NoiseAwareSettings(TraceSettings):
+    """And the priors of the noise-aware model."""
+
+    optimum_sd: float = 1.0  # tau, prior standard deviation of phi* about the mean of the trace (as published)
+    slope_widening: float = 1.0  # prior standard deviation of A over its standard error (as published)
+    #: prior standard deviation of s, with s^2 the variance that the batches add to a gradient; None: C sqrt(kappa n),
+    #: what a batch of clipped rows can add at most (published: 1, for gradients of size 1)
+    noise_sd: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self, "optimum_sd", "slope_widening")
+        if self.noise_sd is not None:
+            positive(self, "noise_sd")
+
+
+def positive(settings, *keys: str) -> None:
+    """Raise ValueError for a value that is not a finite number above 0, naming its key."""
+    for key in keys:
+        value = getattr(settings, key)
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"box: {key} = {value}; give a finite number above 0")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What public numbers say about a posterior in the box; arrays (D,) over theta.
+
+    ``mean``: where to start. ``sd``: deviations to start with. ``gradient``: norm of a row's gradient of -log p in
+    theta. ``curvature``: of one row's -log p, the largest eigenvalue of the weights' block standing for each of them.
+    """
+
+    mean: np.ndarray
+    sd: np.ndarray
+    gradient: float
+    curvature: np.ndarray
+
+
+def guess(model, n: int, d: int) -> Guess:
+    """Of a linear or logistic regression (inner model) with n rows of d inputs."""
+    size = 1.0 + d * SPREAD  # mean squared norm of [x, 1]
+    squares = np.append(np.full(d, SPREAD), 1.0)
+    if model.kind == "logistic_regression_normal_prior":
+        sd = (n * squares / 4.0 + model.prior_sd**-2.0) ** -0.5
+        return Guess(np.zeros(d + 1), sd, 0.5 * math.sqrt(size), np.full(d + 1, size / 4.0))
+    mean, low = noise_levels(model.shape, model.scale)
+    sd = np.append(np.sqrt(mean / (n * squares + model.precision)), math.sqrt(2.0 / n))
+    start = np.append(np.zeros(d + 1), inverse_softplus(mean))
+    return Guess(start, sd, math.sqrt(size / low), np.append(np.full(d + 1, size / low), 0.5))
+
+
+@lru_cache(maxsize=8)
+def noise_levels(shape: float, scale: float) -> tuple[float, float]:
+    """Mean (mode where there is none) and ``LOW`` quantile of the inverse-gamma prior of the noise variance."""
+    from scipy.stats import invgamma
+
+    mean = scale / (shape - 1.0) if shape > 1.0 else scale / (shape + 1.0)
+    return mean, float(invgamma.ppf(LOW, shape, scale=scale))
+
+
+def widening(sigma: float, n: int, sampling_rate: float, steps: int) -> float:
+    """Factor of the clip in [1, 4]: 0.05 / (u sqrt(n)), u = sigma / (kappa n sqrt(T)).
+
+    The noise moves the mean iterate by about u C over the curvature of one row, a posterior deviation is 1 / sqrt(n
+    curvature): the wider clip takes bias away (clipped residuals make v small) while the noise stays below that.
+    """
+    return float(np.clip(0.05 * sampling_rate * math.sqrt(n * steps) / sigma, 1.0, 4.0))
+
+
+def clip_of(s: StepSettings, model, n: int, d: int, sigma: float) -> float:
+    """C, Euclidean norm of a row's gradient, for n rows of d inputs."""
+    return s.clip * guess(model, n, d).gradient * widening(sigma, n, s.rate(n), s.steps)
+
+
+def plan(s: TraceSettings, model, n: int, d: int, sigma: float) -> DPVISettings:
+    """The engine's settings from those of the box, for n rows of d inputs."""
+    q = guess(model, n, d)
+    return DPVISettings(
+        steps=s.steps,
+        sampling_rate=s.rate(n),
+        draws=s.draws,
+        clip=clip_of(s, model, n, d, sigma),
+        deviation_scale=math.sqrt(s.draws) / float(q.sd[0]),
+        location_step=(s.location_step,),
+        deviation_step=(s.deviation_step,),
+        start_location=tuple(q.mean),
+        start_deviation=tuple(inverse_softplus(q.sd)),
+        burn_in=s.burn_in,
+    )
+
+
+def stable(model, n: int, d: int, phi: np.ndarray, sampling_rate: float, steps: int) -> np.ndarray:
+    """(2 D,), the largest step sizes at phi (2 D,).
+
+    mu: step size times the curvature of a batch is 1 for inputs that are all alike (the eigenvalue of the weights'
+    block is then its trace), with v as phi has it, and 1/4 for log v, where the curvature is n / 2. rho: its curvature
+    is 2 kappa at the optimum, and the gradient in mu kicks it while mu is on its way; 20 time constants over the run.
+    """
+    size, dimension = 1.0 + d * SPREAD, len(phi) // 2
+    if model.kind == "logistic_regression_normal_prior":
+        curvature = np.full(dimension, n * size / 4.0 + model.prior_sd**-2.0)
+    else:
+        v = float(np.logaddexp(0.0, phi[dimension - 1]))
+        curvature = np.append(np.full(dimension - 1, (n * size + model.precision) / v), 2.0 * n)
+    mu = 1.0 / (sampling_rate * curvature)
+    return np.append(mu, np.full(dimension, 10.0 / (sampling_rate * steps)))
+
+
+def scaled_plan(s: DPVISettings, model, n: int, d: int, sigma: float):
+    """The engine's plan (``training.Plan``), with log v of the linear model in a unit of its own.
+
+    A row's gradient there is about 1, where that in the weights is about C: both scales of log v get the factor
+    max(1, gradient / 16 / widening^2), which takes noise away where there is much of it, at the price that more rows
+    are clipped for their residual alone. d: coordinates of theta.
+    """
+    from methods.engines.noise_aware import training
+
+    made = training.make_plan(s, d, sigma)
+    if model.kind == "logistic_regression_normal_prior":
+        return made
+    wide = widening(sigma, n, s.sampling_rate, s.steps)
+    factor = np.ones(2 * d)
+    factor[[d - 1, 2 * d - 1]] = max(1.0, guess(model, n, d - 2).gradient / 16.0 / wide**2)
+    return replace(made, scale=made.scale * factor, step=made.step * factor)
+
+
+def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Generator, relation: Relation) -> Fit:
+    """One run of DPVI on rows in the box; the budget states the noise multiplier of the steps (``Remainder``).
+
+    As ``training.run`` but for the bound on the step sizes and the unit of log v. The posterior is a
+    ``TracePosterior``. Raises ValueError for rows that do not fit, Diverged where a parameter is not finite.
+    """
+    from methods.engines.noise_aware import kernels, training
+    from privacy.normal import NormalStream
+
+    n, inputs, sigma = task.public.n, task.x.shape[1], budget.noise_multiplier
+    s, d = plan(settings, task.model, n, inputs, sigma), task.model.dimension(inputs)
+    likelihood = task.model.likelihood
+    rows = training.prepare_rows(task, likelihood, s.sampling_rate)
+    made, prior = scaled_plan(s, task.model, n, d, sigma), training.prior_numbers(task.model)
+    noise = training.mechanism(s, sigma, budget, relation)
+    key, burn_in = np.uint64(rng.integers(2**63)), int(s.burn_in * s.steps)
+    normals = NormalStream(rng)
+    phi, kept = made.start.copy(), np.zeros((5, 2 * d))
+    for first in range(0, s.steps, BLOCK):
+        count = min(BLOCK, s.steps - first)
+        step = np.minimum(made.step, stable(task.model, n, inputs, phi, s.sampling_rate, s.steps))
+        e = np.empty((count, s.draws, d))
+        normals.fill(e.reshape(-1), 1.0)
+        if noise.audited:
+            for t in range(first, first + count):
+                value = kernels.clipped_sum(
+                    rows, prior, float(n), phi, e[t - first], made.scale, s.clip, s.sampling_rate, key, t
+                )
+                kernels.update(phi, noise.release(value), made.scale, step, kept, max(0, t + 1 - burn_in))
+        else:
+            kernels.advance(
+                rows, prior, float(n), phi, e, noise.noise(count, 2 * d), made.scale, s.clip, s.sampling_rate, key,
+                first, step, kept, burn_in,
+            )  # fmt: skip
+        if not np.isfinite(phi).all():
+            raise Diverged(f"{task.name}: a variational parameter is not finite; lower location_step or deviation_step")
+    trace = Statistics(float(s.steps - burn_in), *kept)
+    found = TracePosterior(trace, phi, (noise.noise_scale / made.scale) ** 2, s.sampling_rate, likelihood)
+    told = {"noise_multiplier": sigma, "steps": float(s.steps), "clip": s.clip, "batch": s.sampling_rate * n}
+    return Fit(found, budget.ledger, told)
+
+
+class InBox(Together, InFrame):
+    """A noisy descent in the box that gets what the frame has left of the budget. A subclass gives :meth:`descend`."""
+
+    privacy = Relation.ADD_REMOVE
+    leaks = LEAKS
+    grid: ClassVar[tuple[dict, ...]] = GRID
+
+    def prepare(self, task: Task, settings: StepSettings) -> None:
+        """Compile on two made-up rows of the task's shape."""
+        from methods.engines.noise_aware.training import compile_kernels
+
+        compile_kernels(replace(task, model=task.model.inner), settings, self.descend)
+
+    def fit_unit(self, task: Task, settings: StepSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Calibrate the noise of the steps to what is left, and run. Raises what the run raises."""
+        rate = settings.rate(task.public.n)
+        sigma = left_for(budget, self.name, self.privacy, sampling_rate=rate, steps=settings.steps)
+        return self.descend(task, settings, Remainder(budget, sigma), rng)
+
+    def descend(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Rows in the box; the budget states the noise multiplier."""
+        raise NotImplementedError
+
+
+class BoxReading(InBox):
+    """A method that reads the trace of a DPVI run in the box: one run serves all of them (``workflow.worker``).
+
+    A subclass names its ``reading`` (``models.noise_aware.READINGS``). All draw their random numbers as ``run_of``
+    does.
+    """
+
+    run_of: ClassVar[str] = "dpvi"
+    reading: ClassVar[str]
+
+    def descend(self, task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """:func:`run`."""
+        return run(task, settings, budget, rng, self.privacy)
+
+    def fit(self, task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Frame, run, read. The budget states epsilon and delta, or a noise multiplier."""
+        return self.read(super().fit(task, settings, budget, rng), settings, rng)
+
+    def read(self, run: Fit, settings: TraceSettings, rng: np.random.Generator) -> Fit:
+        """The posterior of this method from a framed run of any method of ``run_of``; spends no budget."""
+        changes = {}
+        if isinstance(settings, NoiseAwareSettings):
+            told, noise = run.diagnostics, settings.noise_sd
+            noise = told["clip"] * math.sqrt(told["batch"]) if noise is None else noise
+            changes["priors"] = Priors(settings.optimum_sd, settings.slope_widening, noise)
+        framed = run.posterior
+        inner = framed.posterior.read(self.reading, **changes)
+        return Fit(replace(framed, posterior=inner), run.ledger, run.diagnostics)
+
+
+class BoxAligned(InBox):
+    """DPVIm in the box: aligned gradients, with Adam as in its authors' program, and averaged iterates.
+
+    Adam, because it needs no curvature: where noise is the most of a gradient, its steps of v / sqrt(2 D T) are those
+    of the rule for DPVI; where there is little, it takes the unit of each coordinate from the gradients. The clip is
+    that of DPVI.
+    """
+
+    def descend(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """``methods.engines.noise_aware.aligned.fit``."""
+        from methods.dpvim import DPVIM
+        from methods.engines.noise_aware import aligned
+
+        s, n, inputs = settings, task.public.n, task.x.shape[1]
+        q = guess(task.model, n, inputs)
+        told = DPVIM.Settings(
+            steps=s.steps,
+            sampling_rate=s.rate(n),
+            clip=clip_of(s, task.model, n, inputs, budget.noise_multiplier),
+            optimiser="adam",
+            adam_rate=s.location_step / math.sqrt(2 * len(q.mean) * s.steps),
+            start_location=tuple(q.mean),
+            start_deviation=tuple(inverse_softplus(q.sd)),
+            burn_in=s.burn_in,
+            trace_variance=s.trace_variance,
+        )
+        return aligned.fit(task, told, budget, rng, self.privacy)

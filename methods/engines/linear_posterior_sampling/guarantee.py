@@ -1,0 +1,179 @@
+"""What one exact draw of the weights of a linear regression costs, and how much tempering a budget asks for.
+
+Relation: add or remove one row, the number of rows n public (it enters the bound as the largest number of rows). Rows
+x = [inputs, 1] with |x|^2 <= R2 and |y| <= 1. The draw is from
+
+    N(m, A^-1),   A = a I + t X'X,   m = t A^-1 X'y,   t = power / v0,
+
+with a the prior precision of a weight and v0 a public noise variance: were the variance unknown, the likelihood of a
+row on the line would grow without bound as it goes to 0, and no order would have a finite Renyi divergence over all
+data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from privacy.budget import GENERATOR
+from privacy.ledger import Event, Ledger, Mechanism, Relation
+
+#: orders of the curve that goes into the ledger: those at which dp-accounting converts.
+ORDERS = (*(1 + k / 10 for k in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
+#: part of the distance of the largest possible order from 1, for curves that end early.
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+#: cells of the sweep over the leverage; the bound of a cell is above that of each of its points.
+CELLS = 4000
+_HERE = "methods.engines.linear_posterior_sampling.guarantee"
+
+
+def critical_order(t: float, a: float, norm2: float) -> float:
+    """1 + a / (t R2): the bound is infinite from this order on."""
+    return 1.0 + a / (t * norm2)
+
+
+def removal(order, q, shift2):
+    """Renyi divergence of N(m, A^-1) from N(m', A'^-1), A' = A + t x x', q = t x'A^-1 x; ``inf`` if (order - 1) q >= 1.
+
+    shift2: t r^2, r = y - x'm. In the units of A the laws differ in one direction: N(0, 1) and N(sqrt(shift2 q) /
+    (1 + q), 1 / (1 + q)). With s^2 = (1 - (order - 1) q) / (1 + q) the divergence of two normals (Gil, Alajaji & Linder
+    2013, table 2) is
+
+        order shift2 q / (2 (1 + q) (1 - (order - 1) q)) - log(1 + q) / 2 - log(1 - (order - 1) q) / (2 (order - 1)).
+    """
+    rest = 1.0 - (order - 1.0) * q
+    safe = np.where(rest > 0, rest, 1.0)
+    found = 0.5 * order * shift2 * q / ((1 + q) * safe) - 0.5 * np.log1p(q) - 0.5 * np.log(safe) / (order - 1.0)
+    return np.where(rest > 0, found, math.inf)
+
+
+def addition(order, q, shift2):
+    """Renyi divergence of N(m', A'^-1) from N(m, A^-1), notation of :func:`removal`; finite at every order.
+
+    order shift2 q / (2 (1 + q) (1 + order q)) + log(1 + q) / 2 + [log(1 + q) - log(1 + order q)] / (2 (order - 1)).
+    """
+    found = 0.5 * order * shift2 * q / ((1 + q) * (1 + order * q)) + 0.5 * np.log1p(q)
+    return found + 0.5 * (np.log1p(q) - np.log1p(order * q)) / (order - 1.0)
+
+
+def supremum(order: float, t: float, a: float, norm2: float, n: int) -> float:
+    """An upper bound of the Renyi divergence of one draw over all neighbours in both directions; ``inf`` without one.
+
+    order > 1; norm2: R2. Raises ValueError for numbers out of range.
+
+    Proof. Let A, m be those of the smaller data set, of at most n rows, x, y the row more, s = x'A^-1 x, q = t s, r = y
+    - x'm.
+
+    1. The two laws are those of :func:`removal` (Sherman & Morrison: m' = m + t A'^-1 x r = m + t / (1 + q) A^-1 x r),
+       so both divergences depend on q and t r^2 alone, and grow with the second.
+    2. 0 <= s <= R2 / a, as A >= a I. So q lies in [0, Q], Q = t R2 / a.
+    3. |x'm| = t |sum_i (x'A^-1 x_i) y_i| <= t sqrt(n) sqrt(x'A^-1 X'X A^-1 x) as |y_i| <= 1. There t X'X = A - a I, so
+       that t x'A^-1 X'X A^-1 x = s - a x'A^-2 x <= s - a s^2 / R2, because s^2 <= |x|^2 |A^-1 x|^2. Hence t r^2 <=
+       (sqrt(t) + sqrt(t n q (1 - q / Q)))^2 =: S(q).
+    4. On a cell [q0, q1]: S is at most its value where q (1 - q / Q) is largest on the cell. In :func:`removal` the
+       factor of shift2 grows with q (its logarithm has the derivative 1 / q - 1 / (1 + q) + (order - 1) / (1 - (order -
+       1) q) > 0) and so does the rest (derivative 1 / (2 (1 - (order - 1) q)) - 1 / (2 (1 + q)) >= 0): q1 bounds both.
+       In :func:`addition` the rest grows (derivative order q / (2 (1 + q) (1 + order q))) and the factor of shift2 is
+       largest at q = 1 / sqrt(order): at q1 cut or raised to that. QED
+    """
+    if not (order > 1 and t > 0 and a > 0 and norm2 > 0 and n >= 1):
+        raise ValueError(
+            f"order = {order}, t = {t}, a = {a}, norm2 = {norm2}, n = {n}; give an order above 1, positive t, a and "
+            "norm2, and at least 1 row"
+        )
+    top = t * norm2 / a
+    if top * (order - 1.0) >= 1.0:
+        return math.inf
+    edges = top * np.linspace(0.0, 1.0, CELLS + 1) ** 2  # finer where q is small
+    low, high = edges[:-1], edges[1:]
+    widest = np.clip(top / 2, low, high)
+    shift2 = t * (1.0 + np.sqrt(n * widest * (1.0 - widest / top))) ** 2
+    away = float(np.max(removal(order, high, shift2)))
+    best = np.clip(1.0 / math.sqrt(order), low, high)
+    factor = 0.5 * order * best / ((1 + best) * (1 + order * best))
+    return max(away, float(np.max(factor * shift2 + addition(order, high, 0.0))))
+
+
+def draw_event(t: float, a: float, norm2: float, n: int) -> Event:
+    """Ledger event of one draw, with the curve of :func:`supremum`; orders without a bound are left out.
+
+    ``sensitivity`` is infinite: a row moves the posterior's mean and precision together, and no norm of that is used.
+    No noise is added: the draw is the mechanism.
+    """
+    return Event(
+        what="one draw of the weights from the posterior",
+        mechanism=Mechanism.WRITTEN_BOUND,
+        relation=Relation.ADD_REMOVE,
+        sensitivity=math.inf,
+        noise_scale=0.0,
+        proof=f"{_HERE}.supremum",
+        generator=f"a normal law sampled with: {GENERATOR}",
+        renyi_curve=_curve(float(t), float(a), float(norm2), int(n)),
+    )
+
+
+@lru_cache(maxsize=512)
+def _curve(t: float, a: float, norm2: float, n: int) -> tuple[tuple[float, float], ...]:
+    last = critical_order(t, a, norm2)
+    orders = sorted({float(o) for o in ORDERS} | {1.0 + share * (last - 1.0) for share in SHARES if last < 1025})
+    bounds = [(o, supremum(o, t, a, norm2, n)) for o in orders if o < last]
+    return tuple((o, b) for o, b in bounds if math.isfinite(b))
+
+
+def cost(spent: tuple[Event, ...], event: Event, delta: float) -> float:
+    """Epsilon of the events ``spent`` and one more; ``inf`` where no order above 1.01 has a bound."""
+    from privacy.accountants import epsilon_of
+
+    return epsilon_of(Ledger([*spent, event]), delta).epsilon if event.renyi_curve else math.inf
+
+
+def largest_power(
+    spent: tuple[Event, ...], epsilon: float, delta: float, v0: float, a: float, norm2: float, n: int
+) -> float:
+    """The largest power <= 1 (to 0.1 %, from below) at which the draw fits beside ``spent``.
+
+    The cost grows with the power: t r^2, q and their range do. Raises ValueError where 1e-12 does not fit.
+    """
+    return _search(plain(spent), epsilon, delta, v0, a, norm2, n, True)
+
+
+def smallest_strength(
+    spent: tuple[Event, ...], epsilon: float, delta: float, v0: float, a: float, norm2: float, n: int
+) -> float:
+    """The smallest factor >= 1 of the prior precision (to 0.1 %, from above) at which the draw fits beside ``spent``.
+
+    Raises ValueError where 1e12 does not fit.
+    """
+    return 1.0 / _search(plain(spent), epsilon, delta, v0, a, norm2, n, False)
+
+
+def plain(spent) -> tuple[Event, ...]:
+    """Events without their words, which do not matter to their cost: every split asks for the same search then."""
+    return tuple(
+        replace(e, what=f"event {i}", sensitivity=1.0, noise_scale=e.noise_multiplier, proof="", generator="")
+        for i, e in enumerate(spent)
+    )
+
+
+@lru_cache(maxsize=256)
+def _search(spent, epsilon, delta, v0, a, norm2, n, diffuse: bool) -> float:
+    """The largest c <= 1 that fits: the power (``diffuse``), or the inverse of the strength."""
+
+    def fits(c: float) -> bool:
+        t, strong = (c / v0, a) if diffuse else (1.0 / v0, a / c)
+        return cost(spent, draw_event(t, strong, norm2, n), delta) <= epsilon
+
+    if fits(1.0):
+        return 1.0
+    high, low = 1.0, 0.1
+    while not fits(low):
+        high, low = low, low / 10
+        if low < 1e-12:
+            raise ValueError("posterior sampling: no tempering above 1e-12 fits what the budget has left")
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
