@@ -24,6 +24,7 @@ from methods.contract import Fit, Method, MethodError
 from models import posteriors
 from models.bnn_classification import BNNClassification
 from models.bnn_regression import BNNRegression
+from models.bounded import BoundedLogisticRegression
 from models.conjugate_simulators import ConjugateSimulator
 from models.exponential_family import ExponentialFamily
 from models.linear_regression import LinearRegression
@@ -120,6 +121,7 @@ TINY = {
     "gaussian_mean": lambda n=ROWS: Task("mean", ExponentialFamily.gaussian_mean(0, 1, 1, 2), mean_rows(n)),
     "conjugate_simulator": lambda n=ROWS: simulated_task("beta_bernoulli", n),
     "gamma_simulator": lambda n=ROWS: simulated_task("gamma_exponential", n),
+    "bounded_logistic_regression": lambda n=ROWS: classification_task(BoundedLogisticRegression(), n),
     "dirichlet_simulator": lambda n=ROWS: simulated_task("dirichlet_categorical", n),
     "linear_regression_unknown_noise": lambda n=ROWS: regression_task(LinearRegressionUnknownNoise(), n),
     "logistic_regression_normal_prior": lambda n=ROWS: classification_task(
@@ -220,7 +222,7 @@ def predicted(posterior, kind: str) -> dict[str, np.ndarray]:
     if kind == "bnn_classification":
         density = predictive.log_density(three_classes(y))
         return {"probability of class 1": predictive.probabilities[:, 1], "log density": density}
-    if kind == "logistic_regression":
+    if kind in ("logistic_regression", "bounded_logistic_regression"):
         return {"mean": predictive.mean, "log density": predictive.log_density((y > 0).astype(float))}
     return {"mean": predictive.mean, "variance": predictive.variance, "log density": predictive.log_density(y)}
 
