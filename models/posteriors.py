@@ -29,6 +29,8 @@ _HOME = {
     "sampled_trace": "models.noise_aware",
     "framed": "models.bounded",
     "mixture_regression": "models.mixture_regression",
+    "logistic_gaussian": "models.bounded_logistic",
+    "logistic_point": "models.bounded_logistic",
 }
 
 
