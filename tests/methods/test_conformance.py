@@ -125,7 +125,6 @@ TINY = {
     "gaussian_mean": lambda n=ROWS: Task("mean", ExponentialFamily.gaussian_mean(0, 1, 1, 2), mean_rows(n)),
     "conjugate_simulator": lambda n=ROWS: simulated_task("beta_bernoulli", n),
     "gamma_simulator": lambda n=ROWS: simulated_task("gamma_exponential", n),
-    "bounded_logistic_regression": lambda n=ROWS: classification_task(BoundedLogisticRegression(), n),
     "dirichlet_simulator": lambda n=ROWS: simulated_task("dirichlet_categorical", n),
     "linear_regression_unknown_noise": lambda n=ROWS: regression_task(LinearRegressionUnknownNoise(), n),
     "logistic_regression_normal_prior": lambda n=ROWS: classification_task(
