@@ -9,6 +9,10 @@ Released: sums over the rows of u_a u_b (a <= b) and of u_a, u = (x, y) in [-1, 
 * Given X'X, s = (X'y, sum y, y'y) is normal with moments that are exact under the model. s is integrated out in two
   Metropolis-Hastings steps, because a chain that only draws s and (w, v) in turn moves by the sampling noise of s,
   while the privacy noise is a hundred times as large at small epsilon.
+
+Where the noise is not small against y'y, the posterior itself (not the chain) reaches down to noise variances that are
+too small: a weight has prior variance v / precision, so that d + 1 weights favour a small v by v^(-(d + 1) / 2), and
+only the one noisy number y'y speaks against it, with the thin penalty of a Laplace tail.
 """
 
 from __future__ import annotations
