@@ -26,6 +26,8 @@ _HOME = {
     "trace_posterior": "models.noise_aware",
     "sampled_trace": "models.noise_aware",
     "framed": "models.bounded",
+    "logistic_gaussian": "models.bounded_logistic",
+    "logistic_point": "models.bounded_logistic",
 }
 
 

@@ -1,0 +1,84 @@
+"""One-dimensional moments of the logistic likelihood under a Gaussian margin."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+#: half width of the grid in standard deviations; the mass outside is below 1e-14 of the whole.
+_HALF_WIDTH = 8.0
+
+
+@njit(cache=True)
+def sites(mean, variance, tilted):
+    """Slope g and precision k of the term of each row, given its margin t ~ N(mean, variance).
+
+    Parameters
+    ----------
+    mean, variance : (n,), of the signed margin t = (2 y - 1) theta . [x, 1]; variance >= 0.
+    tilted : True: the site of expectation propagation, moment matching of N(mean, variance) sigmoid(t), written about
+        the mean: exp(g (t - mean) - k (t - mean)^2 / 2) times a constant. With r = sigmoid(-t), all means under the
+        tilted law: alpha = E r, beta = E r (1 - r) - Var r (the first two derivatives of the log of the normaliser),
+        k = beta / (1 - variance beta), g = alpha / (1 - variance beta). False: the term of the Gaussian variational
+        bound: g = E r, k = E r (1 - r) under N(mean, variance) itself (Opper & Archambeau 2009, equations 12 and 13).
+
+    Trapezoidal rule in u = (t - mean) / sd on a grid around the mode (the density is log-concave with curvature at
+    least 1 in u, so ``_HALF_WIDTH`` covers it), of step min(1/2, 1 / sd): the nearest poles of sigmoid lie at height
+    pi / sd, so the error is about exp(-2 pi^2), 3e-9, or less.
+
+    Returns (g, k), each (n,).
+    """
+    n = len(mean)
+    slope, precision = np.empty(n), np.empty(n)
+    for i in range(n):
+        sd = math.sqrt(variance[i])
+        centre = 0.0
+        if tilted:  # mode: u = sd sigmoid(-(mean + sd u)), by bisection to an accuracy that the half width allows
+            low, high = 0.0, sd
+            while high - low > 0.25:
+                centre = 0.5 * (low + high)
+                if centre < sd / (1.0 + math.exp(min(mean[i] + sd * centre, 700.0))):
+                    low = centre
+                else:
+                    high = centre
+            centre = 0.5 * (low + high)
+        step = min(0.5, 1.0 / sd) if sd > 0 else 0.5
+        count = math.ceil(_HALF_WIDTH / step)
+        total, first, second, spread = 0.0, 0.0, 0.0, 0.0
+        top = 0.0
+        if tilted:
+            top = -0.5 * centre * centre + _log_sigmoid(mean[i] + sd * centre)
+        for j in range(-count, count + 1):
+            u = centre + j * step
+            t = mean[i] + sd * u
+            r = 1.0 / (1.0 + math.exp(min(t, 700.0)))
+            weight = -0.5 * u * u - top
+            if tilted:
+                weight += _log_sigmoid(t)
+            weight = math.exp(weight)
+            total += weight
+            first += weight * r
+            second += weight * r * r
+            spread += weight * r * (1.0 - r)
+        alpha = first / total
+        beta = spread / total
+        if tilted:
+            beta -= second / total - alpha * alpha
+            left = 1.0 - variance[i] * beta
+            slope[i], precision[i] = alpha / left, max(beta, 0.0) / left
+        else:
+            slope[i], precision[i] = alpha, beta
+    return slope, precision
+
+
+@njit(cache=True)
+def _log_sigmoid(t):
+    return -math.log1p(math.exp(-t)) if t > 0 else t - math.log1p(math.exp(t))
+
+
+def compile_kernel() -> None:
+    """Compile (or load) the kernel on one margin that says nothing about the data."""
+    for tilted in (False, True):
+        sites(np.zeros(1), np.ones(1), tilted)
