@@ -71,17 +71,24 @@ def spreads(z: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     return np.einsum("nd,nd->n", z @ covariance, z)
 
 
+def start(z: np.ndarray, prior: float, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (D,) and covariance (D, D) of q where every term is its second-order expansion at theta = 0."""
+    covariance = inverse(prior * np.eye(z.shape[1]) + 0.25 * (z.T @ z), name)
+    return covariance @ (0.5 * z.sum(axis=0)), covariance
+
+
 def ep(
     z: np.ndarray, prior: float, *, name: str, passes: int, damping: float
 ) -> tuple[LogisticGaussian, dict[str, float]]:
     """Expectation propagation (Minka 2001), all sites of a pass from the same q (parallel EP).
 
-    A site is a Gaussian in its margin: precision k and shift h, 0 at the start. Ends after ``passes``, or where the
-    fixed point is found (``TOLERANCE``). Raises Diverged where q is not a density any more.
+    A site is a Gaussian in its margin: precision k and shift h. They start as the second-order term of the likelihood
+    at theta = 0, (1/4, 1/2): from empty sites all rows pull at once on a prior that is wide, and q runs away. Ends
+    after ``passes``, or where the fixed point is found (``TOLERANCE``). Raises Diverged where q is no density any more.
     """
     n, d = z.shape
-    k, h = np.zeros(n), np.zeros(n)
-    mean, covariance = np.zeros(d), np.eye(d) / prior
+    k, h = np.full(n, 0.25), np.full(n, 0.5)
+    mean, covariance = start(z, prior, name)
     moved = math.inf
     for done in range(1, passes + 1):  # noqa: B007 - told in the diagnostics
         t, v = z @ mean, spreads(z, covariance)
@@ -105,10 +112,10 @@ def variational(z: np.ndarray, prior: float, *, name: str, passes: int) -> tuple
 
     At the optimum precision = prior I + sum E[r (1 - r)] z z' and prior mean = sum E[r] z. Each pass takes the
     precision from the first and a Newton step for the mean from the second; the bound is concave in the mean and this
-    is its Hessian. Ends as :func:`ep`. Raises Diverged where a number leaves the finite range.
+    is its Hessian. Starts and ends as :func:`ep`. Raises Diverged where a number leaves the finite range.
     """
     d = z.shape[1]
-    mean, covariance = np.zeros(d), np.eye(d) / prior
+    mean, covariance = start(z, prior, name)
     moved = math.inf
     for done in range(1, passes + 1):  # noqa: B007 - told in the diagnostics
         slope, k = sites(z @ mean, spreads(z, covariance), False)

@@ -1,0 +1,113 @@
+"""DP-SEP, corrected, on logistic regression: clipped sums of sites with full covariance, one release a step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from methods.contract import Diverged, Fit
+from methods.engines.frames import left_for
+from methods.engines.logistic_gaussian import centred
+from methods.engines.logistic_gaussian.kernel import sites
+from methods.engines.logistic_gaussian.posterior import gaussian, inverse, spreads
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+_WHAT = "sum of the clipped sites of all rows"
+_PROOF = "methods.engines.logistic_gaussian.honest.clipped_site_sum"
+
+
+def size(d: int) -> int:
+    """Length of the released vector for theta of dimension d."""
+    return d + d * (d + 1) // 2
+
+
+def clipped_site_sum(
+    z: np.ndarray, mean: np.ndarray, covariance: np.ndarray, weight: float, clip: float
+) -> np.ndarray:
+    """Sum over the rows of the clipped sites, written about the cavity mean.
+
+    Parameters
+    ----------
+    z : (n, D) signed rows. mean, covariance : of the cavity. weight : scale of the precisions in the vector.
+    clip : C, largest Euclidean norm of one row's vector.
+
+    Returns
+    -------
+    (:func:`size`,): the slope g z, then weight x k z z' as its upper triangle by rows, off-diagonal numbers times
+    sqrt(2) (Euclidean norm = Frobenius norm); (g, k) of ``kernel.sites``. The mean natural of a site is k z (z . mean)
+    + g z, so slope and precision determine it once the mean is known, which it is: a function of earlier releases.
+
+    L2 sensitivity under add/remove: ``clip``. Proof: given the cavity and the centre, functions of earlier releases,
+    a row's vector depends on that row alone, so adding or removing a row changes the sum by that vector. Its norm is
+    sqrt(g^2 |z|^2 + (weight k)^2 |z|^4) since |z z'| = |z|^2, and it is multiplied by min(1, clip / norm). A row whose
+    norm is not finite contributes 0.
+    """
+    slope, k = sites(z @ mean, spreads(z, covariance), True)
+    square = np.einsum("nd,nd->n", z, z)
+    norm = np.sqrt(slope**2 * square + (weight * k * square) ** 2)
+    factor = np.where(np.isfinite(norm), clip / np.maximum(norm, clip), 0.0)
+    root = z * np.sqrt(factor * k)[:, None]
+    return np.concatenate([z.T @ (factor * slope), weight * pack(root.T @ root)])
+
+
+def pack(matrix: np.ndarray) -> np.ndarray:
+    """Upper triangle of a symmetric matrix by rows; off-diagonal numbers times sqrt(2)."""
+    i, j = np.triu_indices(len(matrix))
+    return matrix[i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+def unpack(vector: np.ndarray, d: int) -> np.ndarray:
+    """The inverse of :func:`pack`, (d, d)."""
+    i, j = np.triu_indices(d)
+    out = np.empty((d, d))
+    out[i, j] = out[j, i] = vector / np.where(i == j, 1.0, math.sqrt(2.0))
+    return out
+
+
+def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> Fit:
+    """K releases of :func:`clipped_site_sum` over all rows; see ``methods.kinds.bounded_logistic_regression``.
+
+    The noise in an entry of the averaged precision is tau (diagonal) and tau / sqrt(2): the Gaussian orthogonal
+    ensemble, whose largest eigenvalue is near tau sqrt(2 D). Eigenvalues below that are raised to it, so that no
+    direction is divided by noise; there the mean moves slowly instead.
+
+    Raises ValueError for a task without rows, a budget that states neither (epsilon, delta) nor a noise multiplier;
+    Diverged for numbers that overflow.
+    """
+    n = task.public.n
+    centre = centred.bought(task, budget)
+    z, d = centre.rows(task), task.x.shape[1] + 1
+    prior = centre.prior(1.0 / task.model.prior_sd**2)
+    sigma = left_for(budget, _WHAT, relation, steps=settings.steps, proof=_PROOF)
+    weight = 2.0 / centre.length
+    clip = settings.clip_factor * centre.length / math.sqrt(2.0)
+    mechanism = budget.gaussian(
+        _WHAT, sensitivity=clip, noise_multiplier=sigma, relation=relation, steps=settings.steps, proof=_PROOF
+    )
+    # q before any release: every term is its second-order expansion at 0, with the released spread of the columns
+    spread = 0.25 * n * np.append(centre.sd**2, 1.0)
+    mean, data, covariance = np.zeros(d), np.zeros((d, d)), inverse(prior + np.diag(spread), name)
+    for step in range(1, settings.steps + 1):
+        released = mechanism.release(clipped_site_sum(z, mean, covariance, weight, clip))
+        share = 2.0 / (step + 1)  # an average in which release j counts in proportion to j: 2 j / (K (K + 1))
+        data = (1.0 - share) * data + share * unpack(released[d:] / weight, d)
+        tau = clip * sigma * math.sqrt((4.0 * step + 2.0) / (3.0 * step * (step + 1)))
+        found = prior + raised(data, tau / weight * math.sqrt(2.0 * d))
+        covariance = inverse(found, name)
+        mean = mean + share * (covariance @ (released[:d] - prior @ mean))
+        if not np.isfinite(mean).all():  # a function of releases alone: stopping here tells nothing more
+            raise Diverged(f"{task.name}: {name} left the finite range in step {step}; lower clip_factor")
+    # what the noise of the slopes leaves in the mean is part of what is not known of theta
+    whole = covariance + tau**2 * covariance @ covariance
+    to_box = centre.map
+    posterior = gaussian(to_box @ mean, inverse(to_box @ whole @ to_box.T, name), name)
+    return Fit(posterior, budget.ledger, {"noise_multiplier": sigma, "clip": clip, "length": centre.length})
+
+
+def raised(matrix: np.ndarray, least: float) -> np.ndarray:
+    """The symmetric matrix with its eigenvalues raised to at least ``least``."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(values, max(least, 0.0))) @ vectors.T
