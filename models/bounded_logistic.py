@@ -1,6 +1,6 @@
 """Posteriors of logistic regression with a normal prior: a full Gaussian over theta = (w, b), and one point.
 
-Rows are those of the inner model (``models.logistic_regression_normal_prior``, no scaling): the margin is theta . [x, 1].
+Rows are those of the inner model (``models.logistic_regression_normal_prior``, no scaling): margin theta . [x, 1].
 """
 
 from __future__ import annotations

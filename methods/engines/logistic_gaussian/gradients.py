@@ -101,9 +101,7 @@ def _mechanism(budget: Budget, plan: Plan, what: str, relation: Relation, proof:
     )
 
 
-def point(
-    task: Task, settings, budget: Budget, *, name: str, relation: Relation
-) -> tuple[np.ndarray, Plan]:
+def point(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> tuple[np.ndarray, Plan]:
     """DP-SGD on minus the log-posterior over n (Abadi et al. 2016, algorithm 1), theta (D,) in the box.
 
     The result is the mean of the second half of the path (post-processing). Raises ValueError for a task without rows

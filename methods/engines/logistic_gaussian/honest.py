@@ -24,9 +24,7 @@ def size(d: int) -> int:
     return d + d * (d + 1) // 2
 
 
-def clipped_site_sum(
-    z: np.ndarray, mean: np.ndarray, covariance: np.ndarray, weight: float, clip: float
-) -> np.ndarray:
+def clipped_site_sum(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray, weight: float, clip: float) -> np.ndarray:
     """Sum over the rows of the clipped sites, written about the cavity mean.
 
     Parameters

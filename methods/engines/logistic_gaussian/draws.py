@@ -1,0 +1,154 @@
+"""One exact draw from a tempered logistic posterior in the box: what it costs under add/remove, and how it is made.
+
+The law is p(theta) proportional to exp(-power sum_i l_i(theta) - precision |theta|^2 / 2), rows z = (2 y - 1) [x, 1] of
+norm at most c = sqrt(D), since every number of the box is in [-1, 1]. Rows over c with c theta for theta are rows of
+norm at most 1 with the same margins: nothing else depends on that scale.
+
+Relation: add or remove one row, with n public: power and precision are functions of public numbers, so that neighbours
+have the same. All statements are for EXACT samples, as in ``methods.engines.logistic.guarantee``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from methods.contract import Diverged, Fit, MethodError
+from methods.engines.logistic.guarantee import ORDERS, renyi_of_pure
+from methods.engines.logistic.sampler import Plan, Target, sample
+from methods.engines.logistic_gaussian.posterior import signed
+from models.bounded_logistic import LogisticPoint
+from models.task import Task
+from privacy.budget import GENERATOR, Budget, Mode
+from privacy.ledger import Event, Ledger, Mechanism, Relation
+
+_HERE = "methods.engines.logistic_gaussian.draws"
+#: the calibration stops where the two ends differ by this share.
+_PRECISION = 1e-4
+
+
+def norm_bound(d: int) -> float:
+    """c: norm of [x, 1] for x (d,) in the unit box, at most sqrt(d + 1)."""
+    return math.sqrt(d + 1.0)
+
+
+def renyi_bound(order: float, power: float, precision: float, c: float) -> float:
+    """Renyi divergence of one draw between add/remove neighbours, at most: power^2 c^2 order / (2 precision).
+
+    Proof. That of ``methods.engines.logistic.guarantee.renyi_bound`` (steps 1 and 3 to 5) with another step 2. Both
+    laws are precision-strongly log-concave (step 1 asks for no more). They differ in one term: Z = log(dP / dQ) =
+    -+ power l(theta) + constant, and |grad Z| = power (1 - sigmoid(z . theta)) |z| <= K = power c, half of the 2 power
+    c of two records exchanged. So the divergence of order a is at most a K^2 / (2 precision). QED
+
+    It is the curve of a Gaussian release with noise multiplier sqrt(precision) / (power c).
+    """
+    return power**2 * c**2 * order / (2.0 * precision)
+
+
+def pure_bound(power: float, c: float, radius: float) -> float:
+    """Pure epsilon of one draw from the law truncated to |theta| <= radius, add/remove: power c radius.
+
+    Proof. There |z . theta| <= T = c radius, and l(t) = log(1 + exp(-t)) falls from l(-T) to l(T) = l(-T) - T, so
+    power l lies in an interval of length power T. P has density exp(-power l) / E_Q exp(-power l) with respect to Q:
+    within exp(+- power T). QED  (Two records exchanged: twice that.)
+    """
+    return power * c * radius
+
+
+def draw_event(power: float, precision: float, c: float) -> Event:
+    """Ledger event of one draw from the whole space, with the curve of :func:`renyi_bound`."""
+    curve = tuple((float(a), renyi_bound(a, power, precision, c)) for a in ORDERS)
+    return _event("one draw from the posterior", curve, power * c, "renyi_bound")
+
+
+def pure_event(power: float, c: float, radius: float) -> Event:
+    """Ledger event of one draw from the ball: what the pure epsilon of :func:`pure_bound` implies at each order."""
+    epsilon = pure_bound(power, c, radius)
+    curve = tuple((float(a), renyi_of_pure(a, epsilon)) for a in ORDERS)
+    return _event("one draw from the truncated posterior", curve, power * c, "pure_bound")
+
+
+def _event(what: str, curve: tuple[tuple[float, float], ...], slope: float, proof: str) -> Event:
+    return Event(
+        what=what,
+        mechanism=Mechanism.WRITTEN_BOUND,
+        relation=Relation.ADD_REMOVE,
+        sensitivity=slope,
+        noise_scale=0.0,
+        proof=f"{_HERE}.{proof}",
+        generator=f"a Markov chain driven by: {GENERATOR}",
+        renyi_curve=curve,
+    )
+
+
+def cost(event: Event, budget: Budget) -> float:
+    """Epsilon at the budget's delta of all that the ledger holds and this event."""
+    from privacy.accountants import epsilon_of
+
+    return epsilon_of(Ledger([*budget.ledger, event]), budget.delta).epsilon
+
+
+def largest(event_of: Callable[[float], Event], budget: Budget, name: str) -> float:
+    """Largest number (to 0.01 %, from below) at which the event, whose cost grows with it, still fits the budget.
+
+    Where the budget states no (epsilon, delta): the number at which the curve stays below that of a Gaussian release
+    with the stated noise multiplier. Raises ValueError for a budget that states neither, or has nothing left.
+    """
+
+    if budget.epsilon is not None and budget.delta is not None:
+
+        def fits(v: float) -> bool:
+            return cost(event_of(v), budget) <= budget.epsilon
+
+    elif budget.noise_multiplier is not None and budget.noise_multiplier > 0:
+        share = 1.0 / (2.0 * budget.noise_multiplier**2)
+
+        def fits(v: float) -> bool:
+            return all(value <= share * order for order, value in event_of(v).renyi_curve)
+
+    else:
+        raise ValueError(f"{name}: the budget states no (epsilon, delta) and no noise_multiplier above 0; give one")
+    low, high = 0.0, 1.0
+    while fits(high):
+        low, high = high, 4.0 * high
+    while low == 0.0:
+        if high < 1e-12:
+            raise ValueError(f"{name}: nothing of the budget is left for a draw; give the ranges a smaller share")
+        if fits(high / 4.0):
+            low = high / 4.0
+        else:
+            high /= 4.0
+    while high > low * (1.0 + _PRECISION):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def afford(event: Event, budget: Budget, name: str) -> None:
+    """Raises MethodError that says what the draw would need, where an enforced budget does not hold it."""
+    if budget.spec.mode is Mode.ENFORCE and (needed := cost(event, budget)) > budget.epsilon:
+        raise MethodError(
+            f"{name}: a draw from the model's own posterior needs epsilon = {needed:.4g} at delta = {budget.delta:g}; "
+            f"the budget is {budget.epsilon:g}, and this method has nothing to calibrate"
+        )
+
+
+def draw(
+    task: Task, target: Target, event: Event, budget: Budget, rng: np.random.Generator, settings, name: str
+) -> Fit:
+    """Charge the event, then make the draw. Raises ValueError for a task without rows, Diverged as the sampler does."""
+    z = signed(task, strict=False)
+    budget.spend(event)
+    found = sample(z, [target], [rng], Plan(settings.trajectories, settings.leapfrog_steps))
+    if not np.isfinite(found.weights).all():
+        raise Diverged(f"{task.name}: {name} drew a value that is not finite")
+    told = {
+        "power": target.power,
+        "precision": target.precision,
+        "acceptance": float(found.acceptance[0]),
+        "energy_error": float(found.energy_error[0]),
+        "runs": float(found.runs[0]),
+    }
+    return Fit(LogisticPoint(found.weights[0]), budget.ledger, told)

@@ -1,0 +1,43 @@
+"""One sample of the logistic posterior in the box, as the model states it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from methods.contract import Fit
+from methods.engines.frames import InFrame
+from methods.engines.logistic.release import SamplerSettings
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class PosteriorSamplingGLMDirect(InFrame):
+    """A draw from the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
+
+    Its price is the curve of ``logistic_gaussian.draws.renyi_bound``, order x D prior_sd^2 / 2: a quarter of theorem
+    16, which is for an exchanged record (one term of the log-likelihood differs, not two). An enforced budget that is
+    smaller is refused with the epsilon that it would need.
+    """
+
+    name = "posterior_sampling_glm_direct"
+    title = "Posterior sample (GLM)"
+    reference = "geumlek2017rdp, equation 17 and theorem 16"
+    models = ("bounded_logistic_regression",)
+    privacy = Relation.ADD_REMOVE
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
+    releases_a_draw = True
+    leaks = (
+        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+    )
+    Settings = SamplerSettings
+
+    def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises MethodError where the budget does not hold the draw, ValueError for a task without rows."""
+        from methods.engines.logistic.sampler import Target
+        from methods.engines.logistic_gaussian import draws
+
+        precision = 1.0 / task.model.prior_sd**2
+        event = draws.draw_event(1.0, precision, draws.norm_bound(task.x.shape[1]))
+        draws.afford(event, budget, self.name)
+        return draws.draw(task, Target(1.0, precision), event, budget, rng, settings, self.name)

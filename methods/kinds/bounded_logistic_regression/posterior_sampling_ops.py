@@ -1,0 +1,61 @@
+"""One-posterior-sample mechanism on logistic regression in the box, by a pure epsilon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from methods.contract import Fit
+from methods.engines.frames import InFrame
+from methods.engines.logistic.release import SamplerSettings
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class PosteriorSamplingOPS(InFrame):
+    """One draw from a tempered posterior, prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
+
+    The draw is pure power c radius DP under add/remove (``logistic_gaussian.draws.pure_bound``; twice that for an
+    exchanged record). The power is the largest, at most 1, at which the whole ledger keeps (epsilon, delta), where the
+    pure epsilon enters by the Renyi divergence that it implies. The radius is ``radius_factor`` prior_sd sqrt(D): the
+    root mean square norm of theta under the prior.
+    """
+
+    name = "posterior_sampling_ops"
+    title = "One posterior sample (OPS)"
+    reference = "wang2015privacy, algorithm 1"
+    models = ("bounded_logistic_regression",)
+    privacy = Relation.ADD_REMOVE
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
+    releases_a_draw = True
+    leaks = (
+        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+    )
+    grid: ClassVar[tuple[dict, ...]] = tuple(
+        {} if f == 1.0 else {"radius_factor": f} for f in (1.0, 0.2, 0.3, 0.5, 0.7, 1.5)
+    )
+
+    @dataclass(frozen=True)
+    class Settings(SamplerSettings):
+        #: radius of the ball over the root mean square norm of theta under the prior (choice of this suite).
+        radius_factor: float = 1.0
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            if not (math.isfinite(self.radius_factor) and self.radius_factor > 0):
+                raise ValueError(f"posterior_sampling_ops: radius_factor = {self.radius_factor}; give a number above 0")
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a budget with nothing for the draw."""
+        from methods.engines.logistic.sampler import Target
+        from methods.engines.logistic_gaussian import draws
+
+        precision, c = 1.0 / task.model.prior_sd**2, draws.norm_bound(task.x.shape[1])
+        radius = settings.radius_factor * task.model.prior_sd * math.sqrt(task.x.shape[1] + 1.0)
+        power = min(1.0, draws.largest(lambda v: draws.pure_event(v, c, radius), budget, self.name))
+        event = draws.pure_event(power, c, radius)
+        return draws.draw(task, Target(power, precision, radius), event, budget, rng, settings, self.name)

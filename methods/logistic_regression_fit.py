@@ -1,0 +1,75 @@
+"""Yardstick: logistic regression with an L2 penalty that cross-validation on the training rows chooses. Not private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.contract import Fit
+from methods.engines.frames import InFrame
+from models.bounded_logistic import LogisticPoint
+from models.task import Task
+from privacy.budget import Budget
+
+
+class LogisticRegressionFit(InFrame):
+    """scikit-learn's fit (the intercept is not penalised), a point estimate; rows in the box.
+
+    The penalty is a prior precision and does not grow with n, so it is chosen on at most ``rows`` random training
+    rows: the one with the best log-likelihood over the folds.
+    """
+
+    name = "logistic_regression_fit"
+    title = "Logistic regression, penalised"
+    reference = "scikit-learn, LogisticRegressionCV; hastie2009elements, section 4.4"
+    models = ("bounded_logistic_regression",)
+
+    @dataclass(frozen=True)
+    class Settings:
+        penalties: tuple[float, ...] = (
+            0.1,
+            1.0,
+            10.0,
+            100.0,
+        )  #: prior precisions to choose from (choice of this suite)
+        folds: int = 5  #: of the cross-validation (choice of this suite)
+        rows: int = 10_000  #: most rows in the cross-validation (choice of this suite)
+
+        def __post_init__(self) -> None:
+            if not self.penalties or min(self.penalties) <= 0 or self.folds < 2 or self.rows < 10:
+                raise ValueError(
+                    f"logistic_regression_fit: penalties = {self.penalties}, folds = {self.folds}, rows = {self.rows}; "
+                    "give numbers above 0, at least 2, at least 10"
+                )
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows, with a class that is not 0 or 1, or with fewer rows of a class
+        than folds."""
+        from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+        from sklearn.model_selection import StratifiedKFold
+
+        from methods.engines.logistic_gaussian.posterior import signed
+
+        signed(task)  # checks
+        y = task.y.astype(np.int64)
+        chosen = rng.permutation(task.n)[: settings.rows]
+        fewest = min(int((y[chosen] == k).sum()) for k in (0, 1))
+        if fewest < settings.folds:
+            raise ValueError(
+                f"{task.name}: a class has {fewest} rows for {settings.folds} folds; lower folds, or give more rows"
+            )
+        solver = {"solver": "newton-cholesky", "tol": 1e-6, "max_iter": 200}
+        search = LogisticRegressionCV(
+            Cs=[1.0 / p for p in settings.penalties],
+            cv=StratifiedKFold(settings.folds),
+            scoring="neg_log_loss",
+            refit=False,
+            **solver,
+        ).fit(task.x[chosen], y[chosen])
+        # refit=False averages the best of each fold; the penalty here is the one that is best over all folds
+        mean_score = np.asarray(search.scores_[1]).mean(axis=0)
+        penalty = settings.penalties[int(np.argmax(mean_score))]
+        found = LogisticRegression(C=1.0 / penalty, **solver).fit(task.x, y)
+        theta = np.append(found.coef_[0], found.intercept_[0])
+        return Fit(LogisticPoint(theta), budget.ledger, {"penalty": float(penalty)})

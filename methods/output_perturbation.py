@@ -1,0 +1,49 @@
+"""Yardstick: the regularised logistic fit, released with Gaussian noise (output perturbation)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from methods.contract import Fit
+from methods.engines.frames import InFrame
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class OutputPerturbation(InFrame):
+    """Chaudhuri, Monteleoni & Sarwate 2011, algorithm 1, with Gaussian noise for (epsilon, delta); a point estimate.
+
+    Against the paper: add/remove neighbours (the minimiser moves by at most R / convexity, half of what an exchanged
+    row does), Gaussian noise, an intercept, rows around bought column means shortened to their typical norm R, and a
+    regularisation by formula (``logistic_gaussian.minimiser.output_perturbation``).
+    """
+
+    name = "output_perturbation"
+    title = "Output perturbation"
+    reference = "chaudhuri2011erm, algorithm 1, with Gaussian noise"
+    models = ("bounded_logistic_regression",)
+    privacy = Relation.ADD_REMOVE
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"ridge_factor": 0.3}, {"ridge_factor": 0.55}, {"ridge_factor": 1.8}, {"ridge_factor": 3.0},
+        {"ridge_factor": 6.0},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings:
+        ridge_factor: float = 1.0  #: times the regularisation of the formula (without unit)
+
+        def __post_init__(self) -> None:
+            if not (math.isfinite(self.ridge_factor) and self.ridge_factor > 0):
+                raise ValueError(f"output_perturbation: ridge_factor = {self.ridge_factor}; give a number above 0")
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier, Diverged where the minimiser is not found."""
+        from methods.engines.logistic_gaussian import minimiser
+
+        return minimiser.output_perturbation(task, settings, budget, name=self.name, relation=self.privacy)
