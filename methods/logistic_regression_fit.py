@@ -22,7 +22,7 @@ class LogisticRegressionFit(InFrame):
 
     name = "logistic_regression_fit"
     title = "Logistic regression, penalised"
-    reference = "scikit-learn, LogisticRegressionCV; hastie2009elements, section 4.4"
+    reference = "scikit-learn, LogisticRegression; hastie2009elements, section 4.4"
     models = ("bounded_logistic_regression",)
 
     @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class LogisticRegressionFit(InFrame):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows, with a class that is not 0 or 1, or with fewer rows of a class
         than folds."""
-        from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.metrics import log_loss
         from sklearn.model_selection import StratifiedKFold
 
         from methods.engines.logistic_gaussian.posterior import signed
@@ -59,17 +60,18 @@ class LogisticRegressionFit(InFrame):
             raise ValueError(
                 f"{task.name}: a class has {fewest} rows for {settings.folds} folds; lower folds, or give more rows"
             )
-        solver = {"solver": "newton-cholesky", "tol": 1e-6, "max_iter": 200}
-        search = LogisticRegressionCV(
-            Cs=[1.0 / p for p in settings.penalties],
-            cv=StratifiedKFold(settings.folds),
-            scoring="neg_log_loss",
-            refit=False,
-            **solver,
-        ).fit(task.x[chosen], y[chosen])
-        # refit=False averages the best of each fold; the penalty here is the one that is best over all folds
-        mean_score = np.asarray(search.scores_[1]).mean(axis=0)
-        penalty = settings.penalties[int(np.argmax(mean_score))]
-        found = LogisticRegression(C=1.0 / penalty, **solver).fit(task.x, y)
+
+        def fitted(penalty: float, rows: np.ndarray):
+            model = LogisticRegression(C=1.0 / penalty, solver="newton-cholesky", tol=1e-6, max_iter=200)
+            return model.fit(task.x[rows], y[rows])
+
+        losses = np.zeros(len(settings.penalties))
+        for inside, outside in StratifiedKFold(settings.folds).split(chosen, y[chosen]):
+            held = chosen[outside]
+            for i, penalty in enumerate(settings.penalties):
+                predicted = fitted(penalty, chosen[inside]).predict_proba(task.x[held])
+                losses[i] += log_loss(y[held], predicted, normalize=False)
+        penalty = settings.penalties[int(np.argmin(losses))]
+        found = fitted(penalty, np.arange(task.n))
         theta = np.append(found.coef_[0], found.intercept_[0])
         return Fit(LogisticPoint(theta), budget.ledger, {"penalty": float(penalty)})

@@ -25,8 +25,8 @@ def sites(mean, variance, tilted):
         bound: g = E r, k = E r (1 - r) under N(mean, variance) itself (Opper & Archambeau 2009, equations 12 and 13).
 
     Trapezoidal rule in u = (t - mean) / sd on a grid around the mode (the density is log-concave with curvature at
-    least 1 in u, so ``_HALF_WIDTH`` covers it), of step min(1/2, 1 / sd): the nearest poles of sigmoid lie at height
-    pi / sd, so the error is about exp(-2 pi^2), 3e-9, or less.
+    least 1 in u, so ``_HALF_WIDTH`` covers it), of step min(1/2, 0.7 / sd): the nearest poles of sigmoid lie at height
+    pi / sd, so the error is about exp(-2 pi^2 / 0.7), 6e-13, or less.
 
     Returns (g, k), each (n,).
     """
@@ -44,28 +44,32 @@ def sites(mean, variance, tilted):
                 else:
                     high = centre
             centre = 0.5 * (low + high)
-        step = min(0.5, 1.0 / sd) if sd > 0 else 0.5
+        step = min(0.5, 0.7 / sd) if sd > 0 else 0.5
         count = math.ceil(_HALF_WIDTH / step)
-        total, first, second, spread = 0.0, 0.0, 0.0, 0.0
+        total, first, other, square, spread = 0.0, 0.0, 0.0, 0.0, 0.0
         top = 0.0
         if tilted:
             top = -0.5 * centre * centre + _log_sigmoid(mean[i] + sd * centre)
         for j in range(-count, count + 1):
             u = centre + j * step
             t = mean[i] + sd * u
-            r = 1.0 / (1.0 + math.exp(min(t, 700.0)))
+            up = math.exp(min(t, 700.0))
+            r = 1.0 / (1.0 + up)
             weight = -0.5 * u * u - top
             if tilted:
                 weight += _log_sigmoid(t)
             weight = math.exp(weight)
             total += weight
             first += weight * r
-            second += weight * r * r
-            spread += weight * r * (1.0 - r)
+            # the variance of r is that of 1 - r = up r: the smaller of the two loses no digits
+            small = up * r if mean[i] < 0 else r
+            other += weight * small
+            square += weight * small * small
+            spread += weight * r * (up * r)
         alpha = first / total
         beta = spread / total
         if tilted:
-            beta -= second / total - alpha * alpha
+            beta -= square / total - (other / total) ** 2
             left = 1.0 - variance[i] * beta
             slope[i], precision[i] = alpha / left, max(beta, 0.0) / left
         else:

@@ -39,7 +39,7 @@ class DPSGD(InFrame):
         batch_rows: int = 1000  #: expected rows of a batch, q = min(1, batch_rows / n) (choice of this suite)
         steps: int | None = None  #: K; None: by formula
         rate_factor: float = 1.0  #: times the step size of the formula (without unit)
-        clip_factor: float = 1.0  #: clipping norm over half the typical norm of a centred row (without unit)
+        clip_factor: float = 1.0  #: clipping norm over the typical norm of a centred row (without unit)
 
         def __post_init__(self) -> None:
             from methods.engines.logistic_gaussian.plans import check

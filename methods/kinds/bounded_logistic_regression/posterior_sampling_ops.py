@@ -36,13 +36,13 @@ class PosteriorSamplingOPS(InFrame):
         "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
     )
     grid: ClassVar[tuple[dict, ...]] = tuple(
-        {} if f == 1.0 else {"radius_factor": f} for f in (1.0, 0.2, 0.3, 0.5, 0.7, 1.5)
+        {} if f == 2.0 else {"radius_factor": f} for f in (2.0, 0.7, 1.0, 1.4, 3.0, 4.0)
     )
 
     @dataclass(frozen=True)
     class Settings(SamplerSettings):
         #: radius of the ball over the root mean square norm of theta under the prior (choice of this suite).
-        radius_factor: float = 1.0
+        radius_factor: float = 2.0
 
         def __post_init__(self) -> None:
             super().__post_init__()
