@@ -27,12 +27,8 @@ class LogisticRegressionFit(InFrame):
 
     @dataclass(frozen=True)
     class Settings:
-        penalties: tuple[float, ...] = (
-            0.1,
-            1.0,
-            10.0,
-            100.0,
-        )  #: prior precisions to choose from (choice of this suite)
+        #: prior precisions to choose from (choice of this suite)
+        penalties: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
         folds: int = 5  #: of the cross-validation (choice of this suite)
         rows: int = 10_000  #: most rows in the cross-validation (choice of this suite)
 

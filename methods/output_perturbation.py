@@ -29,17 +29,19 @@ class OutputPerturbation(InFrame):
     models = ("bounded_logistic_regression",)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
-        {}, {"ridge_factor": 0.3}, {"ridge_factor": 0.55}, {"ridge_factor": 1.8}, {"ridge_factor": 3.0},
-        {"ridge_factor": 6.0},
+        {}, {"ridge_factor": 0.3}, {"ridge_factor": 3.0}, {"norm_factor": 0.7}, {"norm_factor": 1.4},
+        {"ridge_factor": 3.0, "norm_factor": 1.4},
     )  # fmt: skip
 
     @dataclass(frozen=True)
     class Settings:
         ridge_factor: float = 1.0  #: times the regularisation of the formula (without unit)
+        norm_factor: float = 1.0  #: norm that rows are shortened to, over the typical norm of one (without unit)
 
         def __post_init__(self) -> None:
-            if not (math.isfinite(self.ridge_factor) and self.ridge_factor > 0):
-                raise ValueError(f"output_perturbation: ridge_factor = {self.ridge_factor}; give a number above 0")
+            for key in ("ridge_factor", "norm_factor"):
+                if not (math.isfinite(getattr(self, key)) and getattr(self, key) > 0):
+                    raise ValueError(f"output_perturbation: {key} = {getattr(self, key)}; give a finite number above 0")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise

@@ -68,6 +68,8 @@ def sensitivity(norm: float, convexity: float, tolerance: float) -> float:
 def output_perturbation(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> Fit:
     """theta = minimiser + noise, for centred rows shortened to norm R, and back to the box.
 
+    R is norm_factor times the typical norm of a centred row. A row is shortened whole, so that its margin is too.
+
     Penalty: the prior's precision plus ridge x I. The noise has standard deviation s = (R / convexity) / mu a
     coordinate and adds about .15 (R s)^2 / 2 nats a row to the loss; the ridge adds at most ridge |theta|^2 / (2 n)
     with |theta|^2 near D prior_sd^2. The sum is least at
@@ -79,7 +81,7 @@ def output_perturbation(task: Task, settings, budget: Budget, *, name: str, rela
     """
     n, d = task.public.n, task.x.shape[1] + 1
     centre = centred.bought(task, budget)
-    z, length = centre.rows(task), centre.length
+    z, length = centre.rows(task), settings.norm_factor * centre.length
     # rows are shortened one by one, rounding included
     z *= np.minimum(1.0, length * (1.0 - 1e-12) / np.linalg.norm(z, axis=1))[:, None]
     sigma = left_for(budget, _WHAT, relation, proof=_PROOF)
