@@ -38,12 +38,12 @@ TAUGHT = [f"{kind}/{name}" for kind in kinds.kinds() for name in kinds._taught(k
 def get(name: str):
     """An adapter by its name, or a method that was taught a kind of model by ``<kind>/<method>``."""
     kind, _, own = name.rpartition("/")
-    return kinds.get(own, kind)
+    return kinds.get(own, kind) if kind else contract.get(own)
 
 
 def module_of(name: str) -> str:
     kind, _, own = name.rpartition("/")
-    return kinds.module_of(own, kind)
+    return kinds.module_of(own, kind) if kind else f"methods.{own}"
 
 
 PRIVATE = [
