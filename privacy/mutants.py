@@ -117,6 +117,21 @@ _PRIVATE_BACKPROP = (
 )
 _POISSON_BACKPROP = (*_PRIVATE_BACKPROP, *(replace(GENERIC[k], module=_BACKPROP) for k in (1, 2, 3)))
 
+_LOGISTIC = "methods.engines.logistic_gaussian"
+#: the release is drawn and thrown away; its argument, which draws a batch, is computed once.
+_BARE = r"(lambda value: (mechanism.release(value), value)[1])(\1)"
+_UNPAID_CENTRE = (
+    "data-dependent standardisation",
+    r"centre = centred\.bought\(task, budget\)",
+    "centre = centred.Centre(task.x.mean(axis=0), task.x.std(axis=0))",
+    "rows are centred by their own moments, unpaid",
+)
+
+
+def _logistic(name: str, pattern: str, replacement: str, module: str, what: str, count: int = 1) -> Mutant:
+    return Mutant(name, pattern, replacement, module=f"{_LOGISTIC}.{module}", what=what, count=count)
+
+
 #: One-line patches of each private adapter, on the first kind of model that it names; the generic ones where they fit.
 #: For another kind of model: under "adapter:kind".
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
@@ -164,6 +179,54 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             'n = task.n; settings = type(settings)(**{**vars(settings), "clip": float(np.abs(task.x).max())})\n',
             what="the norm to which rows are clipped, declared as used, is the largest number of the private rows",
         ),
+    ),
+    "dp_sep_honest:bounded_logistic_regression": (
+        _logistic("no noise", r"mechanism\.release\((clipped_site_sum\([^()]+\))\)", _BARE, "honest", GENERIC[0].what),
+        replace(GENERIC[1], module=f"{_LOGISTIC}.honest"),
+        _logistic("no clipping", r"weight, clip\)\)", "weight, 1e9 * clip))", "honest", _NO_CLIPPING),
+        _logistic(
+            "wrong count of steps",
+            r"relation=relation, steps=settings\.steps,",
+            "relation=relation, steps=max(1, settings.steps // 3), releases=settings.steps,",
+            "honest",
+            GENERIC[3].what,
+        ),
+        _logistic(*_UNPAID_CENTRE[:3], "honest", _UNPAID_CENTRE[3]),
+    ),
+    **{
+        f"{name}:bounded_logistic_regression": (
+            _logistic(
+                "no noise",
+                rf"mechanism\.release\(({total}\(z\[batches\.draw\(step\)\], [^()]+\))\)",
+                _BARE,
+                "gradients",
+                GENERIC[0].what,
+            ),
+            replace(GENERIC[1], module=f"{_LOGISTIC}.gradients"),
+            _logistic("no clipping", r"plan\.clip\)\)", "1e9 * plan.clip))", "gradients", _NO_CLIPPING, 0),
+            replace(GENERIC[3], module=f"{_LOGISTIC}.gradients"),
+            _logistic(*_UNPAID_CENTRE[:3], "gradients", _UNPAID_CENTRE[3], 0),
+        )
+        for name, total in (("dp_sgd", "clipped_gradient_sum"), ("dp_vi", "clipped_bound_sum"))
+    },
+    # the bound holds for a row that pulls as hard as it can; the rows of the checks reach a third of it
+    "output_perturbation": (
+        _logistic("no noise", r"mechanism\.release\((minimise\([^()]+\))\)", _BARE, "minimiser", GENERIC[0].what),
+        _logistic(
+            "half noise",
+            "sensitivity=bound,",
+            "sensitivity=bound / 20,",
+            "minimiser",
+            "a twentieth of the sensitivity is declared",
+        ),
+        _logistic(
+            "no clipping",
+            r"sensitivity\(length, ",
+            "sensitivity(1e-3 * length, ",
+            "minimiser",
+            "rows are shortened to a thousand times the norm declared",
+        ),
+        _logistic(*_UNPAID_CENTRE[:3], "minimiser", _UNPAID_CENTRE[3]),
     ),
     "dp_sep_honest:mixture_of_gaussians": (
         replace(GENERIC[0], module=f"{_MIXTURE}.honest"),

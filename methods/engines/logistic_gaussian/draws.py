@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, MethodError
+from methods.contract import Diverged, Fit
 from methods.engines.logistic.guarantee import ORDERS, renyi_of_pure
 from methods.engines.logistic.sampler import Plan, Target, sample
 from methods.engines.logistic_gaussian.posterior import signed
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
-from privacy.budget import GENERATOR, Budget, Mode
+from privacy.budget import GENERATOR, Budget, BudgetExceeded, Mode
 from privacy.ledger import Event, Ledger, Mechanism, Relation
 
 _HERE = "methods.engines.logistic_gaussian.draws"
@@ -127,9 +127,9 @@ def largest(event_of: Callable[[float], Event], budget: Budget, name: str) -> fl
 
 
 def afford(event: Event, budget: Budget, name: str) -> None:
-    """Raises MethodError that says what the draw would need, where an enforced budget does not hold it."""
+    """Raises BudgetExceeded that says what the draw would need, where an enforced budget does not hold it."""
     if budget.spec.mode is Mode.ENFORCE and (needed := cost(event, budget)) > budget.epsilon:
-        raise MethodError(
+        raise BudgetExceeded(
             f"{name}: a draw from the model's own posterior needs epsilon = {needed:.4g} at delta = {budget.delta:g}; "
             f"the budget is {budget.epsilon:g}, and this method has nothing to calibrate"
         )

@@ -10,7 +10,8 @@ from methods.contract import Diverged, Fit
 from methods.engines.frames import left_for
 from methods.engines.logistic_gaussian import centred
 from methods.engines.logistic_gaussian.kernel import sites
-from methods.engines.logistic_gaussian.posterior import gaussian, inverse, spreads
+from methods.engines.logistic_gaussian.posterior import inverse, spreads
+from models.bounded_logistic import LogisticGaussian
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -101,7 +102,7 @@ def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) 
     # what the noise of the slopes leaves in the mean is part of what is not known of theta
     whole = covariance + tau**2 * covariance @ covariance
     to_box = centre.map
-    posterior = gaussian(to_box @ mean, inverse(to_box @ whole @ to_box.T, name), name)
+    posterior = LogisticGaussian(to_box @ mean, to_box @ np.linalg.cholesky(whole))
     return Fit(posterior, budget.ledger, {"noise_multiplier": sigma, "clip": clip, "length": centre.length})
 
 

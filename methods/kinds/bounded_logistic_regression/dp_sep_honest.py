@@ -35,7 +35,8 @@ class DPSEPHonest(InFrame):
 
     C = clip_factor R / sqrt(2), R the typical norm of a centred row: a row with slope 1/2 and precision 1/4 has |g z| =
     R / 2 and weight k |z|^2 = R / 2 with the weight 2 / R, and is just not clipped. On synthetic tables of 101 columns
-    (39,600 rows) and 9 columns (3,384 rows) K = 8 and 16, and half and twice this C, differ little. The noise of the
+    (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1, K = 16 in place of 8 changes the log-likelihood of a test
+    row by -.006 to .001 nats, half this C by -.03 to -.007, twice this C by -.005 to -.003. The noise of the
     mean is added to the covariance.
     """
 

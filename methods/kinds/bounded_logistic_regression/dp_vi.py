@@ -9,6 +9,7 @@ import numpy as np
 
 from methods.contract import Fit
 from methods.engines.frames import InFrame
+from models.bounded_logistic import LogisticGaussian
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -56,8 +57,7 @@ class DPVI(InFrame):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged for numbers that overflow."""
-        from methods.engines.logistic_gaussian import gradients, posterior
+        from methods.engines.logistic_gaussian import gradients
 
-        mean, covariance, plan = gradients.mean_field(task, settings, budget, name=self.name, relation=self.privacy)
-        q = posterior.gaussian(mean, posterior.inverse(covariance, self.name), self.name)
-        return Fit(q, budget.ledger, plan.told)
+        mean, root, plan = gradients.mean_field(task, settings, budget, name=self.name, relation=self.privacy)
+        return Fit(LogisticGaussian(mean, root), budget.ledger, plan.told)

@@ -33,7 +33,7 @@ class PosteriorSamplingGLMDirect(InFrame):
     Settings = SamplerSettings
 
     def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises MethodError where the budget does not hold the draw, ValueError for a task without rows."""
+        """Raises BudgetExceeded where the budget does not hold the draw, ValueError for a task without rows."""
         from methods.engines.logistic.sampler import Target
         from methods.engines.logistic_gaussian import draws
 

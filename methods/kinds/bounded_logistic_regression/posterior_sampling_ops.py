@@ -34,6 +34,7 @@ class PosteriorSamplingOPS(InFrame):
     releases_a_draw = True
     leaks = (
         "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+        "where nearly all of the posterior lies outside of the ball the fit fails, and that it does is not counted",
     )
     grid: ClassVar[tuple[dict, ...]] = tuple(
         {} if f == 2.0 else {"radius_factor": f} for f in (2.0, 0.7, 1.0, 1.4, 3.0, 4.0)

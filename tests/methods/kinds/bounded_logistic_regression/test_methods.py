@@ -221,7 +221,7 @@ def test_a_budget_that_states_nothing_is_refused(name):
 
 def test_a_draw_from_the_model_itself_says_what_it_would_need():
     """D = 4 and prior_sd = 1: the curve 2 order, which is that of a Gaussian release at mu = 2."""
-    with pytest.raises(MethodError, match=r"needs epsilon = 1[0-9]\.\d+ at delta = 1e-05; the budget is 8"):
+    with pytest.raises(BudgetExceeded, match=r"needs epsilon = 1[0-9]\.\d+ at delta = 1e-05; the budget is 8"):
         fit(DIRECT, some_task(50))
     found = fit(DIRECT, some_task(50, model=BoundedLogisticRegression(prior_sd=0.5)))
     assert epsilon_of(found.ledger, 1e-5).epsilon <= 8.0
