@@ -142,9 +142,9 @@ def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict,
         colour, dashes = GREYS[k % len(GREYS)]
         handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
     private = here[here["epsilon"] != ""].assign(at=lambda t: t["epsilon"].astype(float))
-    lines = list(private.groupby(["group", "title"], sort=False))
+    lines = list(private.groupby(["group", "title", "method"], sort=False))
     grey = 0
-    for k, ((group, words), line) in enumerate(sorted(lines, key=lambda pair: pair[0])):
+    for k, ((group, words, _), line) in enumerate(sorted(lines, key=lambda pair: pair[0])):
         line = line.sort_values("at")
         at = line["at"] * 1.05 ** (k - (len(lines) - 1) / 2)  # side by side
         if group == PRIVATE:

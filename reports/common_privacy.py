@@ -103,10 +103,10 @@ def privacy_table(families: Sequence[Family], ledger: pd.DataFrame, scale: str) 
             if part.empty:
                 continue
             rows.append((f"claimed {column_words(column)}" if column[0] else "no claim", []))
-            for method, group in part.groupby("title", sort=False):
+            for (_, name), group in part.groupby(["method", "title"], sort=False):
                 at = {r["dataset"]: r for r in group.to_dict("records")}
                 entries = [_entry(at.get(d), footnotes) for d in f.datasets]
-                rows.append((method, [*entries, *_once(group, f.kind, footnotes)]))
+                rows.append((name, [*entries, *_once(group, f.kind, footnotes)]))
         heads = [*map(dataset_title, f.datasets), "delta", "neighbours", "accountant", "converted", "leaks"]
         blocks.append(Block(f.title.partition(":")[0], "Method", heads, rows))
     notes = (

@@ -50,12 +50,12 @@ def row_id(family: Family, what: str, dataset: str, arm: Arm) -> str:
     return "-".join(re.sub(r"[^a-z0-9_.]+", "_", w.lower()) for w in words if w)
 
 
-def rows_of(family: Family, arms: Sequence[Arm]) -> dict[str, dict[str, list[Arm]]]:
-    """Part -> heading of a row -> its arms, in the order of the family."""
-    out: dict[str, dict[str, list[Arm]]] = {}
+def rows_of(arms: Sequence[Arm]) -> dict[str, list[list[Arm]]]:
+    """Part -> rows, each the arms of one method and label, in the order given."""
+    out: dict[str, dict[tuple[str, str], list[Arm]]] = {}
     for arm in arms:
-        out.setdefault(arm.role, {}).setdefault(_row_name(arm, family.kind), []).append(arm)
-    return {role: out[role] for role in ROLES if role in out}
+        out.setdefault(arm.role, {}).setdefault((arm.method, label(arm)), []).append(arm)
+    return {role: list(out[role].values()) for role in ROLES if role in out}
 
 
 def _row_name(arm: Arm, kind: str) -> str:
@@ -74,10 +74,11 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
             winners = [compare.separated_winner(family, dataset, metric, c) for c in family.columns]
             rows: list[tuple[str, list[Entry]]] = []
             ids: list[str] = []
-            for role, lines in rows_of(family, present).items():
+            for role, lines in rows_of(present).items():
                 rows.append((role, []))
                 ids.append("")
-                for name, arms in lines.items():
+                for arms in lines:
+                    name = _row_name(arms[0], family.kind)
                     at = {a.column: a for a in arms}
                     rows.append(
                         (name, [_score(family, dataset, metric, at.get(c), winners, footnotes) for c in columns])

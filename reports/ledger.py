@@ -227,20 +227,17 @@ def leaks_of(method: str, dataset: str, kind: str | None = None) -> tuple[str, .
         return ()
 
 
-#: what the rows of a data set are there for, by a kind of model that asks another question of them.
-_ASKED = {"bounded_mixture": "density", "bounded_linear_regression": "regression"}
-
-
 def applies(leak: str, dataset: str, kind: str | None = None) -> bool:
     """Does a leak, as its adapter words it, concern that data set?
 
     An adapter that fits several kinds of model says "on the mixture", "on the network" or "of a regression" where a
     leak is of one kind, and "on wine, power only:" where it is of some data sets. Those of NA-DPVI name Adult and the
-    gamma-exponential. ``kind`` of the model: where it is not what the data set is there for.
+    gamma-exponential. ``kind`` of the model, where it is known: a table for regression may be read as a density.
     """
     import datasets
 
-    known = _ASKED.get(kind or "") or (dataset in datasets.names() and datasets.get(dataset).task)
+    known = dataset in datasets.names() and datasets.get(dataset).task
+    mixture = "mixture" in kind if kind else known == "density"
     named = re.match(r"on ([a-z0-9_, ]+?) only:", leak)
     if named:
         return dataset in re.split(r", | and ", named[1])
@@ -249,8 +246,10 @@ def applies(leak: str, dataset: str, kind: str | None = None) -> bool:
     if "gamma-exponential" in leak:
         return dataset == "gamma_exponential"
     if leak.startswith("on the mixture"):
-        return known == "density"
-    return known != "density" or not (leak.startswith("on the network") or "of a regression" in leak)
+        return mixture
+    if leak.startswith("on the network"):
+        return kind.startswith("bnn") if kind else not mixture
+    return not (mixture and "of a regression" in leak)
 
 
 def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, pd.DataFrame]:

@@ -230,3 +230,15 @@ def test_a_private_family_without_private_cells_has_no_privacy_table():
     frame = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "ridge", "", {"rmse": 0.5}))
     family = common_scores.read(made_up.CONFIG, frame)
     assert common_privacy.privacy_table([family], pd.DataFrame(columns=ledger.COLUMNS), "full") is None
+
+
+def test_a_method_that_nobody_named_appears_by_itself():
+    """A new adapter, private at epsilon 1, and another data set's worth of scores: no list here knows it."""
+    frame = made_up.linear_regression()
+    rows = made_up.rows(made_up.CONFIG, "wine", "toy", "epsilon=1", {"rmse": 0.1, "test_log_likelihood": 0.0})
+    rows += made_up.rows(made_up.CONFIG, "power", "toy", "epsilon=1", {"rmse": 0.1, "test_log_likelihood": 0.0})
+    family = common_scores.read(made_up.CONFIG, pd.concat([frame, pd.DataFrame(rows)], ignore_index=True))
+    table, _ = common_tables.score_table(family, "full")
+    assert row(table, "Wine: test RMSE", "toy")[1].strong
+    _, long = common_matrix.matrix_table([family], "full")
+    assert long.set_index("method").loc["toy", "entry"].startswith("test RMSE: 1 of 7")

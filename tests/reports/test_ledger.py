@@ -205,3 +205,33 @@ def test_a_leak_is_shown_where_it_applies(leak, yes, no):
     assert ledger.applies(leak, yes)
     assert not ledger.applies(leak, no)
     assert ledger.applies("rows are divided by a private norm", yes)
+
+
+@pytest.mark.parametrize(
+    ("leak", "dataset", "kind", "concerned"),
+    [
+        ("on the network: x", "power", None, True),
+        ("on the network: x", "power", "bounded_mixture", False),
+        ("on the network: x", "power", "bounded_linear_regression", False),
+        ("on the network: x", "wine", "bnn_regression", True),
+        ("on the mixture: x", "power", None, False),
+        ("on the mixture: x", "power", "bounded_mixture", True),
+        ("on the mixture: x", "life_science", None, True),
+        ("the targets of a regression", "protein", "bounded_mixture", False),
+        ("on wine only: x", "power", "bounded_linear_regression", False),
+        ("anything else", "power", "bounded_mixture", True),
+    ],
+)
+def test_a_leak_concerns_the_kind_of_model_that_it_names(leak, dataset, kind, concerned):
+    assert ledger.applies(leak, dataset, kind) == concerned
+
+
+def test_what_a_method_claims_is_that_of_the_kind_it_fits(tmp_path):
+    """exact_posterior is taught the box and is not private there; a method that nobody was taught keeps its adapter."""
+    model, budget = {"kind": "bounded_linear_regression"}, {"epsilon": 1.0, "delta": 1e-5}
+    record(tmp_path, "a", [[EVENT]], budget, method="dp_sep_honest", model=model)
+    record(tmp_path, "b", [[EVENT]], budget, method="exact_posterior", model=model)
+    frame = ledger.build(tmp_path, epsilon_of=toy)
+    assert set(frame.loc[frame["cell"] == "a", "epsilon_claimed"]) == {1.0}
+    assert frame.loc[frame["cell"] == "b", "epsilon_claimed"].isna().all()
+    assert ledger.leaks_of("nobody", "wine", "bounded_linear_regression") == ()
