@@ -174,15 +174,3 @@ class FramedPredictive:
     def log_density(self, y: np.ndarray) -> np.ndarray:
         """(n,), nats per unit of the target."""
         return self.inner.log_density((np.asarray(y) - self.shift) / self.scale) - math.log(self.scale)
-
-
-def load(kind: str, p: dict[str, np.ndarray]) -> FramedPosterior:
-    """Rebuild the posterior from its parameters. Raises KeyError for another kind."""
-    from models import posteriors
-
-    if kind != "framed":
-        raise KeyError(f"models/bounded.py holds framed, not '{kind}'")
-    inner = {k: v for k, v in p.items() if not k.startswith("frame_") and k != "inner_kind"}
-    y_shift, y_scale, stretch = (float(v) for v in p["frame_y"])
-    frame = Frame(p["frame_x_shift"], p["frame_x_scale"], y_shift, y_scale, stretch)
-    return FramedPosterior(posteriors.load(bytes(p["inner_kind"]).decode(), inner), frame)

@@ -27,7 +27,7 @@ _HOME = {
     "normal_times_log_normal": "models.linear_posteriors",
     "trace_posterior": "models.noise_aware",
     "sampled_trace": "models.noise_aware",
-    "framed": "models.bounded",
+    "framed": "models.framed",
     "mixture_regression": "models.mixture_regression",
     "logistic_gaussian": "models.bounded_logistic",
     "logistic_point": "models.bounded_logistic",
