@@ -98,7 +98,7 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
                 continue
             look = {"yerr": line["half_width"], "color": colour, "marker": marker, "markersize": 5, "linewidth": 1.0}
             if key[0] != NOTE:
-                left.errorbar(line["budget"] * 1.03 ** (k - 1), line["mean"], **look, label=words)  # side by side
+                left.errorbar(line["budget"] * 1.1 ** (k - 1), line["mean"], **look, label=words)  # side by side
                 continue
             left.errorbar(line["budget"], line["mean"], **look, linestyle=(0, (2, 1.5)), markerfacecolor="white",
                           label=f"{words}: claimed")  # fmt: skip
