@@ -96,18 +96,16 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
             line = _of(private, key).sort_values("budget")
             if line.empty:
                 continue
+            look = {"yerr": line["half_width"], "color": colour, "marker": marker, "markersize": 5, "linewidth": 1.0}
             if key[0] != NOTE:
-                at = line["budget"] * 1.03 ** (k - 1)  # side by side
-                left.errorbar(at, line["mean"], yerr=_bars(line), color=colour, marker=marker, markersize=4.5,
-                              linewidth=1.1, elinewidth=0.8, label=words)  # fmt: skip
+                left.errorbar(line["budget"] * 1.1 ** (k - 1), line["mean"], **look, label=words)  # side by side
                 continue
-            left.plot(line["budget"], line["mean"], color=colour, marker=marker, markersize=5, linewidth=0.9,
-                      linestyle=(0, (2, 1.5)), markerfacecolor="white", label=f"{words}: claimed")  # fmt: skip
-            left.plot(line["epsilon"], line["mean"], color=colour, marker=marker, markersize=5, linewidth=0.9,
-                      label=f"{words}: real")  # fmt: skip
+            left.errorbar(line["budget"], line["mean"], **look, linestyle=(0, (2, 1.5)), markerfacecolor="white",
+                          label=f"{words}: claimed")  # fmt: skip
+            left.errorbar(line["epsilon"], line["mean"], **look, label=f"{words}: real")
         theirs = published[(published["source"] == "abadi2016deep") & (published["epsilon"] != "")]
-        left.plot(theirs["epsilon"].astype(float), theirs["test_error_percent"].astype(float), color=style.BLACK,
-                  marker="*", markersize=8, linestyle="none", label="Abadi et al. 2016, DP-SGD")  # fmt: skip
+        left.errorbar(theirs["epsilon"].astype(float), theirs["test_error_percent"].astype(float), color=style.BLACK,
+                      marker="*", markersize=8, linestyle="none", label="Abadi et al. 2016, DP-SGD")  # fmt: skip
         left.set_xscale("log")
         left.set_xlabel("epsilon (delta = 1e-5)")
         left.set_title("with privacy")
@@ -118,8 +116,7 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
         for ax in (left, right):
             ax.set_ylabel("test error (%)")
             _percent_axis(ax)
-        handles, labels = left.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+        _legend(figure, axes, 2)
         both = pd.concat([table.assign(what="ours"), published.assign(what="published")], ignore_index=True)
         style.save(figure, folder / name, both)
     seeds = _counts(private)
@@ -141,10 +138,10 @@ def _free(ax: Any, table: pd.DataFrame, published: pd.DataFrame) -> None:
         names.append(words.replace("by backprop, ", "by\nbackprop,\n"))
         line = _of(table, key)
         if len(line):
-            ax.errorbar([k], line["mean"], yerr=_bars(line), color=colour, marker=marker, markersize=6, elinewidth=0.9)
+            ax.errorbar([k], line["mean"], line["half_width"], color=colour, marker=marker, markersize=6, linewidth=1.0)
         found = published[published["method"].map(BLUNDELL.get) == key]
         for value in found.loc[found["source"] == "blundell2015weight", "test_error_percent"].astype(float):
-            ax.plot([k - 0.3, k + 0.3], [value, value], color=style.BLACK, linewidth=1.4)
+            ax.plot([k - 0.3, k + 0.3], [value, value], color=style.BLACK, linewidth=1.4, label="Blundell et al. 2015")
     ax.set_xticks(range(len(names)), names, fontsize=7.5)
     ax.set_xlim(-0.6, len(names) - 0.4)
     ax.set_title("without privacy")
@@ -192,12 +189,16 @@ def reliability(folder: Path, path: Path) -> Figure | None:
 
 
 def curves(folder: Path, path: Path) -> Figure | None:
-    """Test error of the (mean) weights against epochs, one line a seed."""
+    """Test error of the (mean) weights against epochs, one line a seed.
+
+    The note as printed learns nothing; its lines would press the others together, so they are left out.
+    """
     name = f"{RULE}_learning_curves"
     table = _table(path)
     if table.empty:
         return _skip(name, f"no rows in {path.name}")
-    panels = _panels(table)
+    flat = _of(table, (NOTE, "as printed"))
+    panels = _panels(table.drop(flat.index))
     with style.canvas(*_grid(len(panels)), panel=3.0) as (figure, axes):
         for ax, (title, keys, here) in zip(axes.flat, panels, strict=False):
             for key, (words, colour, marker) in keys.items():
@@ -215,11 +216,12 @@ def curves(folder: Path, path: Path) -> Figure | None:
             _percent_axis(ax)
         _legend(figure, axes, len(panels))
         style.save(figure, folder / name, table)
+    rest = f" Not drawn: the note as printed, never below {100 * flat['test_error'].min():.0f} %." if len(flat) else ""
     return Figure(
         name,
         "Learning curves",
         "Test error of the weights, or of the means of the posterior, in the course of training; one line a run. No "
-        "method saw it.",
+        f"method saw it.{rest}",
     )
 
 
@@ -249,11 +251,6 @@ def _grid(panels: int) -> tuple[int, int]:
 
 def _of(table: pd.DataFrame, key: tuple[str, str]) -> pd.DataFrame:
     return table[(table["method"] == key[0]) & (table["label"] == key[1])]
-
-
-def _bars(line: pd.DataFrame) -> pd.Series | None:
-    """Half widths for matplotlib; None where a single run has none."""
-    return line["half_width"] if line["half_width"].notna().all() else None
 
 
 def _counts(table: pd.DataFrame) -> str:

@@ -116,6 +116,7 @@ def test_all_three_figures(scores, extra, tmp_path):
     assert row["half_width"] == pytest.approx(2.7764451051977987 * 100 * here.std() / math.sqrt(5))
     assert (data["what"] == "published").sum() == len(pd.read_csv(figures.PUBLISHED))
     assert "DP-SGD: 5" in drawn[0].caption
+    assert "never below 88 %" in drawn[2].caption  # the flat curve that is left out: 0.8 (1 + 3 / 30)
 
 
 def test_bins_are_pooled_over_runs_by_their_counts(extra, tmp_path):
