@@ -15,6 +15,7 @@ from evaluation.metrics import HIGHER_IS_BETTER
 from reports import common_comparisons as compare
 from reports import style
 from reports.common_scores import (
+    BARE,
     FREE_YARDSTICK,
     METRIC_WORDS,
     PRIVATE,
@@ -42,7 +43,7 @@ GREYS = (
 )
 REFERENCE_LOOKS = ((style.GREEN, "-"), (style.PURPLE, "-."))
 #: the axis shows this much beyond the worst yardstick, as a part of the way from the best score to it.
-BEYOND = 0.35
+BEYOND = 0.6
 #: epsilon -> look in the figure of coverage.
 EPSILON_LOOKS = ((style.RED, "s"), (style.BLUE, "o"), (style.GREEN, "D"), (style.ORANGE, "v"))
 NOMINAL = 0.90
@@ -116,16 +117,18 @@ def curves(folder: Path, family: Family, metric: str) -> Figure | None:
             ax.set_title(dataset_title(dataset))
             ax.set_ylabel(f"{METRIC_WORDS[metric]} ({UNITS[metric]})", fontsize=8)
             ax.set_xlabel("epsilon (delta = 1e-5)", fontsize=8)
-        ends = ("(yardstick)", "(no privacy)")  # methods first
+        ends = ("(yardstick)", "(no guarantee)", "(no privacy)")  # methods first
         ordered = dict(sorted(handles.items(), key=lambda pair: pair[0].endswith(ends)))
-        figure.legend(ordered.values(), ordered.keys(), loc="outside lower center", ncols=3, fontsize=7.5)
+        at_most = max(2, columns)  # wider, and a narrow figure cuts it
+        figure.legend(ordered.values(), ordered.keys(), loc="outside lower center", ncols=at_most, fontsize=7.5)
         style.save(figure, folder / name, table)
     return Figure(
         name,
         f"{METRIC_WORDS[metric].capitalize()} against epsilon: {family.title.partition(':')[0]}",
         f"Mean over splits with 95 % intervals, default settings, points shifted sideways so that they stay apart; "
         f"{'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better. Grey: yardsticks; bands: references "
-        "without privacy. An arrow at the edge is a score beyond it, its number in the table.",
+        "without privacy. An arrow at the edge is a score beyond it, its number in the table. Splits move all methods "
+        "together: what is separated in pairs stands in the table, not in the bars.",
     )
 
 
@@ -150,11 +153,16 @@ def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict,
         if group == PRIVATE:
             colour, marker, dashes = look[line["method"].iloc[0]]
             kind = {"color": colour, "marker": marker, "linestyle": dashes, "linewidth": 1.0}
+        elif group == BARE:
+            kind = {"color": style.BLACK, "marker": "x", "linestyle": DASHES[2], "linewidth": 0.9}
+            words = f"{words} (no guarantee)"
         else:
             kind = {"color": style.GREY, "marker": MARKERS[-1 - grey], "linestyle": DASHES[grey % 3], "linewidth": 1.6}
             words, grey = f"{words} (yardstick)", grey + 1
         bars = line["half_width"].where(line["mean"].between(low, high)).fillna(0.0)
         drawn = ax.errorbar(at, line["mean"], yerr=bars, elinewidth=0.7, markersize=4.2, **kind)
+        for bar in drawn.lines[2]:
+            bar.set_alpha(0.35)
         handles.setdefault(words, drawn)
         for x, y in zip(at, line["mean"], strict=True):
             if not low <= y <= high:

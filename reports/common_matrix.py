@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from evaluation.ranking import Rank, average_ranks
 from reports import common_comparisons as compare
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.common_scores import (
+    BARE,
     FREE,
     FREE_YARDSTICK,
     METRIC_WORDS,
@@ -27,6 +29,7 @@ from reports.tables import SCALE_BANNERS
 #: the epsilon at which private methods are ranked here; where there is none, the smallest that there is.
 EPSILON = "1"
 _ROWS, _INPUTS = 20, 2
+_UNRANKED = "it claims an epsilon that its ledger does not bear out, and is ranked with nobody"
 
 
 def _models() -> dict[str, Callable[[], Any]]:
@@ -56,7 +59,8 @@ def reason_of(method: str, kind: str) -> str:
     if found is None:
         return "there is no such method any more"
     said = found.supports(tiny_task(kind))
-    return "" if said is None else said.removeprefix(f"{method} ")
+    # The contract's own sentence names method and kind: the table does too.
+    return "" if said is None else re.sub(r"^(fits .*), not \w+$", r"\1", said.removeprefix(f"{method} "))
 
 
 def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame]:
@@ -124,7 +128,8 @@ def _entry(family: Family, method: str, standing: dict[str, dict[str, Rank]]) ->
         return lines, ""
     if arms:
         words = dict.fromkeys(s for s, _ in told)
-        return [("scored; not ranked" if "ok" in words else ", ".join(words)).replace("_", " ")], reason
+        bare = _UNRANKED if all(a.role == BARE for a in arms) and "ok" in words else reason
+        return [("scored; not ranked" if "ok" in words else ", ".join(words)).replace("_", " ")], bare
     said = reason_of(method, family.kind)
     return ["does not run"], said or _left_out(family, method)
 

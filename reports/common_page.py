@@ -25,6 +25,8 @@ from reports.figures import Figure
 from reports.files import write_text
 
 NAME = "which_method.html"
+#: of the tasks; others come last.
+ORDER = ("linear_regression", "logistic_regression", "density", "network")
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ def build(
 
     ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``.
     """
-    families = [f for f in families if f.arms]
+    families = sorted(
+        (f for f in families if f.arms), key=lambda f: ORDER.index(f.task) if f.task in ORDER else len(ORDER)
+    )
     if not families:
         return Added([], [], [])
     pairs = [pair for f in families for pair in common_tables.build(f, scale)]

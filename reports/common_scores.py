@@ -27,14 +27,15 @@ METRIC_WORDS = {
 }
 UNITS = {"rmse": "units of the target", "test_error": "share", "test_log_likelihood": "nats a row"}
 #: what an arm is, in the order of the tables.
-PRIVATE, PRIVATE_YARDSTICK, REFERENCE, FREE, FREE_YARDSTICK = (
+PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
     "Private",
     "Yardsticks, private",
+    "Claims an epsilon, gives no guarantee",
     "Reference, without privacy",
     "Without privacy",
     "Yardsticks, without privacy",
 )
-ROLES = (PRIVATE, PRIVATE_YARDSTICK, REFERENCE, FREE, FREE_YARDSTICK)
+ROLES = (PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK)
 #: kind of model -> what its private methods would be without privacy: the exact posterior where there is one.
 REFERENCES = {
     "bounded_linear_regression": ("exact_posterior",),
@@ -50,6 +51,9 @@ YARDSTICKS = frozenset((
 #: the yardsticks without privacy that a private method must not lose to: they read next to nothing of the data.
 TRIVIAL = frozenset(("predict_mean",))
 FAILED = ("failed", "timeout", "diverged")
+#: a fit that fails with one of these, on every split, has refused: its reason says why. A refusal is no defeat.
+REFUSALS = ("MethodError: ", "BudgetExceeded: ")
+REFUSED = "refused"
 
 
 @dataclass(frozen=True, order=True)
@@ -72,7 +76,8 @@ class Family:
     """All scores of one experiment of the rule.
 
     ``values``: (data set, arm, metric) -> split -> score, status ok only; ``summary``: the same keys -> a row of
-    ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole.
+    ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole, with
+    ``REFUSED`` where a method says that it cannot keep the budget.
     """
 
     experiment: str
@@ -127,7 +132,8 @@ def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
     summary, status, values = {}, {}, {}
     for r in summarise(scores).to_dict("records"):
         arm = arms[r["method"], r["setting"]]
-        status[r["dataset"], arm] = r["status"], r["reason"]
+        refused = r["status"] == "failed" and r["reason"].startswith(REFUSALS)
+        status[r["dataset"], arm] = REFUSED if refused else r["status"], r["reason"]
         if r["metric"]:
             summary[r["dataset"], arm, r["metric"]] = r
     ok = scores[scores["status"] == "ok"]
@@ -164,7 +170,9 @@ def role_of(method: str, kind: str, budgeted: bool) -> str:
     told = found is not None and re.search(r"\b(control|yardstick) of this suite\b", found.reference)
     if method in YARDSTICKS or told:
         return PRIVATE_YARDSTICK if budgeted else FREE_YARDSTICK
-    return PRIVATE if budgeted else FREE
+    if not budgeted:
+        return FREE
+    return BARE if found is not None and found.privacy is None else PRIVATE
 
 
 def adapter(method: str, kind: str):

@@ -118,7 +118,7 @@ def _score(
     loses = "loses to " + ", ".join(title(a.method, family.kind) for a in lost) if lost else ""
     if r is None:
         return entry(verdict="no score" if status == "ok" else status, after=(loses,), marks=footnotes(reason))
-    bare = _NO_GUARANTEE if not arm.epsilon and r["epsilon"] == "inf" else ""
+    bare = _NO_GUARANTEE if r["epsilon"] == "inf" else ""
     spread = f" ± {r['std']:.2g}" if math.isfinite(r["std"]) else ""
     marks = footnotes(reason, bare)
     return entry(f"{r['mean']:.4g}{spread} ({r['n']})", after=(loses,), marks=marks, strong=arm in winners)

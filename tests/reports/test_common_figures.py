@@ -40,10 +40,10 @@ def test_the_axis_ends_a_little_beyond_the_worst_yardstick(family):
     table = common_figures.points(family, "rmse")
     low, high = common_figures.limits(table[table["dataset"] == "wine"], "rmse")
     assert 0.3 < low < 0.4
-    assert 1.0 < high < 1.3  # predicting the mean has 1; a method with 40 is beyond
+    assert 1.3 < high < 1.4  # predicting the mean has 1; a method with 40 is beyond
     table = common_figures.points(family, "test_log_likelihood")
     low, high = common_figures.limits(table[table["dataset"] == "wine"], "test_log_likelihood")
-    assert -2.6 < low < -2.0
+    assert -2.8 < low < -2.6
     assert high > -0.8
 
 

@@ -176,7 +176,7 @@ def test_every_method_has_an_entry_or_a_reason_in_the_matrix(family):
     assert at.loc["ridge", "entry"].endswith("of 4")
     assert at.loc[made_up.FAILED, "entry"].startswith("diverged")
     assert at.loc[made_up.NOT_SUPPORTED, "reason"] == "needs epsilon 321"
-    assert at.loc["dp_bayes_by_backprop", "reason"] == "fits bnn_classification, not bounded_linear_regression"
+    assert at.loc["dp_bayes_by_backprop", "reason"] == "fits bnn_classification"
 
 
 @pytest.mark.parametrize("kind", ["bounded_linear_regression", "bounded_logistic_regression", "bounded_mixture",
@@ -242,3 +242,32 @@ def test_a_method_that_nobody_named_appears_by_itself():
     assert row(table, "Wine: test RMSE", "toy")[1].strong
     _, long = common_matrix.matrix_table([family], "full")
     assert long.set_index("method").loc["toy", "entry"].startswith("test RMSE: 1 of 7")
+
+
+def test_a_program_without_a_guarantee_competes_with_nobody():
+    """DP-EM as released, run at epsilon 1: a row of its own, no bold though it is the best, no rank."""
+    frame = made_up.linear_regression()
+    facts = {"epsilon": "inf", "accountant": "none: no bound"}
+    rows = [made_up.rows(made_up.CONFIG, d, "dp_em", "epsilon=1", {"rmse": 0.1}, **facts) for d in made_up.DATASETS]
+    family = common_scores.read(made_up.CONFIG, pd.concat([frame, *map(pd.DataFrame, rows)], ignore_index=True))
+    assert arm(family, "dp_em", "1").role == common_scores.BARE
+    table, _ = common_tables.score_table(family, "full")
+    told = row(table, "Wine: test RMSE", common_scores.title("dp_em", family.kind))[1]
+    assert not told.strong
+    assert "its ledger epsilon is infinite" in table.footnotes[told.marks[0] - 1]
+    assert compare.separated_winner(family, "wine", "rmse", ("1", False)).method == "dp_sep_honest"
+    _, long = common_matrix.matrix_table([family], "full")
+    assert long.set_index("method").loc["dp_em", "reason"].startswith("it claims an epsilon")
+    shown = common_privacy.privacy_frame([family], pd.DataFrame(columns=ledger.COLUMNS))
+    assert set(shown.loc[shown["method"] == "dp_em", "claim"]) == {"does not hold"}
+
+
+def test_a_refusal_is_no_defeat():
+    frame = made_up.linear_regression()
+    reason = "MethodError: needs epsilon = 19 at delta = 1e-05; the budget is 1"
+    rows = made_up.bad(made_up.CONFIG, "wine", "posterior_sampling_diffused", "epsilon=1", "failed", reason)
+    family = common_scores.read(made_up.CONFIG, pd.concat([frame, pd.DataFrame(rows)], ignore_index=True))
+    refused = arm(family, "posterior_sampling_diffused", "1")
+    assert family.status["wine", refused] == ("refused", reason)
+    assert refused not in compare.ranks(family, "wine", "rmse", ("1", False))
+    assert compare.loses_to(family, "wine", "rmse", refused) == []
