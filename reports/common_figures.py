@@ -42,8 +42,10 @@ GREYS = (
     (style.GREY, "-"),
 )
 REFERENCE_LOOKS = ((style.GREEN, "-"), (style.PURPLE, "-."))
-#: the axis shows this much beyond the worst yardstick, as a part of the way from the best score to it.
+#: the axis ends beyond the worst yardstick by this part of the way from the best score to it, ...
 BEYOND = 0.6
+#: ... but no farther than what shows this part of the private scores, and this much more.
+SHOWN, MORE = 0.85, 1.3
 #: epsilon -> look in the figure of coverage.
 EPSILON_LOOKS = ((style.RED, "s"), (style.BLUE, "o"), (style.GREEN, "D"), (style.ORANGE, "v"))
 NOMINAL = 0.90
@@ -83,7 +85,10 @@ def points(family: Family, metric: str) -> pd.DataFrame:
 
 
 def limits(table: pd.DataFrame, metric: str) -> tuple[float, float]:
-    """Range of a panel: from the best score to a little beyond the worst yardstick; without one, the middle of all."""
+    """Range of a panel: from the best score to a little beyond the worst yardstick (without one, the middle of all).
+
+    Nearer where most private scores are: few that are far off shall not press the others together.
+    """
     values, bars = table["mean"], table["half_width"].fillna(0.0)
     sign = 1.0 if HIGHER_IS_BETTER[metric] else -1.0
     good = float((sign * values).max())
@@ -92,7 +97,10 @@ def limits(table: pd.DataFrame, metric: str) -> tuple[float, float]:
     bad = float((sign * marks["mean"]).min()) if len(marks) else float((sign * values).median())
     reach = good - bad if good > bad else max(abs(good), 1.0) * 0.1
     worst = float((sign * values - bars).min())
-    ends = sorted((sign * (good + 0.08 * reach), sign * max(bad - BEYOND * reach, worst - 0.08 * reach)))
+    private = sign * values[table["epsilon"] != ""]
+    most = good - MORE * (good - float(private.quantile(1 - SHOWN))) if len(private) else -math.inf
+    end = max(bad - BEYOND * reach, worst - 0.08 * reach, most if most < good else -math.inf)
+    ends = sorted((sign * (good + 0.08 * (good - end)), sign * end))
     return ends[0], ends[1]
 
 
@@ -144,6 +152,12 @@ def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict,
     for k, r in enumerate(free[free["group"] == FREE_YARDSTICK].to_dict("records")):
         colour, dashes = GREYS[k % len(GREYS)]
         handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
+    outside = free[free["group"].isin([REFERENCE, FREE_YARDSTICK]) & ~free["mean"].between(low, high)]
+    for k, r in enumerate(outside.to_dict("records")):
+        below = r["mean"] < low
+        height, sign = (0.03 + 0.055 * k, "below") if below else (0.97 - 0.055 * k, "above")
+        ax.text(0.98, height, f"{r['title']}: {r['mean']:.3g}, {sign}", transform=ax.transAxes, ha="right",
+                va="bottom" if below else "top", fontsize=6.5, color=style.GREY)  # fmt: skip
     private = here[here["epsilon"] != ""].assign(at=lambda t: t["epsilon"].astype(float))
     lines = list(private.groupby(["group", "title", "method"], sort=False))
     grey = 0

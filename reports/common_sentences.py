@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from evaluation.paired import Difference
 from reports import common_comparisons as compare
 from reports import common_ranks, common_tables
 from reports.common_scores import METRIC_WORDS, PRIVATE, PRIVATE_YARDSTICK, TRIVIAL, UNITS, Arm, Family, name_of
@@ -21,14 +22,15 @@ LEVEL = 0.90
 #: the closed list; no number is typed in any of them.
 TEMPLATES = {
     "short": "By {metric}, the best average rank has {firsts}.",
-    "rank": "By {metric} over {count} data sets, {first} has the best average rank, {rank} of {among} (confidence set "
+    "rank": "By {metric} over {sets}, {first} has the best average rank, {rank} of {among} (confidence set "
     "{low} to {high}){rivals}.",
-    "winner": "On {dataset}, {first} has the best {metric}: {score} {unit}, better than {second}, the next, by {gap} "
+    "winner": "On {dataset}, {first} has the best {metric}: {score}, better than {second}, the next, by {gap} "
     "({low} to {high}), and separated from every other private method.",
-    "near": "On {dataset}, {first} has the best {metric}: {score} {unit}; not separated from it: {others}.",
-    "alone": "On {dataset}, {first} is the only private method with a {metric}: {score} {unit}.",
-    "behind": "That is worse than {reference}, which has no privacy, by {gap} {unit} ({low} to {high}).",
-    "ahead": "That is better than {reference}, which has no privacy, by {gap} {unit} ({low} to {high}).",
+    "near": "On {dataset}, {first} has the best {metric}: {score}; not separated from it: {others}.",
+    "open": "On {dataset}, {first} has the best {metric}: {score}; no other private method is separated from it.",
+    "alone": "On {dataset}, {first} is the only private method with a {metric}: {score}.",
+    "behind": "That is worse than {reference}, which has no privacy, by {gap} ({low} to {high}).",
+    "ahead": "That is better than {reference}, which has no privacy, by {gap} ({low} to {high}).",
     "level": "It is not separated from {reference}, which has no privacy.",
     "trivial": "By {metric}, worse for certain than {yardstick}, which looks at no input: {losers}.",
     "loses": "By {metric}, worse for certain than {yardstick} at the same epsilon: {losers}.",
@@ -139,6 +141,19 @@ def _n(value: float) -> str:
     return f"{value:.3g}"
 
 
+def _of(metric: str, value: float) -> str:
+    """A score with its unit."""
+    return f"{_n(100 * value)} %" if UNITS[metric] == "share" else f"{_n(value)} {UNITS[metric]}"
+
+
+def _between(metric: str, d: Difference) -> dict[str, str]:
+    """Fields gap, low and high of a difference."""
+    if UNITS[metric] != "share":
+        return {"gap": _of(metric, d.difference), "low": _n(d.low), "high": _n(d.high)}
+    low, gap, high = (_n(100 * v) for v in (d.low, d.difference, d.high))
+    return {"gap": f"{gap} percentage points", "low": low, "high": high}
+
+
 def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]:
     found = compare.mean_ranks(family, metric, column)
     if len(found) < 2:
@@ -146,10 +161,11 @@ def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]
     (first, r), *others = found.items()
     rivals = [[_rank_link(family, a)] for a, o in others if o.low <= r.high]
     tail = ["; sets that reach into it: ", *listed(rivals)] if rivals else ["; no other set reaches into it"]
+    tail = ["; the sets of all others reach into it"] if len(rivals) == len(others) else tail
     numbers = {"rank": _n(r.rank), "among": str(r.among), "low": _n(r.low), "high": _n(r.high)}
-    count = str(len(family.datasets))
-    words = METRIC_WORDS[metric]
-    return [say("rank", metric=words, count=count, first=_rank_link(family, first), rivals=tail, **numbers)]
+    count = len(family.datasets)
+    told = {"metric": METRIC_WORDS[metric], "sets": f"{count} data set" + ("s" if count > 1 else "")}
+    return [say("rank", **told, first=_rank_link(family, first), rivals=tail, **numbers)]
 
 
 def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -> list[Sentence]:
@@ -157,18 +173,20 @@ def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -
     if found is None:
         return []
     first, near = found
-    told = {"dataset": dataset_title(dataset), "metric": METRIC_WORDS[metric], "unit": UNITS[metric]}
+    told = {"dataset": dataset_title(dataset), "metric": METRIC_WORDS[metric]}
     told |= {"first": _row(family, metric, dataset, first)}
-    told |= {"score": _n(family.summary[dataset, first, metric]["mean"])}
+    told |= {"score": _of(metric, family.summary[dataset, first, metric]["mean"])}
     gap = compare.lead(family, dataset, metric, column)
     if gap is None:
         return [say("alone", **told)]
     _, second, d = gap
-    if near:
+    scored = [a for a in compare.competitors(family, column) if (dataset, a, metric) in family.values]
+    if len(near) == len(scored) - 1:
+        out = [say("open", **told)]
+    elif near:
         out = [say("near", **told, others=listed([[_row(family, metric, dataset, a)] for a in near]))]
     else:
-        numbers = {"gap": _n(d.difference), "low": _n(d.low), "high": _n(d.high)}
-        out = [say("winner", **told, second=_row(family, metric, dataset, second), **numbers)]
+        out = [say("winner", **told, second=_row(family, metric, dataset, second), **_between(metric, d))]
     return [*out, *_behind(family, dataset, metric, first)]
 
 
@@ -181,9 +199,10 @@ def _behind(family: Family, dataset: str, metric: str, first: Arm) -> list[Sente
     row = _row(family, metric, dataset, reference)
     if not d.significant:
         return [say("level", reference=row)]
-    kind, ends = ("behind", (d.low, d.high)) if d.difference > 0 else ("ahead", (-d.high, -d.low))
-    numbers = {"gap": _n(abs(d.difference)), "low": _n(ends[0]), "high": _n(ends[1])}
-    return [say(kind, unit=UNITS[metric], reference=row, **numbers)]
+    if d.difference > 0:
+        return [say("behind", reference=row, **_between(metric, d))]
+    turned = replace(d, difference=-d.difference, low=-d.high, high=-d.low)
+    return [say("ahead", reference=row, **_between(metric, turned))]
 
 
 def _losers(family: Family, metric: str, column: compare.Column) -> list[Sentence]:

@@ -47,6 +47,17 @@ def test_the_axis_ends_a_little_beyond_the_worst_yardstick(family):
     assert high > -0.8
 
 
+def test_a_far_yardstick_does_not_press_the_methods_together():
+    """Methods between 1.0 and 1.3, the mean at 100: the axis ends near the methods."""
+    rows = made_up.rows(made_up.CONFIG, "wine", "predict_mean", "", {"rmse": 100.0})
+    for k, method in enumerate(("dp_vi", "dpvi", "na_dpvi", "dpvim")):
+        rows += made_up.rows(made_up.CONFIG, "wine", method, "epsilon=1", {"rmse": 1 + 0.1 * k})
+    family = common_scores.read(made_up.CONFIG, pd.DataFrame(rows))
+    low, high = common_figures.limits(common_figures.points(family, "rmse"), "rmse")
+    assert low < 1.0
+    assert 1.25 < high < 1.5
+
+
 def test_limits_without_yardsticks_or_spread():
     one = common_scores.read(made_up.CONFIG, made_up.one_method())
     low, high = common_figures.limits(common_figures.points(one, "rmse"), "rmse")

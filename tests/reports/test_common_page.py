@@ -120,8 +120,14 @@ def test_nobody_wins_among_equals_and_one_method_stands_alone():
     same = made_up.one_method()
     both = pd.concat([same, same.assign(method="na_dpvi", cell="another")], ignore_index=True)
     kinds = {s.kind for s in sentences(common_scores.read(made_up.CONFIG, both))}
-    assert "near" in kinds
-    assert "winner" not in kinds
+    assert "open" in kinds
+    assert not kinds & {"winner", "near"}
+    third = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "dpvi", "epsilon=1", {"rmse": 9.0}))
+    many = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "dp_vi", "epsilon=1", {"rmse": 0.5}))
+    twin = many.assign(method="na_dpvi", cell="another")
+    said = sentences(common_scores.read(made_up.CONFIG, pd.concat([many, twin, third], ignore_index=True)))
+    near = next(s for s in said if s.kind == "near")
+    assert common_scores.title("dpvi", "bounded_linear_regression") not in [link.text for link in near.links]
 
 
 def test_without_scores_there_is_no_page(tmp_path):
