@@ -155,7 +155,7 @@ def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict,
     outside = free[free["group"].isin([REFERENCE, FREE_YARDSTICK]) & ~free["mean"].between(low, high)]
     for k, r in enumerate(outside.to_dict("records")):
         below = r["mean"] < low
-        height, sign = (0.03 + 0.055 * k, "below") if below else (0.97 - 0.055 * k, "above")
+        height, sign = (0.12 + 0.055 * k, "below") if below else (0.88 - 0.055 * k, "above")
         ax.text(0.98, height, f"{r['title']}: {r['mean']:.3g}, {sign}", transform=ax.transAxes, ha="right",
                 va="bottom" if below else "top", fontsize=6.5, color=style.GREY)  # fmt: skip
     private = here[here["epsilon"] != ""].assign(at=lambda t: t["epsilon"].astype(float))
