@@ -498,6 +498,52 @@ _DESCENT = (
 MUTANTS |= {f"{name}:bounded_linear_regression": _ONE_RELEASE for name in ("dp_sep_honest", "dp_linear_regression")}
 MUTANTS |= {f"{name}:bounded_linear_regression": _DESCENT for name in ("dp_vi", "dp_sgd")}
 
+# DPVI and Bernstein & Sheldon in the box, which ``InFrame`` makes
+_BOX_DPVI = "methods.engines.box_dpvi"
+_UNPAID_BOX = Mutant(
+    "data-dependent standardisation",
+    r"make_frame\(task, None if self\.privacy is None else budget, self\.share\)",
+    "make_frame(replace(task, public=replace(task.public, x_bounds=(), y_bounds=None)), None, self.share)",
+    module="methods.engines.frames",
+    what="the box is made from private moments, unpaid",
+)
+
+
+def _box_dpvi(home: str) -> tuple[Mutant, ...]:
+    """Mutants of an adapter whose steps are made in ``home``: ``box_dpvi``, or an engine that it imports."""
+    _, half, clipped, count = _noise_aware(home)[0][:4]
+    bare = Mutant(
+        "no noise",
+        r"(?s)noise\.audited:(.*)noise\.release\((value[^()]*)\)",
+        r"True:\1(noise.release(\2), \2)[1]",
+        module=home,
+        what=f"{GENERIC[0].what}; with or without an audit",
+    )
+    made = (bare, replace(half, via=(home,)), clipped, replace(count, via=(home,)))
+    return (*(replace(m, via=(*m.via, _BOX_DPVI)) for m in made), replace(_UNPAID_BOX, via=(_BOX_DPVI,)))
+
+
+for _name in ("dpvi", "dpvi_last_iterate", "dpvi_trace_average", "na_dpvi", "na_dpvi_laplace", "dpvim"):
+    for _kind in ("bounded_linear_regression", "bounded_logistic_regression"):
+        MUTANTS[f"{_name}:{_kind}"] = _box_dpvi(f"{_NOISE_AWARE}.aligned" if _name == "dpvim" else _BOX_DPVI)
+MUTANTS["bernstein_sheldon_2019:bounded_linear_regression"] = (
+    Mutant(
+        "no noise",
+        r"noise\.release\((np\.array\(\[v\]\))\)\[0\]",
+        r"(noise.release(\1), \1)[1][0]",
+        what=GENERIC[0].what,
+    ),
+    GENERIC[1],
+    Mutant(
+        "no clipping",
+        r"u = np\.clip\(",
+        "u = 2.0 * np.clip(",
+        module="methods.engines.box_bernstein_sheldon",
+        what="rows reach twice as far as the box",
+    ),
+    _UNPAID_BOX,
+)
+
 
 def patched(source: str, mutant: Mutant) -> str:
     """The source with the patch. Raises :class:`DoesNotApply`."""
