@@ -4,7 +4,7 @@
 
 For every data set and epsilon of the experiment, each private method that names a ``grid`` (six settings, the default
 first) fits the same stand-in (``workflow.stand_in``, one seed a data set); the setting with the best log-likelihood of
-the stand-in's test rows is written to ``<out>/<experiment>.json``, which the experiment's config names under ``tuned``.
+the stand-in's test rows, or the default where none is better by ``MARGIN``, is written to ``<out>/<experiment>.json``, which the experiment's config names under ``tuned``.
 No row of a real data set is read. Choices that are there already are kept (``--again`` makes them anew).
 """
 
@@ -27,6 +27,8 @@ from workflow.stand_in import tasks
 
 #: settings that every method may try.
 EFFORT = 6
+#: nats a row that a setting must gain over the default on its stand-in: less is noise of one stand-in.
+MARGIN = 0.01
 SEED = 20
 
 
@@ -47,7 +49,13 @@ def log_likelihood(method, task, x, y, settings: dict, epsilon: float, delta: fl
     return value if np.isfinite(value) else -np.inf
 
 
-def choose(config: dict, dataset: str, names: list[str], epsilons: list[float], delta: float, model) -> dict:
+def best_of(scores: list[float]) -> int:
+    """Number of the best setting; 0, the default, where none is better than that by ``MARGIN``."""
+    best = int(np.argmax(scores))
+    return best if scores[best] > scores[0] + MARGIN else 0
+
+
+def choose(dataset: str, names: list[str], epsilons: list[float], delta: float, model) -> dict:
     """name -> epsilon -> {"settings", "score" of the stand-in, "default": score of the default}."""
     about = datasets.get(dataset)
     task, x, y = tasks(about, model, about.n_rows, np.random.default_rng(SEED))
@@ -65,7 +73,7 @@ def choose(config: dict, dataset: str, names: list[str], epsilons: list[float], 
         found[name] = {}
         for epsilon in epsilons:
             scores = [log_likelihood(method, task, x, y, dict(s), epsilon, delta) for s in grid]
-            best = int(np.argmax(scores))  # of equal ones the first, so the default where nothing is better
+            best = best_of(scores)
             numbers = [v if np.isfinite(v) else None for v in scores]
             found[name][f"{epsilon:g}"] = {"settings": dict(grid[best]), "scores": numbers}
             print(f"{dataset}: {name}, epsilon = {epsilon:g}: {grid[best] or 'default'}", file=sys.stderr, flush=True)
@@ -94,7 +102,7 @@ def main() -> None:
         values = dict(by_dataset(config["model"], dataset, args.config))
         home, cls = MODEL_HOME[values.pop("kind")]
         model = getattr(__import__(home, fromlist=[cls]), cls)(**values)
-        made = choose(config, dataset, todo, extra["budget_grid"]["epsilons"], extra["budget"]["delta"], model)
+        made = choose(dataset, todo, extra["budget_grid"]["epsilons"], extra["budget"]["delta"], model)
         known[dataset] = {**known.get(dataset, {}), **made}
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, known)

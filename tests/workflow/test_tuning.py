@@ -75,6 +75,13 @@ def test_a_failed_setting_never_wins():
     assert scores[2] > scores[0] > scores[1]
 
 
+def test_the_default_stays_unless_a_setting_gains_more_than_the_margin():
+    assert tuning.best_of([-1.0, -1.0 + 0.9 * tuning.MARGIN, -2.0]) == 0
+    assert tuning.best_of([-1.0, -1.0 + 1.1 * tuning.MARGIN, -2.0]) == 1
+    assert tuning.best_of([-math.inf, -3.0, -math.inf]) == 1
+    assert tuning.best_of([-math.inf, -math.inf]) == 0
+
+
 def experiment(tmp_path: Path, tuned: str) -> Path:
     text = yaml.safe_load((ROOT / "config/experiments/common_linear_regression.yaml").read_text())
     path = tmp_path / "common_linear_regression.yaml"
