@@ -3,9 +3,10 @@
     python -m workflow.tuning --config config/experiments/common_linear_regression.yaml --out config/tuned
 
 For every data set and epsilon of the experiment, each private method that names a ``grid`` (six settings, the default
-first) fits the same stand-in (``workflow.stand_in``, one seed a data set); the setting with the best log-likelihood of
-the stand-in's test rows, or the default where none is better by ``MARGIN``, is written to ``<out>/<experiment>.json``, which the experiment's config names under ``tuned``.
-No row of a real data set is read. Choices that are there already are kept (``--again`` makes them anew).
+first) fits the same stand-in (``workflow.stand_in``, one seed a data set). The setting with the best log-likelihood of
+the stand-in's test rows, or the default where none is better by ``MARGIN``, is written to ``<out>/<experiment>.json``,
+which the experiment's config names under ``tuned``. No row of a real data set is read. Choices that are there already
+are kept (``--again`` makes them anew).
 """
 
 from __future__ import annotations
