@@ -141,8 +141,9 @@ def build(
         return
     board = verdicts.scoreboard(all_verdicts)
     index = verdicts.read_findings()
-    sources = {s for config, _ in experiments for s in config["sources"]}
-    sets = {d for config, _ in experiments for d in config["datasets"]}
+    # an experiment of no paper has findings under the name of its rule
+    sources = {s for config, _ in experiments for s in [*config["sources"], config.get("rule", "")]}
+    sets = {d for config, _ in experiments if config["sources"] for d in config["datasets"]}
     page = site.Page(
         title=TITLE,
         scale=scale,
