@@ -15,27 +15,32 @@ OVERHEAD_S = 3.0
 
 
 def reference_seconds() -> dict[tuple, tuple[float, float]]:
-    """Seconds a split and epochs that the committed reference took, by (dataset, method, setting)."""
+    """Seconds a split and epochs that the committed reference took, by (experiment, dataset, method, setting)."""
     folder = ROOT / "reports/reference"
     sums: dict[tuple, list[float]] = defaultdict(list)
     for name in compact.experiments(folder):
         rows = compact.read(folder, name)
         # A split has a row for each metric, and one fit.
         for row in rows[rows["seconds"] != ""].drop_duplicates(["cell", "split"]).to_dict("records"):
-            sums[row["dataset"], row["method"], row["setting"]].append(float(row["seconds"]))
+            sums[row["experiment"], row["dataset"], row["method"], row["setting"]].append(float(row["seconds"]))
     return {k: sum(v) / len(v) for k, v in sums.items()}
+
+
+def key_of(cell: Cell) -> tuple[str, str, str, str]:
+    """What a cell is called at every scale."""
+    return cell.experiment, cell.dataset, cell.method, cell.setting
 
 
 def estimate(scale: str) -> tuple[list[Cell], float, int]:
     """Cells of a scale, CPU seconds, and how many cells the estimate knows nothing about."""
     known = reference_seconds()
-    full = {(c.dataset, c.method, c.setting): dict(c.settings) for p in experiment_files() for c in cells(p, "full")}
+    full = {key_of(c): dict(c.settings) for p in experiment_files() for c in cells(p, "full")}
     everything = [c for p in experiment_files() for c in cells(p, scale)]
     # Each reading of one run counts the whole run: together they cost as much as the dearest.
     one_run = {name for name, group in families(everything).items() if len({c.method for c in group}) > 1}
     alone, together, unknown = 0.0, defaultdict(float), 0
     for c in everything:
-        cost, key = OVERHEAD_S, (c.dataset, c.method, c.setting)
+        cost, key = OVERHEAD_S, key_of(c)
         if key in known:
             cost += c.splits * known[key] * shorter(dict(c.settings), full.get(key, {}))
         else:

@@ -41,19 +41,19 @@ def test_a_missing_download_is_counted(tmp_path):
 
 def test_readings_of_one_run_cost_one_run(monkeypatch):
     """Five readings of the run at epsilon 0.1 on Adult, 20 runs of 9 s, and an overhead: not five times that."""
-    key = ("adult_complete", "na_dpvi", "epsilon=0.1")
+    key = ("nadpvi_adult", "adult_complete", "na_dpvi", "epsilon=0.1")
     with_run = plan.estimate("full")[1]
     monkeypatch.setattr(
         plan,
         "reference_seconds",
-        lambda: dict.fromkeys([(key[0], m, key[2]) for m in ("dpvi", "dpvi_last_iterate", "na_dpvi")], 9.0),
+        lambda: dict.fromkeys([(*key[:2], m, key[3]) for m in ("dpvi", "dpvi_last_iterate", "na_dpvi")], 9.0),
     )
     three = plan.estimate("full")[1]
     monkeypatch.setattr(plan, "reference_seconds", lambda: {key: 9.0})
     assert plan.estimate("full")[1] == pytest.approx(three)
     monkeypatch.setattr(plan, "reference_seconds", dict)
     nothing = plan.estimate("full")[1]
-    assert three - nothing == pytest.approx(2 * 20 * 9.0)  # the published split and, at the same label, the paid one
+    assert three - nothing == pytest.approx(20 * 9.0)
     assert with_run > nothing
 
 
