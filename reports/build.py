@@ -131,7 +131,7 @@ def build(
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table
-    added = common_page.build(out, families, stacked(costs), found, scale, with_site)
+    added = common_page.build(out, families, stacked(costs), found, scale, with_site, extra)
     every, privacy, drawn = every + added.methods, privacy + added.privacy, drawn + added.figures
     all_verdicts, all_claims = stacked(judged), stacked(said)
     write_csv(out / "verdicts.csv", all_verdicts)

@@ -60,11 +60,18 @@ class Added:
 
 
 def build(
-    out: Path, families: Sequence[Family], ledger: pd.DataFrame, sizes: pd.DataFrame, scale: str, with_site: bool
+    out: Path,
+    families: Sequence[Family],
+    ledger: pd.DataFrame,
+    sizes: pd.DataFrame,
+    scale: str,
+    with_site: bool,
+    extra: Path | None = None,
 ) -> Added:
     """Write tables, figures and the page of these families under ``out``; families without a row are left out.
 
-    ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``.
+    ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``; ``extra``: folder of the tables
+    that are no scores.
     """
     families = sorted(
         (f for f in families if f.arms), key=lambda f: ORDER.index(f.task) if f.task in ORDER else len(ORDER)
@@ -73,6 +80,7 @@ def build(
         return Added([], [], [])
     pairs = [pair for f in families for pair in common_tables.build(f, scale)]
     across = [common_ranks.ranks_table(families, scale), common_matrix.matrix_table(families, scale)]
+    across += [common_tables.controls_table(extra, scale)] if extra else []
     methods = [*pairs, *(pair for pair in across if pair is not None)]
     privacy = [p for p in [common_privacy.privacy_table(families, ledger, scale)] if p is not None]
     for table, long in [*methods, *privacy]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -34,6 +35,8 @@ CALIBRATION = {
     "posterior_mean_error": "error of the posterior mean (posterior sd)",
     "posterior_log_variance_ratio": "log variance ratio (nats)",
 }
+#: file of ``workflow.common_controls``.
+CONTROLS = "common_controls.csv"
 COSTS = {"seconds": "seconds a fit", "peak_mb": "peak memory (MB)"}
 _NO_GUARANTEE = "Its program adds noise, but nothing bounds what the noise hides: by its ledger epsilon is infinite."
 
@@ -42,6 +45,35 @@ def build(family: Family, scale: str) -> list[tuple[Table, pd.DataFrame]]:
     """Both tables of one family, with their long frames; those that the scores hold nothing for are left out."""
     pairs = [score_table(family, scale), calibration_table(family, scale)]
     return [(table, long) for table, long in pairs if table.blocks]
+
+
+def controls_table(extra: Path, scale: str) -> tuple[Table, pd.DataFrame] | None:
+    """What the metrics say of the exact posterior, and of one twice too narrow or too wide; None where not made."""
+    path = extra / CONTROLS
+    if not path.is_file():
+        return None
+    long = pd.read_csv(path)
+    rows = [
+        (
+            f"{r['width']:g} times as wide, {r['level']:.0%} intervals",
+            [
+                entry(f"{r['share']:.3f}", verdict="inside" if r["inside"] else "outside"),
+                entry(f"{r['low']:.3f} to {r['high']:.3f}"),
+                entry(f"{r['posterior_mean_error']:.2g}"),
+                entry(f"{r['posterior_log_variance_ratio']:+.2f}"),
+            ],
+        )
+        for r in long.to_dict("records")
+    ]
+    heads = ["share covered", "binomial interval (99 %)", CALIBRATION["posterior_mean_error"],
+             CALIBRATION["posterior_log_variance_ratio"]]  # fmt: skip
+    notes = (
+        f"{int(long['sets'].iloc[0])} data sets simulated from prior and likelihood of the linear regression, one true "
+        "weight each. The exact posterior has to lie inside, the others outside.",
+    )
+    block = Block("", "Posterior", heads, rows)
+    table = Table("common_controls", "Controls of the common tasks", SCALE_BANNERS[scale], [block], notes)
+    return table, long.assign(scale=scale)
 
 
 def row_id(family: Family, what: str, dataset: str, arm: Arm) -> str:

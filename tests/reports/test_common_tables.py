@@ -271,3 +271,14 @@ def test_a_refusal_is_no_defeat():
     assert family.status["wine", refused] == ("refused", reason)
     assert refused not in compare.ranks(family, "wine", "rmse", ("1", False))
     assert compare.loses_to(family, "wine", "rmse", refused) == []
+
+
+def test_the_controls_are_shown_where_they_were_made(tmp_path):
+    assert common_tables.controls_table(tmp_path, "full") is None
+    head = "width,level,share,low,high,inside,sets,posterior_mean_error,posterior_log_variance_ratio"
+    (tmp_path / common_tables.CONTROLS).write_text(
+        f"{head}\n0.5,0.9,0.612,0.875,0.924,0,1000,0,-1.38629\n1,0.9,0.903,0.875,0.924,1,1000,0,0\n"
+    )
+    table, long = common_tables.controls_table(tmp_path, "full")
+    assert [row[1][0].verdict for row in table.blocks[0].rows] == ["outside", "inside"]
+    assert len(long) == 2
