@@ -56,28 +56,23 @@ def best_of(scores: list[float]) -> int:
     return best if scores[best] > scores[0] + MARGIN else 0
 
 
-def choose(dataset: str, names: list[str], epsilons: list[float], delta: float, model) -> dict:
-    """name -> epsilon -> {"settings", "score" of the stand-in, "default": score of the default}."""
-    about = datasets.get(dataset)
-    task, x, y = tasks(about, model, about.n_rows, np.random.default_rng(SEED))
-    found: dict[str, dict[str, dict]] = {}
-    for name in names:
-        method = kinds.get(name, model.kind)
-        if method.supports(task) is not None:
-            continue
-        grid = method.grid
-        if len(grid) != EFFORT or grid[0] != {}:
-            raise ValueError(
-                f"{name}: grid has {len(grid)} settings; give {EFFORT}, the first of them {{}} (the default)"
-            )
-        method.prepare(task, method.Settings())
-        found[name] = {}
-        for epsilon in epsilons:
-            scores = [log_likelihood(method, task, x, y, dict(s), epsilon, delta) for s in grid]
-            best = best_of(scores)
-            numbers = [v if np.isfinite(v) else None for v in scores]
-            found[name][f"{epsilon:g}"] = {"settings": dict(grid[best]), "scores": numbers}
-            print(f"{dataset}: {name}, epsilon = {epsilon:g}: {grid[best] or 'default'}", file=sys.stderr, flush=True)
+def choose(method, stand_in: tuple, epsilons: list[float], delta: float) -> dict:
+    """epsilon -> {"settings": the chosen ones, "scores": of all, None where a fit failed} of one private method.
+
+    ``stand_in``: of ``workflow.stand_in.tasks``. Raises ValueError for a grid that is not of ``EFFORT`` settings.
+    """
+    task, x, y = stand_in
+    grid = method.grid
+    if len(grid) != EFFORT or grid[0] != {}:
+        raise ValueError(f"{method.name}: grid has {len(grid)} settings; give {EFFORT}, the first {{}} (the default)")
+    method.prepare(task, method.Settings())
+    found = {}
+    for epsilon in epsilons:
+        scores = [log_likelihood(method, task, x, y, dict(s), epsilon, delta) for s in grid]
+        chosen = dict(grid[best_of(scores)])
+        numbers = [float(f"{v:.6g}") if np.isfinite(v) else None for v in scores]
+        found[f"{epsilon:g}"] = {"settings": chosen, "scores": numbers}
+        print(f"{task.name}: {method.name}, epsilon = {epsilon:g}: {chosen or 'default'}", file=sys.stderr, flush=True)
     return found
 
 
@@ -95,18 +90,22 @@ def main() -> None:
     known = json.loads(path.read_text()) if path.exists() else {}
     extra = config["include_unlisted_methods"]
     kind = config["model"]["kind"]
-    names = [
-        n for n in kinds.names(kind) if kinds.get(n, kind).privacy is not None and hasattr(kinds.get(n, kind), "grid")
-    ]
+    fitting = {n: kinds.get(n, kind) for n in kinds.names(kind)}
+    able = {n: m for n, m in fitting.items() if m.privacy is not None and hasattr(m, "grid")}
     for dataset in args.datasets or config["datasets"]:
-        todo = names if args.again else [n for n in names if n not in known.get(dataset, {})]
         values = dict(by_dataset(config["model"], dataset, args.config))
         home, cls = MODEL_HOME[values.pop("kind")]
         model = getattr(__import__(home, fromlist=[cls]), cls)(**values)
-        made = choose(dataset, todo, extra["budget_grid"]["epsilons"], extra["budget"]["delta"], model)
-        known[dataset] = {**known.get(dataset, {}), **made}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, known)
+        about = datasets.get(dataset)
+        stand_in = tasks(about, model, about.n_rows, np.random.default_rng(SEED))
+        for name, method in able.items():
+            there = name in known.get(dataset, {}) and not args.again
+            if there or method.supports(stand_in[0]) is not None:
+                continue
+            made = choose(method, stand_in, extra["budget_grid"]["epsilons"], extra["budget"]["delta"])
+            known.setdefault(dataset, {})[name] = made
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, known)  # after each method: a killed run goes on here
 
 
 if __name__ == "__main__":
