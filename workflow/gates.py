@@ -63,6 +63,8 @@ def scores(cell: Cell, splits: int, data_path: str) -> dict[tuple[int, str], flo
     out: dict[tuple[int, str], float] = {}
     with tempfile.TemporaryDirectory() as scratch:
         tasks = [make_task(cell, data, k) for k in wanted]
+        if method.supports(tasks[0]) is not None:
+            return {(k, "not_supported"): math.nan for k in wanted}
         method.prepare(tasks[0], settings)
         for k, task in zip(wanted, tasks, strict=True):
             try:

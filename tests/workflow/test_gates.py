@@ -10,6 +10,8 @@ from evaluation.summary import COLUMNS
 from reports import compact
 from reports.files import write_csv
 from workflow import gates
+from workflow.experiments import cells
+from workflow.imports import ROOT
 
 GATE = {
     "experiment": "dpsep_uci",
@@ -114,3 +116,11 @@ def test_golden_rows_of_one_epoch_are_there_for_every_method_that_is_compared():
     named = [m for gate in gates.samples() for m in gate.get("one_epoch", [])]
     assert sorted(set(named)) == sorted(named)
     assert {line.split(",")[0] for line in golden} == set(named)
+
+
+def test_a_refusal_is_recomputed_as_one(scene, tmp_path):
+    """A method that gives its reason and no fit is no failure: the reference says the same."""
+    scene()
+    chosen = cells(ROOT / "config/experiments/common_linear_regression.yaml", "full")
+    refused = next(c for c in chosen if (c.dataset, c.method) == ("wine", "posterior_sampling_direct"))
+    assert list(gates.scores(refused, 2, str(tmp_path / "wine.npz"))) == [(0, "not_supported"), (1, "not_supported")]
