@@ -237,7 +237,8 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
     chosen = [d for d in config["datasets"] if d in size.get("datasets", config["datasets"])]
     kind = config["model"]["kind"]
     arms = list(config["arms"])
-    if extra := config.get("include_unlisted_methods"):
+    extra = config.get("include_unlisted_methods") if size.get("unlisted", True) else None
+    if extra:
         listed = {a["method"] for a in arms}
         arms += written_out([_unlisted(n, kind, extra) for n in kinds.names(kind) if n not in listed])
         if "tuned" in config:
