@@ -9,30 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.linear_regression_unknown_noise import NormalInverseGamma
 from models.unconstrained import Likelihood, Samples, inverse_softplus
 
 
 @dataclass(frozen=True)
-class NormalTimesInverseGamma(Samples):
+class NormalTimesInverseGamma(NormalInverseGamma):
     """w ~ N(mean, (L L')^-1) and v ~ InvGamma(shape, scale); ``mean`` (p,), ``factor`` L lower triangular (p, p)."""
 
-    mean: np.ndarray
-    factor: np.ndarray
-    shape: float
-    scale: float
     kind: str = "normal_times_inverse_gamma"
-
-    @property
-    def likelihood(self) -> Likelihood:
-        return Likelihood("linear")
-
-    def parameters(self) -> dict[str, np.ndarray]:
-        return {
-            "mean": self.mean,
-            "factor": self.factor,
-            "shape": np.float64(self.shape),
-            "scale": np.float64(self.scale),
-        }
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """n independent draws of theta, (n, p + 1)."""

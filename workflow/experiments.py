@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 import datasets
-from evaluation.arms import written_out
+from evaluation.arms import ABLATION, written_out
 from methods import kinds
 from privacy.budget import BudgetSpec
 from workflow.imports import ROOT, code_hash, files, reached
@@ -223,7 +223,7 @@ def load(path: str | Path) -> dict:
     if config["model"]["kind"] not in MODEL_HOME:
         raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(MODEL_HOME)}")
     try:
-        return {**config, "arms": written_out(config["arms"])}
+        return {**config, **{k: written_out(config[k]) for k in ("arms", "ablations") if k in config}}
     except ValueError as e:
         raise ConfigError(f"{path}: {e}") from None
 
@@ -243,6 +243,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
         arms += written_out([_unlisted(n, kind, extra) for n in kinds.names(kind) if n not in listed])
         if "tuned" in config:
             arms += _tuned(ROOT / config["tuned"], extra, str(path))
+    arms += [_ablation(a, str(path)) for a in config.get("ablations", [])]
     out: list[Cell] = []
     for arm in arms:
         where = f"{path}: arm {arm['method']} {arm.get('label', '')}".rstrip()
@@ -303,6 +304,14 @@ def _unlisted(name: str, kind: str, extra: dict) -> dict:
     if kinds.get(name, kind).privacy is None:
         return {k: v for k, v in arm.items() if k != "budget"}
     return arm | {"budget_grid": extra["budget_grid"]}
+
+
+def _ablation(arm: dict, where: str) -> dict:
+    """The arm of an ablation: at full scale only, its setting marked by ``ABLATION``."""
+    if not arm.get("label"):
+        raise ConfigError(f"{where}: ablation of {arm['method']}: give it a label that says what differs")
+    family = {"family": f"{ABLATION} {arm['family']}"} if "family" in arm else {}
+    return {**arm, **family, "label": f"{ABLATION};{arm['label']}", "quick": False}
 
 
 def _tuned(path: Path, extra: dict, where: str) -> list[dict]:

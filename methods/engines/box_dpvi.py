@@ -24,6 +24,7 @@ it is set anew every ``BLOCK`` steps from the released iterate, which is post-pr
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -288,9 +289,9 @@ class InBox(Together, InFrame):
         sigma = left_for(budget, self.name, self.privacy, sampling_rate=rate, steps=settings.steps)
         return self.descend(task, settings, Remainder(budget, sigma), rng)
 
+    @abc.abstractmethod
     def descend(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Rows in the box; the budget states the noise multiplier."""
-        raise NotImplementedError
 
 
 class BoxReading(InBox):

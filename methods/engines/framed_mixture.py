@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import replace
 
@@ -81,6 +82,6 @@ class RegressionInFrame(InFrame):
         found = MixtureRegression(p.weights, p.means / DEVIATIONS, p.covariances / DEVIATIONS**2)
         return Fit(found, fit.ledger, fit.diagnostics)
 
+    @abc.abstractmethod
     def fit_joint(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Fit ``models.mixture_of_gaussians.MixtureParameters`` to rows [x, y] in [-3, 3]."""
-        raise NotImplementedError

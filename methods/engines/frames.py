@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
@@ -133,6 +134,6 @@ class InFrame(Method):
         diagnostics: Mapping[str, float] = fit.diagnostics
         return Fit(FramedPosterior(fit.posterior, frame), fit.ledger, diagnostics)
 
+    @abc.abstractmethod
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Fit rows in the box: ``task.model`` is the inner model. ``budget.ledger`` holds what the frame has cost."""
-        raise NotImplementedError

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtr, chdtrc
 
 from methods.contract import Diverged
-from methods.engines.conjugate_linear import naturals
-from methods.engines.conjugate_linear.release import typical_square
+from methods.engines.conjugate_linear import MODELS, naturals
+from methods.engines.conjugate_linear.release import InKnownBox, typical_square
 from methods.engines.frames import left_for
 from models.linear_regression import with_bias
 from models.task import PublicKnowledge, Task
@@ -58,6 +58,22 @@ class Settings:
             raise ValueError(f"DP-SGD: sampling_rate = {self.sampling_rate}; give a number in (0, 1]")
 
 
+class Descent(InKnownBox):
+    """A method that is made from :func:`train`: what ``dp_sgd`` and ``dp_vi`` share."""
+
+    models = MODELS
+    privacy = Relation.ADD_REMOVE
+    leaks: ClassVar[tuple[str, ...]] = ()
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"clip": 0.5}, {"clip": 2.0}, {"travel": 0.2}, {"travel": 1.0}, {"max_rate": 3.0}
+    )  # fmt: skip
+    Settings = Settings
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        """Load numba and the cached kernel."""
+        from methods.engines.conjugate_linear import kernel  # noqa: F401
+
+
 class Plan(NamedTuple):
     """Clip C of the means, clips and weights of the parts as the kernel takes them, and the learning rate."""
 
@@ -81,7 +97,7 @@ class Fitted(NamedTuple):
 
 def centre(most: float) -> float:
     """E min(z^2, most), z standard normal."""
-    return float(chi2.cdf(most, 3) + most * chi2.sf(most, 1))
+    return float(chdtr(3, most) + most * chdtrc(1, most))
 
 
 def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: float, *, bayes: bool) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import ClassVar
 
@@ -32,9 +33,9 @@ class LinearPosteriorDraw(InFrame):
     releases_a_draw = True
     leaks: ClassVar[tuple[str, ...]] = ()
 
+    @abc.abstractmethod
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
         """(power, strength) by public numbers alone."""
-        raise NotImplementedError
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """One draw, which is the mechanism itself and so uses ``rng``.

@@ -44,7 +44,7 @@ class Plan:
 def plan_of(settings, n: int, length: float, budget: Budget, what: str, relation: Relation) -> Plan:
     """What a run does, from public numbers and releases alone.
 
-    ``settings``: ``Settings`` of ``dp_sgd`` or ``dp_vi`` in ``methods.kinds.bounded_logistic_regression``.
+    ``settings``: ``plans.DescentSettings``.
 
     A centred row has typical norm R = ``length``, and its gradient (sigmoid - y) z at most that: C = R (half of it
     clips the rows that are predicted wrong, and costs more in bias than it saves in noise). The Hessian of the mean

@@ -1,15 +1,39 @@
-"""Checks of settings that two adapters share; imports nothing heavy."""
+"""What the adapters of DP-SGD and DP-VI for logistic regression share; imports nothing heavy."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from methods.engines.frames import InFrame
+from methods.engines.logistic_gaussian import MODELS
+from privacy.ledger import Relation
 
 
-def check(name: str, settings) -> None:
-    """Raises ValueError for a setting of DP-SGD that is out of range (``gradients.plan_of``)."""
-    s = settings
-    if s.batch_rows < 1 or (s.steps is not None and s.steps < 1):
-        raise ValueError(f"{name}: batch_rows = {s.batch_rows}, steps = {s.steps}; give at least 1 of each")
-    for key in ("rate_factor", "clip_factor"):
-        if not (math.isfinite(getattr(s, key)) and getattr(s, key) > 0):
-            raise ValueError(f"{name}: {key} = {getattr(s, key)}; give a finite number above 0")
+@dataclass(frozen=True)
+class DescentSettings:
+    """Raises ValueError for a number that is out of range."""
+
+    batch_rows: int = 1000  #: expected rows of a batch, q = min(1, batch_rows / n) (choice of this suite)
+    steps: int | None = None  #: K; None: by the formula of ``gradients.plan_of``
+    rate_factor: float = 1.0  #: times the step size of the formula (without unit)
+    clip_factor: float = 1.0  #: clipping norm over the typical norm of a centred row (without unit)
+
+    def __post_init__(self) -> None:
+        if self.batch_rows < 1 or (self.steps is not None and self.steps < 1):
+            raise ValueError(f"DP-SGD: batch_rows = {self.batch_rows}, steps = {self.steps}; give at least 1 of each")
+        for key in ("rate_factor", "clip_factor"):
+            if not (math.isfinite(getattr(self, key)) and getattr(self, key) > 0):
+                raise ValueError(f"DP-SGD: {key} = {getattr(self, key)}; give a finite number above 0")
+
+
+class Descent(InFrame):
+    """A method that is made from ``logistic_gaussian.gradients``."""
+
+    models = MODELS
+    privacy = Relation.ADD_REMOVE
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"rate_factor": 0.3}, {"rate_factor": 1.7}, {"clip_factor": 0.5}, {"clip_factor": 2.0}, {"batch_rows": 250}
+    )  # fmt: skip
+    Settings = DescentSettings

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from methods.contract import Fit
-from methods.engines.conjugate_linear import naturals, release
+from methods.engines.conjugate_linear import release
 from methods.engines.frames import left_for
 from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Relation
 
 _WHAT = "sum of the clipped sites of all rows"
 
 
-class DPSEPHonest(release.InKnownBox):
+class DPSEPHonest(release.OneRelease):
     """One Gaussian release of the sum of all clipped sites, read as the posterior.
 
     The corrected DP-SEP (``methods.dp_sep_honest``) releases noisy sums of clipped sites K times, each from the
@@ -29,33 +26,13 @@ class DPSEPHonest(release.InKnownBox):
 
     A release that is not a possible matrix of moments is lifted by a ridge at the level of the noise (``read``). What
     is left of the noise is not part of the posterior, which is too narrow for it: naive, as the published method is.
-    Constants were chosen on synthetic rows (4 to 16 columns, 500 to 40,000 rows), on no data set of the suite.
     """
 
     name = "dp_sep_honest"
     title = "DP-SEP (corrected)"
     reference = "this suite; after vinaroz2023dpsep, algorithm 3; one release, as vu2009 and foulds2016"
-    models = ("bounded_linear_regression",)
-    privacy = Relation.ADD_REMOVE
-    leaks: ClassVar[tuple[str, ...]] = ()
-    grid: ClassVar[tuple[dict, ...]] = (
-        {},
-        {"margin": 0.5},
-        {"margin": 2.0},
-        {"noise_part": 0.001},
-        {"noise_part": 0.01},
-        {"noise_part": 0.1},
-    )
 
-    @dataclass(frozen=True)
-    class Settings:
-        margin: float = 1.0  #: least squared norm of (x, y) at which a row is clipped, over the typical one
-        noise_part: float = 0.003  #: noise (standard deviation, over n) up to which rows are not clipped more than that
-
-        def __post_init__(self) -> None:
-            naturals.require("dp_sep_honest", self, positive=("margin", "noise_part"))
-
-    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+    def fit_unit(self, task: Task, settings: release.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
         n, d = task.public.n, task.x.shape[1]
         multiplier = left_for(budget, _WHAT, self.privacy)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from methods.contract import Fit
 from methods.engines.conjugate_linear import descent
-from methods.engines.conjugate_linear.release import InKnownBox
 from models.linear_posteriors import NormalTimesLogNormal
 from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Relation
 
 
-class DPVI(InKnownBox):
+class DPVI(descent.Descent):
     """DP-SGD on the lower bound of q(w) = N(m, diag(s^2)), log v ~ N(mu, t^2) (``conjugate_linear.descent``).
 
     The paper's network has Monte Carlo draws and a fixed noise precision; one layer needs no draws, and the noise
@@ -33,26 +29,8 @@ class DPVI(InKnownBox):
     name = "dp_vi"
     title = "DP-VI (Vinaroz & Park)"
     reference = "vinaroz2023dpsep, appendix D; add/remove and Poisson batches: this suite"
-    models = ("bounded_linear_regression",)
-    privacy = Relation.ADD_REMOVE
-    leaks: ClassVar[tuple[str, ...]] = ()
-    grid: ClassVar[tuple[dict, ...]] = (
-        {},
-        {"clip": 0.5},
-        {"clip": 2.0},
-        {"travel": 0.2},
-        {"travel": 1.0},
-        {"max_rate": 3.0},
-    )
 
-    @dataclass(frozen=True)
-    class Settings(descent.Settings):
-        """Those of ``conjugate_linear.descent``."""
-
-    def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.conjugate_linear import kernel  # noqa: F401 - loads numba and the cached kernel
-
-    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+    def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises what ``descent.train`` raises."""
         found = descent.train(self.name, task, settings, budget, self.privacy, bayes=True)
         shape = task.model.shape + 0.5 * (task.public.n + len(found.mean))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from methods.contract import Fit
-from methods.engines.frames import InFrame
+from methods.engines.logistic_gaussian.plans import Descent, DescentSettings
 from models.bounded_logistic import LogisticGaussian
 from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Relation
 
 
-class DPVI(InFrame):
+class DPVI(Descent):
     """DP-SGD on the bound: clipped gradient of each row in means and log standard deviations, together one vector.
 
     Against the paper's network: the gradient of a row's expected log-likelihood is one-dimensional quadrature, not a
@@ -29,32 +25,13 @@ class DPVI(InFrame):
     name = "dp_vi"
     title = "DP-VI"
     reference = "vinaroz2023dpsep, appendix D; abadi2016deep, algorithm 1"
-    models = ("bounded_logistic_regression",)
-    privacy = Relation.ADD_REMOVE
-    grid: ClassVar[tuple[dict, ...]] = (
-        {}, {"rate_factor": 0.3}, {"rate_factor": 1.7}, {"clip_factor": 0.5}, {"clip_factor": 2.0}, {"batch_rows": 250}
-    )  # fmt: skip
 
-    @dataclass(frozen=True)
-    class Settings:
-        """None: by the formula of ``logistic_gaussian.gradients.plan_of``."""
-
-        batch_rows: int = 1000  #: expected rows of a batch, q = min(1, batch_rows / n) (choice of this suite)
-        steps: int | None = None  #: K; None: by formula
-        rate_factor: float = 1.0  #: times the step size of the formula (without unit)
-        clip_factor: float = 1.0  #: clipping norm over the typical norm of a centred row (without unit)
-
-        def __post_init__(self) -> None:
-            from methods.engines.logistic_gaussian.plans import check
-
-            check("dp_vi", self)
-
-    def prepare(self, task: Task, settings: Settings) -> None:
+    def prepare(self, task: Task, settings: DescentSettings) -> None:
         from methods.engines.logistic_gaussian.kernel import compile_kernel
 
         compile_kernel()
 
-    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+    def fit_unit(self, task: Task, settings: DescentSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged for numbers that overflow."""
         from methods.engines.logistic_gaussian import gradients

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods import dp_sep
-from methods.contract import Fit, MethodError
-from methods.engines.framed_mixture import MeansInFrame
+from methods.contract import Fit, Method, MethodError
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -19,7 +18,7 @@ _REASON = (
 )
 
 
-class DPSEP(MeansInFrame, dp_sep.DPSEP):
+class DPSEP(Method):
     """Refused under add/remove neighbours.
 
     Algorithm 3 of Vinaroz & Park 2023 passes over the rows one by one and adds one noise vector after each. With a row
@@ -30,6 +29,8 @@ class DPSEP(MeansInFrame, dp_sep.DPSEP):
 
     models = ("bounded_mixture",)
     name = "dp_sep"
+    title = dp_sep.DPSEP.title
+    reference = dp_sep.DPSEP.reference
     privacy = Relation.REPLACE_ONE
     leaks = ()
 
