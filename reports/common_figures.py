@@ -75,7 +75,7 @@ def points(family: Family, metric: str) -> pd.DataFrame:
     """One row a data set and arm with a score: mean, sd, n, half of the 95 % interval of the mean."""
     rows = []
     for (dataset, arm, m), r in family.summary.items():
-        if m == metric:
+        if m == metric and arm in family.arms:
             key = {"dataset": dataset, "method": arm.method, "setting": arm.setting, "title": name_of(arm, family.kind)}
             key |= {"group": arm.role, "epsilon": arm.epsilon, "tuned": arm.tuned, "metric": metric}
             numbers = {k: r[k] for k in ("mean", "std", "n")}

@@ -30,7 +30,7 @@ def privacy_frame(families: Sequence[Family], ledger: pd.DataFrame) -> pd.DataFr
     rows = []
     for f in families:
         for dataset in f.datasets:
-            for arm in f.arms:
+            for arm in f.every_arm:
                 here = _rows(f, dataset, arm)
                 costs = [r for r in here if r["epsilon"] != ""]
                 worst = max(costs, key=lambda r: float(r["epsilon"]), default=None)
@@ -98,7 +98,8 @@ def privacy_table(families: Sequence[Family], ledger: pd.DataFrame, scale: str) 
         if mine.empty:
             continue
         rows: list[tuple[str, list[Entry]]] = []
-        for column in [*f.columns, ("", False), ("", True)]:
+        columns = sorted({a.column for a in f.every_arm if a.epsilon}, key=lambda c: (float(c[0]), c[1]))
+        for column in [*columns, ("", False), ("", True)]:
             part = mine[(mine["epsilon_claimed"] == column[0]) & (mine["tuned"] == column[1])]
             if part.empty:
                 continue

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.arms import ABLATION
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.summary import summarise
 from reports.tables import natural
@@ -77,7 +78,9 @@ class Family:
 
     ``values``: (data set, arm, metric) -> split -> score, status ok only; ``summary``: the same keys -> a row of
     ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole, with
-    ``REFUSED`` where a method says that it cannot keep the budget.
+    ``REFUSED`` where a method says that it cannot keep the budget. ``arms`` are compared with each other; ``ablations``
+    (``ABLATION``) back what a finding says, after test scores were seen, and are in ``values`` and so on, but in no
+    comparison.
     """
 
     experiment: str
@@ -85,6 +88,7 @@ class Family:
     kind: str
     datasets: tuple[str, ...]
     arms: tuple[Arm, ...]
+    ablations: tuple[Arm, ...]
     values: dict[tuple[str, Arm, str], dict[str, float]]
     summary: dict[tuple[str, Arm, str], dict[str, Any]]
     status: dict[tuple[str, Arm], tuple[str, str]]
@@ -99,6 +103,10 @@ class Family:
     def metrics(self) -> list[str]:
         """Metrics that are compared, those that the scores hold."""
         return [m for m in COMPARED if any(key[2] == m for key in self.values)]
+
+    @property
+    def every_arm(self) -> tuple[Arm, ...]:
+        return (*self.arms, *self.ablations)
 
     @property
     def columns(self) -> list[tuple[str, bool]]:
@@ -144,9 +152,11 @@ def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
     ordered = sorted(
         set(arms.values()), key=lambda a: (ROLES.index(a.role), title(a.method, kind).lower(), natural(a.setting))
     )
+    apart = tuple(a for a in ordered if ABLATION in a.setting.split(";"))
     return Family(
         config["experiment"], config.get("title", config["experiment"]), kind,
-        tuple(d for d in config["datasets"] if d in present), tuple(ordered), values, summary, status, scores,
+        tuple(d for d in config["datasets"] if d in present), tuple(a for a in ordered if a not in apart), apart,
+        values, summary, status, scores,
     )  # fmt: skip
 
 
@@ -158,8 +168,10 @@ def arm_of(method: str, setting: str, kind: str) -> Arm:
 
 
 def label(arm: Arm) -> str:
-    """What the setting says besides epsilon and tuning."""
-    return ", ".join(p for p in arm.setting.split(";") if p and p != "tuned" and not p.startswith("epsilon="))
+    """What the setting says besides epsilon, tuning, and being an ablation."""
+    return ", ".join(
+        p for p in arm.setting.split(";") if p not in ("", "tuned", ABLATION) and not p.startswith("epsilon=")
+    )
 
 
 def role_of(method: str, kind: str, budgeted: bool) -> str:

@@ -191,7 +191,7 @@ def _key(family: Family, dataset: str, arm: Arm) -> dict[str, Any]:
 
 def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float, int]]]:
     """(data set, arm) -> seconds and peak_mb -> mean, sd and number over the splits with a score."""
-    by = {(a.method, a.setting): a for a in family.arms}
+    by = {(a.method, a.setting): a for a in family.every_arm}
     ok = family.scores[(family.scores["status"] == "ok") & (family.scores["split"] != "")]
     out = {}
     for (dataset, method, setting), rows in ok.groupby(["dataset", "method", "setting"], sort=False):

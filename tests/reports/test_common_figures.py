@@ -66,7 +66,7 @@ def test_limits_without_yardsticks_or_spread():
 
 def test_looks_stay_apart():
     many = [common_scores.Arm(f"m{k}", "epsilon=1", "1", False, PRIVATE) for k in range(18)]
-    family = common_scores.Family("common_x", "x", "bounded_mixture", (), tuple(many), {}, {}, {}, pd.DataFrame())
+    family = common_scores.Family("common_x", "x", "bounded_mixture", (), tuple(many), (), {}, {}, {}, pd.DataFrame())
     looks = common_figures.looks([family])
     assert len({(c, m) for c, m, _ in looks.values()}) == 18 - 6  # colours and markers repeat after twelve ...
     assert len({repr(look) for look in looks.values()}) == 18  # ... with other dashes

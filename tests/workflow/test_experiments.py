@@ -111,6 +111,29 @@ def test_two_arms_with_the_same_cell_are_refused(write):
         cells(write(text=text), "full")
 
 
+ABLATED = BASE.replace("{more}", "")
+ABLATED += """ablations:
+  - {{method: ridge, datasets: [wine], protocols: [literature], settings: {{count: 3}}{more}}}
+"""
+
+
+def test_an_ablation_is_marked_and_runs_at_full_scale_only(write):
+    path = write(", label: heavy", ABLATED)
+    assert [(c.dataset, c.setting) for c in cells(path, "full") if c.method == "ridge"] == [("wine", "ablation;heavy")]
+    assert not [c for s in ("quick", "tiny") for c in cells(path, s) if c.method == "ridge"]
+
+
+def test_an_ablation_keeps_the_method_among_those_that_nobody_listed(write):
+    text = ABLATED.replace("scales:", "include_unlisted_methods: {{protocols: [literature]}}\nscales:")
+    settings = [c.setting for c in cells(write(", label: heavy", text), "full") if c.method == "ridge"]
+    assert sorted(settings) == ["", "", "ablation;heavy"]  # on both data sets as it is, and the ablation on one
+
+
+def test_an_ablation_says_what_differs(write):
+    with pytest.raises(ConfigError, match=r"ablation of ridge: give it a label"):
+        cells(write("", ABLATED), "full")
+
+
 @pytest.mark.parametrize("scale", experiments.SCALES)
 def test_the_committed_experiments_expand(scale):
     expanded = [cells(path, scale) for path in experiments.experiment_files()]

@@ -1,0 +1,87 @@
+"""Other settings of a method beside its defaults: what backs a finding about it, and stands in no comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from reports import common_comparisons as compare
+from reports.blocks import Block, Entry, Table, entry
+from reports.common_scores import METRIC_WORDS, UNITS, Arm, Family, label, title
+from reports.tables import SCALE_BANNERS, dataset_title
+
+COLUMNS = (
+    *("experiment", "dataset", "method", "title", "setting", "epsilon_claimed", "metric", "status", "reason"),
+    *("mean", "std", "n", "default_setting", "default_mean", "default_std", "better_by", "low", "high", "scale"),
+)
+
+
+def ablations_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame] | None:
+    """A block a family; a row an ablation, data set and metric, beside the default; None where there is no ablation."""
+    blocks, long = [], []
+    for family in families:
+        rows = [r | {"scale": scale} for a in family.ablations for d in family.datasets for r in _rows(family, d, a)]
+        if rows:
+            heads = ["data set", "metric", "epsilon", "this setting", "default", "better than it by (95 % interval)"]
+            blocks.append(Block(family.title, "Method", heads, [(r["title"], _entries(r)) for r in rows]))
+            long += rows
+    if not blocks:
+        return None
+    notes = (
+        "Mean ± standard deviation over splits (their number), and the paired difference (Nadeau and Bengio 2003). "
+        "Each setting was tried after test scores had raised the question that a finding answers with it: it says why "
+        "a method does what it does, not how good it can be, and no other table of scores and no figure has it. Beside "
+        "an epsilon that the default was not run at stands the default at its largest.",
+    )
+    table = Table("common_ablations", "Ablations of the common tasks", SCALE_BANNERS[scale], blocks, notes)
+    return table, pd.DataFrame(long, columns=COLUMNS)
+
+
+def default_of(family: Family, dataset: str, arm: Arm) -> Arm | None:
+    """The method's arm with default settings at the same epsilon, else at its largest; None where it has no score."""
+    metric = family.metrics[-1]
+    plain = [a for a in family.arms if a.method == arm.method and not a.tuned and not label(a)]
+    plain = [a for a in plain if (dataset, a, metric) in family.values]
+    same = [a for a in plain if a.epsilon == arm.epsilon]
+    return same[0] if same else max(plain, key=lambda a: float(a.epsilon or 0), default=None)
+
+
+def _rows(family: Family, dataset: str, arm: Arm) -> list[dict[str, Any]]:
+    if (dataset, arm) not in family.status:
+        return []
+    status, reason = family.status[dataset, arm]
+    default, out = default_of(family, dataset, arm), []
+    for metric in family.metrics:
+        key = {"experiment": family.experiment, "dataset": dataset, "method": arm.method, "setting": arm.setting}
+        key |= {"title": f"{title(arm.method, family.kind)}, {label(arm)}", "epsilon_claimed": arm.epsilon}
+        row = key | {"metric": metric, "status": status, "reason": reason}
+        mine = family.summary.get((dataset, arm, metric))
+        row |= {k: mine[k] for k in ("mean", "std", "n")} if mine else {"mean": math.nan, "std": math.nan, "n": 0}
+        if default is not None:
+            other = family.summary[dataset, default, metric]
+            row |= {"default_setting": default.setting, "default_mean": other["mean"], "default_std": other["std"]}
+            difference = compare.gap(family, dataset, metric, arm, default) if mine else None
+            if difference is not None:
+                row |= {"better_by": difference.difference, "low": difference.low, "high": difference.high}
+        out.append(row)
+    return out
+
+
+def _entries(row: dict[str, Any]) -> list[Entry]:
+    what = [dataset_title(row["dataset"]), f"{METRIC_WORDS[row['metric']]} ({UNITS[row['metric']]})"]
+    told = _score(row["mean"], row["std"], f" ({row['n']})") if row["n"] else row["status"]
+    default, gap = "-", "-"
+    if "default_mean" in row:
+        asked = row["default_setting"].removeprefix("epsilon=")
+        elsewhere = "" if asked == row["epsilon_claimed"] else f", at epsilon = {asked}"
+        default = _score(row["default_mean"], row["default_std"], elsewhere)
+    if "better_by" in row:
+        gap = f"{row['better_by']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+    return [entry(words) for words in (*what, row["epsilon_claimed"] or "-", told, default, gap)]
+
+
+def _score(mean: float, std: float, after: str) -> str:
+    return f"{mean:.4g}" + (f" ± {std:.2g}" if math.isfinite(std) else "") + after
