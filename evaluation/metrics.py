@@ -138,12 +138,22 @@ def class_probability_scores(p: np.ndarray, y: np.ndarray) -> dict[str, tuple[fl
     Probabilities are kept 1e-12 away from 0 and 1, so that one sure mistake costs 28 nats and not infinity. Raises
     ValueError for a probability that is not finite, or a label that is not 0 or 1.
     """
+    return categorical_scores(_two_classes(p, y), y)
+
+
+def class_reliability(p: np.ndarray, y: np.ndarray) -> Reliability:
+    """The :func:`reliability` behind :func:`class_probability_scores`, with its arguments and errors."""
+    return reliability(_two_classes(p, y), y)
+
+
+def _two_classes(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Logarithms of the probabilities of both classes, (n, 2)."""
     p = np.asarray(p, dtype=np.float64)
     _finite(p, "the predicted probability")
     if not np.isin(y, (0.0, 1.0)).all():
         raise ValueError("labels must be 0 or 1")
     p = np.clip(p, 1e-12, 1 - 1e-12)
-    return categorical_scores(np.log(np.column_stack([1 - p, p])), y)
+    return np.log(np.column_stack([1 - p, p]))
 
 
 def categorical_scores(log_probabilities: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:

@@ -1,4 +1,4 @@
-"""Figures of the common tasks: score against epsilon, ranks with their confidence sets, coverage of intervals."""
+"""Figures of the common tasks: score against epsilon, ranks with confidence sets, coverage, reliability."""
 
 from __future__ import annotations
 
@@ -49,16 +49,25 @@ SHOWN, MORE = 0.85, 1.3
 #: epsilon -> look in the figure of coverage.
 EPSILON_LOOKS = ((style.RED, "s"), (style.BLUE, "o"), (style.GREEN, "D"), (style.ORANGE, "v"))
 NOMINAL = 0.90
+#: table of ``workflow.common_reliability``, and the fewest predictions of a bin that is drawn.
+RELIABILITY = "common_reliability.csv"
+FEWEST = 50
 
 
-def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame) -> list[Figure]:
-    """Every figure that the families have scores for. ``sizes``: columns dataset, n (rows): ``tables.data_info``."""
+def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: Path | None = None) -> list[Figure]:
+    """Every figure that the families have scores for.
+
+    ``sizes``: columns dataset, n (rows): ``tables.data_info``; ``extra``: folder of the tables that are no scores.
+    """
     drawn: list[Figure | None] = []
     for family in families:
         drawn += [curves(folder, family, metric) for metric in family.metrics]
     metrics = dict.fromkeys(m for f in families for m in f.metrics)
     drawn += [ranks(folder, families, metric) for metric in metrics]
     drawn += [coverage(folder, family, sizes) for family in families]
+    if extra and (extra / RELIABILITY).is_file():
+        table = pd.read_csv(extra / RELIABILITY, keep_default_na=False)
+        drawn += [reliability(folder, family, table) for family in families]
     return [f for f in drawn if f is not None]
 
 
@@ -315,6 +324,57 @@ def _coverage_panel(ax: Any, family: Family, here: pd.DataFrame, order: list[str
     ax.set_xlim(-0.03, 1.03)
     ax.set_xlabel("share of test targets", fontsize=8)
     ax.tick_params(axis="x", labelsize=8)
+
+
+def reliability(folder: Path, family: Family, table: pd.DataFrame) -> Figure | None:
+    """Share of right labels against confidence, a row of panels a data set, a panel an epsilon.
+
+    ``table``: of ``workflow.common_reliability``; None for a family without a row there.
+    """
+    name, look = f"common_{family.task}_reliability", looks([family])
+    cells = set(family.scores["cell"])
+    table = table[table["cell"].isin(cells) & (table["count"] >= FEWEST)]
+    if table.empty or not family.epsilons:
+        return None
+    sets = [d for d in family.datasets if (table["dataset"] == d).any()]
+    handles: dict[str, Any] = {}
+    with style.canvas(len(sets), len(family.epsilons), panel=3.3) as (figure, axes):
+        for dataset, line_of_axes in zip(sets, axes, strict=True):
+            for epsilon, ax in zip(family.epsilons, line_of_axes, strict=True):
+                ax.plot([0.5, 1], [0.5, 1], color=style.LIGHT, linewidth=2.5)
+                arms = [*family.of(REFERENCE, column=("", False)), *family.of(PRIVATE, column=(epsilon, False))]
+                for arm in arms:
+                    here = table[(table["method"] == arm.method) & (table["setting"] == arm.setting)]
+                    here = here[here["dataset"] == dataset].sort_values("bin")
+                    if len(here):
+                        _reliability_line(ax, arm, family, here, look, handles)
+                ax.set_xlim(0.49, 1.01)
+                ax.set_ylim(0.35, 1.02)
+                ax.set_title(f"{dataset_title(dataset)}, epsilon = {epsilon}", fontsize=9)
+                ax.set_xlabel("confidence", fontsize=8)
+                ax.set_ylabel("share of right labels", fontsize=8)
+                ax.tick_params(labelsize=8)
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=7.5)
+        style.save(figure, folder / name, table)
+    return Figure(
+        name,
+        f"Reliability of class probabilities: {family.title.partition(':')[0]}",
+        "Test predictions of all splits in 15 bins of equal width by the probability of the more probable class, "
+        "default settings. On the grey line probabilities are true, below it they are too sure, above it too timid. "
+        f"Bins of fewer than {FEWEST} predictions are left out; the error of calibration in the table has them all.",
+    )
+
+
+def _reliability_line(
+    ax: Any, arm: Arm, family: Family, here: pd.DataFrame, look: dict, handles: dict[str, Any]
+) -> None:
+    if arm.epsilon:
+        colour, marker, dashes = look[arm.method]
+        kind = {"color": colour, "marker": marker, "linestyle": dashes, "linewidth": 0.9, "markersize": 3.2}
+    else:
+        kind = {"color": style.BLACK, "linestyle": "-", "linewidth": 2.0}
+    (drawn,) = ax.plot(here["confidence"], here["accuracy"], **kind)
+    handles.setdefault(name_of(arm, family.kind) + ("" if arm.epsilon else " (no privacy)"), drawn)
 
 
 def _skip(name: str, why: str) -> None:

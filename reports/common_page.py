@@ -84,13 +84,14 @@ def build(
     across += [common_ablations.ablations_table(families, scale)]
     across += [common_tables.controls_table(extra, scale)] if extra else []
     methods = [*pairs, *(pair for pair in across if pair is not None)]
-    privacy = [p for p in [common_privacy.privacy_table(families, ledger, scale)] if p is not None]
+    privacy = [common_privacy.privacy_table(families, ledger, scale), common_privacy.ranges_table(families, scale)]
+    privacy = [p for p in privacy if p is not None]
     for table, long in [*methods, *privacy]:
         tables.write(out / "tables", table, long)
     shown = [table for table, _ in methods]
     if not with_site:
         return Added(shown, [t for t, _ in privacy], [])
-    drawn = common_figures.build(out / "figures", families, sizes)
+    drawn = common_figures.build(out / "figures", families, sizes, extra)
     page = Page(scale, tables.SCALE_BANNERS[scale], sections(families), drawn, [*shown, *(t for t, _ in privacy)])
     write_text(out / "report" / NAME, render(page))
     return Added(shown, [t for t, _ in privacy], drawn)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+import datasets
+from methods.engines.frames import SHARE
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.common_scores import Arm, Family, column_words, name_of
 from reports.ledger import TOTAL, leaks_of
@@ -113,12 +115,41 @@ def privacy_table(families: Sequence[Family], ledger: pd.DataFrame, scale: str) 
     notes = (
         "Under each data set: epsilon recomputed from the ledger of the run (of all splits the dearest) and whether "
         "the claim covers it. Columns without a documented range are scaled by moments that are bought from the same "
-        "epsilon. Where the mechanism is a released draw, its bound is written and proved. Leaks are ways around the "
-        "ledger that no epsilon counts.",
+        "epsilon (table common_ranges). Where the mechanism is a released draw, its bound is written and proved. Leaks "
+        "are ways around the ledger that no epsilon counts.",
     )
     title = "Common tasks: claimed and real epsilon"
     table = Table("common_privacy", title, SCALE_BANNERS[scale], blocks, notes, footnotes.texts)
     return table, frame.assign(scale=scale)
+
+
+def ranges_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame]:
+    """Which ranges of a data set are documented, and so free, and which are bought; a row a data set."""
+    used: dict[str, list[str]] = {}
+    for f in families:
+        for dataset in f.datasets:
+            used.setdefault(dataset, []).append(f.task.replace("_", " "))
+    rows, long = [], []
+    for dataset, tasks in used.items():
+        about = datasets.get(dataset)
+        known = sum(r is not None for r in about.x_bounds)
+        target = "no target" if about.task == "density" else "documented" if about.y_bounds else "bought"
+        target = "two classes" if about.task == "classification" else target
+        inputs = f"{known} documented, {len(about.x_bounds) - known} bought"
+        cited = about.bounds_citation or "nowhere"
+        rows.append((dataset_title(dataset), [entry(t) for t in (", ".join(tasks), inputs, target, cited)]))
+        long.append({"dataset": dataset, "tasks": " ".join(tasks), "inputs": len(about.x_bounds), "documented": known,
+                     "target": target, "citation": about.bounds_citation})  # fmt: skip
+    heads = ["tasks", "ranges of the inputs", "range of the target", "documented in"]
+    notes = (
+        "A private method gets documented ranges for nothing. For all others it buys a histogram of magnitudes and two "
+        f"moments of each column, together {SHARE:.0%} of mu squared of its budget (Gaussian DP), before it fits "
+        "(methods/engines/frames.py); the methods of the network buy theirs by themselves (privacy/scaling.py). "
+        "Without privacy a column without a documented range is scaled by the moments of the training rows.",
+    )
+    block = Block("", "Data set", heads, rows)
+    table = Table("common_ranges", "Common tasks: which ranges are public", SCALE_BANNERS[scale], [block], notes)
+    return table, pd.DataFrame(long).assign(scale=scale)
 
 
 def _entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:

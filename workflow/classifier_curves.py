@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 
 from evaluation.metrics import categorical_scores, reliability
-from models import posteriors
 from models.bnn_classification import ClassifierMeanField, ClassifierPoint
 from workflow.experiments import Cell, cells
 from workflow.files import write_text
+from workflow.stored import fits_of
 
 KEYS = ["cell", "method", "setting", "split"]
 LEARNING = [*KEYS, "epoch", "test_error", "test_log_likelihood"]
@@ -63,21 +63,14 @@ def of_cell(cell: Cell, fits: Path, data, committed: dict[str, pd.DataFrame]) ->
     if record["reused"]:
         return tuple(committed[k][committed[k]["cell"] == cell.id].to_dict("records") for k in ("learning", "bins"))
     learning, bins = [], []
-    with np.load(fits / f"{cell.id}.npz") as store:
-        for row in record["splits"]:
-            if row["status"] != "ok":
-                continue
-            k = row["split"]
-            prefix = f"{k}/"
-            parameters = {n.removeprefix(prefix): store[n] for n in store.files if n.startswith(prefix)}
-            posterior = posteriors.load(row["posterior_kind"], parameters)
-            _, test = cell.split_rows(data, k)
-            x, y = data.x[test], data.y[test]
-            keys = {"cell": cell.id, "method": cell.method, "setting": cell.setting, "split": k}
-            learning += [keys | r for r in learning_curve(posterior, cell.build_settings().epochs, x, y)]
-            # the stream that the scores are made with
-            predictive = posterior.predictive(x, np.random.default_rng(cell.seed(k, "predict")))
-            bins += [keys | r for r in bins_of(predictive.log_probabilities, y)]
+    for k, posterior in fits_of(cell, fits):
+        _, test = cell.split_rows(data, k)
+        x, y = data.x[test], data.y[test]
+        keys = {"cell": cell.id, "method": cell.method, "setting": cell.setting, "split": k}
+        learning += [keys | r for r in learning_curve(posterior, cell.build_settings().epochs, x, y)]
+        # the stream that the scores are made with
+        predictive = posterior.predictive(x, np.random.default_rng(cell.seed(k, "predict")))
+        bins += [keys | r for r in bins_of(predictive.log_probabilities, y)]
     return learning, bins
 
 

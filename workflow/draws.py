@@ -14,6 +14,8 @@ import argparse
 import json
 from pathlib import Path
 
+from workflow.stored import parameters_of
+
 #: draws of theta that a prediction averages over, as the published program does.
 PREDICTIVE_DRAWS = 20_000
 #: nodes of the integral over a Gaussian margin, and how many standard deviations they reach to either side.
@@ -85,10 +87,8 @@ def of_cell(cell, fits: Path, data) -> dict:
     with np.load(fits / f"{cell.id}.npz") as store:
         for row in [r for r in record["splits"] if r["status"] == "ok"]:
             k = row["split"]
-            prefix = f"{k}/"
-            parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
             try:
-                out[str(k)] = of_split(cell, k, row["posterior_kind"], parameters, data)
+                out[str(k)] = of_split(cell, k, row["posterior_kind"], parameters_of(store, k), data)
             except (ValueError, FloatingPointError) as e:
                 out[str(k)] = np.array(str(e))
             if (k + 1) % 100 == 0:

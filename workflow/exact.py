@@ -15,6 +15,7 @@ import numpy as np
 
 from evaluation.posterior_distance import DRAWS, Moments, moments
 from models.bounded import Frame
+from workflow.stored import parameters_of
 
 #: method whose draws are the reference of a kind of model.
 REFERENCE = {"bounded_logistic_regression": "nuts"}
@@ -83,8 +84,7 @@ class Exact:
         if row is None:
             return None
         with np.load(self._store) as store:
-            prefix = f"{split}/"
-            parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
+            parameters = parameters_of(store, split)
         posterior = posteriors.load(row["posterior_kind"], parameters)
         return moments(posterior.sample(DRAWS, np.random.default_rng(self._reference.seed(split, "posterior"))))
 

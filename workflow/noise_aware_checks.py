@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from workflow.stored import fits_of
+
 COLUMNS = ("rmse", "sd", "low", "high", "floor", "floor_upper", "n", "scale")
 
 
@@ -50,20 +52,6 @@ class Recentred:
     def sample(self, n, rng):
         """n draws, (n, D)."""
         return self.posterior.sample(n, rng)
-
-
-def fits_of(cell, fits: Path) -> Iterator[tuple[int, object]]:
-    """(split, posterior) of every split of a cell whose fit is ok."""
-    import numpy as np
-
-    from models import posteriors
-
-    record = json.loads((fits / f"{cell.id}.json").read_text())
-    with np.load(fits / f"{cell.id}.npz") as store:
-        for row in [r for r in record["splits"] if r["status"] == "ok"]:
-            prefix = f"{row['split']}/"
-            parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
-            yield row["split"], posteriors.load(row["posterior_kind"], parameters)
 
 
 def coverage_row(cell, posteriors, data, change: Callable) -> dict[str, float]:

@@ -16,6 +16,7 @@ import math
 from pathlib import Path
 
 from workflow.record import seed_text
+from workflow.stored import parameters_of
 
 COLUMNS = (
     *("cell", "experiment", "dataset", "protocol", "method", "setting", "split", "seed", "metric", "value", "unit"),
@@ -64,8 +65,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
                 if cell.drawn:
                     scores = score_draws(cell, k, drawn[k], data)
                 else:
-                    prefix = f"{k}/"
-                    parameters = {n[len(prefix) :]: store[n] for n in store.files if n.startswith(prefix)}
+                    parameters = parameters_of(store, k)
                     scores = score_split(cell, k, row["posterior_kind"], parameters, data)
                     scores |= posterior_scores(cell, k, row["posterior_kind"], parameters, exact)
             except (ValueError, FloatingPointError) as e:

@@ -88,3 +88,27 @@ def test_held_out_rows_are_those_of_the_split(n, test):
     from datasets.splits import literature
 
     assert common_figures.held_out(n) == test == len(literature(n, 1)[0][1])
+
+
+def bins(family, **changes):
+    """Made-up bins of two methods on both data sets."""
+    scores = family.scores.drop_duplicates("cell")
+    rows = []
+    for r in scores[scores["method"].isin(["dp_vi", "exact_posterior"])].to_dict("records"):
+        key = {k: r[k] for k in ("cell", "dataset", "method", "setting")}
+        for k in (9, 12):
+            rows.append(key | {"bin": k, "count": 100, "confidence": k / 15 - 0.03, "accuracy": k / 15 - 0.1} | changes)
+    return pd.DataFrame(rows)
+
+
+def test_reliability_has_a_panel_an_epsilon_and_data_set(tmp_path, family):
+    figure = common_figures.reliability(tmp_path, family, bins(family))
+    assert figure.name == "common_linear_regression_reliability"
+    drawn = pd.read_csv(tmp_path / f"{figure.name}.csv")
+    assert set(drawn["method"]) == {"dp_vi", "exact_posterior"}
+    assert (tmp_path / f"{figure.name}.png").stat().st_size > 10_000
+
+
+def test_reliability_leaves_out_small_bins_and_other_families(tmp_path, family):
+    assert common_figures.reliability(tmp_path, family, bins(family, count=common_figures.FEWEST - 1)) is None
+    assert common_figures.reliability(tmp_path, family, bins(family, cell="of another family")) is None

@@ -282,3 +282,13 @@ def test_the_controls_are_shown_where_they_were_made(tmp_path):
     table, long = common_tables.controls_table(tmp_path, "full")
     assert [row[1][0].verdict for row in table.blocks[0].rows] == ["outside", "inside"]
     assert len(long) == 2
+
+
+def test_ranges_say_what_is_public_and_what_is_bought(family):
+    table, long = common_privacy.ranges_table([family], "full")
+    at = long.set_index("dataset")
+    assert (at.loc["power", "documented"], at.loc["power", "inputs"]) == (4, 4)
+    assert (at.loc["wine", "documented"], at.loc["wine", "target"]) == (0, "documented")
+    text = markdown(table)
+    assert "winequality.names" in text
+    assert "0 documented, 11 bought" in text

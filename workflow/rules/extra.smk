@@ -163,3 +163,27 @@ rule common_controls:
     shell:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.common_controls --out {output} 2> {log} "
         "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule common_reliability:
+    """Reliability of the class probabilities of logistic regression, from stored posteriors; re-runs no fit."""
+    input:
+        data=lambda w: [
+            f"{RESULTS}/data/{d}.npz"
+            for d in datasets_of("common_logistic_regression")
+        ],
+        fits=lambda w: [
+            f"{RESULTS}/fits/{c.id}.json"
+            for c in cells_of("common_logistic_regression")
+        ],
+        code=files("workflow.common_reliability", "models.posteriors"),
+    output:
+        RESULTS + "/extra/common_reliability.csv",
+    log:
+        RESULTS + "/logs/common_reliability.log",
+    params:
+        scale=SCALE,
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.common_reliability --config "
+        "config/experiments/common_logistic_regression.yaml --scale {params.scale} --data {RESULTS}/data "
+        "--fits {RESULTS}/fits --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

@@ -1,0 +1,82 @@
+"""Are the class probabilities of the common tasks true? Bins of a reliability diagram, from stored posteriors.
+
+    python -m workflow.common_reliability --config config/experiments/common_logistic_regression.yaml --scale full \\
+        --data results/data --fits results/fits --out results/extra/common_reliability.csv
+
+The bins are those of the expected calibration error, from the same predictions as the scores, all splits of a cell
+together; an empty bin has no row. Re-runs no fit. A cell that was restored from the reference has no posterior: its
+rows come from the reference too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evaluation.metrics import CALIBRATION_BINS, Reliability, class_reliability
+from workflow.experiments import Cell, cells
+from workflow.files import write_text
+from workflow.stored import fits_of
+
+COLUMNS = ["cell", "dataset", "method", "setting", "bin", "count", "confidence", "accuracy"]
+
+
+def pooled(found: Sequence[Reliability]) -> list[dict]:
+    """One row for each bin that is not empty, from 1: rows counted, means over the rows of all splits."""
+    count = np.zeros(CALIBRATION_BINS)
+    sums = np.zeros((2, CALIBRATION_BINS))
+    for r in found:
+        count += r.count
+        sums += r.count * np.where(r.count > 0, [r.confidence, r.accuracy], 0.0)
+    return [
+        {"bin": k + 1, "count": int(count[k]), "confidence": sums[0, k] / count[k], "accuracy": sums[1, k] / count[k]}
+        for k in np.flatnonzero(count)
+    ]
+
+
+def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]:
+    """Rows of one cell; none where no fit is ok."""
+    if json.loads((fits / f"{cell.id}.json").read_text())["reused"]:
+        return committed[committed["cell"] == cell.id].to_dict("records")
+    found = []
+    for k, posterior in fits_of(cell, fits):
+        _, test = cell.split_rows(data, k)
+        # the stream that the scores are made with
+        with np.errstate(all="ignore"):
+            predictive = posterior.predictive(data.x[test], np.random.default_rng(cell.seed(k, "predict")))
+            p = np.asarray(predictive.mean)
+        if np.isfinite(p).all():
+            found.append(class_reliability(p, data.y[test]))
+    key = {"cell": cell.id, "dataset": cell.dataset, "method": cell.method, "setting": cell.setting}
+    return [key | row for row in pooled(found)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Reliability of the class probabilities of stored posteriors.")
+    parser.add_argument("--config", required=True)
+    parser.add_argument("--scale", required=True)
+    parser.add_argument("--data", default="results/data", type=Path, help="folder of <data set>.npz")
+    parser.add_argument("--fits", default="results/fits", type=Path)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--reference", default=Path("reports/reference"), type=Path)
+    args = parser.parse_args()
+
+    import datasets
+
+    path, rows, loaded = args.reference / args.out.name, [], {}
+    committed = pd.read_csv(path, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=COLUMNS)
+    for cell in cells(args.config, args.scale):
+        if cell.dataset not in loaded:
+            loaded = {cell.dataset: datasets.load(args.data / f"{cell.dataset}.npz")}
+        rows += of_cell(cell, args.fits, loaded[cell.dataset], committed)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    write_text(args.out, frame.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+
+
+if __name__ == "__main__":
+    main()
