@@ -493,7 +493,7 @@ _DESCENT = (
         module=f"{_LINEAR}.descent",
         what=GENERIC[3].what,
     ),
-    _UNPAID_FRAME,
+    replace(_UNPAID_FRAME, via=(f"{_LINEAR}.descent",)),
 )
 MUTANTS |= {f"{name}:bounded_linear_regression": _ONE_RELEASE for name in ("dp_sep_honest", "dp_linear_regression")}
 MUTANTS |= {f"{name}:bounded_linear_regression": _DESCENT for name in ("dp_vi", "dp_sgd")}

@@ -23,6 +23,7 @@ import pandas as pd
 import datasets
 from evaluation.summary import COLUMNS, read_scores
 from reports import (
+    audit_tables,
     bayes_by_backprop_figures,
     bayes_by_backprop_tables,
     claims,
@@ -131,6 +132,10 @@ def build(
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table
+    if len({config.get("rule") for config, _ in experiments}) > 1 and (audited := audit_tables.read(extra)):
+        for table, long in audit_tables.build(audited):
+            tables.write(folder, table, long)
+            privacy.append(table)
     added = common_page.build(out, families, stacked(costs), found, scale, with_site, extra)
     every, privacy, drawn = every + added.methods, privacy + added.privacy, drawn + added.figures
     all_verdicts, all_claims = stacked(judged), stacked(said)

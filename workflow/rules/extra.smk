@@ -187,3 +187,20 @@ rule common_reliability:
         "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.common_reliability --config "
         "config/experiments/common_logistic_regression.yaml --scale {params.scale} --data {RESULTS}/data "
         "--fits {RESULTS}/fits --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule privacy_audit:
+    """Checks of every private method on toy tasks, and its mutants. Needs no data; minutes on one core."""
+    input:
+        code=[
+            *files("workflow.audit"),
+            *sorted(str(p) for p in Path("methods").rglob("*.py")),
+        ],
+    output:
+        RESULTS + "/extra/privacy_audit.csv",
+        RESULTS + "/extra/mutants.csv",
+    log:
+        RESULTS + "/logs/privacy_audit.log",
+    shell:
+        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.audit --checks {output[0]} --mutants {output[1]} "
+        "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

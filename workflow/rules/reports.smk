@@ -117,3 +117,18 @@ rule common_tasks:
     """Every method on the same real data at the same budget."""
     input:
         f"{RESULTS}/parts/common_tasks/report/index.html",
+
+
+rule audit:
+    """The privacy audit of every private method, as tables."""
+    input:
+        rules.privacy_audit.output,
+        code=files("reports.audit_tables"),
+    output:
+        RESULTS + "/parts/audit/tables/privacy_audit.csv",
+        RESULTS + "/parts/audit/tables/leaks.csv",
+    log:
+        RESULTS + "/logs/report_audit.log",
+    shell:
+        "{PYTHON} -m reports.audit_tables --extra {RESULTS}/extra --out {RESULTS}/parts/audit 2> {log} "
+        "|| {{ tail -n 20 {log} >&2; exit 1; }}"

@@ -1,0 +1,94 @@
+"""Tables of the privacy audit: the committed one is complete, and a bad audit cannot be committed."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from methods import contract, kinds
+from reports import audit_tables
+from reports.blocks import latex, markdown
+from reports.config import ReportError
+from workflow import audit_cases
+from workflow.audit import CHECKS, COLUMNS, MUTANT_COLUMNS
+
+
+def made_up(result="passed", killed=1):
+    key = {"method": "dp_vi_honest", "kind": "bnn_regression", "case": "bnn_regression"}
+    checks = [key | {"relation": "add_remove", "check": c, "result": "passed", "found": ""} for c in CHECKS]
+    checks[1] |= {"result": result, "found": "" if result == "passed" else "moved by 2"}
+    told = {"what": "w", "killed_by": "sensitivity" if killed else "", "found": ""}
+    mutants = [
+        key | {"mutant": "no noise", "killed": 1} | told,
+        key | {"mutant": "half noise", "killed": killed} | told,
+    ]
+    return pd.DataFrame(checks, columns=COLUMNS), pd.DataFrame(mutants, columns=MUTANT_COLUMNS)
+
+
+def put(folder, found):
+    for name, frame in zip((audit_tables.CHECKS, audit_tables.MUTANTS), found, strict=True):
+        frame.to_csv(folder / name, index=False)
+    return folder
+
+
+def test_the_committed_audit_is_of_every_private_method_and_mutant():
+    """A new method, kind of model or mutant: run `./bench audit` and commit what it says."""
+    checks, mutants = audit_tables.read(None)
+    names = [(audit_cases.get(n).name, audit_cases.MODELS[c].kind, c) for n, c in audit_cases.cases()]
+    assert set(checks[["method", "kind", "case"]].itertuples(index=False, name=None)) == set(names)
+    wanted = sorted(
+        (*key, m.name) for key, pair in zip(names, audit_cases.cases(), strict=True) for m in audit_cases.broken(*pair)
+    )
+    assert sorted(mutants[["method", "kind", "case", "mutant"]].itertuples(index=False, name=None)) == wanted
+    assert set(checks["check"]) == set(CHECKS) == set(audit_tables.WORDS)
+    assert set(checks["result"]) == {"passed", "leak"}
+    assert (mutants["killed"] == 1).all()
+
+
+def test_every_declared_leak_of_standardisation_is_seen_at_work():
+    checks, _ = audit_tables.read(None)
+    seen = checks.loc[checks["result"] == "leak", ["method", "case"]].drop_duplicates()
+    assert set(seen.itertuples(index=False, name=None)) == {
+        (audit_cases.get(n).name, c) for n, c in audit_cases.leaky()
+    }
+
+
+def test_the_table_counts_checks_and_mutants():
+    table, long = audit_tables.audit_table(*made_up("failed", 0))
+    text = markdown(table)
+    assert f"{len(CHECKS) - 1} of {len(CHECKS)}" in text
+    assert "1 of 2" in text
+    assert "moved by 2" in text
+    assert "half noise" in text
+    assert set(long["mutants"]) == {2}
+    assert set(long["mutants_caught"]) == {1}
+    assert "no noise" in latex(table)  # the notes say what a mutant is
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"), [(("failed", 1), "fails 'sensitivity'"), (("passed", 0), "'half noise' lives")]
+)
+def test_a_bad_audit_is_not_committed(tmp_path, bad, words):
+    (tmp_path / "reference").mkdir()
+    with pytest.raises(ReportError, match=words):
+        audit_tables.commit(put(tmp_path, made_up(*bad)), tmp_path / "reference")
+    assert not list((tmp_path / "reference").iterdir())
+
+
+def test_a_good_audit_is_committed_whole(tmp_path):
+    (tmp_path / "reference").mkdir()
+    audit_tables.commit(put(tmp_path, made_up()), tmp_path / "reference")
+    checks, mutants = audit_tables.read(None, tmp_path / "reference")
+    assert (len(checks), len(mutants)) == (len(CHECKS), 2)
+
+
+def test_without_a_run_the_remedy_is_named(tmp_path):
+    with pytest.raises(ReportError, match=r"\./bench audit"):
+        audit_tables.commit(tmp_path, tmp_path)
+
+
+def test_every_leak_of_every_method_is_in_the_table():
+    _, frame = audit_tables.leaks_table()
+    told = {(n, leak) for n in contract.names() for leak in contract.get(n).leaks if contract.get(n).models}
+    told |= {(n, leak) for k in kinds.kinds() for n in kinds.names(k) for leak in kinds.get(n, k).leaks}
+    assert set(frame[["method", "leak"]].itertuples(index=False, name=None)) == told

@@ -1,0 +1,155 @@
+"""The toy tasks on which every private adapter is audited, and what must be found on them: nothing.
+
+A method is audited on every kind of model that it fits. A posterior draw adds no noise, so there is nothing to record,
+replay or leave out: its bound is checked by brute force beside its proof (tests/methods/test_posterior_sampling*.py).
+Names: an adapter goes by its own, a method that was taught a kind of model (``methods.kinds``) by ``<kind>/<method>``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+
+import numpy as np
+
+from methods import contract, kinds
+from models.bnn_classification import BNNClassification
+from models.bnn_regression import BNNRegression
+from models.bounded import BoundedLinearRegression, BoundedLogisticRegression, BoundedMixture
+from models.conjugate_simulators import ConjugateSimulator
+from models.exponential_family import ExponentialFamily
+from models.linear_regression import LinearRegression
+from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
+from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
+from models.mixture_of_gaussians import MixtureOfGaussians
+from models.task import PublicKnowledge, Task
+from privacy import audit, mutants
+from privacy.budget import BudgetSpec
+
+#: name of a case -> model; the first case of a kind of model has the kind's name
+MODELS = {
+    "bnn_classification": BNNClassification(3, 2, 3, 2.0),
+    "bnn_regression": BNNRegression(3),
+    "linear_regression": LinearRegression(),
+    "mixture_of_gaussians": MixtureOfGaussians(2),
+    "mixture_with_unknown_covariances": MixtureOfGaussians(2, noise_sd=None),
+    # the one family whose rows may be any number; the others refuse a row outside their support
+    "exponential_family": ExponentialFamily.gaussian_mean(0.0, 1.0, 1.0, 1.0),
+    "conjugate_simulator": ConjugateSimulator("beta_bernoulli"),
+    "gamma_simulator": ConjugateSimulator("gamma_exponential"),
+    "dirichlet_simulator": ConjugateSimulator("dirichlet_categorical"),
+    "linear_regression_unknown_noise": LinearRegressionUnknownNoise(),
+    "logistic_regression_normal_prior": LogisticRegressionNormalPrior(continuous=2, scaling="public"),
+    "bounded_linear_regression": BoundedLinearRegression(),
+    "bounded_logistic_regression": BoundedLogisticRegression(),
+    "bounded_mixture": BoundedMixture(2),
+}
+#: settings by field name: enough to run every line several times
+TINY = {"epochs": 2, "steps": 6, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
+TINY |= {"num_warmup": 5, "num_samples": 5, "stored_draws": 5, "burn_in_sweeps": 3, "sweeps": 5, "grams": 3}
+DELTA = 1e-5
+SPEC = BudgetSpec(epsilon=1.0, delta=DELTA, noise_multiplier=1.0)
+
+
+@cache
+def taught() -> tuple[str, ...]:
+    """Methods that were taught a kind of model."""
+    pairs = [(kind, name) for kind in kinds.kinds() for name in kinds.names(kind)]
+    return tuple(f"{k}/{n}" for k, n in pairs if kinds.module_of(n, k) != f"methods.{n}")
+
+
+def get(name: str):
+    """The adapter of that name."""
+    kind, _, own = name.rpartition("/")
+    return kinds.get(own, kind) if kind else contract.get(own)
+
+
+def module_of(name: str) -> str:
+    """The module that holds it."""
+    kind, _, own = name.rpartition("/")
+    return kinds.module_of(own, kind) if kind else f"methods.{own}"
+
+
+@cache
+def private() -> tuple[str, ...]:
+    """Adapters that claim a guarantee and add noise for it."""
+    every = [*contract.names(), *taught()]
+    return tuple(n for n in every if get(n).privacy is not None and not getattr(get(n), "releases_a_draw", False))
+
+
+def tiny_task(case: str, n: int = 12) -> Task:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (n, 2))
+    y = np.clip(x[:, 0] + 0.2 * rng.standard_normal(n), -5, 5)
+    law = "the law that draws these rows"
+    if MODELS[case].kind == "exponential_family":
+        return Task("tiny", MODELS[case], x[:, :1], public=PublicKnowledge(n, ((-2.0, 2.0),), None, law))
+    if MODELS[case].kind == "conjugate_simulator":
+        return Task("tiny", MODELS[case], MODELS[case].simulate(np.full(MODELS[case].dimension(), 0.3), n, rng))
+    if MODELS[case].kind in ("mixture_of_gaussians", "bounded_mixture"):
+        return Task("tiny", MODELS[case], x, public=PublicKnowledge(n, ((-2.0, 2.0),) * 2, None, law))
+    if MODELS[case].kind == "bnn_classification":
+        labels = np.digitize(y, (-0.5, 0.5)).astype(float)
+        return Task("tiny", MODELS[case], x, labels, PublicKnowledge(n, ((-2.0, 2.0),) * 2, (0.0, 2.0), law))
+    if MODELS[case].kind == "bounded_logistic_regression":
+        y = (y > 0).astype(float)
+    return Task("tiny", MODELS[case], x, y, PublicKnowledge(n, ((-2.0, 2.0),) * 2, (-5.0, 5.0), law))
+
+
+@cache
+def cases() -> tuple[tuple[str, str], ...]:
+    """(adapter, case) for every model that it fits."""
+    return tuple((n, c) for n in private() for c in MODELS if get(n).supports(tiny_task(c)) is None)
+
+
+@cache
+def leaky() -> tuple[tuple[str, str], ...]:
+    """Cases of adapters whose word for standardisation is a leak, by their own lists; a mixture keeps its units."""
+    told = [(n, c) for n, c in cases() if tiny_task(c).y is not None]
+    return tuple((n, c) for n, c in told if any("standardise" in leak for leak in get(n).leaks))
+
+
+def broken(name: str, case: str) -> tuple[mutants.Mutant, ...]:
+    """The mutants of an adapter on a kind of model: under its name for its first kind, else under name:kind."""
+    kind = MODELS[case].kind
+    own = get(name).name
+    first = name == own and kind == get(name).models[0]
+    return mutants.MUTANTS.get(own if first else f"{own}:{kind}", ())
+
+
+def tiny_settings(method):
+    names = {f.name for f in dataclasses.fields(method.Settings)}
+    # DPVI: six steps that read the last row, and clip it, for sure
+    more = {"sampling_rate": 0.5, "clip": 0.2} if "location_step" in names else {}
+    return method.Settings(**{k: v for k, v in TINY.items() if k in names}, **more)
+
+
+def one_path(method, case: str) -> bool:
+    """Are the recorded and the ordinary fit of one seed equal to rounding? (A kernel may take its noise otherwise.)"""
+    fits = [
+        audit.run(method, tiny_task(case), tiny_settings(method), SPEC, 1, recorder)
+        for recorder in (None, audit.Recorder())
+    ]
+    plain, recorded = (audit.flat_parameters(fit) for fit in fits)
+    return np.allclose(plain, recorded, rtol=1e-9, atol=1e-9)
+
+
+def faults(name: str, case: str):
+    """The checks of ``privacy.audit`` on one case of the adapter ``name``: adapter -> what was found.
+
+    Where both paths of the real adapter are equal, equality is asked of its patched copy too: over a few fits the laws
+    of two posteriors with heavy tails tell half the noise from the whole of it hardly ever.
+    """
+
+    def check(method) -> dict[str, str]:
+        found = audit.checks(method, tiny_task(case), tiny_settings(method), SPEC, 1)
+        if not found["runs"] and one_path(get(name), case) and not one_path(method, case):
+            found["equal_path"] = "recorded and ordinary fits differ, and those of the real adapter do not"
+        return {name: text for name, text in found.items() if text}
+
+    return check
+
+
+def closed(name: str, case: str) -> list[mutants.Mutant]:
+    """The patch that closes a declared leak of standardisation, so that everything else can be checked."""
+    return [mutants.CLOSED[name]] if (name, case) in leaky() else []
