@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from reports import (
-    common_ablations,
+    common_beside_default,
     common_figures,
     common_matrix,
     common_privacy,
@@ -81,7 +81,7 @@ def build(
         return Added([], [], [])
     pairs = [pair for f in families for pair in common_tables.build(f, scale)]
     across = [common_ranks.ranks_table(families, scale), common_matrix.matrix_table(families, scale)]
-    across += [common_ablations.ablations_table(families, scale)]
+    across += common_beside_default.build(families, scale)
     across += [common_tables.controls_table(extra, scale)] if extra else []
     methods = [*pairs, *(pair for pair in across if pair is not None)]
     privacy = [common_privacy.privacy_table(families, ledger, scale), common_privacy.ranges_table(families, scale)]

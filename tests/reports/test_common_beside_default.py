@@ -1,4 +1,4 @@
-"""Ablations of the common tasks from made-up scores: beside the default, in a table of their own, in no comparison."""
+"""Tuned settings and ablations from made-up scores: beside the default; ablations in no comparison."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evaluation.summary import COLUMNS
 from reports import common_comparisons as compare
 from reports import common_figures, common_privacy, common_ranks, common_scores, common_tables
 from reports.blocks import markdown
-from reports.common_ablations import ablations_table
+from reports.common_beside_default import ablations_table, tuned_table
 from tests.reports import common_made_up as made_up
 
 
@@ -82,3 +82,21 @@ def test_the_privacy_of_an_ablation_is_stated(epsilon):
     assert list(mine["claim"]) == ["holds"]
     table, _ = common_privacy.privacy_table([family], none, "full")
     assert "steps=9" in markdown(table)
+
+
+def test_tuned_settings_stand_beside_their_default_and_are_counted():
+    family = made_up.linear_regression()
+    good = {"rmse": 0.3, "test_log_likelihood": -0.6}
+    better = made_up.rows(made_up.CONFIG, "wine", "dp_vi", "tuned;epsilon=1", good)
+    worse = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=8", {"rmse": 0.9})
+    frame = pd.concat([family, pd.DataFrame([*better, *worse], columns=COLUMNS)])
+    table, long = tuned_table([common_scores.read(made_up.CONFIG, frame)], "full")
+    assert [(r.method, r.metric) for r in long.itertuples()] == [
+        ("dp_vi", "rmse"), ("dp_vi", "test_log_likelihood"), ("na_dpvi", "rmse"), ("na_dpvi", "test_log_likelihood")
+    ]  # fmt: skip
+    assert long["better_by"].iloc[0] == pytest.approx(0.71 - 0.3, abs=0.02)
+    assert "better in 2, worse in 1, not separated in 0" in markdown(table)
+
+
+def test_without_tuned_settings_there_is_no_table():
+    assert tuned_table([common_scores.read(made_up.CONFIG, made_up.linear_regression())], "full") is None
