@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import chdtr
 
-from methods.contract import Fit
+from methods.contract import Fit, MethodError
 from methods.engines.frames import InFrame
 from methods.engines.logistic.release import SamplerSettings
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
+
+#: a ball that holds less of the prior makes another prior of it, and the sampler finds next to no draw inside.
+LEAST_MASS = 1e-3
 
 
 class PosteriorSamplingOPS(InFrame):
@@ -51,12 +55,20 @@ class PosteriorSamplingOPS(InFrame):
                 raise ValueError(f"posterior_sampling_ops: radius_factor = {self.radius_factor}; give a number above 0")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget with nothing for the draw."""
+        """Raises ValueError for a task without rows or a budget with nothing for the draw, MethodError for a ball that
+        holds less than ``LEAST_MASS`` of the prior (of D and the radius alone).
+        """
         from methods.engines.logistic.sampler import Target
         from methods.engines.logistic_gaussian import draws
 
         precision, c = 1.0 / task.model.prior_sd**2, draws.norm_bound(task.x.shape[1])
         radius = settings.radius_factor * task.model.prior_sd * math.sqrt(task.x.shape[1] + 1.0)
+        mass = float(chdtr(task.x.shape[1] + 1.0, (radius / task.model.prior_sd) ** 2))
+        if mass < LEAST_MASS:
+            raise MethodError(
+                f"{self.name}: a ball of radius {radius:.4g} holds {mass:.2g} of the prior; raise radius_factor above "
+                f"{settings.radius_factor:g}"
+            )
         power = min(1.0, draws.largest(lambda v: draws.pure_event(v, c, radius), budget, self.name))
         event = draws.pure_event(power, c, radius)
         return draws.draw(task, Target(power, precision, radius), event, budget, rng, settings, self.name)

@@ -262,3 +262,9 @@ def test_privacy_noise_widens_the_corrected_dp_sep():
     tight, wide = fitted("ep"), fitted("dp_sep_honest", 0.1)
     ratio = np.trace(wide.posterior.posterior.covariance) / np.trace(tight.posterior.posterior.covariance)
     assert ratio > 2
+
+
+def test_ops_refuses_a_ball_that_holds_next_to_nothing_of_the_prior():
+    """4 coordinates: |theta|^2 is chi-squared of 4 degrees, and below .01 with probability .0000125."""
+    with pytest.raises(MethodError, match=r"radius 0\.1 holds 1\.2e-05 of the prior; raise radius_factor"):
+        fit("posterior_sampling_ops", some_task(), radius_factor=0.05)
