@@ -26,12 +26,6 @@ REUSE = "--reuse reports/reference" if config["reuse"] == "reference" else ""
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
 PYTHON = sys.executable
 
-# Snakemake 9 limits jobs to 100 a second by default, and looks at all ready jobs anew a second after each look. Every
-# job that ends adds a look, and so one more such chain: after some hundreds of jobs its own process takes half a core.
-# Without the limit it looks when a job ends. On a cluster (--jobs) the limit stays.
-if workflow.resource_settings.nodes is None:
-    workflow.scheduling_settings.max_jobs_per_timespan = None
-
 EXPERIMENTS = {load(path)["experiment"]: path for path in experiment_files()}
 CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}
 
@@ -71,3 +65,11 @@ wildcard_constraints:
     experiment="[a-z0-9_]+",
     cell="[a-z0-9_.-]+",
     part="|".join(PARTS),
+
+
+onstart:
+    # Snakemake 9 limits jobs to 100 a second, and looks at all ready jobs anew a second after each look. Every job that
+    # ends adds a look, and so one more such chain: after some hundreds of jobs its own process takes half a core.
+    # Without the limit it looks when a job ends. On a cluster the limit stays.
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
