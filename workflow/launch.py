@@ -47,7 +47,10 @@ def main(argv: list[str]) -> int:
     # We hold our lock, so nobody else runs here: a lock that Snakemake left behind belongs to a killed run.
     if any((Path(".snakemake") / "locks").glob("*")):
         print("bench: clearing the lock of a killed run", file=sys.stderr)
-        subprocess.run([*snakemake, "--unlock", "--quiet", "all"], check=True)
+        cleared = subprocess.run([*snakemake, "--unlock"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if cleared.returncode:
+            print(f"{cleared.stdout.rstrip()}\nbench: the lock stays until the error above is mended", file=sys.stderr)
+            return cleared.returncode
     os.environ["DPBAYES_COMMAND"] = " ".join(["snakemake", *command])
     process = subprocess.Popen([*snakemake, *command], pass_fds=(lock.fileno(),))
     try:

@@ -122,6 +122,21 @@ def test_a_second_run_in_the_same_folder_is_refused(tmp_path):
         run.wait()
 
 
+def test_a_stale_lock_and_a_bad_config_give_the_configs_error(tmp_path):
+    """Snakemake cannot clear its lock where it cannot read the config: its words, and no traceback of ours."""
+    project = slow_project(tmp_path, "stale")
+    lock = project / ".snakemake" / "locks" / "0.output.lock"
+    lock.parent.mkdir(parents=True)
+    with open(project / "config" / "config.yaml", "a") as f:
+        f.write("colour: red\n")
+    lock.write_text("")
+    run = snakemake(project, "--cores", "1", TARGET)
+    assert run.returncode != 0
+    assert "clearing the lock of a killed run" in run.stderr
+    assert "unknown key 'colour'" in run.stderr
+    assert "launch.py" not in run.stderr
+
+
 def test_a_table_does_not_depend_on_its_mirror_and_no_data_becomes_real(tmp_path):
     project = slow_project(tmp_path, "mirrors")
     target = "results/data/year.npz"
