@@ -15,10 +15,24 @@ from reports.tables import SCALE_BANNERS, dataset_title
 
 COLUMNS = (
     *("experiment", "dataset", "method", "title", "setting", "epsilon_claimed", "metric", "status", "reason"),
-    *("mean", "std", "n", "default_setting", "default_mean", "default_std", "better_by", "low", "high", "scale"),
+    *(
+        "mean",
+        "std",
+        "n",
+        "default_setting",
+        "default_mean",
+        "default_std",
+        "better_by",
+        "low",
+        "high",
+        "compared",
+        "scale",
+    ),
 )
 
 
+#: what the 95 % interval of a difference says.
+COMPARED = ("better", "worse", "not separated")
 Row = dict[str, Any]
 
 
@@ -27,12 +41,23 @@ def build(families: Sequence[Family], scale: str) -> list[tuple[Table, pd.DataFr
     return [pair for pair in (tuned_table(families, scale), ablations_table(families, scale)) if pair is not None]
 
 
+def tuned_rows(families: Sequence[Family]) -> list[tuple[str, list[Row]]]:
+    """(title of the family, rows of its tuned arms)."""
+    return [(f.title, rows_of(f, [a for a in f.arms if a.tuned and a.epsilon])) for f in families]
+
+
+def tuned_frame(families: Sequence[Family]) -> pd.DataFrame:
+    """One row a tuned setting, data set and metric: what is committed of the second column, for findings to count."""
+    rows = [r for _, found in tuned_rows(families) for r in found]
+    return pd.DataFrame(rows, columns=[c for c in COLUMNS if c not in ("title", "reason", "scale")])
+
+
 def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame] | None:
     """A row a tuned setting, data set and metric, beside the default; None where nothing is tuned."""
-    rows = [(f.title, rows_of(f, [a for a in f.arms if a.tuned and a.epsilon])) for f in families]
-    count = {"better": 0, "worse": 0, "not separated": 0}
-    for r in (r for _, found in rows for r in found if "better_by" in r):
-        count["better" if r["low"] > 0 else "worse" if r["high"] < 0 else "not separated"] += 1
+    rows = tuned_rows(families)
+    count = dict.fromkeys(COMPARED, 0)
+    for r in (r for _, found in rows for r in found if r.get("compared")):
+        count[r["compared"]] += 1
     told = ", ".join(f"{words} in {n}" for words, n in count.items())
     notes = (
         "As many settings of every method were tried on made-up rows of the data set's shape (workflow/tuning.py); the "
@@ -98,6 +123,7 @@ def _rows(family: Family, dataset: str, arm: Arm) -> list[Row]:
             difference = compare.gap(family, dataset, metric, arm, default) if mine else None
             if difference is not None:
                 row |= {"better_by": difference.difference, "low": difference.low, "high": difference.high}
+                row["compared"] = COMPARED[(difference.low <= 0) + (difference.low <= 0 <= difference.high)]
         out.append(row)
     return out
 

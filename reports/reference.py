@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from evaluation.summary import CELL, COLUMNS
-from reports import claims, compact, ledger, verdicts
+from reports import claims, common_beside_default, common_scores, compact, ledger, verdicts
 from reports.config import ReportError, by_dataset
 from reports.config import load as load_config
 from reports.files import csv_text, stacked, write_text
@@ -22,6 +22,8 @@ from reports.files import csv_text, stacked, write_text
 FOLDER = Path(__file__).parent / "reference"
 #: of the whole folder.
 LIMIT_BYTES = 20_000_000
+#: tuned settings of the common tasks beside the defaults.
+TUNED = "common_tuned.csv"
 CLAIM_COLUMNS = ["id", "verdict", "figure", "finding"]
 #: relative difference between a recomputed number and its committed text: quantiles of the t distribution and sums
 #: may differ in their last digits between builds of SciPy, and 1e-9 is far below any digit that is shown.
@@ -147,16 +149,22 @@ def experiments(folder: Path = FOLDER) -> list[str]:
 
 
 def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
-    """``verdicts.csv`` and ``claims.csv`` from the committed scores and the configs of their experiments."""
-    judged, said = [], []
+    """What follows from the committed scores and the configs of their experiments: file name -> table.
+
+    ``verdicts.csv``, ``claims.csv`` and, where the common tasks are committed, ``common_tuned.csv``.
+    """
+    judged, said, families = [], [], []
     for name in experiments(folder):
         config = load_config(configs / f"{name}.yaml")
         scores = compact.read(folder, name)
         judged.append(verdicts.build(config, scores, "full"))
         said.append(claims.evaluate(config, scores, extra=folder)[CLAIM_COLUMNS])
+        if config.get("rule") == common_scores.RULE:
+            families.append(common_scores.read(config, scores))
     if not judged:
         raise ReportError(f"no committed scores in {folder / 'scores'}; `reference` writes them after a full run")
-    return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said)}
+    tuned = {TUNED: common_beside_default.tuned_frame(families)} if families else {}
+    return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said), **tuned}
 
 
 def check(configs: Path, folder: Path = FOLDER) -> int:
@@ -212,7 +220,7 @@ def _where(row: pd.Series) -> str:
     return ", ".join(f"{n} {row[n]}" for n in names if row.get(n))
 
 
-_NUMBERS = {"mean", "std", "difference", "low", "high", "detectable"}
+_NUMBERS = {"mean", "std", "difference", "low", "high", "detectable", "default_mean", "default_std", "better_by"}
 
 
 def _same(a: str, b: str, column: str) -> bool:
