@@ -110,11 +110,14 @@ def _rows(family: Family, dataset: str, arm: Arm) -> list[Row]:
     default, out = default_of(family, dataset, arm), []
     for metric in family.metrics:
         key = {"experiment": family.experiment, "dataset": dataset, "method": arm.method, "setting": arm.setting}
-        key |= {
-            "title": ", ".join(filter(None, (title(arm.method, family.kind), label(arm)))),
+        words = ", ".join(filter(None, (title(arm.method, family.kind), label(arm))))
+        row = key | {
+            "title": words,
             "epsilon_claimed": arm.epsilon,
+            "metric": metric,
+            "status": status,
+            "reason": reason,
         }
-        row = key | {"metric": metric, "status": status, "reason": reason}
         mine = family.summary.get((dataset, arm, metric))
         row |= {k: mine[k] for k in ("mean", "std", "n")} if mine else {"mean": math.nan, "std": math.nan, "n": 0}
         if default is not None:
