@@ -23,7 +23,7 @@ import datasets
 from evaluation.arms import ABLATION, written_out
 from methods import kinds
 from privacy.budget import BudgetSpec
-from workflow.imports import ROOT, code_hash, files, reached
+from workflow.imports import ROOT, code_hash, files
 
 SCALES = ("full", "quick", "tiny")
 MODEL_HOME = {
@@ -57,6 +57,8 @@ PROTOCOL_HOME = {
     "repeats": "datasets.protocols.repeats",
 }
 SEED_VERSION = "dpbayes-bench 1"
+#: what fits, draws and scores every cell.
+CLOSURE = ("workflow.worker", "workflow.draws", "workflow.exact", "workflow.score")
 
 
 class ConfigError(ValueError):
@@ -114,11 +116,6 @@ class Cell:
         return kinds.get(self.method, self.kind)
 
     @property
-    def modules(self) -> list[str]:
-        """Project modules that the fit reaches: its adapter, its model, and all they import."""
-        return reached(*self._roots[:2], kind=self.kind)
-
-    @property
     def kind(self) -> str:
         """Kind of the model."""
         return dict(self.model)["kind"]
@@ -134,11 +131,24 @@ class Cell:
 
     @property
     def files(self) -> list[str]:
-        return files(*self._roots, kind=self.kind)
+        """What the fit reaches, relative to the root: the code inputs of its rule."""
+        return files(*self._roots)
 
     @property
     def code_hash(self) -> str:
-        return code_hash(*self._roots, kind=self.kind)
+        """Digest of what the fit reaches: rows of an interrupted run count for the same code only."""
+        return code_hash(*self._roots)
+
+    @property
+    def closure_roots(self) -> frozenset[str]:
+        """Modules from which everything that its score rows depend on is reached (``workflow.verified``).
+
+        Besides the fit: the run that it reads, the rebuilt posterior, the data set's public facts, the worker, draws
+        and scores. The rows of its table are not among them: their hash stands in every score row.
+        """
+        read = kinds.module_of(self.run_of, self.kind)
+        home = f"datasets.{self.dataset}"
+        return frozenset({*self._roots, read, home, "models.posteriors", "models.framed", *CLOSURE})
 
     def seed(self, split: int, role: str) -> list[int]:
         """Entropy of a SeedSequence. Adding a method or a data set moves nobody's seed.

@@ -74,7 +74,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
             told = {m: (row["diagnostics"][m], u) for m, u in DIAGNOSTICS.items() if m in row["diagnostics"]}
             scores |= told if cell.kind != "bnn_regression" else {}
             out.extend({**common, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items())
-    if cell.protocol == "simulated_truth":
+    if cell.protocol == "simulated_truth" and len(record["splits"]) == cell.splits:
         out += whole_cell(cell, drawn, next((r for r in out if r["status"] == "ok"), None))
     return out
 

@@ -35,36 +35,46 @@ def die_with_parent() -> None:
 def main(connection, group, data_path: str, scratch: str) -> None:
     """Loop over requests until the parent closes the pipe: split numbers in, pairs (cell id, record) out."""
     die_with_parent()
-    import datasets
-
-    method = group[0].adapter()
-    prepared = None
+    fresh = True
     while True:
         try:
             wanted = connection.recv()
         except EOFError:
             return
-        pairs = [(cell, k) for k in wanted for cell in group]
-        try:
-            # Loaded anew for each request and dropped before the fit: at the shape of Year a table is 400 MB, and EP's
-            # sites need all there is.
-            data = datasets.load(data_path)
-            tasks = {k: make_task(group[0], data, k) for k in wanted}
-            del data
-            settings = group[0].build_settings()
-            reason = method.supports(tasks[wanted[0]])
-            if reason is not None:
-                connection.send([(c.id, empty_record(c, k, "not_supported", reason)) for c, k in pairs])
-                continue
-            if prepared is None:
-                start = time.process_time()
-                method.prepare(tasks[wanted[0]], settings)
-                prepared = time.process_time() - start
-            connection.send(attempt(method, pairs, tasks, settings, prepared, Path(scratch)))
-            prepared = 0.0  # counted once
-        except Exception as e:
-            traceback.print_exc()
-            connection.send([(c.id, failure(c, k, e)) for c, k in pairs])
+        rows = respond(group, wanted, data_path, Path(scratch), fresh)
+        fresh = fresh and not any(row["status"] == "ok" for _, row in rows)
+        connection.send(rows)
+
+
+def respond(group, wanted: list[int], data_path: str, scratch: Path, fresh: bool) -> list[tuple[str, dict]]:
+    """Fit splits ``wanted`` of all cells of the group: pairs (cell id, record). What raises becomes a record.
+
+    The parameters of each posterior are in ``scratch`` under :func:`workflow.record.parameter_file`. ``fresh``: nothing
+    was prepared yet in this process; what it costs is counted once.
+    """
+    import datasets
+
+    pairs = [(cell, k) for k in wanted for cell in group]
+    try:
+        method = group[0].adapter()
+        # Loaded anew for each request and dropped before the fit: at the shape of Year a table is 400 MB, and EP's
+        # sites need all there is.
+        data = datasets.load(data_path)
+        tasks = {k: make_task(group[0], data, k) for k in wanted}
+        del data
+        settings = group[0].build_settings()
+        reason = method.supports(tasks[wanted[0]])
+        if reason is not None:
+            return [(c.id, empty_record(c, k, "not_supported", reason)) for c, k in pairs]
+        compile_seconds = 0.0
+        if fresh:
+            start = time.process_time()
+            method.prepare(tasks[wanted[0]], settings)
+            compile_seconds = time.process_time() - start
+        return attempt(method, pairs, tasks, settings, compile_seconds, scratch)
+    except Exception as e:
+        traceback.print_exc()
+        return [(c.id, failure(c, k, e)) for c, k in pairs]
 
 
 def attempt(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[tuple[str, dict]]:

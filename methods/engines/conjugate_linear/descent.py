@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import chdtr, chdtrc
 
 from methods.contract import Diverged
-from methods.engines.conjugate_linear import MODELS, naturals
+from methods.engines.conjugate_linear import naturals
 from methods.engines.conjugate_linear.release import InKnownBox, typical_square
 from methods.engines.frames import left_for
 from models.linear_regression import with_bias
@@ -61,7 +61,7 @@ class Settings:
 class Descent(InKnownBox):
     """A method that is made from :func:`train`: what ``dp_sgd`` and ``dp_vi`` share."""
 
-    models = MODELS
+    models = ("bounded_linear_regression",)
     privacy = Relation.ADD_REMOVE
     leaks: ClassVar[tuple[str, ...]] = ()
     grid: ClassVar[tuple[dict, ...]] = (

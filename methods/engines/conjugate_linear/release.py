@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from methods.contract import Fit
-from methods.engines.conjugate_linear import MODELS, naturals
+from methods.engines.conjugate_linear import naturals
 from methods.engines.frames import InFrame, columns, make_frame
 from models.linear_regression import LinearGaussian
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
@@ -49,7 +49,7 @@ class Settings:
 class OneRelease(InKnownBox):
     """A method that reads one noisy release of clipped second moments: what ``dp_sep_honest`` and AdaSSP share."""
 
-    models = MODELS
+    models = ("bounded_linear_regression",)
     privacy = Relation.ADD_REMOVE
     leaks: ClassVar[tuple[str, ...]] = ()
     grid: ClassVar[tuple[dict, ...]] = (

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from methods.engines.frames import InFrame
-from methods.engines.logistic_gaussian import MODELS
 from privacy.ledger import Relation
 
 
@@ -31,7 +30,7 @@ class DescentSettings:
 class Descent(InFrame):
     """A method that is made from ``logistic_gaussian.gradients``."""
 
-    models = MODELS
+    models = ("bounded_logistic_regression",)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"rate_factor": 0.3}, {"rate_factor": 1.7}, {"clip_factor": 0.5}, {"clip_factor": 2.0}, {"batch_rows": 250}

@@ -1,0 +1,152 @@
+"""What changed in the code since a commit, as statements that a sample must have executed.
+
+A changed line is one that git shows as new inside a function whose syntax tree changed. Lines that only raise cannot
+move a number without moving a status, and what stands outside of functions runs when the file is imported: neither
+needs to be executed by a sample. Where lines were only taken away, the function itself must be entered.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from workflow.imports import PACKAGES, ROOT, normalised
+
+#: commits that are searched for the code of a row without a commit, newest first.
+SEARCHED = 100
+_HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.M)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Changed lines of one function. ``entry``: its first statement, which every call executes."""
+
+    path: str
+    function: str
+    entry: int
+    lines: frozenset[int]
+
+
+def git(*arguments: str, root: Path = ROOT) -> str | None:
+    """Output of a git command; None where it fails or there is no git."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout
+
+
+def clean(paths: list[str], root: Path = ROOT) -> str:
+    """The commit at hand if none of ``paths`` differs from it, else an empty text."""
+    head = git("rev-parse", "HEAD", root=root)
+    dirty = git("status", "--porcelain", "--", *paths, root=root)
+    return "" if head is None or dirty is None or dirty.strip() else head.strip()
+
+
+def known(commit: str, root: Path = ROOT) -> bool:
+    """Is that commit in the repository?"""
+    return bool(commit) and git("cat-file", "-e", f"{commit}^{{commit}}", root=root) is not None
+
+
+def recent(root: Path = ROOT) -> list[str]:
+    """Commits that touch the code, newest first."""
+    found = git("log", f"-{SEARCHED}", "--format=%H", "--", *PACKAGES, root=root)
+    return found.split() if found else []
+
+
+@contextmanager
+def checkout(commit: str, root: Path = ROOT) -> Iterator[Path]:
+    """The code of a commit in a temporary folder."""
+    packed = subprocess.run(["git", "archive", commit, "--", *PACKAGES], cwd=root, capture_output=True, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+            archive.extractall(folder, filter="data")
+        yield Path(folder)
+
+
+@cache
+def since(commit: str, root: Path = ROOT) -> dict[str, tuple[Changed, ...]]:
+    """Path -> changed functions, for every Python file that differs from ``commit`` in what it does."""
+    names = git("diff", "-M", "--name-status", commit, "--", *PACKAGES, root=root)
+    if names is None:
+        raise ValueError(f"git shows no difference to {commit}; is this a full clone?")
+    before = {}
+    for line in names.splitlines():
+        kind, old, *new = line.split("\t")
+        before[new[0] if new else old] = None if kind == "A" else old
+    unknown = git("ls-files", "--others", "--exclude-standard", "--", *PACKAGES, root=root) or ""
+    before |= dict.fromkeys(unknown.splitlines())
+    out = {}
+    for path, old in before.items():
+        if not path.endswith(".py") or not (root / path).is_file():
+            continue
+        source = (root / path).read_text(encoding="utf-8")
+        earlier = "" if old is None else git("show", f"{commit}:{old}", root=root) or ""
+        if normalised(source) == normalised(earlier):
+            continue
+        lines = None
+        if old is not None:
+            lines = _new_lines(git("diff", "-M", "-U0", commit, "--", *{old, path}, root=root) or "", path)
+        if found := functions(path, source, earlier, lines):
+            out[path] = found
+    return out
+
+
+def _new_lines(diff: str, path: str) -> set[int]:
+    """Line numbers that a diff without context adds to ``path``; where it only takes lines away, the next one."""
+    part = diff.partition(f"\n+++ b/{path}\n")[2].partition("\ndiff --git ")[0]
+    lines: set[int] = set()
+    for first, count in _HUNK.findall(part):
+        start, size = int(first), 1 if count == "" else int(count)
+        lines.update(range(start, start + size) if size else (start, start + 1))
+    return lines
+
+
+def functions(path: str, source: str, earlier: str, lines: set[int] | None) -> tuple[Changed, ...]:
+    """Functions of ``source`` whose tree is not in ``earlier``, with those of ``lines`` (None: all) that stand in them.
+
+    A function inside a function belongs to the outer one.
+    """
+    old = {name: _plain(node) for name, node in _functions(ast.parse(earlier))}
+    out = []
+    for name, node in _functions(ast.parse(source)):
+        if old.get(name) == _plain(node):
+            continue
+        quiet = {k for part in ast.walk(node) if isinstance(part, ast.Raise) for k in _span(part)}
+        quiet |= {k for part in ast.walk(node) if _documentation(part) for k in _span(part)}
+        body = [s for s in node.body if not _documentation(s)] or node.body
+        mine = set(_span(node)) if lines is None else lines & set(_span(node))
+        out.append(Changed(path, name, body[0].lineno, frozenset(mine - quiet)))
+    return tuple(out)
+
+
+def _functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{prefix}{node.name}.")
+        else:
+            yield from _functions(node, prefix)
+
+
+def _plain(node: ast.AST) -> str:
+    return normalised(ast.unparse(node))
+
+
+def _span(node: ast.AST) -> range:
+    return range(node.lineno, node.end_lineno + 1)
+
+
+def _documentation(node: ast.AST) -> bool:
+    """A text that stands for itself: a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
