@@ -41,6 +41,7 @@ from reports import (
     site,
     tables,
     verdicts,
+    verified,
 )
 from reports import posterior_sampling_tables as grids
 from reports.config import SCALES, ReportError
@@ -164,6 +165,7 @@ def build(
         methods=every,
         credits=site.credits([d for config, _ in experiments for d in config["datasets"]]),
         manifest=manifest,
+        pairs=verified.read(),
         which=bool(added.methods),
     )
     site.write(out / "report" / "index.html", page)

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from evaluation.summary import CELL, COLUMNS
-from reports import claims, common_beside_default, common_scores, compact, ledger, verdicts
+from reports import claims, common_beside_default, common_scores, compact, ledger, verdicts, verified
 from reports.config import ReportError, by_dataset
 from reports.config import load as load_config
 from reports.files import csv_text, stacked, write_text
@@ -100,22 +100,27 @@ def write(
     ``extra``: folder with the tables that the config names under ``extra``; they are copied.
 
     Verdicts and claims are then recomputed for all committed experiments (their configs in ``configs``). Raises
-    :class:`ReportError` for another scale than full, an incomplete run, or more than 20 MB.
+    :class:`ReportError` for another scale than full, an incomplete run, restored cells that are not verified
+    (``reports.verified``), or more than 20 MB.
     """
     if scale != "full":
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
     mine = scores[scores["experiment"] == config["experiment"]]
     check_full(config, mine, fits)
-    rows, cells = compact.compact(sorted_scores(mine))
+    scored, cells = compact.compact(sorted_scores(mine))
     name = f"{config['experiment']}.csv"
-    texts = {folder / "scores" / name: csv_text(rows), folder / "cells" / name: csv_text(cells)}
+    texts = {folder / "scores" / name: csv_text(scored), folder / "cells" / name: csv_text(cells)}
     _check_size(folder, texts)
     old = _committed_ledger(folder)
     fresh = ledger.build(fits, set(mine["cell"]), epsilon_of, old)
     kept = old[~old["cell"].isin(set(mine["cell"])) & ~old["cell"].str.startswith(config["experiment"] + "-")]
     both = stacked([kept, fresh]).sort_values(["cell", "event", "accountant"], kind="stable")
+    rows = verified_rows(
+        config["experiment"], mine, fits, manifest.get("pairs", {}), verified.read(folder / verified.NAME)
+    )
     for path, text in texts.items():
         write_text(path, text)
+    verified.write(rows, folder / verified.NAME)
     write_text(folder / "ledger.csv", csv_text(both))
     for name in [*config.get("extra", []), *config.get("extra_full", [])]:
         if extra is None or not (extra / name).is_file():
@@ -123,7 +128,40 @@ def write(
         write_text(folder / name, (extra / name).read_text(encoding="utf-8"))
     for name, frame in recompute(configs, folder).items():
         write_text(folder / name, csv_text(frame))
-    write_text(folder / "manifest.json", json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    write_text(
+        folder / "manifest.json",
+        json.dumps({k: v for k, v in manifest.items() if k != "pairs"}, indent=1, sort_keys=True) + "\n",
+    )
+
+
+def verified_rows(
+    experiment: str, scores: pd.DataFrame, fits: Path, pairs: dict[str, dict[str, str]], known: dict
+) -> dict[verified.Pair, verified.Row]:
+    """Rows of ``verified.csv`` after a full run of an experiment; those of other experiments stay.
+
+    ``pairs``: "experiment/method" -> closure, commit, versions and state of the run's manifest. A pair of which every
+    cell was run is verified by that. Raises :class:`ReportError` for one with restored cells whose code was not
+    verified, or was seen to give other numbers.
+    """
+    out = {pair: row for pair, row in known.items() if pair[0] != experiment}
+    for method, rows in scores.groupby("method", sort=True):
+        pair, name = (experiment, method), f"{experiment}/{method}"
+        about = pairs.get(name, {})
+        if not any(_restored(fits / f"{cell}.json") for cell in rows["cell"].unique()):
+            out[pair] = verified.of_full_run(pair, about)
+            continue
+        state = about.get("state", verified.UNVERIFIED)
+        if state != verified.VERIFIED or pair not in known:
+            raise ReportError(
+                f"{name} is {state}, and some of its cells were restored from the committed reference: run "
+                "`python -m workflow.gates check --changed` first, or run it without reuse"
+            )
+        out[pair] = known[pair]
+    return out
+
+
+def _restored(path: Path) -> bool:
+    return path.is_file() and bool(json.loads(path.read_text(encoding="utf-8")).get("reused"))
 
 
 def _check_size(folder: Path, texts: dict[Path, str]) -> None:

@@ -11,6 +11,7 @@ import jinja2
 import pandas as pd
 
 import datasets
+from reports import verified
 from reports.blocks import Table
 from reports.figures import Figure
 from reports.files import write_text
@@ -56,6 +57,8 @@ class Page:
     methods: Sequence[Table]
     credits: Sequence[dict[str, str]]
     manifest: dict[str, Any]
+    #: rows of ``reports.verified`` by pair
+    pairs: dict[verified.Pair, verified.Row]
     #: is there a page ``which_method.html`` beside it?
     which: bool = False
 
@@ -68,7 +71,9 @@ def render(page: Page) -> str:
         board=page.scoreboard.to_dict("records"),
         claims=page.claims.to_dict("records"),
         sources=SOURCE_TITLES,
-        manifest=flat(page.manifest),
+        manifest=flat({k: v for k, v in page.manifest.items() if k != "pairs"}),
+        unverified=[r for r in page.pairs.values() if r["status"] != verified.VERIFIED],
+        verified=sum(r["status"] == verified.VERIFIED for r in page.pairs.values()),
         known={f.id for f in page.findings},
         family=FAMILY,
     )

@@ -49,7 +49,7 @@ def run(group: Sequence[Cell], data_path: str, results: Path, reuse: Path | None
             return
         if reuse is not None:
             for cell in group:
-                if rows := reference_rows(cell, head_of(cell, data), reuse):
+                if rows := reference_rows(cell, data.data_hash, reuse):
                     finish(cell, head_of(cell, data), [], {}, results, reused=rows)
                     say(cell.id, f"restored {len(rows)} rows from the committed reference")
                     group = [c for c in group if c is not cell]
@@ -209,15 +209,21 @@ def parameters_of(partial: Path, rows: dict[int, dict], cell: Cell) -> dict:
     return out
 
 
-def reference_rows(cell: Cell, head: dict, reference: Path) -> list[dict]:
-    """Score rows of the committed reference for this very cell, code and data; empty if there are none."""
-    from reports import compact
+def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
+    """Committed score rows of this very cell on these data; empty if there are none, or if they are stale.
+
+    A cell's id holds all its values; which code still gives its numbers is not asked here but by ``workflow.gates``.
+    """
+    from reports import compact, verified
 
     if cell.experiment not in compact.experiments(reference):
         return []
+    if not verified.restorable(cell.experiment, cell.method, reference / verified.NAME):
+        say(cell.id, f"its committed scores are stale or have no row in {verified.NAME}; it is run")
+        return []
     scores = compact.read(reference, cell.experiment)
-    mine = scores[(scores["cell"] == head["cell"]) & (scores["code_hash"] == head["code_hash"])]
-    rows = [r for r in mine.to_dict("records") if r["data_hash"] and head["data_hash"].startswith(r["data_hash"])]
+    mine = scores[scores["cell"] == cell.id]
+    rows = [r for r in mine.to_dict("records") if r["data_hash"] and data_hash.startswith(r["data_hash"])]
     return [r | {"seed": seed_text(cell.seed(int(r["split"]), "fit") if r["split"] else None)} for r in rows]
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from evaluation.arms import ABLATION
 from workflow import tracing
 from workflow.experiments import Cell, cells, experiment_files, load
+from workflow.files import write_json
 
 #: a cell that costs at most this many seconds in all is recomputed in full where it has numbers of all splits together.
 WHOLE_SECONDS = 5.0
@@ -57,6 +58,17 @@ class Found:
     executed: dict[str, set[int]]
     seconds: float
     output: str
+
+    def write(self, path: Path) -> None:
+        """Keep it, so that a check that was interrupted goes on."""
+        told = {k: getattr(self, k) for k in ("rows", "events", "seconds", "output")}
+        write_json(path, told | {"executed": {name: sorted(lines) for name, lines in self.executed.items()}})
+
+    @classmethod
+    def read(cls, path: Path, sample: Sample) -> Found:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        executed = {name: set(lines) for name, lines in told.pop("executed").items()}
+        return cls(sample=sample, executed=executed, **told)
 
 
 def size(cell: Cell) -> tuple[float, float]:

@@ -1,14 +1,13 @@
-"""Verified reuse: which committed scores the present code still gives.
+"""Verified reuse: which committed scores the present code still gives (``reports/reference/verified.csv``).
 
-A committed cell is its values (experiment, data set, protocol, method, setting, model, budget, splits: ``Cell.id``) and
-its data (``data_hash``); no hash of code decides whether it may be restored. A change of code makes its pair
+A committed cell is its values (experiment, data set, protocol, method, setting, model, budget, splits: the hash in its
+id) and its data (``data_hash``); no hash of code decides whether it may be restored. A change of code makes its pair
 (experiment, method) *unverified*: ``python -m workflow.gates check --changed`` recomputes a sample of the pair and
-compares scores within the bands of config/gates.yaml and ledgers exactly. ``reports/reference/verified.csv`` has one
-row a pair:
+compares scores within the bands of config/gates.yaml and ledgers exactly. One row a pair:
 
 ============== =====================================================================================================
 status         ``verified``; ``stale``: the present code gives other numbers, so the committed ones are shown as such,
-               refused by ``reports.build reference``, restored by no run; ``unverified``: the sample agrees, but
+               refused by ``reports.build reference`` and restored by no run; ``unverified``: the sample agrees, but
                cannot speak for all that changed (see ``reason``)
 how            ``sample``, ``short run`` (a dear method after one epoch), ``full run`` (all of its cells were run)
 closure        digest of all code that the pair's score rows depend on, as of the last verification
@@ -26,63 +25,21 @@ from __future__ import annotations
 
 import csv
 import io
-import platform
-from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping
 from pathlib import Path
 
-from workflow.experiments import Cell, cells, experiment_files
-from workflow.files import write_text
-from workflow.imports import ROOT, code_hash, reached
+from reports.files import write_text
 
-FILE = ROOT / "reports" / "reference" / "verified.csv"
+NAME = "verified.csv"
+FILE = Path(__file__).parent / "reference" / NAME
 COLUMNS = (
     *("experiment", "method", "status", "how", "closure", "commit", "dataset", "splits", "cells", "compared"),
     *("largest_shift", "band", "where", "ledger", "seconds", "versions", "reason"),
 )
 VERIFIED, STALE, UNVERIFIED = "verified", "stale", "unverified"
-#: libraries whose version may move a number.
-LIBRARIES = ("numpy", "scipy", "numba", "jax", "numpyro", "torch", "scikit-learn", "autodp", "dp-accounting")
 
 Pair = tuple[str, str]
 Row = dict[str, str]
-
-
-def pairs() -> dict[Pair, list[Cell]]:
-    """(experiment, method) -> its cells at full scale, in the order of the config."""
-    out: dict[Pair, list[Cell]] = {}
-    for path in experiment_files():
-        for cell in cells(path, "full"):
-            out.setdefault((cell.experiment, cell.method), []).append(cell)
-    return out
-
-
-def roots(of: Iterable[Cell]) -> tuple[str, ...]:
-    """Modules from which all code is reached that the score rows of these cells depend on."""
-    return tuple(sorted(frozenset().union(*(c.closure_roots for c in of))))
-
-
-def closure(of: Iterable[Cell], root: Path = ROOT) -> str:
-    """Digest of that code in the checkout at ``root``. Comments, docstrings and layout do not move it."""
-    return code_hash(*roots(of), root=root)
-
-
-def modules(of: Iterable[Cell]) -> tuple[str, ...]:
-    """The modules themselves."""
-    return reached(*roots(of))
-
-
-@cache
-def versions() -> str:
-    """Versions of Python and of the libraries that make numbers, in one line."""
-    found = [f"python {'.'.join(platform.python_version_tuple()[:2])}"]
-    for name in LIBRARIES:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"{name} not installed")
-    return ", ".join(found)
 
 
 def read(path: Path = FILE) -> dict[Pair, Row]:
@@ -109,23 +66,24 @@ def write(rows: Mapping[Pair, Row], path: Path = FILE) -> None:
     write_text(path, buffer.getvalue())
 
 
-def state(row: Row | None, now: str) -> str:
-    """What is known of a pair whose code has the digest ``now``.
+def state(row: Row | None, now: str, versions: str) -> str:
+    """What is known of a pair whose code has the digest ``now``, with these versions of libraries.
 
     ``closure`` is that of the last verification whatever happened since, so a change that is undone is verified again.
     """
-    if row is not None and row["closure"] == now and row["versions"] == versions():
+    if row is not None and row["closure"] == now and row["versions"] == versions:
         return VERIFIED
     return STALE if row is not None and row["status"] == STALE else UNVERIFIED
-
-
-def states() -> dict[Pair, str]:
-    """:func:`state` of every pair, for code and libraries as they are now."""
-    rows = read()
-    return {pair: state(rows.get(pair), closure(of)) for pair, of in pairs().items()}
 
 
 def restorable(experiment: str, method: str, path: Path = FILE) -> bool:
     """May committed scores of this pair be restored? Not where the present code was seen to give others."""
     row = read(path).get((experiment, method))
     return row is not None and row["status"] != STALE
+
+
+def of_full_run(pair: Pair, about: Mapping[str, str]) -> Row:
+    """The row of a pair whose cells were all run. ``about``: closure, commit and versions of the run (its manifest)."""
+    given = {k: about.get(k, "") for k in ("closure", "commit", "versions")}
+    named = {"experiment": pair[0], "method": pair[1], "status": VERIFIED, "how": "full run"}
+    return dict.fromkeys(COLUMNS, "") | named | given

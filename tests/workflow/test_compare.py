@@ -1,0 +1,105 @@
+"""Recomputed rows against committed ones: numbers within bands, status and cost exactly."""
+
+import math
+
+import pytest
+
+from workflow import compare
+from workflow.compare import Outcome, compare_cell
+from workflow.experiments import cells
+
+CELL = next(c for c in cells("config/experiments/common_network.yaml", "full") if c.method == "sep")
+ROW = {"cell": CELL.id, "status": "ok", "reason": "", "epsilon": "1", "delta": "1e-05", "relation": "add_remove"}
+
+
+def row(split, metric, value, **changes):
+    return {**ROW, "accountant": "a", "split": split, "metric": metric, "value": str(value), **changes}
+
+
+OLD = [row(str(k), "rmse", 1.0 + 0.1 * k) for k in range(10)]
+
+
+def outcome(new, splits=("0",), old=OLD):
+    about = Outcome(("e", "m"))
+    compare_cell(about, CELL, new, old, set(splits), len(splits))
+    return about
+
+
+def test_equal_rows_agree():
+    about = outcome([row(0, "rmse", 1.0), row(9, "rmse", 1.9)], ("0", "9"))
+    assert (about.wrong, about.compared) == ([], 2)
+
+
+def test_half_a_standard_error_of_the_committed_splits_is_the_band_of_chaotic_training():
+    sd = math.sqrt(sum((0.1 * k - 0.45) ** 2 for k in range(10)) / 9)
+    allowed, _ = compare.band(CELL, "rmse", 1.0, OLD)
+    assert allowed == pytest.approx(0.5 * sd / math.sqrt(10))
+    assert outcome([row(0, "rmse", 1.0 + 0.99 * allowed)]).wrong == []
+    (sentence,) = outcome([row(0, "rmse", 1.0 + 1.01 * allowed)]).wrong
+    assert "rmse is" in sentence
+    assert "half a standard error" in sentence
+
+
+@pytest.mark.parametrize(("method", "experiment", "relative"), [
+    ("ridge", "dpsep_uci", 1e-8), ("vi", "common_density", 1e-6), ("dp_vi", "common_linear_regression", 1e-3),
+])  # fmt: skip
+def test_bands_of_the_config(method, experiment, relative):
+    found = next(c for c in cells(f"config/experiments/{experiment}.yaml", "full") if c.method == method)
+    assert compare.band(found, "rmse", 5.0, OLD)[0] == pytest.approx(5 * relative)
+
+
+@pytest.mark.parametrize("change", [
+    {"status": "diverged", "reason": "why"}, {"epsilon": "1.0000001"}, {"delta": "1e-06"},
+    {"relation": "replace_one"}, {"accountant": "b"},
+])  # fmt: skip
+def test_status_and_cost_are_compared_exactly(change):
+    assert len(outcome([row(0, "rmse", 1.0, **change)]).wrong) == 1
+
+
+def test_a_metric_that_comes_or_goes_is_named():
+    assert "not in the reference" in outcome([row(0, "rmse", 1.0), row(0, "other", 1.0)]).wrong[0]
+    assert "not in the recomputation" in outcome([]).wrong[0]
+
+
+def test_a_split_that_ends_the_same_way_agrees():
+    failed = row("3", "", "", status="failed", reason="ValueError: x")
+    about = outcome([failed | {"split": 3, "reason": "ValueError: y"}], ("3",), [failed])
+    assert (about.wrong, about.compared) == ([], 1)
+
+
+def test_numbers_of_all_splits_together_need_all_splits():
+    whole = row("", "coverage", 0.5)
+    assert outcome([row(0, "rmse", 1.0)], old=[*OLD, whole]).wrong == []
+    every = [row(k, "rmse", 1.0 + 0.1 * k) for k in range(10)]
+    names = [str(k) for k in range(10)]
+    assert len(outcome(every, names, [*OLD, whole]).wrong) == 1
+    assert outcome([*every, whole], names, [*OLD, whole]).wrong == []
+
+
+def test_the_shift_nearest_to_its_band_is_told():
+    about = Outcome(("e", "m"))
+    about.compare("x", "a", 1.0, 1.0, 0.5, "")
+    about.compare("x", "b", 2.2, 2.0, 1.0, "")
+    about.compare("x", "c", 1.1, 1.0, 1.0, "")
+    assert about.nearest == (pytest.approx(0.1), 0.5, "b")
+    assert about.widest == (1.0, "c")
+
+
+def test_events_that_were_verified_are_compared():
+    about = Outcome(("e", "m"))
+    about.compare_events("0123456789abcdef")  # nothing recomputed: nothing to say
+    assert about.wrong == []
+
+
+def test_every_name_in_the_config_exists():
+    config = compare.bands()
+    from methods import contract
+    from workflow.experiments import experiment_files, load
+
+    names = {load(p)["experiment"] for p in experiment_files()}
+    assert set(config["experiments"]) <= names
+    assert {m for of in config["methods"].values() for m in of} <= set(contract.names())
+    for exemption in config["not_executed"]:
+        text = (compare.ROOT / exemption["file"]).read_text(encoding="utf-8")
+        assert exemption["text"] in text, f"{exemption['file']} has no '{exemption['text']}'"
+        assert exemption["reason"]

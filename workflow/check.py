@@ -1,0 +1,253 @@
+"""Chooses samples of the committed reference, recomputes them in processes of their own and compares."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import multiprocessing as mp
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from reports.verified import Pair
+from workflow import closure, sample, tracing
+from workflow.compare import (
+    REFERENCE,
+    SHORT_COLUMNS,
+    SHORT_RUNS,
+    Outcome,
+    bands,
+    committed,
+    compare_cell,
+    short_needed,
+    short_rows,
+    short_values,
+)
+from workflow.experiments import families
+from workflow.files import write_text
+from workflow.sample import Found, Sample
+
+
+def say(text: str) -> None:
+    print(f"gate: {text}", flush=True)
+
+
+class Checker:
+    """Chooses samples, recomputes them in processes of their own and compares. ``data``: folder of the npz files."""
+
+    def __init__(self, data: Path, jobs: int):
+        self.data, self.jobs = data, jobs
+        self.pairs = closure.pairs()
+        self.cells = {c.id: c for of in self.pairs.values() for c in of}
+        self.family = families(self.cells.values())
+        self.outcomes: dict[Pair, Outcome] = {}
+
+    @staticmethod
+    @cache
+    def seconds(experiment: str) -> dict[str, float]:
+        """Mean seconds a split of every committed cell that has scores."""
+        out = {}
+        for name, rows in committed(experiment).items():
+            spent = {r["split"]: float(r["seconds"]) for r in rows if r["status"] == "ok" and r["seconds"]}
+            if spent:
+                out[name] = sum(spent.values()) / len(spent)
+        return out
+
+    def samples(self, wanted: Iterable[Pair], rotating: Mapping[Pair, int] | None) -> list[Sample]:
+        """Samples of the pairs, each once; without ``rotating`` the small ones."""
+        config, out, covered = bands(), {}, set()
+        for pair in wanted:
+            experiment, _ = pair
+            of, spent = self.pairs[pair], self.seconds(experiment)
+            data = {c.dataset for c in of}
+            caps, chain = config["short"], pair[1] in config["methods"]["chains"]
+            turn = None if rotating is None else rotating[pair]
+            dear = True if chain else float(config["dear_seconds"])
+            if pair not in covered:
+                for one in sample.choose(of, self.family, spent, data, caps, dear, turn):
+                    out[one.label, one.cells, one.splits] = one
+                    covered |= {(experiment, m) for m in one.methods}
+            cheapest = min((spent.get(c.id, math.inf) for c in of), default=math.inf)
+            if not chain and cheapest <= config["dear_seconds"] and any(short_needed(c, 0.0) for c in of):
+                for one in sample.choose(of, self.family, spent, data, caps, True, None):
+                    if one.short:
+                        out[one.label, one.cells, one.splits] = one
+        return sorted(out.values(), key=lambda s: -s.seconds)
+
+    def available(self, dataset: str) -> Path:
+        """The data set's npz file, which is made where it is missing. Exits with the reason where there is no data."""
+        from datasets.fetch import main as fetch
+
+        path = self.data / f"{dataset}.npz"
+        if not path.exists():
+            raw = self.data.parent / "raw"
+            if fetch([dataset, "--raw", str(raw), "--out", str(path)]):
+                raise SystemExit(f"gate: no data set {dataset}; see the message above")
+        with np.load(path) as npz:
+            if str(npz["status"]) != "ok":
+                raise SystemExit(f"gate: {dataset}: {npz['reason']}")
+        return path
+
+    def recompute(self, chosen: Sequence[Sample], traced: Sequence[Path] = (), keep: Path | None = None) -> list[Found]:
+        """All samples, with a line of progress for each.
+
+        ``keep``: folder for what an interrupted check has found of this very code; read, too.
+        """
+        environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NPROC": "1"}
+        environment[tracing.VARIABLE] = os.pathsep.join(map(str, traced))
+        out = []
+        with tempfile.TemporaryDirectory() as cache_folder:
+            if any("numba" in p.read_text(encoding="utf-8") for p in traced):
+                # numba's cache looks at the file of a function, not at those that it calls: compile anew.
+                environment["NUMBA_CACHE_DIR"] = cache_folder
+            os.environ.update(environment)
+            with ProcessPoolExecutor(self.jobs, mp.get_context("spawn")) as pool:
+                jobs = {}
+                for one in chosen:
+                    data = self.available(one.dataset)
+                    path = None if keep is None else keep / f"{self.name_of(one, data, traced)}.json"
+                    if path is not None and path.exists():
+                        out.append(Found.read(path, one))
+                    else:
+                        jobs[pool.submit(sample.recompute, one, str(data), self.exact_rows(one))] = path
+                if out:
+                    say(f"{len(out)} of {len(chosen)} samples are there from an interrupted check")
+                try:
+                    for job in as_completed(jobs):
+                        found = job.result()
+                        out.append(found)
+                        if jobs[job] is not None:
+                            found.write(jobs[job])
+                        say(f"{len(out)}/{len(chosen)} {found.sample.label}: {found.seconds:.1f} CPU s")
+                except BrokenProcessPool:
+                    raise SystemExit(
+                        "gate: a process that recomputed a sample was ended by the system (out of memory?); "
+                        "try --jobs 1; what is done stays done"
+                    ) from None
+        return out
+
+    def name_of(self, one: Sample, data: Path, traced: Sequence[Path]) -> str:
+        """Digest of all that a sample's numbers and executed lines depend on."""
+        code = [closure.closure(self.pairs[one.experiment, m]) for m in one.methods]
+        seen = [(str(p), p.read_text(encoding="utf-8")) for p in traced]
+        with np.load(data) as npz:
+            text = repr((one, code, seen, closure.versions(), str(npz["table_sha256"])))
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def exact_rows(self, one: Sample) -> list[dict]:
+        """Committed moments of the exact posterior, where the scores of a sample are distances from it."""
+        from workflow.exact import REFERENCE as methods
+
+        kind = self.cells[one.cells[0]].kind
+        if methods.get(kind) is None or methods[kind] in one.methods:
+            return []
+        wanted = [c for c in self.pairs[one.experiment, methods[kind]] if c.dataset == one.dataset]
+        splits = set(map(str, one.splits))
+        return [r for c in wanted for r in committed(one.experiment).get(c.id, ()) if r["split"] in splits]
+
+    def outcome(self, pair: Pair) -> Outcome:
+        return self.outcomes.setdefault(pair, Outcome(pair))
+
+    def compare(self, found: Found) -> None:
+        """Every recomputed number against the committed one."""
+        one = found.sample
+        for pair in {(one.experiment, m) for m in one.methods}:
+            about = self.outcome(pair)
+            about.seconds += found.seconds / len(one.methods)
+            about.datasets.add(one.dataset)
+            about.short |= bool(one.short)
+            about.splits |= set(one.splits)
+        if one.short:
+            self.compare_short(found)
+            return
+        by_cell: dict[str, list[dict]] = {}
+        for row in found.rows:
+            by_cell.setdefault(row["cell"], []).append(row)
+        for name in one.cells:
+            cell = self.cells[name]
+            about = self.outcome((cell.experiment, cell.method))
+            old = committed(cell.experiment).get(name, [])
+            about.cells.add(name)
+            if not old:
+                about.wrong.append(f"{name}: not in the committed reference; run the full scale and commit it")
+                continue
+            ends = {0, one.splits[-1]}
+            about.events += [e for e in found.events if e[0] == name and e[1] in ends]
+            compare_cell(about, cell, by_cell.get(name, []), old, set(map(str, one.splits)), len(one.splits))
+
+    def compare_short(self, found: Found) -> None:
+        """A short run against its committed row."""
+        config, golden = bands(), short_rows()
+        for method in found.sample.methods:
+            self.outcome((found.sample.experiment, method)).events += found.events
+        for (pair, metric), value in short_values(found).items():
+            about = self.outcome(pair)
+            about.cells |= set(found.sample.cells)
+            if (*pair, metric) not in golden:
+                about.wrong.append(
+                    f"{'/'.join(pair)}: {metric} of its short run is not in {SHORT_RUNS}; where its committed scores "
+                    "are those of this code, `python -m workflow.gates short-runs --write` makes it"
+                )
+                continue
+            old = golden[(*pair, metric)]
+            single = pair[1] in config["methods"]["single_precision"]
+            relative = config["bands"]["single_precision" if single else "short_run"]
+            about.compare("/".join(pair), metric, value, old, relative * max(1.0, abs(old)), "short run")
+
+
+def check(checker: Checker, wanted: Sequence[Pair]) -> int:
+    """The small sample of every pair; number of pairs with a number outside its band, at least 1 where none compared.
+
+    Synthetic data, which are for time and memory only, are left to ``--changed``.
+    """
+    import datasets
+
+    synthetic = set(datasets.names("synthetic"))
+    wanted = [p for p in wanted if {c.dataset for c in checker.pairs[p]} - synthetic]
+    chosen = checker.samples(wanted, None)
+    for found in checker.recompute(chosen):
+        checker.compare(found)
+    return report(checker, wanted)
+
+
+def report(checker: Checker, wanted: Sequence[Pair]) -> int:
+    """Print differences and what the comparison could see; number of pairs that differ."""
+    bad, cells, widest = 0, set(), (0.0, "", "")
+    for pair in wanted:
+        about = checker.outcome(pair)
+        for sentence in about.wrong:
+            say(sentence)
+        if not about.compared and not about.wrong:
+            say(f"{'/'.join(pair)}: nothing was compared")
+        bad += bool(about.wrong) or not about.compared
+        cells |= about.cells
+        widest = max(widest, (about.widest[0], "/".join(pair), about.widest[1]))
+    if widest[1]:
+        say(f"smallest relative shift that every comparison would see: {widest[0]:.2g} ({widest[1]}, {widest[2]})")
+    numbers = sum(checker.outcome(p).compared for p in wanted)
+    say(f"recomputed {len(cells)} cells of {len(wanted)} pairs, {numbers} numbers; {bad} pairs outside their bands")
+    return bad if numbers else max(bad, 1)
+
+
+def write_short_runs(checker: Checker, wanted: Sequence[Pair]) -> int:
+    """Recompute the short runs of the pairs and write them; rows of other pairs stay. Number of pairs written."""
+    chosen = [s for s in checker.samples(wanted, None) if s.short]
+    rows = {k: v for k, v in short_rows().items() if k[:2] not in set(wanted)}
+    for found in checker.recompute(chosen):
+        for (pair, metric), value in short_values(found).items():
+            rows[(*pair, metric)] = value
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(SHORT_COLUMNS)
+    writer.writerows([*key, repr(rows[key])] for key in sorted(rows))
+    write_text(REFERENCE / SHORT_RUNS, buffer.getvalue())
+    short_rows.cache_clear()
+    return len({k[:2] for k in rows} & set(wanted))

@@ -1,0 +1,151 @@
+"""A recomputed sample against the committed reference, within the bands of config/gates.yaml."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import yaml
+
+from reports.verified import Pair
+from workflow import sample
+from workflow.experiments import Cell
+from workflow.imports import ROOT
+from workflow.sample import Found
+
+REFERENCE = ROOT / "reports" / "reference"
+SHORT_RUNS = "short_runs.csv"
+SHORT_COLUMNS = ["experiment", "method", "metric", "value"]
+#: columns of a score row that say what a fit cost in privacy; compared exactly.
+COST = ("epsilon", "delta", "relation", "accountant")
+
+
+@cache
+def bands() -> dict:
+    """config/gates.yaml."""
+    return yaml.safe_load((ROOT / "config/gates.yaml").read_text(encoding="utf-8"))
+
+
+@cache
+def committed(experiment: str) -> dict[str, list[dict]]:
+    """Committed score rows by cell. Exits with the reason where they cannot be read."""
+    from reports import compact
+
+    try:
+        rows = compact.read(REFERENCE, experiment)
+    except (FileNotFoundError, ValueError) as e:
+        raise SystemExit(f"gate: {e}") from None
+    return {name: part.to_dict("records") for name, part in rows.groupby("cell", sort=False)}
+
+
+@dataclass
+class Outcome:
+    """What the samples of one pair showed. ``wrong``: one sentence a difference."""
+
+    pair: Pair
+    wrong: list[str] = field(default_factory=list)
+    compared: int = 0
+    cells: set[str] = field(default_factory=set)
+    splits: set[int] = field(default_factory=set)
+    datasets: set[str] = field(default_factory=set)
+    short: bool = False
+    nearest: tuple[float, float, str] = (0.0, math.inf, "")  # relative shift, relative band, metric
+    widest: tuple[float, str] = (0.0, "")  # the smallest relative shift that every comparison would see
+    seconds: float = 0.0
+    events: list = field(default_factory=list)
+
+    def compare(self, what: str, metric: str, value: float, old: float, band: float, how: str) -> None:
+        """Count one number; ``band`` is absolute."""
+        self.compared += 1
+        scale = abs(old) or 1.0
+        shift = 0.0 if value == old or (math.isnan(value) and math.isnan(old)) else abs(value - old)
+        relative, allowed = shift / scale, band / scale
+        self.widest = max(self.widest, (allowed, metric))
+        if not self.nearest[2] or relative / allowed > self.nearest[0] / self.nearest[1]:
+            self.nearest = relative, allowed, metric
+        if not shift <= band:
+            self.wrong.append(f"{what}: {metric} is {value!r}, was {old!r}; allowed {band:.3g} ({how})")
+
+    def compare_events(self, known: str) -> None:
+        """The ledgers of the first and last split against those that were verified: ``known``, a digest or empty."""
+        now = sample.events_digest(self.events)
+        if known and now and known != now:
+            self.wrong.append(f"{'/'.join(self.pair)}: the events of its ledgers are not those that were verified")
+
+
+def band(cell: Cell, metric: str, old: float, rows: Sequence[dict]) -> tuple[float, str]:
+    """How far a number may be from the committed one, and why. ``rows``: the committed ones of its cell."""
+    config = bands()
+    if cell.method in config["methods"]["closed_form"]:
+        return config["bands"]["closed_form"] * max(1.0, abs(old)), "closed form"
+    relative = config["experiments"].get(cell.experiment)
+    if relative is not None and cell.method not in config["methods"]["chaotic"]:
+        return relative * max(1.0, abs(old)), "not chaotic"
+    values = [float(r["value"]) for r in rows if r["metric"] == metric and r["split"] != ""]
+    if not values:
+        return config["bands"]["closed_form"] * max(1.0, abs(old)), "one number of all splits"
+    mean = math.fsum(values) / len(values)
+    sd = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1))
+    least = config["bands"]["closed_form"] * max(1.0, abs(old))
+    return max(least, config["bands"]["standard_errors"] * sd / math.sqrt(len(values))), "half a standard error"
+
+
+def short_needed(cell: Cell, seconds: float) -> bool:
+    """Is this cell compared after a short run: too dear or a chain, or with a wide band after whole training?"""
+    config = bands()
+    if cell.method in config["methods"]["chains"] or seconds > config["dear_seconds"]:
+        return True
+    if cell.method in config["methods"]["closed_form"]:
+        return False
+    chaotic = cell.method in config["methods"]["chaotic"] or cell.experiment not in config["experiments"]
+    return chaotic and sample.shortened(cell, config["short"]) is not cell
+
+
+def compare_cell(about: Outcome, cell: Cell, rows: list[dict], old: list[dict], splits: set[str], n: int) -> None:
+    """Rows of one recomputed cell against its committed ones: numbers within bands, status and cost exactly."""
+    mine = {(str(r["split"]), r["metric"]): r for r in rows}
+    whole = n == cell.splits  # numbers of all splits together need all splits
+    theirs = {(r["split"], r["metric"]): r for r in old if r["split"] in splits or (whole and r["split"] == "")}
+    for key in sorted({*mine, *theirs}):
+        split, metric = key
+        what = f"{cell.id}, split {split}" if split else cell.id
+        if key not in theirs or key not in mine:
+            where = "the recomputation" if key in theirs else "the reference"
+            about.wrong.append(f"{what}: '{metric or (theirs.get(key) or mine[key])['status']}' is not in {where}")
+            continue
+        new, was = mine[key], theirs[key]
+        if new["status"] != was["status"]:
+            about.wrong.append(f"{what}: status {new['status']} ({new['reason']}), was {was['status']}")
+            continue
+        for column in COST:
+            if new[column] != was[column]:
+                about.wrong.append(f"{what}: {column} is '{new[column]}', was '{was[column]}'")
+        if not metric:
+            about.compared += 1
+            continue
+        value = float(was["value"])
+        allowed, how = band(cell, metric, value, old)
+        about.compare(what, metric, float(new["value"]), value, allowed, how)
+
+
+def short_values(found: Found) -> dict[tuple[Pair, str], float]:
+    """(pair, metric) -> number of a short run; a split that failed gives its status and NaN."""
+    out = {}
+    for row in found.rows:
+        if row["split"] != "":
+            pair = found.sample.experiment, row["method"]
+            out[pair, row["metric"] or row["status"]] = float(row["value"]) if row["metric"] else math.nan
+    return out
+
+
+@cache
+def short_rows() -> dict[tuple[str, str, str], float]:
+    """The committed short runs: (experiment, method, metric) -> value."""
+    path = REFERENCE / SHORT_RUNS
+    if not path.exists():
+        return {}
+    with open(path, newline="", encoding="utf-8") as f:
+        return {(r["experiment"], r["method"], r["metric"]): float(r["value"]) for r in csv.DictReader(f)}
