@@ -84,7 +84,9 @@ class BudgetSpec:
                 raise ValueError(f"budget: renyi = {self.renyi}; give two numbers: [order, epsilon]") from None
             check_renyi(order, epsilon, f"budget: renyi = [{order:g}, {epsilon:g}]")
             object.__setattr__(self, "renyi", (order, epsilon))
-        if self.mode is Mode.ENFORCE and self.renyi is None and (self.epsilon is None or self.delta is None):
+        whole = self.epsilon is not None and self.delta is not None
+        # An epsilon without its delta cannot be held, so a Renyi limit beside it does not make it a budget to enforce.
+        if self.mode is Mode.ENFORCE and not whole and (self.renyi is None or self.epsilon is not None):
             raise ValueError("budget: mode 'enforce' needs epsilon and delta (or renyi); give them or use 'record'")
 
     def open(self, rng: np.random.Generator, recorder: object | None = None) -> Budget:

@@ -49,6 +49,8 @@ def opened(**spec):
         ({"mode": Mode.ENFORCE}, "enforce"),
         ({"mode": "enforce", "epsilon": 1.0}, "enforce"),
         ({"mode": "enforce", "delta": 1e-5}, "enforce"),
+        # an epsilon without its delta would not be held, whatever else is
+        ({"mode": "enforce", "epsilon": 1.0, "renyi": (2.0, 1.0)}, "needs epsilon and delta"),
     ],
 )
 def test_bad_budgets_are_refused_by_name(args, word):
