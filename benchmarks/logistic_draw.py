@@ -41,7 +41,6 @@ from methods.engines.logistic.sampler import Plan, Target, laplace, sample
 from models.logistic_regression import LogisticRegression, rows_of, signed_rows
 from models.task import Task
 from privacy.budget import BudgetSpec
-from privacy.renyi import open_budget
 
 METHOD = "posterior_sampling_glm_diffused"
 ORDER, LOG_EPSILONS = 10.0, range(-5, 4)
@@ -126,7 +125,7 @@ def measure(dataset: str, data_path: Path) -> list[dict]:
     method = contract.get(METHOD)
     targets = []
     for k in LOG_EPSILONS:
-        budget = open_budget(BudgetSpec(renyi=(ORDER, math.exp(k))), np.random.default_rng(0))
+        budget = BudgetSpec(renyi=(ORDER, math.exp(k))).open(np.random.default_rng(0))
         targets.append(method.release(model, len(z), method.Settings(), budget).target)
     one = targets[len(targets) // 2]
     hmc(z[:50], targets[:1])  # first calls load libraries

@@ -57,7 +57,6 @@ class BernsteinSheldon2018(Together, Method):
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon."""
         from methods.engines.bernstein_sheldon import families
-        from privacy.laplace import laplace
 
         model, n = task.model, task.public.n
         model.dimension(task.x.shape[1])
@@ -68,8 +67,7 @@ class BernsteinSheldon2018(Together, Method):
         section = families.section(model, task.x if settings.section_from == "data" else None)
         value, proven, declared, proof = families.release_of(model, task.x, section)
         used = declared if settings.calibration == "released" else proven
-        noise = laplace(
-            budget,
+        noise = budget.laplace(
             "sufficient statistics of the rows",
             sensitivity=proven,
             noise_scale=used / budget.epsilon,

@@ -50,7 +50,6 @@ class BernsteinSheldon2019(Together, Method):
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon."""
         from methods.engines.bernstein_sheldon import regression
-        from privacy.laplace import laplace
 
         s = settings
         if task.n < 1 or task.public.n < 1:
@@ -59,8 +58,7 @@ class BernsteinSheldon2019(Together, Method):
             raise ValueError(f"{self.name}: the budget states no epsilon; give one")
         bounds = np.append(np.full(task.x.shape[1], s.input_bound), s.target_bound)
         widths = float((bounds.sum() + 1.0) ** 2 - 1.0)
-        noise = laplace(
-            budget,
+        noise = budget.laplace(
             "first and second moments of the clipped rows",
             sensitivity=widths,
             noise_scale=widths / budget.epsilon,

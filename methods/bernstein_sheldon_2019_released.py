@@ -46,7 +46,6 @@ class BernsteinSheldon2019Released(Together, Method):
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon. Raises ValueError for fewer than 2 rows or a budget without epsilon."""
         from methods.engines.bernstein_sheldon import regression
-        from privacy.laplace import laplace
 
         if task.n < 2:
             raise ValueError(f"{task.name}: {self.name} needs at least 2 training rows for their ranges, got {task.n}")
@@ -55,8 +54,7 @@ class BernsteinSheldon2019Released(Together, Method):
         design = task.model.likelihood.design(task.x)
         p = design.shape[1]
         budget.no_noise("sums of the fourth moments of the inputs", relation=Relation.REPLACE_ONE)
-        noise = laplace(
-            budget,
+        noise = budget.laplace(
             "second moments of the rows",
             sensitivity=float("inf"),
             noise_scale=regression.released_sensitivity(task.x, task.y) / (budget.epsilon / 2),

@@ -128,10 +128,7 @@ class DPEM(Method):
 def _noisy(budget: Budget, each, what: str, value: np.ndarray, declared: float, laplace: bool) -> np.ndarray:
     """One release with the program's noise, its declared sensitivity ``declared`` times what eps' asks for."""
     if laplace:
-        from privacy import laplace as mechanisms
-
-        mechanism = mechanisms.laplace(
-            budget,
+        mechanism = budget.laplace(
             what,
             sensitivity=math.inf,
             noise_scale=declared / each.epsilon,

@@ -7,7 +7,6 @@ from methods.engines.logistic.release import LogisticPosteriorDraw, Release, Sam
 from methods.engines.logistic.sampler import Target
 from models.logistic_regression import LogisticRegression
 from privacy.budget import Budget
-from privacy.renyi import order_and_epsilon
 
 
 class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
@@ -22,7 +21,7 @@ class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
     reference = "geumlek2017rdp, algorithm 5"
 
     def release(self, model: LogisticRegression, n: int, settings: SamplerSettings, budget: Budget) -> Release:
-        order, epsilon = order_and_epsilon(budget, self.name)
+        order, epsilon = budget.require_renyi(self.name)
         beta = guarantee.concentrated_beta(order, epsilon, n, model.beta0, model.norm_bound)
         event = guarantee.draw_event(1.0, n * beta, model.norm_bound, order)
         return Release(Target(1.0, n * beta), event, {"beta": beta, "power": 1.0})

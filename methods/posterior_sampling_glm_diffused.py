@@ -7,7 +7,6 @@ from methods.engines.logistic.release import LogisticPosteriorDraw, Release, Sam
 from methods.engines.logistic.sampler import Target
 from models.logistic_regression import LogisticRegression
 from privacy.budget import Budget
-from privacy.renyi import order_and_epsilon
 
 
 class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
@@ -22,7 +21,7 @@ class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
     reference = "geumlek2017rdp, algorithm 6"
 
     def release(self, model: LogisticRegression, n: int, settings: SamplerSettings, budget: Budget) -> Release:
-        order, epsilon = order_and_epsilon(budget, self.name)
+        order, epsilon = budget.require_renyi(self.name)
         power = guarantee.diffused_power(order, epsilon, n, model.beta0, model.norm_bound)
         precision = n * model.beta0
         event = guarantee.draw_event(power, precision, model.norm_bound, order)

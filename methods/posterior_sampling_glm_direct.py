@@ -21,7 +21,7 @@ class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
     reference = "geumlek2017rdp, equation 17 and theorem 16"
 
     def release(self, model: LogisticRegression, n: int, settings: SamplerSettings, budget: Budget) -> Release:
-        order = None if budget.spec.renyi is None else budget.spec.renyi[0]
+        order = None if budget.renyi is None else budget.renyi[0]
         precision = n * model.beta0
         event = guarantee.draw_event(1.0, precision, model.norm_bound, order)
         return Release(Target(1.0, precision), event, {"beta": model.beta0, "power": 1.0})

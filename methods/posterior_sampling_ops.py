@@ -9,7 +9,6 @@ from methods.engines.logistic.release import LogisticPosteriorDraw, Release, Sam
 from methods.engines.logistic.sampler import Target
 from models.logistic_regression import LogisticRegression
 from privacy.budget import Budget
-from privacy.renyi import order_and_epsilon
 
 
 class PosteriorSamplingOPS(LogisticPosteriorDraw):
@@ -33,7 +32,7 @@ class PosteriorSamplingOPS(LogisticPosteriorDraw):
         tight_range: bool = False
 
     def release(self, model: LogisticRegression, n: int, settings: Settings, budget: Budget) -> Release:
-        order, epsilon = order_and_epsilon(budget, self.name)
+        order, epsilon = budget.require_renyi(self.name)
         pure = guarantee.fair_pure_epsilon(order, epsilon) if settings.renyi_conversion else epsilon
         power = guarantee.ops_power(pure, model.beta0, model.norm_bound, tight=settings.tight_range)
         radius, precision = model.norm_bound / model.beta0, n * model.beta0

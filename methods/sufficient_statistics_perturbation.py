@@ -47,8 +47,8 @@ class SufficientStatisticsPerturbation(Method):
         return Fit(ParameterSample(theta, law), budget.ledger, {"noise_scale": mechanism.noise_scale})
 
     def _multiplier(self, budget: Budget) -> float:
-        if budget.spec.renyi is not None:
-            return gaussian_multiplier(*budget.spec.renyi)
+        if budget.renyi is not None:
+            return gaussian_multiplier(*budget.renyi)
         if budget.epsilon is not None and budget.delta is not None:
             from privacy.calibration import gaussian_noise_multiplier
 

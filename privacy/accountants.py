@@ -60,6 +60,8 @@ _PLD_LENGTH = 400_000
 _PLD_ROUNDING = 0.05
 _PRV_POINTS = 200_000
 _PRV_ERROR = 0.01
+#: the smallest Renyi order that a library is asked for.
+_LOWEST_ORDER = 1.1
 
 
 class NotApplicable(ValueError):
@@ -144,6 +146,31 @@ def renyi_curve(event: Event, orders: Sequence[int]) -> dict[str, np.ndarray]:
         except NotApplicable:
             continue
     return out
+
+
+def renyi_divergence(ledger: Ledger, order: float) -> float:
+    """Bound of the Renyi divergence of order ``order`` >= 1 (1: Kullback-Leibler) of all events together, nats.
+
+    The sum over the events: written bounds from their curves, Gaussian and Laplace releases from dp-accounting. The
+    divergence never falls with its order, so an order that a curve lacks (or 1, for a library) is answered by the next
+    one above. ``inf`` where a release has no noise or no bound covers it. Raises ValueError for an order below 1.
+    """
+    check_order(order, "divergence")
+    if not len(ledger):
+        return 0.0
+    try:
+        _, _, terms = _terms(tuple(sorted(map(_key, ledger), key=repr)))
+        return math.fsum(_divergence_at(t, float(order)) for t in terms)
+    except NotApplicable:
+        return math.inf
+
+
+def check_order(order: float, what: str = "budget") -> None:
+    """Raises ValueError for a Renyi order that is not a finite number of at least 1."""
+    if not (1 <= order < math.inf):
+        raise ValueError(
+            f"{what}: Renyi order {order}; give a finite number of at least 1 (1 is the Kullback-Leibler divergence)"
+        )
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
@@ -429,6 +456,17 @@ def _kept_curve(curve: Callable, t: _Term, orders: tuple[float, ...]) -> np.ndar
 def _written(t: _Term, orders: np.ndarray) -> np.ndarray:
     known = dict(t.curve)
     return t.steps * np.array([known.get(float(a), math.inf) for a in orders])
+
+
+def _divergence_at(t: _Term, order: float) -> float:
+    if t.mechanism is Mechanism.WRITTEN_BOUND:
+        return t.steps * min((bound for a, bound in t.curve if a >= order), default=math.inf)
+    if t.mechanism is Mechanism.NO_NOISE or t.multiplier == 0:
+        return math.inf
+    if t.mechanism is Mechanism.GAUSSIAN and t.scheme == "plain":
+        return t.steps * order / (2.0 * t.multiplier**2)
+    with _third_party():
+        return float(_dp_accounting_curve(t, np.array([max(order, _LOWEST_ORDER)]))[0])
 
 
 def _epsilon_from_curves(terms: list[_Term], delta: float, curve: Callable) -> float:

@@ -12,6 +12,8 @@ scheme, and passes each release through it::
 
 The whole event is charged when the mechanism is made (``steps`` in advance), so a fit cannot find out half-way
 that it has overspent; the mechanism then refuses a release beyond the number announced.
+
+A budget limits the (epsilon, delta) of the whole ledger, its Renyi divergence at one order, or both.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,10 +33,11 @@ GENERATOR = (
 )
 #: numbers from which a block comes from the fast generator; NumPy is as quick below, and needs no compiled code.
 _FAST_FROM = 256
+_M = TypeVar("_M", bound="AdditiveMechanism")
 
 
 class Mode(StrEnum):
-    ENFORCE = "enforce"  # a charge beyond (epsilon, delta) raises
+    ENFORCE = "enforce"  # a charge beyond (epsilon, delta), or beyond the Renyi limit, raises
     RECORD = "record"  # charge only: for published variants that overspend by construction, and for no budget
 
 
@@ -48,11 +52,14 @@ class BudgetSpec:
     Parameters
     ----------
     epsilon, delta : the (epsilon, delta) to keep in mode ``enforce``; None where nothing is asked.
-    renyi : (order, epsilon) for a Renyi budget, else None.
+    renyi : (order, epsilon), order >= 1 and epsilon in nats: the Renyi divergence to keep in mode ``enforce``, beside
+        (epsilon, delta) where both are given; None where nothing is asked.
     noise_multiplier : noise standard deviation over sensitivity, fixed by a published setting; its epsilon is
         only reported.
     mode : see :class:`Mode`.
     claimed_epsilon : what the paper says the run costs; shown beside the epsilon that the run really has.
+
+    Raises ValueError for a number out of range, and for mode ``enforce`` with nothing to enforce.
     """
 
     epsilon: float | None = None
@@ -70,11 +77,30 @@ class BudgetSpec:
             raise ValueError(f"budget: delta = {self.delta}; give a number between 0 and 1")
         if self.noise_multiplier is not None and not (self.noise_multiplier >= 0):
             raise ValueError(f"budget: noise_multiplier = {self.noise_multiplier}; give a number >= 0")
-        if self.mode is Mode.ENFORCE and self.renyi is None and (self.epsilon is None or self.delta is None):
+        if self.renyi is not None:
+            try:
+                order, epsilon = (float(v) for v in self.renyi)
+            except (TypeError, ValueError):
+                raise ValueError(f"budget: renyi = {self.renyi}; give two numbers: [order, epsilon]") from None
+            check_renyi(order, epsilon, f"budget: renyi = [{order:g}, {epsilon:g}]")
+            object.__setattr__(self, "renyi", (order, epsilon))
+        whole = self.epsilon is not None and self.delta is not None
+        # An epsilon without its delta cannot be held, so a Renyi limit beside it does not make it a budget to enforce.
+        if self.mode is Mode.ENFORCE and not whole and (self.renyi is None or self.epsilon is not None):
             raise ValueError("budget: mode 'enforce' needs epsilon and delta (or renyi); give them or use 'record'")
 
     def open(self, rng: np.random.Generator, recorder: object | None = None) -> Budget:
+        """The budget of one fit: the one way to get one. ``rng`` draws its noise, ``recorder`` audits its releases."""
         return Budget(self, rng, recorder)
+
+
+def check_renyi(order: float, epsilon: float, what: str = "budget") -> None:
+    """Raises ValueError for an order below 1 or an epsilon that is not a finite number above 0."""
+    from privacy.accountants import check_order  # heavy import, and only where it is needed
+
+    check_order(order, what)
+    if not (0 < epsilon < math.inf):
+        raise ValueError(f"{what}: Renyi epsilon {epsilon} at order {order}; give a finite number above 0")
 
 
 class Budget:
@@ -99,20 +125,46 @@ class Budget:
     def noise_multiplier(self) -> float | None:
         return self.spec.noise_multiplier
 
-    def spend(self, event: Event) -> None:
-        """Write the event. In mode ``enforce`` raise :class:`BudgetExceeded` if the ledger would then cost too much."""
-        if self.spec.mode is Mode.ENFORCE:
-            from privacy.accountants import epsilon_of  # heavy import, and only where it is needed
+    @property
+    def renyi(self) -> tuple[float, float] | None:
+        """(order, epsilon) of the Renyi limit, or None."""
+        return self.spec.renyi
 
-            trial = Ledger([*self.ledger.events])
-            trial.record(event)
-            cost = epsilon_of(trial, self.spec.delta).epsilon
-            if not (cost <= self.spec.epsilon * (1 + 1e-9)):
-                raise BudgetExceeded(
-                    f"'{event.what}' would bring the cost to epsilon = {cost:.4g} at delta = {self.spec.delta:g}; "
-                    f"the budget is {self.spec.epsilon:g}. Raise the noise multiplier or make fewer steps."
-                )
+    def require_renyi(self, method: str) -> tuple[float, float]:
+        """(order, epsilon) of the Renyi limit. Raises ValueError, which names ``method``, where there is none."""
+        if self.renyi is None:
+            raise ValueError(f"{method}: the budget states no Renyi order and epsilon; give renyi: [order, epsilon]")
+        return self.renyi
+
+    def spend(self, event: Event) -> None:
+        """Write the event. In mode ``enforce`` raise :class:`BudgetExceeded` if the ledger would then cost too much.
+
+        Each limit that the budget states is held: the Renyi divergence at its order, and (epsilon, delta).
+        """
+        if self.spec.mode is Mode.ENFORCE:
+            self._refuse_overspending(event)
         self.ledger.record(event)
+
+    def _refuse_overspending(self, event: Event) -> None:
+        from privacy.accountants import epsilon_of, renyi_divergence  # heavy import, and only where it is needed
+
+        trial = Ledger([*self.ledger.events])
+        trial.record(event)
+        if self.renyi is not None:
+            order, allowed = self.renyi
+            cost = renyi_divergence(trial, order)
+            if not (cost <= allowed * (1 + 1e-9)):
+                raise BudgetExceeded(
+                    f"'{event.what}' would bring the cost to epsilon = {cost:.4g} at Renyi order {order:g}; the budget "
+                    f"is {allowed:g}. Raise the noise multiplier, make fewer steps, or calibrate the release to it."
+                )
+        if self.epsilon is not None and self.delta is not None:
+            cost = epsilon_of(trial, self.delta).epsilon
+            if not (cost <= self.epsilon * (1 + 1e-9)):
+                raise BudgetExceeded(
+                    f"'{event.what}' would bring the cost to epsilon = {cost:.4g} at delta = {self.delta:g}; "
+                    f"the budget is {self.epsilon:g}. Raise the noise multiplier or make fewer steps."
+                )
 
     def gaussian(
         self,
@@ -150,8 +202,7 @@ class Budget:
             proof=proof,
             generator=GENERATOR,
         )
-        self.spend(event)
-        return GaussianMechanism(event, int(releases if releases is not None else steps), self._rng, self._recorder)
+        return self._hand_out(GaussianMechanism, event, releases)
 
     def unbounded_gaussian(
         self,
@@ -182,8 +233,40 @@ class Budget:
             proof="none: nothing bounds what one row can change",
             generator=GENERATOR,
         )
-        self.spend(event)
-        return GaussianMechanism(event, int(releases if releases is not None else steps), self._rng, self._recorder)
+        return self._hand_out(GaussianMechanism, event, releases)
+
+    def laplace(
+        self,
+        what: str,
+        *,
+        sensitivity: float,
+        noise_scale: float,
+        relation: Relation,
+        steps: int = 1,
+        releases: int | None = None,
+        proof: str,
+    ) -> LaplaceMechanism:
+        """Charge ``steps`` full-batch Laplace releases and return the mechanism; ``releases`` as for :meth:`gaussian`.
+
+        ``sensitivity``: L1 sensitivity of one release under ``relation``; infinite where nothing bounds it (a published
+        program; then epsilon is infinite whatever the noise). ``noise_scale``: b, same units. Raises ValueError for a
+        sensitivity or scale that is not above 0, BudgetExceeded in mode ``enforce``.
+        """
+        if not sensitivity > 0:
+            raise ValueError(f"{what}: sensitivity {sensitivity} must be above 0")
+        if not (math.isfinite(noise_scale) and noise_scale > 0):
+            raise ValueError(f"{what}: noise_scale {noise_scale} must be a finite number above 0")
+        event = Event(
+            what=what,
+            mechanism=Mechanism.LAPLACE,
+            relation=relation,
+            sensitivity=float(sensitivity),
+            noise_scale=float(noise_scale),
+            steps=int(steps),
+            proof=proof,
+            generator=GENERATOR,
+        )
+        return self._hand_out(LaplaceMechanism, event, releases)
 
     def no_noise(
         self,
@@ -214,9 +297,14 @@ class Budget:
         self._samplers += 1
         return PoissonSampler(n, rate, self._rng.spawn(1)[0])
 
+    def _hand_out(self, kind: type[_M], event: Event, releases: int | None) -> _M:
+        """Charge the event and make its mechanism, which allows ``releases`` calls (None: the event's steps)."""
+        self.spend(event)
+        return kind(event, event.steps if releases is None else int(releases), self._rng, self._recorder)
 
-class GaussianMechanism:
-    """Adds N(0, (sensitivity x noise multiplier)^2) to every coordinate of a release.
+
+class AdditiveMechanism:
+    """What all mechanisms share: they add noise to a release, count the releases announced, and can be audited.
 
     ``audited`` is True while a recorder listens (``privacy.audit``): a fast kernel that takes blocks of noise must
     then go release by release through :meth:`release`, so that the value before the noise is seen.
@@ -227,7 +315,6 @@ class GaussianMechanism:
         self.noise_scale = event.noise_scale
         self._left = releases
         self._rng = rng
-        self._stream = None
         self._recorder = recorder
 
     @property
@@ -249,7 +336,28 @@ class GaussianMechanism:
         self._count(1)
         if self._recorder is not None:
             return self._recorder.release(self.event, value, self._rng)
-        return value + self._rng.normal(0.0, self.noise_scale, value.shape)
+        return value + self._draw(value.shape)
+
+    def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        raise NotImplementedError
+
+
+class LaplaceMechanism(AdditiveMechanism):
+    """Adds independent Laplace noise of scale b = ``event.noise_scale`` (variance 2 b^2) to every coordinate."""
+
+    def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return self._rng.laplace(0.0, self.noise_scale, shape)
+
+
+class GaussianMechanism(AdditiveMechanism):
+    """Adds N(0, (sensitivity x noise multiplier)^2) to every coordinate of a release; gives blocks of noise, too."""
+
+    def __init__(self, event: Event, releases: int, rng: np.random.Generator, recorder: object | None):
+        super().__init__(event, releases, rng, recorder)
+        self._stream = None
+
+    def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return self._rng.normal(0.0, self.noise_scale, shape)
 
     def noise(self, releases: int, size: int, dtype=np.float64) -> np.ndarray:
         """Noise for ``releases`` releases of ``size`` numbers each: array (releases, size). Not while audited.

@@ -31,7 +31,6 @@ from methods import contract
 from methods.engines.logistic.reference import compare, long_chains
 from methods.engines.logistic.sampler import Target, sample
 from models.logistic_regression import potential, rows_of, signed_rows
-from privacy.renyi import open_budget
 from workflow.experiments import Cell, cells
 from workflow.files import write_text
 from workflow.imports import code_hash
@@ -62,7 +61,7 @@ COLUMNS = (
 def check(cell: Cell, z: np.ndarray, n: int, count: int = DRAWS, chains=(CHAINS, WARMUP, SAMPLES)) -> dict:
     """One row of the table: the law of ``cell`` given signed rows z (n, d), by ``count`` draws."""
     method = contract.get(cell.method)
-    budget = open_budget(cell.build_budget(), np.random.default_rng(0))
+    budget = cell.build_budget().open(np.random.default_rng(0))
     target: Target = method.release(cell.build_model(), n, cell.build_settings(), budget).target
     role = "sampler check" if count == DRAWS else "sampler check again"
     seeds = np.random.SeedSequence(cell.seed(0, role)).spawn(count + 1)

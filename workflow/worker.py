@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from privacy.renyi import open_budget
 from workflow.experiments import DENSITY
 from workflow.record import empty_record, parameter_file
 
@@ -130,7 +129,7 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
         for delta, n in {(s.delta, tasks[k].public.n) for s, (_, k) in zip(specs, pairs, strict=True) if s.delta}:
             check_delta(delta, n)  # warns, in the cell's log, where delta is not below 1/n
     noise = [np.random.default_rng(cell.seed(k, "noise")) for cell, k in pairs]
-    budgets = [open_budget(spec, rng) for spec, rng in zip(specs, noise, strict=True)]
+    budgets = [spec.open(rng) for spec, rng in zip(specs, noise, strict=True)]
     rngs = [np.random.default_rng(cell.seed(k, "fit")) for cell, k in pairs]
     if len({cell.method for cell, _ in pairs}) > 1:
         fits, seconds = readings(pairs, tasks, budgets, rngs)

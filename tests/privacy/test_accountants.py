@@ -21,6 +21,7 @@ from privacy.accountants import (
     gdp_mu,
     prv_interval,
     renyi_curve,
+    renyi_divergence,
     vinaroz_dpvi_epsilon,
     vinaroz_sigma,
 )
@@ -411,6 +412,62 @@ def test_several_relations_are_read_under_replace_one():
     assert full_add.relation is Relation.ADD_REMOVE
     plain = epsilon_of(ledger(event(10.0), replace(full, what="y")), DELTA)
     assert plain.epsilon == pytest.approx(gdp_epsilon(math.hypot(0.2, 0.1), DELTA), rel=1e-12)
+
+
+# ------------------------------------------------------------------------------- Renyi divergence at one order
+
+ORDERS = (1.0, 1.5, 2.0, 7.0, 100.0)
+
+
+def written(curve, steps=1, relation=Relation.ADD_REMOVE):
+    return Event("draw", Mechanism.WRITTEN_BOUND, relation, 1.0, 0.0, steps=steps, renyi_curve=tuple(curve))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_gaussian_and_written_releases_together(order):
+    """Mironov 2017, corollary 3: order / (2 sigma^2) a release; the curve of the other event is that of sigma = 5."""
+    draws = written([(a, a / 50.0) for a in ORDERS], steps=3)
+    assert renyi_divergence(Ledger([draws]), order) == pytest.approx(3 * order / 50, rel=1e-12)
+    both = renyi_divergence(Ledger([draws, event(2.0, steps=4)]), order)
+    assert both == pytest.approx(3 * order / 50 + 4 * order / 8, rel=1e-12)
+
+
+def test_the_next_order_of_a_curve_answers_and_beyond_it_nothing_does():
+    ledger = Ledger([written([(2.0, 0.1), (4.0, 0.3)])])
+    assert renyi_divergence(ledger, 3.0) == 0.3
+    assert renyi_divergence(ledger, 1.0) == 0.1
+    assert renyi_divergence(ledger, 5.0) == math.inf
+
+
+def test_sampled_releases_have_the_librarys_curve():
+    sampled = event(1.3, 0.05, 40)
+    known = renyi_curve(sampled, [2, 8])["dp_accounting"]
+    assert renyi_divergence(Ledger([sampled]), 2) == pytest.approx(known[0], rel=1e-12)
+    assert renyi_divergence(Ledger([sampled]), 8) == pytest.approx(known[1], rel=1e-12)
+    assert 0 < renyi_divergence(Ledger([sampled]), 1) < known[0]
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 7.0])
+def test_laplace_releases_have_the_curve_of_mironov(order):
+    """Mironov 2017, proposition 6, with t = scale / sensitivity = 2; order 1 is answered by a higher one, nats."""
+    t, laplace = 2.0, event(2.0, steps=3, mechanism=Mechanism.LAPLACE)
+    moment = order * math.exp((order - 1) / t) + (order - 1) * math.exp(-order / t)
+    by_hand = math.log(moment / (2 * order - 1)) / (order - 1)
+    assert renyi_divergence(Ledger([laplace]), order) == pytest.approx(3 * by_hand, rel=1e-9)
+    kullback_leibler = 1 / t + math.exp(-1 / t) - 1
+    assert 3 * kullback_leibler <= renyi_divergence(Ledger([laplace]), 1) <= 3 * kullback_leibler * 1.1
+
+
+def test_an_empty_ledger_a_bare_release_a_relation_that_does_not_fit_and_a_wrong_order():
+    bare = Event("all", Mechanism.NO_NOISE, Relation.ADD_REMOVE, math.inf, 0.0)
+    assert renyi_divergence(Ledger(), 2) == 0.0
+    assert renyi_divergence(Ledger([bare]), 2) == math.inf
+    replaced = written([(2.0, 0.1)], relation=Relation.REPLACE_ONE)
+    assert renyi_divergence(Ledger([replaced, event(1.0)]), 2) == pytest.approx(0.1 + 4.0)  # its distance doubled
+    assert renyi_divergence(Ledger([replaced, written([(2.0, 0.1)])]), 2) == math.inf  # a bound cannot be converted
+    for order in (0.9, math.inf, math.nan):
+        with pytest.raises(ValueError, match="at least 1"):
+            renyi_divergence(Ledger(), order)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1e-5, None, math.nan])

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from privacy.accountants import epsilon_of
+from privacy.accountants import epsilon_of, renyi_divergence
 from privacy.audit import Recorder, noise_law
-from privacy.budget import BudgetExceeded, BudgetSpec, Mode
+from privacy.budget import Budget, BudgetExceeded, BudgetSpec, Mode
 from privacy.calibration import gaussian_noise_multiplier, noise_multiplier
-from privacy.ledger import Mechanism, Relation, Sampling
+from privacy.ledger import Event, Mechanism, Relation, Sampling
 
 RNG = np.random.default_rng
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def gaussian(budget, multiplier=2.0, **more):
     args = {"sensitivity": 1.5, "relation": Relation.ADD_REMOVE, "proof": "test"} | more
     return budget.gaussian("sum", noise_multiplier=multiplier, **args)
+
+
+def laplace(budget, **more):
+    args = {"sensitivity": 1.5, "noise_scale": 3.0, "relation": Relation.REPLACE_ONE, "proof": "test"} | more
+    return budget.laplace("sum", **args)
+
+
+def written(curve, steps=1, relation=Relation.ADD_REMOVE):
+    return Event("draw", Mechanism.WRITTEN_BOUND, relation, 1.0, 0.0, steps=steps, renyi_curve=tuple(curve))
+
+
+def opened(**spec):
+    return BudgetSpec(**spec).open(RNG(0))
 
 
 @pytest.mark.parametrize(
@@ -31,6 +48,9 @@ def gaussian(budget, multiplier=2.0, **more):
         ({"noise_multiplier": -1.0}, "noise_multiplier"),
         ({"mode": Mode.ENFORCE}, "enforce"),
         ({"mode": "enforce", "epsilon": 1.0}, "enforce"),
+        ({"mode": "enforce", "delta": 1e-5}, "enforce"),
+        # an epsilon without its delta would not be held, whatever else is
+        ({"mode": "enforce", "epsilon": 1.0, "renyi": (2.0, 1.0)}, "needs epsilon and delta"),
     ],
 )
 def test_bad_budgets_are_refused_by_name(args, word):
@@ -72,15 +92,139 @@ def test_record_overspends_without_a_word():
     assert epsilon_of(budget.ledger, 1e-5).epsilon > 10
 
 
+# ------------------------------------------------------------------------------------------------ Renyi limits
+
+
+def test_a_budget_is_held_at_its_order_over_all_events():
+    budget = opened(renyi=(2.0, 1.0), mode="enforce")
+    assert type(budget) is Budget
+    budget.spend(written([(2.0, 0.6)], relation=Relation.REPLACE_ONE))
+    # a Gaussian release costs order / (2 sigma^2) = 0.4 here: it just fits, and nothing fits after it
+    budget.gaussian("sum", sensitivity=1.0, noise_multiplier=2.5**0.5, relation=Relation.REPLACE_ONE, proof="by hand")
+    with pytest.raises(BudgetExceeded, match="Renyi order 2; the budget is 1"):
+        budget.spend(written([(2.0, 1e-6)], relation=Relation.REPLACE_ONE))
+    assert len(budget.ledger) == 2
+
+
+def test_mechanisms_are_held_at_the_order_and_what_is_refused_is_not_in_the_ledger():
+    """At order 2 a Gaussian release of multiplier 2 costs 2 / (2 2^2) = 1/4: four of them fit into 1."""
+    budget = opened(renyi=(2, 1), mode="enforce")
+    gaussian(budget, steps=3)
+    gaussian(budget)
+    assert renyi_divergence(budget.ledger, 2) == pytest.approx(1.0, rel=1e-12)
+    for refused in (gaussian, laplace):
+        with pytest.raises(BudgetExceeded, match="'sum' would bring the cost to epsilon"):
+            refused(budget, relation=Relation.ADD_REMOVE)
+    with pytest.raises(BudgetExceeded, match="epsilon = inf at Renyi order 2"):
+        budget.no_noise("x", relation=Relation.ADD_REMOVE)
+    (event,) = budget.ledger
+    assert event.steps == 4
+
+
+def test_an_order_that_the_bound_does_not_cover_is_refused_and_record_writes_all():
+    with pytest.raises(BudgetExceeded, match="epsilon = inf"):
+        opened(renyi=(3.0, 1.0), mode="enforce").spend(written([(2.0, 0.1)]))
+    recorded = opened(renyi=(3.0, 1.0))
+    recorded.spend(written([(2.0, 50.0)]))
+    assert len(recorded.ledger) == 1
+
+
+def test_both_budgets_hold_where_both_are_given():
+    spec = {"epsilon": 0.01, "delta": 1e-5, "renyi": (2.0, 1.0), "mode": "enforce"}
+    with pytest.raises(BudgetExceeded, match="at delta"):
+        opened(**spec).spend(written([(2.0, 0.5)]))
+    with pytest.raises(BudgetExceeded, match="at Renyi order"):
+        opened(**spec | {"epsilon": 1e9}).spend(written([(2.0, 1.5)]))
+    for limits in (spec | {"epsilon": 1e9}, {"renyi": (2.0, 1.0), "mode": "enforce"}):
+        both = opened(**limits)
+        both.spend(written([(2.0, 0.5)], steps=2))
+        assert len(both.ledger) == 1  # what fits both is accepted
+
+
+def test_the_renyi_limit_of_a_budget_is_read_or_asked_for():
+    for budget in (opened(epsilon=1.0), opened(epsilon=1.0, delta=1e-5, mode="enforce")):
+        assert type(budget) is Budget
+        assert budget.renyi is None
+        with pytest.raises(ValueError, match=r"toy: the budget states no Renyi order.*give renyi: \[order, epsilon\]"):
+            budget.require_renyi("toy")
+    budget = opened(renyi=[2, 1])
+    assert budget.require_renyi("toy") == budget.renyi == (2.0, 1.0)
+    assert {type(v) for v in budget.renyi} == {float}
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("renyi", [(0.5, 1.0), (math.nan, 1.0), (math.inf, 1.0), (2.0, 0.0), (2.0, math.inf)])
+def test_a_renyi_budget_out_of_range_is_refused(renyi, mode):
+    with pytest.raises(ValueError, match=r"budget: renyi = \[.*Renyi (order|epsilon) .*; give a finite number"):
+        BudgetSpec(renyi=renyi, mode=mode)
+
+
+@pytest.mark.parametrize("renyi", [2.0, (2.0,), (2.0, 1.0, 1e-5), ("two", 1.0), (None, 1.0)])
+def test_a_renyi_budget_that_is_not_two_numbers_is_refused(renyi):
+    with pytest.raises(ValueError, match=r"budget: renyi = .*; give two numbers: \[order, epsilon\]"):
+        BudgetSpec(renyi=renyi)
+
+
+def test_there_is_one_way_to_open_a_budget():
+    """A budget is made in one place of the project, ``BudgetSpec.open``; whatever the limits, it is of one class."""
+    packages = ("privacy", "methods", "evaluation", "reports", "workflow", "benchmarks")
+    sources = {path: path.read_text(encoding="utf-8") for p in packages for path in (ROOT / p).rglob("*.py")}
+    made = [path.name for path, text in sources.items() for _ in re.finditer(r"(?<!class )\bBudget\(", text)]
+    assert made == ["budget.py"]
+    assert "return Budget(" in inspect.getsource(BudgetSpec.open)
+    limits = {"epsilon": 1.0, "delta": 1e-5}, {"renyi": (2.0, 1.0)}
+    for limit in (*limits, limits[0] | limits[1]):
+        for mode in Mode:
+            assert type(opened(**limit, mode=mode)) is Budget
+
+
+# -------------------------------------------------------------------------------------------------- mechanisms
+
+#: the two mechanisms that add noise, by the function above that asks a budget for one
+both_mechanisms = pytest.mark.parametrize("made", [gaussian, laplace])
+
+
+@both_mechanisms
 @pytest.mark.parametrize("steps", [1, 3])
-def test_no_release_beyond_those_announced(steps):
-    mechanism = gaussian(BudgetSpec().open(RNG(0)), steps=steps)
+def test_no_release_beyond_those_announced(made, steps):
+    mechanism = made(BudgetSpec().open(RNG(0)), steps=steps)
     for _ in range(steps):
         mechanism.release(np.zeros(2))
-    with pytest.raises(BudgetExceeded, match="announced"):
+    with pytest.raises(BudgetExceeded, match="'sum': 1 more releases asked, 0 left of those announced"):
+        mechanism.release(np.zeros(2))
+    if made is gaussian:
+        with pytest.raises(BudgetExceeded, match="announced"):
+            mechanism.noise(1, 2)
+
+
+@both_mechanisms
+def test_releases_are_counted_apart_from_the_steps_charged(made):
+    budget = BudgetSpec().open(RNG(0))
+    mechanism = made(budget, steps=2, releases=5)
+    for _ in range(5):
         mechanism.release(np.zeros(2))
     with pytest.raises(BudgetExceeded, match="announced"):
-        mechanism.noise(1, 2)
+        mechanism.release(np.zeros(2))
+    assert [e.steps for e in budget.ledger] == [2]
+
+
+@both_mechanisms
+def test_an_audit_sees_each_release_with_its_event_and_its_count(made):
+    """Recorded and ordinary releases draw the same numbers; a replay hands out what was recorded."""
+    ordinary, recorder = made(BudgetSpec().open(RNG(4)), steps=2), Recorder()
+    audited = made(BudgetSpec().open(RNG(4), recorder), steps=2)
+    assert (ordinary.audited, audited.audited) == (False, True)
+    values = np.array([1.0, 2.0]), np.array([[3.0]])
+    out = [audited.release(v) for v in values]
+    for one, two in zip(out, [ordinary.release(v) for v in values], strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert recorder.events == [audited.event] * 2
+    for seen, value in zip(recorder.values, values, strict=True):
+        np.testing.assert_array_equal(seen, value)
+    with pytest.raises(BudgetExceeded, match="announced"):
+        audited.release(np.zeros(2))
+    replayed = made(BudgetSpec().open(RNG(4), Recorder(recorder.outputs)), steps=2)
+    np.testing.assert_array_equal(replayed.release(np.zeros(2)), out[0])
 
 
 def test_an_epoch_scheme_counts_releases_apart_from_steps():
@@ -90,11 +234,15 @@ def test_an_epoch_scheme_counts_releases_apart_from_steps():
     assert [e.steps for e in budget.ledger] == [2]
 
 
+@both_mechanisms
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_release_refuses_numbers_that_void_the_bound(bad):
-    mechanism = gaussian(BudgetSpec().open(RNG(0)))
-    with pytest.raises(ValueError, match="NaN or infinity"):
+def test_a_release_refuses_numbers_that_void_the_bound(made, bad):
+    recorder = Recorder()
+    mechanism = made(BudgetSpec().open(RNG(0), recorder))
+    with pytest.raises(ValueError, match="NaN or infinity reached a release; clip must map it to a finite value"):
         mechanism.release(np.array([0.0, bad]))
+    assert recorder.values == []
+    mechanism.release(np.zeros(2))  # what was refused is not counted
 
 
 @pytest.mark.parametrize("args", [{"sensitivity": 0.0}, {"sensitivity": math.inf}, {"multiplier": 0.0}])
@@ -176,3 +324,74 @@ def test_noise_on_a_quantity_that_nothing_bounds_costs_an_infinite_epsilon():
         BudgetSpec(epsilon=1, delta=1e-5, mode="enforce").open(np.random.default_rng(0)).unbounded_gaussian(
             "unclipped sum", noise_scale=2.0, relation=Relation.REPLACE_ONE
         )
+
+
+# ------------------------------------------------------------------------------------- the Laplace mechanism
+
+
+def test_laplace_noise_has_the_law_of_the_scale():
+    """Kolmogorov-Smirnov and mean absolute value at n = 20000; false-alarm rate 1e-6 each."""
+    noise = laplace(BudgetSpec().open(RNG(0))).release(np.full(20_000, 7.0)) - 7.0
+    assert stats.kstest(noise, stats.laplace(scale=3.0).cdf).pvalue > 1e-6
+    # |noise| is exponential with mean 3, so its mean has the standard deviation 3 / sqrt(n)
+    assert abs(np.abs(noise).mean() - 3.0) < stats.norm.isf(5e-7) * 3.0 / math.sqrt(20_000)
+
+
+def test_laplace_noise_after_the_recorders_map_and_with_half_the_noise():
+    """The recorder maps Laplace noise to normal: accepted as it is, refused at half the scale (rate 1e-6)."""
+    recorder = Recorder()
+    laplace(BudgetSpec().open(RNG(1), recorder)).release(np.zeros(5000))
+    z = recorder.standardised_noise()
+    assert noise_law(z, 1.0, 1e-6).accepted
+    recorder.outputs[0] = 0.5 * recorder.outputs[0]
+    assert not noise_law(recorder.standardised_noise(), 1.0, 1e-6).accepted
+
+
+def test_replay_hands_out_the_stored_output_and_keeps_the_new_value():
+    first = Recorder()
+    out = laplace(BudgetSpec().open(RNG(2), first)).release(np.array([1.0, 2.0]))
+    second = Recorder(first.outputs)
+    again = laplace(BudgetSpec().open(RNG(2), second)).release(np.array([2.0, 2.0]))
+    np.testing.assert_array_equal(out, again)
+    np.testing.assert_array_equal(second.values[0], [2.0, 2.0])
+
+
+def test_a_laplace_event_is_charged_in_advance_and_merged():
+    budget = BudgetSpec().open(RNG(0))
+    laplace(budget, steps=2)
+    laplace(budget)
+    (event,) = budget.ledger
+    assert (event.mechanism, event.steps, event.sensitivity, event.noise_scale) == (Mechanism.LAPLACE, 3, 1.5, 3.0)
+    # three releases with sensitivity / scale = 1 / 2 are 1.5-DP; any accountant may know better, none worse
+    assert 1.0 < epsilon_of(budget.ledger, 1e-12).epsilon <= 1.5 + 1e-9
+
+
+def test_enforce_refuses_laplace_releases_that_cost_too_much_or_that_nothing_bounds():
+    spec = BudgetSpec(epsilon=1.0, delta=1e-5, mode=Mode.ENFORCE)
+    budget = spec.open(RNG(0))
+    laplace(budget, sensitivity=1.0, noise_scale=1.0)
+    with pytest.raises(BudgetExceeded):
+        laplace(budget, sensitivity=1.0, noise_scale=1.0)
+    assert sum(e.steps for e in budget.ledger) == 1
+    with pytest.raises(BudgetExceeded):
+        laplace(spec.open(RNG(0)), sensitivity=math.inf)
+
+
+def test_unbounded_laplace_releases_cost_infinity():
+    budget = BudgetSpec().open(RNG(0))
+    laplace(budget, sensitivity=math.inf)
+    assert epsilon_of(budget.ledger, 1e-5).epsilon == math.inf
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        ({"sensitivity": 0.0}, "sensitivity"),
+        ({"sensitivity": math.nan}, "sensitivity"),
+        ({"noise_scale": 0.0}, "noise_scale"),
+        ({"noise_scale": math.inf}, "noise_scale"),
+    ],
+)
+def test_bad_laplace_arguments_are_refused_by_name(args, word):
+    with pytest.raises(ValueError, match=word):
+        laplace(BudgetSpec().open(RNG(0)), **args)

@@ -18,9 +18,8 @@ import numpy as np
 from scipy.special import zeta
 
 from models.exponential_family import Family, check_order
-from privacy.budget import GENERATOR
+from privacy.budget import GENERATOR, check_renyi
 from privacy.ledger import Event, Mechanism, Relation
-from privacy.renyi import check_budget
 
 #: orders of the curve that goes into the ledger: the Kullback-Leibler divergence, those at which dp-accounting
 #: converts, and shares of the largest possible order (it may be close to 1).
@@ -157,7 +156,7 @@ def diffused_weight(law: Family, prior: tuple[float, ...], n: int, order: float,
     computed and found good, is returned. Gaussian mean: closed form, rounded down likewise. Raises ValueError for order
     < 1, epsilon <= 0, or an epsilon that no r above 1e-300 meets.
     """
-    check_budget(order, epsilon, "posterior sampling")
+    check_renyi(order, epsilon, "posterior sampling")
     return _largest(lambda r: supremum(law, prior, n, order, data_weight=r), epsilon)
 
 
@@ -167,7 +166,7 @@ def concentrated_weight(law: Family, prior: tuple[float, ...], n: int, order: fl
 
     As :func:`diffused_weight`.
     """
-    check_budget(order, epsilon, "posterior sampling")
+    check_renyi(order, epsilon, "posterior sampling")
     return _largest(lambda m: supremum(law, prior, n, order, prior_weight=1.0 / m), epsilon)
 
 

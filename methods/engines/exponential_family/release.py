@@ -12,7 +12,6 @@ from methods.engines.exponential_family import guarantee
 from models.exponential_family import Family, ParameterSample, check_order
 from models.task import Task
 from privacy.budget import Budget
-from privacy.renyi import order_and_epsilon
 
 
 def posterior(
@@ -57,9 +56,9 @@ def one_draw(
     """
     law, eta0, n = task.model.law, task.model.natural, task.public.n
     prior = tuple(map(float, eta0))
-    order, epsilon = budget.spec.renyi or (None, None)
+    order, epsilon = budget.renyi or (None, None)
     if algorithm != "direct":
-        order, epsilon = order_and_epsilon(budget, method)
+        order, epsilon = budget.require_renyi(method)
     r, w = weights(law, prior, n, order, epsilon, algorithm)
     budget.spend(guarantee.draw_event(law, prior, n, r, w, order))
     theta = law.sample(rng, posterior(eta0, statistics.sum(axis=0), n, r, w))

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 
-from privacy.budget import GENERATOR
+from privacy.accountants import check_order
+from privacy.budget import GENERATOR, check_renyi
 from privacy.ledger import Event, Mechanism, Relation
-from privacy.renyi import check_budget, check_order
 
 #: orders of the curve that goes into the ledger: those at which dp-accounting converts, and the budget's own.
 ORDERS = (*(1 + k / 10 for k in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
@@ -71,7 +71,7 @@ def concentrated_beta(order: float, epsilon: float, n: int, beta0: float, norm_b
 
     beta = max(2 c^2 order / (n epsilon), beta0). Raises ValueError for order < 1 or epsilon <= 0.
     """
-    check_budget(order, epsilon, "posterior sampling")
+    check_renyi(order, epsilon, "posterior sampling")
     return max(2.0 * norm_bound**2 * order / (n * epsilon), beta0)
 
 
@@ -80,7 +80,7 @@ def diffused_power(order: float, epsilon: float, n: int, beta: float, norm_bound
 
     power = min(1, sqrt(epsilon n beta / (2 c^2 order))). Raises ValueError for order < 1 or epsilon <= 0.
     """
-    check_budget(order, epsilon, "posterior sampling")
+    check_renyi(order, epsilon, "posterior sampling")
     return min(1.0, math.sqrt(epsilon * n * beta / (2.0 * norm_bound**2 * order)))
 
 
@@ -89,13 +89,13 @@ def ops_power(pure_epsilon: float, beta: float, norm_bound: float, *, tight: boo
 
     min(1, epsilon beta / (4 c^2)) as Geumlek et al. charge it; ``tight``: by :func:`pure_bound`, twice as large.
     """
-    check_budget(1.0, pure_epsilon, "posterior sampling")
+    check_renyi(1.0, pure_epsilon, "posterior sampling")
     return min(1.0, pure_epsilon * beta / ((2.0 if tight else 4.0) * norm_bound**2))
 
 
 def fair_pure_epsilon(order: float, epsilon: float) -> float:
     """max(epsilon, sqrt(2 epsilon / order)): the largest pure epsilon that :func:`renyi_of_pure` finds good enough."""
-    check_budget(order, epsilon, "posterior sampling")
+    check_renyi(order, epsilon, "posterior sampling")
     return max(epsilon, math.sqrt(2.0 * epsilon / order))
 
 

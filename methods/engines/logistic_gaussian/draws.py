@@ -127,8 +127,13 @@ def largest(event_of: Callable[[float], Event], budget: Budget, name: str) -> fl
 
 
 def afford(event: Event, budget: Budget, name: str) -> None:
-    """Raises BudgetExceeded that says what the draw would need, where an enforced budget does not hold it."""
-    if budget.spec.mode is Mode.ENFORCE and (needed := cost(event, budget)) > budget.epsilon:
+    """Raises BudgetExceeded that says what the draw would need, where an enforced (epsilon, delta) does not hold it.
+
+    A Renyi limit is held when the event is charged.
+    """
+    if budget.spec.mode is not Mode.ENFORCE or budget.epsilon is None or budget.delta is None:
+        return
+    if (needed := cost(event, budget)) > budget.epsilon:
         raise BudgetExceeded(
             f"{name}: a draw from the model's own posterior needs epsilon = {needed:.4g} at delta = {budget.delta:g}; "
             f"the budget is {budget.epsilon:g}, and this method has nothing to calibrate"

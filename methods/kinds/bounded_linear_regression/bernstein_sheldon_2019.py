@@ -57,12 +57,10 @@ class BernsteinSheldon2019(InFrame):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon and delta, or a noise multiplier. Raises Diverged for a draw that is not finite."""
         from methods.engines import box_bernstein_sheldon as engine
-        from privacy.laplace import laplace
 
         value = engine.moments(task.x, task.y)
         b = left_for(budget, self.name, self.privacy, mechanism=Mechanism.LAPLACE, steps=len(value))
-        noise = laplace(
-            budget,
+        noise = budget.laplace(
             "first and second moments of the rows in the box, one number at a time",
             sensitivity=1.0,
             noise_scale=b,

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from evaluation.posterior_sampling import brute_force
 from methods.engines.exponential_family import guarantee as g
 from models.exponential_family import BetaBernoulli, DirichletCategorical, GaussianMean
-from privacy.accountants import epsilon_of
+from privacy.accountants import epsilon_of, renyi_divergence
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Ledger, Mechanism, Relation
-from privacy.renyi import divergence, open_budget
 
 BETA = BetaBernoulli()
 PRIOR, N = (6.0, 18.0), 100
@@ -337,7 +336,7 @@ def test_the_event_holds_the_curve_and_leaves_out_what_is_infinite():
         assert bound == g.supremum(BETA, PRIOR, N, order)
     # at an order without a bound nothing stands, and nothing is promised
     assert 9.0 not in dict(g.draw_event(BETA, PRIOR, N, order=9.0).renyi_curve)
-    assert divergence(Ledger([g.draw_event(BETA, PRIOR, N, order=9.0)]), 9.0) == math.inf
+    assert renyi_divergence(Ledger([g.draw_event(BETA, PRIOR, N, order=9.0)]), 9.0) == math.inf
 
 
 def test_the_event_is_converted_by_the_accountants():
@@ -366,13 +365,13 @@ def test_composition_with_a_gaussian_release_under_a_renyi_budget():
     noise = order / (2 * 4.0**2)
 
     def spend(allowed):
-        budget = open_budget(BudgetSpec(renyi=(order, allowed), mode=Mode.ENFORCE), np.random.default_rng(0))
+        budget = BudgetSpec(renyi=(order, allowed), mode=Mode.ENFORCE).open(np.random.default_rng(0))
         budget.spend(draw)
         budget.gaussian("a sum", sensitivity=1.0, noise_multiplier=4.0, relation=Relation.REPLACE_ONE, proof="none")
         return budget
 
     budget = spend(price + noise)
-    assert divergence(budget.ledger, order) == pytest.approx(price + noise, rel=1e-12)
+    assert renyi_divergence(budget.ledger, order) == pytest.approx(price + noise, rel=1e-12)
     assert math.isfinite(epsilon_of(budget.ledger, 1e-5).epsilon)
     with pytest.raises(BudgetExceeded, match="a sum"):
         spend((price + noise) * (1 - 1e-6))
@@ -386,7 +385,7 @@ def test_two_draws_add_up():
     ledger.record(event)
     ledger.record(event)
     assert [e.steps for e in ledger] == [2]
-    assert divergence(ledger, 4.0) == pytest.approx(2 * dict(event.renyi_curve)[4.0], rel=1e-12)
+    assert renyi_divergence(ledger, 4.0) == pytest.approx(2 * dict(event.renyi_curve)[4.0], rel=1e-12)
 
 
 def test_the_orders_include_those_of_the_accountant():

@@ -9,7 +9,7 @@ import pytest
 
 from methods.engines.logistic_gaussian import draws
 from privacy.accountants import epsilon_of
-from privacy.budget import BudgetSpec
+from privacy.budget import BudgetExceeded, BudgetSpec
 from privacy.ledger import Ledger, Relation
 
 THETA = np.linspace(-12.0, 12.0, 24001)
@@ -79,3 +79,14 @@ def test_a_stated_noise_multiplier_is_read_as_the_gaussian_with_that_curve():
     assert power == pytest.approx(math.sqrt(2.0) / (5.0 * 3.0), rel=2e-4)
     with pytest.raises(ValueError, match="states no"):
         draws.largest(lambda v: draws.draw_event(v, 2.0, 3.0), BudgetSpec().open(np.random.default_rng(0)), "d")
+
+
+def test_an_enforced_epsilon_is_asked_for_where_there_is_one():
+    """A Renyi limit alone has no delta to convert at; it is held when the event is charged."""
+    event, rng = draws.draw_event(1.0, 1.0, 3.0), np.random.default_rng(0)
+    with pytest.raises(BudgetExceeded, match=r"toy: .*needs epsilon = .* at delta = 1e-05"):
+        draws.afford(event, BudgetSpec(epsilon=1e-3, delta=1e-5, mode="enforce").open(rng), "toy")
+    limited = BudgetSpec(renyi=(2.0, 1e-3), mode="enforce").open(rng)
+    draws.afford(event, limited, "toy")
+    with pytest.raises(BudgetExceeded, match="at Renyi order 2"):
+        limited.spend(event)
