@@ -61,7 +61,8 @@ BUGS = [
     ("engine", "methods/sufficient_statistics_perturbation.py", ".sum(axis=0)", ".mean(axis=0)"),
     ("worker", "workflow/worker.py", "data.x[train], y, public", "data.x[train] * 0, y, public"),
     ("seeds", "workflow/experiments.py", "str(split), role])", "str(split + 1), role])"),
-    ("budget", "privacy/budget.py", "noise_scale=float(sensitivity", "noise_scale=0.99 * float(sensitivity"),
+    ("budget", "privacy/budget.py", "_rng.normal(0.0, self.noise_scale", "_rng.normal(0.0, 0.99 * self.noise_scale"),
+    ("charge", "privacy/budget.py", "noise_scale=float(sensitivity", "noise_scale=1.01 * float(sensitivity"),
 ]  # fmt: skip
 
 
@@ -75,7 +76,7 @@ def test_a_planted_bug_is_caught(project, what, path, before, after):
         assert done.returncode == 1, done.stdout
         found = rows(project)
         assert found[NOISY]["status"] == "stale"
-        assert "is '" in found[NOISY]["reason"] or "heldout_nll is" in found[NOISY]["reason"]
+        assert ", was " in found[NOISY]["reason"]
         assert not verified.restorable(*NOISY, project / "reports/reference/verified.csv")
     finally:
         git(project, "checkout", "-q", ".")
