@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Leak, LeakKind, Method
 from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
@@ -26,8 +26,12 @@ class BernsteinSheldon2018(Together, Method):
     models = ("conjugate_simulator",)
     privacy = Relation.REPLACE_ONE
     leaks = (
-        "with section_from 'data' the bounds of the gamma-exponential's sum come from the mean of the private rows (as "
-        "published: from the true parameter), unpaid",
+        Leak(
+            LeakKind.RANGES,
+            "with section_from 'data' the bounds of the gamma-exponential's sum come from the mean of the private rows "
+            "(as published: from the true parameter), unpaid",
+            datasets=("gamma_exponential",),
+        ),
     )
 
     @dataclass(frozen=True)

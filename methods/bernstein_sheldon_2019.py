@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Leak, LeakKind, Method
 from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
@@ -26,7 +26,12 @@ class BernsteinSheldon2019(Together, Method):
     reference = "bernstein2019differentially, section 4.3, Gibbs-SS-Noisy; corrections of this suite"
     models = ("linear_regression_unknown_noise",)
     privacy = Relation.REPLACE_ONE
-    leaks = ("the law N(0, I) of the inputs and their bounds are taken as public (they are those of the simulator)",)
+    leaks = (
+        Leak(
+            LeakKind.PRIORS,
+            "the law N(0, I) of the inputs and their bounds are taken as public (they are those of the simulator)",
+        ),
+    )
 
     @dataclass(frozen=True)
     class Settings:

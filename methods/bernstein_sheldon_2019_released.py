@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Leak, LeakKind, Method
 from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
@@ -25,8 +25,8 @@ class BernsteinSheldon2019Released(Together, Method):
     reference = "bernstein2019differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 2, uses it"
     models = ("linear_regression_unknown_noise",)
     leaks = (
-        "the sampler uses exact fourth moments of the private inputs",
-        "the ranges of the private columns set the noise, unpaid",
+        Leak(LeakKind.PRIVATE_MOMENTS, "the sampler uses exact fourth moments of the private inputs"),
+        Leak(LeakKind.RANGES, "the ranges of the private columns set the noise, unpaid"),
     )
 
     @dataclass(frozen=True)

@@ -2,6 +2,10 @@
 
 An adapter is one file in ``methods/`` with one subclass of :class:`Method`. It is found by scanning that
 folder, so a new method needs no other change: it becomes one more column of every table whose task it can fit.
+A file ``methods/kinds/<kind>/<method>.py`` teaches a method a further kind of model.
+
+The fields of :class:`Method` are all that the suite reads about a method: nothing is guessed from its words, and
+nobody else keeps a list of names.
 
 An adapter may not
   - open a file, reach the network or print;
@@ -21,8 +25,10 @@ An adapter may not
 from __future__ import annotations
 
 import abc
+import enum
 import importlib
 import pkgutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -67,21 +73,92 @@ class Diverged(MethodError):
     """The numbers left the finite range. Becomes a row with status ``diverged``."""
 
 
+class Role(enum.StrEnum):
+    """What part a method plays where methods are compared."""
+
+    METHOD = "method"  #: one of those that the suite is about
+    YARDSTICK = "yardstick"  #: no Bayesian method, but what one has to beat: a point estimate, a single Gaussian
+    CONTROL = "control"  #: its outcome is known beforehand: the exact answer, or one that hardly looks at the data
+
+
+class LeakKind(enum.StrEnum):
+    """What a leak is made of."""
+
+    STANDARDISATION = "standardisation"  #: rows are centred or scaled by their own mean, spread or norm
+    PRIVATE_MOMENTS = "private moments"  #: other averages of the private rows
+    RANGES = "ranges"  #: the range of the private rows, or what follows from it
+    STARTING_VALUES = "starting values"  #: of a fit that is not private
+    PRIORS = "priors"  #: a prior, a law of the inputs or a fixed parameter that nobody has published
+    TUNED = "tuned hyper-parameters"  #: settings or code chosen with scores or rows of the data in view
+    BATCHES = "batch scheme"  #: batches are not drawn as the accountant assumes
+    PUBLIC_N = "public n"  #: the number of rows is taken as public under a relation that changes it
+    FAILING = "failing"  #: rows decide, without noise, whether a step is taken, a run stops or a fit fails
+    SENSITIVITY = "sensitivity"  #: noise is scaled by a bound that is too small, or that is itself private
+    NO_NOISE = "no noise or no bound"  #: a private number is released without noise, or is not bounded
+    ACCOUNTING = "accounting"  #: releases are charged at less than they cost
+    SAMPLER = "inexact sampler"  #: the guarantee is for an exact draw
+    FLOATING_POINT = "floating point"  #: rounding that the proof leaves out
+
+
+@dataclass(frozen=True)
+class Leak:
+    """One way around the ledger: what it is made of, the sentence that tables show, and where it is at work.
+
+    An empty scope means everywhere.
+    """
+
+    kind: LeakKind
+    sentence: str
+    #: kinds of model, some of those that the method fits.
+    models: tuple[str, ...] = ()
+    #: names of data sets.
+    datasets: tuple[str, ...] = ()
+    #: values of the model's field ``scaling``.
+    scaling: tuple[str, ...] = ()
+
+    def applies(self, dataset: str, model: str, scaling: str | None = None) -> bool:
+        """Does it concern this data set under this kind of model? ``scaling``: of the model; None: not asked."""
+        wanted = ((self.models, model), (self.datasets, dataset), (self.scaling, scaling))
+        return all(not scope or value is None or value in scope for scope, value in wanted)
+
+
+#: for ``splits_at_once``: all splits that are missing.
+ALL_SPLITS = sys.maxsize
+
+
 class Method(abc.ABC):
     """One published (or corrected) algorithm behind the common interface."""
 
-    #: name in the DAG, equal to the file's name; letters, digits and underscores.
+    #: name in the DAG, equal to the file's name; letters, digits and underscores. In configs, cells, files and scores.
     name: ClassVar[str]
-    #: column heading.
+    #: column heading; no two methods have the same.
     title: ClassVar[str]
-    #: bibliography key, with the place in the paper, e.g. ``"vinaroz2023dpsep, algorithm 3"``.
+    #: bibliography key, with the place in the paper, e.g. ``"vinaroz2023dpsep, algorithm 3"``. For readers: no program
+    #: takes anything from its words.
     reference: ClassVar[str]
-    #: kinds of model it can fit, e.g. ``("bnn_regression",)``.
+    #: kinds of model it can fit, e.g. ``("bnn_regression",)``. A config of such a kind may name it, and the experiments
+    #: that take in unlisted methods do so by themselves.
     models: ClassVar[tuple[str, ...]]
-    #: the neighbouring relation its guarantee is for; None where it gives no guarantee.
+    #: the neighbouring relation its guarantee is for; None where it gives no guarantee. Private methods get the budgets
+    #: of a grid, are audited, and are held to this relation by the conformance suite.
     privacy: ClassVar[Relation | None] = None
-    #: one sentence per leak that the ledger does not count (shown in the leak table); empty when there is none.
-    leaks: ClassVar[tuple[str, ...]] = ()
+    #: where tables, ranks and the page of advice set it: among the methods, or apart from them.
+    role: ClassVar[Role] = Role.METHOD
+    #: the leaks that the ledger does not count; shown in the leak table and beside each epsilon that they concern.
+    leaks: ClassVar[tuple[Leak, ...]] = ()
+    #: is the release itself a draw from a posterior? Then there is no noise to record and replay: the audit leaves the
+    #: method to the brute-force checks beside its proof.
+    releases_a_draw: ClassVar[bool] = False
+    #: the method whose run :meth:`read` turns into this one's posterior; empty: it makes its own. Methods of one run
+    #: are fitted together, and all take the seeds of that run.
+    run_of: ClassVar[str] = ""
+    #: splits that ``fit_many`` takes at one request, which is what a killed cell loses at most; None: one by one.
+    splits_at_once: ClassVar[int | None] = None
+    #: settings that ``workflow.tuning`` tries on public stand-ins, the default ``{}`` first; empty: it is not tuned.
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    #: what its seeds are hashed from in the place of ``name``; empty: its name. A method that is renamed keeps its old
+    #: name here, and so its random numbers.
+    seed_name: ClassVar[str] = ""
 
     @dataclass(frozen=True)
     class Settings:
@@ -90,7 +167,7 @@ class Method(abc.ABC):
     def supports(self, task: Task) -> str | None:
         """None, or the reason why this task cannot be fitted (it reaches the report)."""
         if task.model.kind not in self.models:
-            return f"{self.name} fits {', '.join(self.models)}, not {task.model.kind}"
+            return f"{self.name} {fits(self)}, not {task.model.kind}"
         return None
 
     def prepare(self, task: Task, settings: Any) -> None:  # noqa: B027 - optional, empty by default
@@ -118,36 +195,78 @@ class Method(abc.ABC):
         """
         return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]
 
+    def read(self, run: Fit, settings: Any, rng: np.random.Generator) -> Fit:
+        """The fit of this method from one of the method named in ``run_of``, for the same task; spends no budget.
+
+        ``rng`` is where the run left it. Called only where ``run_of`` is set; raises TypeError elsewhere.
+        """
+        raise TypeError(f"{self.name} reads no run: give it `run_of`, the name of the method that makes it, and `read`")
+
+
+def fits(method: Method) -> str:
+    """The kinds of model that a method fits, in words."""
+    return f"fits {', '.join(method.models)}"
+
+
+_HERE = Path(__file__).parent
+
 
 @cache
-def _methods() -> Mapping[str, Method]:
+def _found(kind: str = "") -> Mapping[str, Method]:
+    """Adapters by name: those of ``methods/``, or those of ``methods/kinds/<kind>/``."""
+    folder, package = (_HERE / "kinds" / kind, f"methods.kinds.{kind}") if kind else (_HERE, "methods")
     found: dict[str, Method] = {}
-    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if info.ispkg or info.name == "contract":
+    if not folder.is_dir():
+        return found
+    for info in pkgutil.iter_modules([str(folder)]):
+        if info.ispkg or (not kind and info.name == "contract"):
             continue
-        module = importlib.import_module(f"methods.{info.name}")
+        module = importlib.import_module(f"{package}.{info.name}")
+        file = f"{module.__name__.replace('.', '/')}.py"
         classes = [
             c
             for c in vars(module).values()
             if isinstance(c, type) and issubclass(c, Method) and c.__module__ == module.__name__ and "name" in vars(c)
         ]
-        if len(classes) != 1 or classes[0].name != info.name:
+        if len(classes) != 1 or classes[0].name != info.name or (kind and classes[0].models != (kind,)):
             raise TypeError(
-                f"methods/{info.name}.py must hold exactly one subclass of Method whose `name` is '{info.name}'; "
-                f"found {[c.__name__ for c in classes]}. Shared numerics belong in methods/engines/."
+                f"{file} must hold exactly one subclass of Method with its own `name` = '{info.name}'"
+                f"{f' and `models` = {(kind,)}' if kind else ''}; found {[c.__name__ for c in classes]}. "
+                "Shared numerics belong in methods/engines/."
             )
+        if kind and info.name in _found() and kind in _found()[info.name].models:
+            raise TypeError(f"{file} and methods/{info.name}.py both fit {kind}; take it out of one of them")
         found[info.name] = classes[0]()
     return found
 
 
-def names() -> list[str]:
-    """Names of all methods, sorted. Imports no torch, jax or numba."""
-    return sorted(_methods())
+def names(kind: str | None = None) -> list[str]:
+    """Names of all methods, or of those that fit this kind of model, sorted. Imports no torch, jax or numba."""
+    if kind is None:
+        return sorted(_found())
+    return sorted({n for n, m in _found().items() if kind in m.models} | set(_found(kind)))
 
 
-def get(name: str) -> Method:
-    """The adapter of that name. Raises KeyError that lists the known ones."""
+def pairs() -> list[tuple[str, str]]:
+    """(kind of model, method) for all that every method fits; first by the methods' own files, then by what they were
+    taught."""
+    taught = sorted(p.name for p in (_HERE / "kinds").iterdir() if (p / "__init__.py").is_file())
+    return [(k, n) for n in names() for k in get(n).models] + [(k, n) for k in taught for n in sorted(_found(k))]
+
+
+def get(name: str, kind: str | None = None) -> Method:
+    """The adapter of that name: as it fits this kind of model, or its own where it was not taught the kind.
+
+    Raises KeyError that lists the known methods.
+    """
+    if kind and name in _found(kind):
+        return _found(kind)[name]
     try:
-        return _methods()[name]
+        return _found()[name]
     except KeyError:
         raise KeyError(f"unknown method '{name}'; methods/ has {', '.join(names())}") from None
+
+
+def module_of(name: str, kind: str | None = None) -> str:
+    """Name of the module that holds :func:`get`'s adapter."""
+    return type(get(name, kind)).__module__

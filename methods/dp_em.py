@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Leak, LeakKind, Method
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -27,11 +27,21 @@ class DPEM(Method):
     models = ("mixture_of_gaussians",)
     privacy = None
     leaks = (
-        "the scale of the noise on means and covariances follows from the private counts of the components",
-        "rows are divided by the largest norm of a private row, and the result is scaled back by it",
-        "the sensitivity of a covariance is four times too small (4 / N_k is reached, 1 / (N_k + nu0 + d + 2) is used)",
-        "eleven M-steps are run and ten are charged",
-        "the iteration stops by the log-likelihood of the private rows, without noise",
+        Leak(
+            LeakKind.SENSITIVITY,
+            "the scale of the noise on means and covariances follows from the private counts of the components",
+        ),
+        Leak(
+            LeakKind.STANDARDISATION,
+            "rows are divided by the largest norm of a private row, and the result is scaled back by it",
+        ),
+        Leak(
+            LeakKind.SENSITIVITY,
+            "the sensitivity of a covariance is four times too small (4 / N_k is reached, 1 / (N_k + nu0 + d + 2) is "
+            "used)",
+        ),
+        Leak(LeakKind.ACCOUNTING, "eleven M-steps are run and ten are charged"),
+        Leak(LeakKind.FAILING, "the iteration stops by the log-likelihood of the private rows, without noise"),
     )
 
     @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Leak, LeakKind, Method, Role
 from models.linear_regression import LinearGaussian, with_bias
 from models.standardise import Standardiser
 from models.task import Task
@@ -31,11 +31,16 @@ class DPLinearRegression(Method):
     name = "dp_linear_regression"
     title = "DP linear regression"
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
+    role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
     privacy = Relation.ADD_REMOVE
     leaks = (
-        "on wine only: one guard of the standardisation (range of an input hidden by noise) was added after looking at "
-        "a score of split 0",
+        Leak(
+            LeakKind.TUNED,
+            "on wine only: one guard of the standardisation (range of an input hidden by noise) was added after "
+            "looking at a score of split 0",
+            datasets=("wine",),
+        ),
     )
 
     @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Leak, LeakKind, Method
 from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
@@ -26,8 +26,12 @@ class DPSEP(Method):
     models = ("bnn_regression", "mixture_of_gaussians")
     privacy = Relation.REPLACE_ONE
     leaks = (
-        "inputs and target of a regression are standardised by the mean and standard deviation of the private training "
-        "rows",
+        Leak(
+            LeakKind.STANDARDISATION,
+            "inputs and target of a regression are standardised by the mean and standard deviation of the private "
+            "training rows",
+            models=("bnn_regression",),
+        ),
     )
 
     @dataclass(frozen=True)

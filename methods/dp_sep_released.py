@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Leak, LeakKind, Method
 from methods.engines.dpsep_program import Settings
 from methods.engines.known_noise import needs_known_noise
 from models.task import Task
@@ -24,13 +24,30 @@ class DPSEPReleased(Method):
     reference = "program of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")
     leaks = (
-        "on the network clipped sites and noised parameters go into variables that are never used: q leaves without "
-        "noise",
-        "on the mixture an update that would leave a precision not positive definite is skipped without noise, and "
-        "rows are read in the order of the file while the accountant assumes random ones",
-        "on the network the noise precision is frozen at the result of an earlier non-private run on the same data set",
-        "inputs and target of a regression are standardised by the mean and standard deviation of the private training "
-        "rows",
+        Leak(
+            LeakKind.NO_NOISE,
+            "on the network clipped sites and noised parameters go into variables that are never used: q leaves "
+            "without noise",
+            models=("bnn_regression",),
+        ),
+        Leak(
+            LeakKind.BATCHES,
+            "on the mixture an update that would leave a precision not positive definite is skipped without noise, and "
+            "rows are read in the order of the file while the accountant assumes random ones",
+            models=("mixture_of_gaussians",),
+        ),
+        Leak(
+            LeakKind.PRIORS,
+            "on the network the noise precision is frozen at the result of an earlier non-private run on the same data "
+            "set",
+            models=("bnn_regression",),
+        ),
+        Leak(
+            LeakKind.STANDARDISATION,
+            "inputs and target of a regression are standardised by the mean and standard deviation of the private "
+            "training rows",
+            models=("bnn_regression",),
+        ),
     )
 
     Settings = Settings

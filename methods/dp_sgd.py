@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Method, Role
 from methods.engines.bayes_by_backprop import training
 from methods.engines.bayes_by_backprop.settings import LEAKS, PrivateSettings
 from models.task import Task
@@ -22,6 +22,7 @@ class DPSGD(Method):
     name = "dp_sgd"
     title = "DP-SGD"
     reference = "abadi2016deep, algorithm 1"
+    role = Role.YARDSTICK
     models = ("bnn_classification",)
     privacy = Relation.ADD_REMOVE
     leaks = LEAKS

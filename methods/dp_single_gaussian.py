@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Fit, Role
 from methods.engines.framed_mixture import RADIUS
 from methods.engines.frames import InFrame, left_for
 from models.mixture_of_gaussians import MixtureParameters
@@ -30,6 +30,7 @@ class DPSingleGaussian(InFrame):
     name = "dp_single_gaussian"
     title = "DP one Gaussian"
     reference = "yardstick of this suite"
+    role = Role.YARDSTICK
     models = ("bounded_mixture",)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (

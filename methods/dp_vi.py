@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Method
+from methods.contract import Diverged, Fit, Leak, LeakKind, Method
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -36,9 +35,9 @@ class DPVI(Method):
     reference = "vinaroz2023dpsep, appendix D, equations 119 and 123, Table 7"
     models = ("bnn_regression",)
     privacy = Relation.REPLACE_ONE
-    leaks: ClassVar[tuple[str, ...]] = (
-        "inputs and target are standardised by the private mean and standard deviation",
-        "the hyper-parameters of Table 7 were chosen on the private data at no cost",
+    leaks = (
+        Leak(LeakKind.STANDARDISATION, "inputs and target are standardised by the private mean and standard deviation"),
+        Leak(LeakKind.TUNED, "the hyper-parameters of Table 7 were chosen on the private data at no cost"),
     )
 
     @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Method
+from methods.contract import Diverged, Fit, Leak, LeakKind, Method
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -47,8 +47,12 @@ class DPVIHonest(Method):
     models = ("bnn_regression",)
     privacy = Relation.ADD_REMOVE
     leaks = (
-        "on wine only: one guard of the standardisation (range of an input hidden by noise) was added after looking at "
-        "a score of split 0",
+        Leak(
+            LeakKind.TUNED,
+            "on wine only: one guard of the standardisation (range of an input hidden by noise) was added after "
+            "looking at a score of split 0",
+            datasets=("wine",),
+        ),
     )
 
     @dataclass(frozen=True)

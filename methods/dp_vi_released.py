@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Method
+from methods.contract import Diverged, Fit, Leak, LeakKind, Method
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -32,12 +31,21 @@ class DPVIReleased(Method):
     reference = "vinaroz2023dpsep, appendix D and Table 7, as released"
     models = ("bnn_regression",)
     privacy = None
-    leaks: ClassVar[tuple[str, ...]] = (
-        "clipping has no effect in the program: one row can move the released gradient without bound",
-        "inputs and target are standardised by the private mean and standard deviation",
-        "batches are consecutive rows in a fixed order; the program's accountant assumes fresh random batches",
-        "the program's accountant composes over epochs where it makes floor(N / B) releases an epoch",
-        "the hyper-parameters of Table 7 were chosen on the private data at no cost",
+    leaks = (
+        Leak(
+            LeakKind.NO_NOISE,
+            "clipping has no effect in the program: one row can move the released gradient without bound",
+        ),
+        Leak(LeakKind.STANDARDISATION, "inputs and target are standardised by the private mean and standard deviation"),
+        Leak(
+            LeakKind.BATCHES,
+            "batches are consecutive rows in a fixed order; the program's accountant assumes fresh random batches",
+        ),
+        Leak(
+            LeakKind.ACCOUNTING,
+            "the program's accountant composes over epochs where it makes floor(N / B) releases an epoch",
+        ),
+        Leak(LeakKind.TUNED, "the hyper-parameters of Table 7 were chosen on the private data at no cost"),
     )
 
     @dataclass(frozen=True)

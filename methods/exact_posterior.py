@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Method, Role
 from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
@@ -16,6 +16,7 @@ class ExactPosterior(Together, Method):
     name = "exact_posterior"
     title = "Exact posterior"
     reference = "control of this suite; conjugate updates (Bishop 2006, sections 2.1 to 2.3, exercise 3.12)"
+    role = Role.CONTROL
     models = ("conjugate_simulator", "linear_regression_unknown_noise")
 
     @dataclass(frozen=True)

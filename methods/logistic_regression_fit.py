@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Fit, Role
 from methods.engines.frames import InFrame
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
@@ -23,6 +23,7 @@ class LogisticRegressionFit(InFrame):
     name = "logistic_regression_fit"
     title = "Logistic regression, penalised"
     reference = "scikit-learn, LogisticRegression; hastie2009elements, section 4.4"
+    role = Role.YARDSTICK
     models = ("bounded_logistic_regression",)
 
     @dataclass(frozen=True)

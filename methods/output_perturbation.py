@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Fit, Role
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -26,6 +26,7 @@ class OutputPerturbation(InFrame):
     name = "output_perturbation"
     title = "Output perturbation"
     reference = "chaudhuri2011erm, algorithm 1, with Gaussian noise"
+    role = Role.YARDSTICK
     models = ("bounded_logistic_regression",)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Method
+from methods.contract import Diverged, Fit, Method, Role
 from models.bnn_regression import NetworkEnsemble
 from models.standardise import Standardiser
 from models.task import Task
@@ -24,6 +24,7 @@ class PointEstimate(Method):
     name = "point_estimate"
     title = "Point estimate (SGD)"
     reference = "vinaroz2023dpsep, appendix C, table 5; Hernandez-Lobato & Adams 2015, column BP"
+    role = Role.YARDSTICK
     models = ("bnn_regression",)
 
     @dataclass(frozen=True)

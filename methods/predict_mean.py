@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Method, Role
 from models.linear_regression import ConstantGaussian
 from models.task import Task
 from privacy.budget import Budget
@@ -19,6 +19,7 @@ class PredictMean(Method):
     name = "predict_mean"
     title = "Training mean"
     reference = "negative control of this suite"
+    role = Role.CONTROL
     models = ("bnn_regression", "linear_regression")
 
     @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Method, Role
 from models.linear_regression import LinearRegression, exact_posterior
 from models.standardise import Standardiser
 from models.task import Task
@@ -21,6 +21,7 @@ class Ridge(Method):
     name = "ridge"
     title = "Linear regression (ridge)"
     reference = "yardstick of this suite; Hoerl & Kennard 1970; scikit-learn RidgeCV"
+    role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
 
     @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Fit, Role
 from methods.engines.frames import InFrame
 from models.mixture_of_gaussians import MixtureParameters
 from models.task import Task
@@ -20,6 +20,7 @@ class SingleGaussian(InFrame):
     name = "single_gaussian"
     title = "One Gaussian"
     reference = "yardstick of this suite"
+    role = Role.YARDSTICK
     models = ("bounded_mixture",)
 
     @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class VI(Method):
     reference = "vinaroz2023dpsep, appendix D, equations 112-123 (after graves2011practical)"
     models = ("bnn_regression",)
     privacy = None
-    leaks: ClassVar[tuple[str, ...]] = ()
+    leaks = ()
 
     @dataclass(frozen=True)
     class Settings:

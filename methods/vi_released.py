@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class VIReleased(Method):
     reference = "vinaroz2023dpsep, appendix D, as released"
     models = ("bnn_regression",)
     privacy = None
-    leaks: ClassVar[tuple[str, ...]] = ()
+    leaks = ()
 
     @dataclass(frozen=True)
     class Settings:

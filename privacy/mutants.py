@@ -600,7 +600,7 @@ def method_of(module: ModuleType):
     classes = [
         c
         for c in vars(module).values()
-        if isinstance(c, type) and c.__module__ == module.__name__ and "name" in vars(c) and hasattr(c, "fit")
+        if isinstance(c, type) and c.__module__ == module.__name__ and "name" in vars(c)
     ]
     if len(classes) != 1:
         raise TypeError(f"{module.__name__} holds {len(classes)} adapters; one is needed")

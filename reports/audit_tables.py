@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from methods import contract, kinds
+from methods import contract
 from reports import tables
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
@@ -56,7 +56,7 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
         rows = []
         for (method, case), here in of_kind.groupby(["method", "case"], sort=True):
             broken = mutants[(mutants["method"] == method) & (mutants["case"] == case)]
-            name = kinds.get(method, kind).title + ("" if case == kind else f", {case.replace('_', ' ')}")
+            name = contract.get(method, kind).title + ("" if case == kind else f", {case.replace('_', ' ')}")
             rows.append((name, _entries(here, broken, footnotes)))
         heads = ["neighbours", "checks passed", "mutants caught", "declared leaks at work"]
         blocks.append(Block(str(kind).replace("_", " "), "Method", heads, rows))
@@ -94,12 +94,10 @@ def _entries(checks: pd.DataFrame, broken: pd.DataFrame, footnotes: Footnotes) -
 
 def leaks_table() -> tuple[Table, pd.DataFrame]:
     """A row a method and kind of model that names a leak: ways around the ledger that no epsilon counts."""
-    every = [(n, k) for n in contract.names() for k in contract.get(n).models]
-    every += [(n, k) for k in kinds.kinds() for n in kinds.names(k)]
     long = [
-        {"method": n, "kind": k, "title": kinds.get(n, k).title, "leak": leak}
-        for n, k in dict.fromkeys(every)
-        for leak in kinds.get(n, k).leaks
+        {"method": n, "kind": k, "title": contract.get(n, k).title, "leak": leak.sentence}
+        for k, n in contract.pairs()
+        for leak in contract.get(n, k).leaks
     ]
     frame = pd.DataFrame(long, columns=["method", "kind", "title", "leak"])
     rows = [

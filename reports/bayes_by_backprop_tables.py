@@ -24,6 +24,7 @@ METRICS = {
 
 def scores_table(scores: pd.DataFrame, config: dict[str, Any], scale: str) -> tuple[Table, pd.DataFrame]:
     """A block of private methods (a row per epsilon), one without privacy, one of published numbers."""
+    kind = config["model"]["kind"]
     long = summarise(scores)
     parts = [split_setting(s) for s in long["setting"]]
     long = long.assign(label=[p[0] for p in parts], budget=[p[1] for p in parts])
@@ -31,7 +32,7 @@ def scores_table(scores: pd.DataFrame, config: dict[str, Any], scale: str) -> tu
     for dataset, here in long.groupby("dataset", sort=False):
         private, free = here[here["budget"].notna()], here[here["budget"].isna()]
         columns = list(dict.fromkeys(zip(private["method"], private["label"], strict=True)))
-        heads = [_head(m, label, footnotes(*leaks_of(m, dataset))) for m, label in columns]
+        heads = [_head(m, label, footnotes(*leaks_of(m, dataset, kind))) for m, label in columns]
         rows = []
         for budget in sorted(private["budget"].unique()):
             at = private[private["budget"] == budget]
@@ -39,7 +40,7 @@ def scores_table(scores: pd.DataFrame, config: dict[str, Any], scale: str) -> tu
         if rows:
             blocks.append(Block(f"{dataset_title(dataset)}, with privacy", "Budget, delta = 1e-5", heads, rows))
         rows = [
-            (_head(m, label, footnotes(*leaks_of(m, dataset))), [_entry(_cell(free, m, label), footnotes)])
+            (_head(m, label, footnotes(*leaks_of(m, dataset, kind))), [_entry(_cell(free, m, label), footnotes)])
             for m, label in dict.fromkeys(zip(free["method"], free["label"], strict=True))
         ]
         if rows:

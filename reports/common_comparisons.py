@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from evaluation.paired import Difference
 from evaluation.ranking import Rank, average_ranks, better_by, rank_sets
-from reports.common_scores import PRIVATE, PRIVATE_YARDSTICK, REFERENCE, TRIVIAL, Arm, Family, higher
+from reports.common_scores import PRIVATE, PRIVATE_YARDSTICK, REFERENCE, Arm, Family, higher, trivial
 
 ALPHA = 0.05
 Column = tuple[str, bool]
@@ -87,7 +87,7 @@ def yardsticks(family: Family, column: Column) -> list[Arm]:
     if tuned:
         have = {a.method for a in private}
         private += [a for a in family.of(PRIVATE_YARDSTICK, column=(epsilon, False)) if a.method not in have]
-    return private + [a for a in family.arms if a.method in TRIVIAL and not a.epsilon]
+    return private + [a for a in family.arms if trivial(a, family.kind)]
 
 
 def loses_to(family: Family, dataset: str, metric: str, arm: Arm) -> list[Arm]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,19 +54,22 @@ def tiny_task(kind: str):
 
 def reason_of(method: str, kind: str) -> str:
     """Why a method does not fit a kind of model, in its own words; "" where it says that it does."""
+    from methods import contract
+
     found = adapter(method, kind)
     if found is None:
         return "there is no such method any more"
+    if kind not in found.models:
+        return contract.fits(found)
     said = found.supports(tiny_task(kind))
-    # The contract's own sentence names method and kind: the table does too.
-    return "" if said is None else re.sub(r"^(fits .*), not \w+$", r"\1", said.removeprefix(f"{method} "))
+    return "" if said is None else said.removeprefix(f"{method} ")  # the table names the method, too
 
 
 def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame]:
     """Rows: every method of ``methods/`` and of every kind, and those of the scores; columns: the families."""
-    from methods import contract, kinds
+    from methods import contract
 
-    known = {*contract.names(), *(n for f in families for n in kinds.names(f.kind))}
+    known = {*contract.names(), *(n for f in families for n in contract.names(f.kind))}
     known |= {a.method for f in families for a in f.arms}
     standing = {f.experiment: _standing(f) for f in families}
     footnotes, long = Footnotes(), []

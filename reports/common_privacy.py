@@ -72,17 +72,17 @@ def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:
 
 def conversion(method: str, kind: str) -> str:
     """How the published guarantee became one for a row more or less; "" where it is one."""
-    from methods import contract, kinds
+    from methods import contract
 
     try:
-        published, here = contract.get(method).privacy, kinds.get(method, kind)
+        published, here = contract.get(method).privacy, contract.get(method, kind)
     except KeyError:
         return ""
     if here.privacy is None or published == here.privacy:
         return ""
     was = "a guarantee that does not hold" if published is None else str(published).replace("_", " ")
     now = str(here.privacy).replace("_", " ")
-    where = kinds.module_of(method, kind)
+    where = contract.module_of(method, kind)
     return (
         f"published for {was}; here for {now}, the number of rows public: the sensitivity is derived anew, and the "
         f"noise calibrated to it ({where})"

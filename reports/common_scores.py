@@ -6,7 +6,6 @@ or with settings tuned on a public stand-in), what part each plays, and its scor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ import pandas as pd
 from evaluation.arms import ABLATION
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.summary import summarise
+from methods.contract import Role
 from reports.tables import natural
 
 RULE = "common_tasks"
@@ -44,13 +44,6 @@ REFERENCES = {
     "bounded_mixture": ("em", "vi"),
     "bnn_regression": ("sep", "vi"),
 }
-#: point estimates and single Gaussians: no Bayesian method, but what one has to beat.
-YARDSTICKS = frozenset((
-    *("dp_linear_regression", "dp_sgd", "objective_perturbation", "output_perturbation", "dp_single_gaussian"),
-    *("predict_mean", "ridge", "logistic_regression_fit", "single_gaussian", "point_estimate"),
-))  # fmt: skip
-#: the yardsticks without privacy that a private method must not lose to: they read next to nothing of the data.
-TRIVIAL = frozenset(("predict_mean",))
 FAILED = ("failed", "timeout", "diverged")
 #: a fit that fails with one of these, on every split, has refused: its reason says why. A refusal is no defeat.
 REFUSALS = ("MethodError: ", "BudgetExceeded: ")
@@ -179,8 +172,7 @@ def role_of(method: str, kind: str, budgeted: bool) -> str:
     if not budgeted and method in REFERENCES.get(kind, ()):
         return REFERENCE
     found = adapter(method, kind)
-    told = found is not None and re.search(r"\b(control|yardstick) of this suite\b", found.reference)
-    if method in YARDSTICKS or told:
+    if found is not None and found.role is not Role.METHOD:
         return PRIVATE_YARDSTICK if budgeted else FREE_YARDSTICK
     if not budgeted:
         return FREE
@@ -189,12 +181,21 @@ def role_of(method: str, kind: str, budgeted: bool) -> str:
 
 def adapter(method: str, kind: str):
     """The method as it fits that kind of model; None for one that is gone."""
-    from methods import kinds
+    from methods import contract
 
     try:
-        return kinds.get(method, kind)
+        return contract.get(method, kind)
     except KeyError:
         return None
+
+
+def trivial(arm: Arm, kind: str) -> bool:
+    """Is it a control without privacy that reads next to nothing of the data? A private method must not lose to it.
+
+    The other controls give the exact answer: they are references.
+    """
+    found = adapter(arm.method, kind)
+    return arm.role == FREE_YARDSTICK and found is not None and found.role is Role.CONTROL
 
 
 def title(method: str, kind: str) -> str:

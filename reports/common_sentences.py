@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from evaluation.paired import Difference
 from reports import common_comparisons as compare
 from reports import common_ranks, common_tables
-from reports.common_scores import METRIC_WORDS, PRIVATE, PRIVATE_YARDSTICK, TRIVIAL, UNITS, Arm, Family, name_of
+from reports.common_scores import METRIC_WORDS, PRIVATE, PRIVATE_YARDSTICK, UNITS, Arm, Family, name_of, trivial
 from reports.tables import dataset_title
 
 #: share by which coverage may be off and still be called close.
@@ -214,7 +214,7 @@ def _losers(family: Family, metric: str, column: compare.Column) -> list[Sentenc
                 lost.setdefault(yardstick.method, {}).setdefault(arm, []).append(dataset)
     by = {a.method: a for a in compare.yardsticks(family, column)}
     out = []
-    for method, losers in sorted(lost.items(), key=lambda pair: (pair[0] not in TRIVIAL, pair[0])):
+    for method, losers in sorted(lost.items(), key=lambda pair: (not trivial(by[pair[0]], family.kind), pair[0])):
         items = [
             [
                 name_of(arm, family.kind),
@@ -226,7 +226,7 @@ def _losers(family: Family, metric: str, column: compare.Column) -> list[Sentenc
         ]
         dataset = next(iter(losers.values()))[0]
         yardstick = _row(family, metric, dataset, by[method])
-        kind = "trivial" if method in TRIVIAL else "loses"
+        kind = "trivial" if trivial(by[method], family.kind) else "loses"
         out.append(say(kind, metric=METRIC_WORDS[metric], yardstick=yardstick, losers=listed(items)))
     scored = [(a, d) for a in arms for d in family.datasets[:1] if (d, a, metric) in family.values]
     if not out and by and scored:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -131,8 +130,10 @@ def _merged(events: list[dict]) -> list[dict]:
     return list(out.values())
 
 
-def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
+def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Claimed beside real epsilon for each published private column and each answer of ours to it.
+
+    ``kind``: of the experiment's model.
 
     One row per source, published column, reading, data set and method of ours with its setting; of several protocols
     the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
@@ -150,7 +151,7 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
         costs = epsilons[epsilons["cell"] == r["cell"]]
         worst = max(costs.to_dict("records"), key=lambda s: float(s["epsilon"]), default=None)
         # Leaks stated by the adapter are shown beside the number: the ledger does not count them.
-        leaks = leaks_of(r["our_method"], r["dataset"])
+        leaks = leaks_of(r["our_method"], r["dataset"], kind)
         printed, rounded = _printed_epsilon(r["setting"])
         epsilon = float(worst["epsilon"]) if worst else math.nan
         events = of_cell[of_cell["event"] != TOTAL]
@@ -201,59 +202,33 @@ def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool) -> str:
     return "holds but for the leaks" if leaks else "holds"
 
 
-def _adapter(method: str, kind: str | None):
-    """The method as it fits that kind of model (``methods.kinds``), its own adapter without one. Raises KeyError."""
-    from methods import contract, kinds
-
-    return contract.get(method) if kind is None else kinds.get(method, kind)
-
-
 def _is_private(method: str, kind: str | None = None) -> bool:
+    from methods import contract
+
     try:
-        return _adapter(method, kind).privacy is not None
+        return contract.get(method, kind).privacy is not None
     except KeyError:
         return False
 
 
-def leaks_of(method: str, dataset: str, kind: str | None = None) -> tuple[str, ...]:
-    """The leaks that a method names and that concern that data set; none for a method that is gone.
+def leaks_of(method: str, dataset: str, kind: str, scaling: str | None = None) -> tuple[str, ...]:
+    """The leaks that a method names and that concern that data set, in its words; none for a method that is gone.
 
-    ``kind``: of the model, where the method may have been taught it (``methods.kinds``); its leaks are then those of
-    that kind.
+    ``kind``: of the model; ``scaling``: how the model scales its inputs, where that is asked.
     """
+    from methods import contract
+
     try:
-        return tuple(leak for leak in _adapter(method, kind).leaks if applies(leak, dataset, kind))
+        leaks = contract.get(method, kind).leaks
     except KeyError:
         return ()
+    return tuple(leak.sentence for leak in leaks if leak.applies(dataset, kind, scaling))
 
 
-def applies(leak: str, dataset: str, kind: str | None = None) -> bool:
-    """Does a leak, as its adapter words it, concern that data set?
-
-    An adapter that fits several kinds of model says "on the mixture", "on the network" or "of a regression" where a
-    leak is of one kind, and "on wine, power only:" where it is of some data sets. Those of NA-DPVI name Adult and the
-    gamma-exponential. ``kind`` of the model, where it is known: a table for regression may be read as a density.
-    """
-    import datasets
-
-    known = dataset in datasets.names() and datasets.get(dataset).task
-    mixture = "mixture" in kind if kind else known == "density"
-    named = re.match(r"on ([a-z0-9_, ]+?) only:", leak)
-    if named:
-        return dataset in re.split(r", | and ", named[1])
-    if "(Adult as published)" in leak:
-        return known == "classification"
-    if "gamma-exponential" in leak:
-        return dataset == "gamma_exponential"
-    if leak.startswith("on the mixture"):
-        return mixture
-    if leak.startswith("on the network"):
-        return kind.startswith("bnn") if kind else not mixture
-    return not (mixture and "of a regression" in leak)
-
-
-def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, pd.DataFrame]:
+def privacy_table(frame: pd.DataFrame, name: str, banner: str, kind: str) -> tuple[Table, pd.DataFrame]:
     """The privacy table: one block per published private method, rows are readings, columns data sets.
+
+    ``frame``, ``kind``: of :func:`privacy_frame`.
 
     A cell of ours that answers several published tables or sources stands once, and settings whose rows agree in
     everything shown share one row. Leaks, accountants' notes and reasons are footnotes.
@@ -271,7 +246,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str) -> tuple[Table, p
             entries = [entry(printed or f"none printed; ours {' or '.join(ours_is)}")]
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
             entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
-            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_of(ours, d)))
+            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_of(ours, d, kind)))
             entries.append(entry("" if leaks else "none named", marks=leaks))
             merged.setdefault((reading, ours, *entries), []).append(setting)
         rows = []

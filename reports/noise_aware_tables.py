@@ -65,8 +65,8 @@ def build(config: dict[str, Any], scores: pd.DataFrame, scale: str) -> list[tupl
     """Every table of an experiment of this rule that its scores hold, with its long frame."""
     stem, title = config["experiment"], config.get("title", config["experiment"])
     tables = (
-        coverage_table(scores, f"{stem}_coverage", scale, title, config["datasets"]),
-        calibration_table(scores, f"{stem}_calibration", scale, title, config["model"].get("scaling") == "paid"),
+        coverage_table(scores, f"{stem}_coverage", scale, title, config["datasets"], config["model"]),
+        calibration_table(scores, f"{stem}_calibration", scale, title, config["model"]),
         check_table(scores, f"{stem}_nuts", scale, title, config["datasets"]),
     )
     return [t for t in tables if t is not None]
@@ -113,7 +113,7 @@ def rank(method: str, setting: str) -> tuple:
 
 
 def coverage_table(
-    scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str]
+    scores: pd.DataFrame, name: str, scale: str, title: str, datasets: Sequence[str], model: dict[str, Any]
 ) -> tuple[Table, pd.DataFrame] | None:
     """A block a data set, a row a cell: coverage error with interval and floor, and the guarantee that it has."""
     long = coverage_frame(scores, datasets)
@@ -135,7 +135,7 @@ def coverage_table(
                 ]
                 if r["status"] != "ok" or math.isnan(r["rmse"]):
                     told = [entry(verdict=r["status"], marks=marks), *[entry("-")] * 3]
-                rows.append((row_title(r["method"], r["setting"]), [*told, *_cost(r, footnotes)]))
+                rows.append((row_title(r["method"], r["setting"]), [*told, *_cost(r, footnotes, model)]))
         blocks.append(Block(dataset_title(dataset), "Method", [*heads, *_COST_HEADS], rows))
     notes = (
         f"RMSE of the coverage error over its levels (share): mean ± standard deviation over {REDRAWS} redraws of the "
@@ -152,10 +152,9 @@ def coverage_table(
 _COST_HEADS = ("real epsilon", "delta", "neighbours", "accountant")
 
 
-def _cost(r: dict[str, Any], footnotes: Footnotes, paid: bool = False) -> list[Entry]:
-    """Real epsilon with the leaks of its method, delta, relation, accountant."""
-    leaks = leaks_of(r["method"], r["dataset"])
-    marks = footnotes(*(leak for leak in leaks if not (paid and "scaling is 'moments'" in leak)))
+def _cost(r: dict[str, Any], footnotes: Footnotes, model: dict[str, Any]) -> list[Entry]:
+    """Real epsilon with the leaks of its method under this model of a config, delta, relation, accountant."""
+    marks = footnotes(*leaks_of(r["method"], r["dataset"], model["kind"], model.get("scaling")))
     if not r["epsilon"]:
         return [entry("none", marks=marks), *[entry("-")] * 3]
     who, _, remark = r["accountant"].partition(": ")
@@ -179,11 +178,12 @@ def _spent(long: pd.DataFrame) -> list[str]:
 
 
 def calibration_table(
-    scores: pd.DataFrame, name: str, scale: str, title: str, paid: bool
+    scores: pd.DataFrame, name: str, scale: str, title: str, model: dict[str, Any]
 ) -> tuple[Table, pd.DataFrame] | None:
     """A block a claimed epsilon, a row a cell: calibration by three definitions, test scores, guarantee.
 
-    ``paid``: the inputs are standardised by moments that were bought from epsilon, so that they are no leak.
+    ``model``: of the config. Where its scaling is "paid", inputs are standardised by moments that were bought from
+    epsilon, which is no leak.
     """
     long = summarise(scores)
     long = long[long["metric"].isin(CALIBRATION) | (long["status"] != "ok")]
@@ -199,7 +199,7 @@ def calibration_table(
             at = {r["metric"]: r for r in part.to_dict("records")}
             one = next(iter(at.values()))
             told = [_scored(at.get(m) or at.get(""), digits, footnotes) for m, (_, digits) in CALIBRATION.items()]
-            rows.append((row_title(method, setting), [*told, *_cost(one, footnotes, paid)]))
+            rows.append((row_title(method, setting), [*told, *_cost(one, footnotes, model)]))
         heads = [*(words for words, _ in CALIBRATION.values()), *_COST_HEADS]
         blocks.append(Block(f"{dataset_title(dataset)}, claimed epsilon {claimed or 'none'}", "Method", heads, rows))
     notes = (

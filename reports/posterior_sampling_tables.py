@@ -27,10 +27,11 @@ def has_grid(config: dict[str, Any]) -> bool:
     return any("family" in arm for arm in config["arms"])
 
 
-def budget_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> tuple[Table, pd.DataFrame]:
+def budget_table(scores: pd.DataFrame, name: str, scale: str, title: str, kind: str) -> tuple[Table, pd.DataFrame]:
     """A block per data set, a row per budget, a column per method and label: scores, and epsilon at the ledger's delta.
 
-    Methods without a budget stand in a row of their own. Leaks of a method are footnotes of its column.
+    Methods without a budget stand in a row of their own. Leaks of a method under this ``kind`` of model are footnotes
+    of its column.
     """
     long = summarise(scores)
     parts = long["setting"].map(_split)
@@ -41,7 +42,7 @@ def budget_table(scores: pd.DataFrame, name: str, scale: str, title: str) -> tup
         columns = list(dict.fromkeys(zip(here["method"], here["label"], strict=True)))
         heads = []
         for method, label in columns:
-            signs = " ".join(f"[{k}]" for k in footnotes(*leaks_of(method, dataset)))
+            signs = " ".join(f"[{k}]" for k in footnotes(*leaks_of(method, dataset, kind)))
             heads.append(f"{method_title(method)}{f', {label}' if label else ''} {signs}".rstrip())
         budgets = sorted(dict.fromkeys(here["budget"]), key=_order)
         rows = []

@@ -221,18 +221,20 @@ def judged_entry(r: dict[str, Any], footnotes: Footnotes) -> Entry:
 GROUPS = ("Private, or said to be", "Without privacy", "Controls and yardsticks")
 
 
-def group_of(method: str, claims_epsilon: bool) -> str:
-    """One of ``GROUPS``: a control or yardstick says so in its reference, a private method names its relation.
+def group_of(method: str, claims_epsilon: bool, answers: bool = False) -> str:
+    """One of ``GROUPS``, by the method's role, and by the relation that a private one names.
 
-    ``claims_epsilon``: it ran under a budget, as the released programs do that give no guarantee.
+    ``claims_epsilon``: it ran under a budget, as the released programs do that give no guarantee. ``answers``: it
+    stands for a column of a paper, and so among the methods whatever its role.
     """
     from methods import contract
+    from methods.contract import Role
 
     try:
         found = contract.get(method)
     except KeyError:
         return GROUPS[0] if claims_epsilon else GROUPS[1]
-    if re.search(r"\b(control|yardstick) of this suite\b", found.reference):
+    if found.role is not Role.METHOD and not answers:
         return GROUPS[2]
     return GROUPS[0] if claims_epsilon or found.privacy is not None else GROUPS[1]
 
@@ -243,11 +245,12 @@ def all_methods_table(
     scale: str,
     title: str = "Every method of this suite, every data set",
     budgeted: Set[str] = frozenset(),
+    answering: Set[str] = frozenset(),
 ) -> tuple[Table, pd.DataFrame]:
     """Every method of ours that the scores hold x data set, one block per protocol and metric.
 
-    ``budgeted``: methods that the experiment runs under a privacy budget. A method dropped into ``methods/`` shows up
-    by itself: nothing here knows a method's name.
+    ``budgeted``: methods that the experiment runs under a privacy budget; ``answering``: those that stand for a column
+    of a paper. A method dropped into ``methods/`` shows up by itself: nothing here knows a method's name.
     """
     summary = summarise(scores)
     summary = summary[~summary["metric"].isin(DIAGNOSTICS) & ~summary["metric"].str.fullmatch(CURVE)]
@@ -266,7 +269,7 @@ def all_methods_table(
         for metric in metrics:
             lines: list[tuple[str, list[Entry]]] = []
             for heading in GROUPS:
-                part = [a for a in arms if group_of(a[0], a[0] in claiming) == heading]
+                part = [a for a in arms if group_of(a[0], a[0] in claiming, a[0] in answering) == heading]
                 lines += [(heading, [])] if part else []
                 for m, s in part:
                     found = [cells.get((d, m, s, metric)) for d in datasets]

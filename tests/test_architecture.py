@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from methods.contract import Leak, Method
+
 ROOT = Path(__file__).resolve().parents[1]
 
 #: package -> what it may import of this project, as prefixes of module names.
@@ -49,6 +51,9 @@ MODULES = modules()
 ADAPTERS = [m for m in MODULES if m.count(".") == 1 and m.startswith("methods.") and m not in ("methods.contract",)]
 ADAPTERS = [m for m in ADAPTERS if MODULES[m].name != "__init__.py"]
 METHOD_FILES = [m for m in MODULES if m.split(".")[0] == "methods"]
+#: what asks a method about itself: all but the engines and adapters, which look at settings and arrays.
+READERS = [ROOT / "methods/contract.py", *(MODULES[m] for m in MODULES if m.split(".")[0] not in ("methods", "models"))]
+READERS += sorted((ROOT / "tests").rglob("*.py"))
 
 
 def imported(tree: ast.AST, module: str, is_package: bool = False) -> Iterator[tuple[str, int]]:
@@ -169,6 +174,60 @@ def adapter_faults(source: str, module: str, adapters: list[str]) -> list[str]:
     )
 
 
+#: names under which the suite holds a method, or something that a method has written for readers.
+_METHOD_NAMES = {"method", "adapter", "maker", "reader"}
+_PROSE_NAMES = {"leak", "sentence"}
+_PROSE_FIELDS = {"reference", "sentence", "leaks"}
+_TEXT_CALLS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "split", "find", "index"}
+
+
+def guess_faults(source: str, module: str) -> list[str]:
+    """Places that read a method other than by the fields of ``methods.contract.Method``.
+
+    ``getattr`` or ``hasattr`` on a method, or with the name of one of its fields; and searches in the text of its
+    reference or of its leaks, which are for readers: what a program needs to know is a field.
+    """
+    fields = {name for cls in (Method, Leak) for name in (*vars(cls), *cls.__annotations__) if name[0] != "_"}
+    fields -= {"name", "kind", "fit", "datasets", "scaling"}  # others than methods have these, too
+    faults = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in ("getattr", "hasattr") and node.args:
+                of, *field = node.args
+                named = field and isinstance(field[0], ast.Constant) and field[0].value in fields
+                if named or _is_method(of):
+                    faults.append(
+                        f"{module}:{node.lineno} {called} on a method: declare the field in methods/contract.py"
+                    )
+            looks = called.startswith("re.") or called.rpartition(".")[2] in _TEXT_CALLS
+            texts = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
+            if looks and any(_is_prose(t) for t in texts):
+                faults.append(f"{module}:{node.lineno} {called} searches words of a method: give it a field")
+        if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            texts = [t for t in node.comparators if _is_prose(t)]
+            if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str) and texts:
+                faults.append(f"{module}:{node.lineno} searches words of a method: give it a field")
+    return sorted(set(faults))
+
+
+def _is_method(node: ast.expr) -> bool:
+    """A name for a method, or a call that gives one."""
+    if isinstance(node, ast.Call):
+        text = ast.unparse(node.func)
+        return text in ("contract.get", "method_of") or text.rpartition(".")[2] == "adapter"
+    return isinstance(node, ast.Name) and node.id in _METHOD_NAMES
+
+
+def _is_prose(node: ast.expr) -> bool:
+    """What a method tells its readers, as it is or changed by a method of strings."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    if isinstance(node, ast.Attribute):
+        return node.attr in _PROSE_FIELDS
+    return isinstance(node, ast.Name) and node.id in _PROSE_NAMES
+
+
 def cycle(graph: dict[str, set[str]]) -> list[str]:
     """One cycle of the graph as a list of nodes, or an empty list."""
     done: set[str] = set()
@@ -221,6 +280,11 @@ def test_listing_an_adapter_is_cheap(module):
 @pytest.mark.parametrize("module", METHOD_FILES)
 def test_methods_touch_no_file_no_network_and_no_global_state(module):
     assert not conduct_faults(MODULES[module].read_text(encoding="utf-8"), module)
+
+
+@pytest.mark.parametrize("path", READERS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_method_is_read_by_the_fields_of_the_contract(path):
+    assert not guess_faults(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT)))
 
 
 @pytest.mark.parametrize("module", ADAPTERS)
@@ -305,3 +369,37 @@ def test_heavy_imports_are_caught_only_where_they_run(source, faults):
 
 def test_an_adapter_that_leans_on_another_is_caught():
     assert adapter_faults("def fit():\n    from methods.b import B", "methods.a", ["methods.a", "methods.b"])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "getattr(method, 'grid', None)",
+        "hasattr(cell.adapter(), 'anything')",
+        "getattr(contract.get(name), field)",
+        "x = getattr(found, 'releases_a_draw', False)",
+        "re.search('of this suite', found.reference)",
+        "'standardise' in leak",
+        "any('mixture' in leak.sentence for leak in method.leaks)",
+        "leak.sentence.lower().startswith('on the network')",
+        "[s for s in leaks if re.match('on wine only', s.sentence)]",
+    ],
+)
+def test_a_guess_about_a_method_is_caught(source):
+    assert guess_faults(source, "reports.x")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "method.grid",
+        "getattr(settings, field.name)",
+        "hasattr(posterior, 'sample')",
+        "re.search('epsilon', row['reason'])",
+        "'wine' in leak.datasets",
+        "leak.kind is LeakKind.TUNED",
+        "footnotes(*(leak.sentence for leak in found.leaks))",
+    ],
+)
+def test_a_question_to_the_contract_passes(source):
+    assert not guess_faults(source, "reports.x")

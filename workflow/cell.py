@@ -130,14 +130,10 @@ def fit_missing(
 def requests_of(method, budgets: bool, todo: list[int]) -> list[list[int]]:
     """The splits ``todo`` in the portions in which the worker takes them.
 
-    One by one, or all at once where the method has a kernel for many fits, but for ``splits_at_once``. A family of
-    ``budgets`` goes one by one: there the kernel takes all budgets of a split.
+    One by one, or as many as the method says in ``splits_at_once``. A family of ``budgets`` goes one by one: there
+    ``fit_many`` takes all budgets of a split.
     """
-    from methods import contract
-
-    if budgets or type(method).fit_many is contract.Method.fit_many:
-        return [[k] for k in todo]
-    size = getattr(method, "splits_at_once", len(todo))
+    size = 1 if budgets or method.splits_at_once is None else method.splits_at_once
     return [todo[i : i + size] for i in range(0, len(todo), size)]
 
 

@@ -21,7 +21,7 @@ import yaml
 
 import datasets
 from evaluation.arms import ABLATION, written_out
-from methods import kinds
+from methods import contract
 from privacy.budget import BudgetSpec
 from workflow.imports import ROOT, code_hash, files
 
@@ -109,11 +109,11 @@ class Cell:
     @property
     def run_of(self) -> str:
         """The method whose run this one reads; its own name for all others."""
-        return getattr(self.adapter(), "run_of", self.method)
+        return self.adapter().run_of or self.method
 
     def adapter(self):
-        """The method as it fits this cell's kind of model (``methods.kinds``)."""
-        return kinds.get(self.method, self.kind)
+        """The method as it fits this cell's kind of model."""
+        return contract.get(self.method, self.kind)
 
     @property
     def kind(self) -> str:
@@ -127,7 +127,7 @@ class Cell:
 
     @property
     def _roots(self) -> tuple[str, str, str]:
-        return kinds.module_of(self.method, self.kind), MODEL_HOME[self.kind][0], PROTOCOL_HOME[self.protocol]
+        return contract.module_of(self.method, self.kind), MODEL_HOME[self.kind][0], PROTOCOL_HOME[self.protocol]
 
     @property
     def files(self) -> list[str]:
@@ -156,7 +156,9 @@ class Cell:
         The setting is not an axis: settings of one method share their random numbers, which makes their
         differences sharper; so do methods that read one and the same run. ``role`` separates fit, noise and prediction.
         """
-        text = "|".join([SEED_VERSION, self.dataset, self.protocol, self.run_of, str(split), role])
+        maker = contract.get(self.run_of, self.kind)
+        name = maker.seed_name or maker.name
+        text = "|".join([SEED_VERSION, self.dataset, self.protocol, name, str(split), role])
         digest = hashlib.sha256(text.encode()).digest()
         return [int.from_bytes(digest[k : k + 4], "little") for k in range(0, 16, 4)]
 
@@ -250,7 +252,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
     extra = config.get("include_unlisted_methods") if size.get("unlisted", True) else None
     if extra:
         listed = {a["method"] for a in arms}
-        arms += written_out([_unlisted(n, kind, extra) for n in kinds.names(kind) if n not in listed])
+        arms += written_out([_unlisted(n, kind, extra) for n in contract.names(kind) if n not in listed])
         if "tuned" in config:
             arms += _tuned(ROOT / config["tuned"], extra, str(path))
     arms += [_ablation(a, str(path)) for a in config.get("ablations", [])]
@@ -260,7 +262,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
         if scale != "full" and not arm.get("quick", True):
             continue
         try:
-            method = kinds.get(arm["method"], kind)
+            method = contract.get(arm["method"], kind)
         except KeyError as e:
             raise ConfigError(f"{where}: {e.args[0]}") from None
         for dataset in chosen:
@@ -311,7 +313,7 @@ def _unlisted(name: str, kind: str, extra: dict) -> dict:
     arm = {"method": name, **{k: v for k, v in extra.items() if k != "budget_grid"}}
     if "budget_grid" not in extra:
         return {"budget": {}, **arm}
-    if kinds.get(name, kind).privacy is None:
+    if contract.get(name, kind).privacy is None:
         return {k: v for k, v in arm.items() if k != "budget"}
     return arm | {"budget_grid": extra["budget_grid"]}
 

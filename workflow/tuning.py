@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import datasets
-from methods import kinds
+from methods import contract
 from methods.contract import MethodError
 from privacy.budget import BudgetExceeded, BudgetSpec
 from workflow.experiments import by_dataset, load
@@ -90,8 +90,8 @@ def main() -> None:
     known = json.loads(path.read_text()) if path.exists() else {}
     extra = config["include_unlisted_methods"]
     kind = config["model"]["kind"]
-    fitting = {n: kinds.get(n, kind) for n in kinds.names(kind)}
-    able = {n: m for n, m in fitting.items() if m.privacy is not None and hasattr(m, "grid")}
+    fitting = {n: contract.get(n, kind) for n in contract.names(kind)}
+    able = {n: m for n, m in fitting.items() if m.privacy is not None and m.grid}
     for dataset in args.datasets or config["datasets"]:
         values = dict(by_dataset(config["model"], dataset, args.config))
         home, cls = MODEL_HOME[values.pop("kind")]

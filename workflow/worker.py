@@ -171,13 +171,13 @@ def readings(pairs, tasks, budgets, rngs) -> tuple[list, list[float]]:
     Every one pays for the whole run. The run is that of the method that they all name in ``run_of``, under the budget
     and random numbers of the first pair of its split: all pairs of a split have the same.
     """
-    from methods import kinds
+    from methods import contract
 
     runs: dict[int, tuple] = {}
     fits, seconds = [], []
     for (cell, k), budget, rng in zip(pairs, budgets, rngs, strict=True):
         if k not in runs:
-            maker, given = kinds.get(cell.run_of, cell.kind), dict(cell.settings)
+            maker, given = contract.get(cell.run_of, cell.kind), dict(cell.settings)
             names = (f.name for f in dataclasses.fields(maker.Settings))
             start = time.perf_counter()
             run = maker.fit(tasks[k], maker.Settings(**{name: given[name] for name in names}), budget, rng)

@@ -32,7 +32,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Diverged, Fit
+from methods.contract import Diverged, Fit, Leak, LeakKind
 from methods.engines.frames import InFrame, Remainder, left_for
 from methods.engines.noise_aware.settings import SQRT2, DPVISettings
 from methods.engines.requests import Together
@@ -48,7 +48,12 @@ SPREAD = 1.0 / 3.0
 LOW = 0.05
 #: steps between two looks at v.
 BLOCK = 20
-LEAKS = ("the number of rows scales prior and entropy exactly and is treated as public under add/remove",)
+LEAKS = (
+    Leak(
+        LeakKind.PUBLIC_N,
+        "the number of rows scales prior and entropy exactly and is treated as public under add/remove",
+    ),
+)
 #: settings worth trying, the first the default: the same for every method of this family.
 GRID: tuple[dict, ...] = (
     {},

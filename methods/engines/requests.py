@@ -4,13 +4,9 @@ from __future__ import annotations
 
 
 class Together:
-    """Mixin: many splits at one request, one after the other. A request loads its table once: simulated ones are large.
+    """Mixin: many splits at one request, one after the other.
 
-    ``splits_at_once``: splits of one request, and so what a killed run loses at most.
+    A request loads its table once: simulated ones are large.
     """
 
     splits_at_once = 50
-
-    def fit_many(self, tasks, settings, budgets, rngs):
-        """The single fits."""
-        return [self.fit(t, settings, b, r) for t, b, r in zip(tasks, budgets, rngs, strict=True)]

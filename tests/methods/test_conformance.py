@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from methods import contract, kinds
-from methods.contract import Fit, Method, MethodError
-from models import posteriors
+import datasets
+from methods import contract
+from methods.contract import Fit, Leak, LeakKind, Method, MethodError, Role
+from models import logistic_regression, logistic_regression_normal_prior, posteriors
 from models.bnn_classification import BNNClassification
 from models.bnn_regression import BNNRegression
 from models.bounded import BoundedLinearRegression, BoundedLogisticRegression, BoundedMixture
@@ -255,7 +256,8 @@ def test_the_contract_lists_every_file():
 
 
 def test_the_kinds_list_every_file():
-    assert sorted(f"{k}/{n}" for k in kinds.kinds() for n in kinds._taught(k)) == TAUGHT
+    taught = [(k, n) for k, n in contract.pairs() if contract.module_of(n, k) != f"methods.{n}"]
+    assert sorted(f"{k}/{n}" for k, n in taught) == TAUGHT
     assert {name.partition("/")[0] for name in TAUGHT} <= set(TINY)
 
 
@@ -267,9 +269,9 @@ def test_an_unknown_method_is_refused_with_the_known_ones():
 def test_listing_the_methods_imports_nothing_heavy():
     """In a fresh interpreter: the DAG is parsed often, and torch or jax cost seconds each time."""
     code = (
-        "import sys, methods.contract as c, methods.kinds as k; "
-        "assert c.names(); assert all([k.names(kind) for kind in k.kinds()]); "
-        "print([m for m in ('torch', 'jax', 'numba', 'numpyro', 'sklearn', 'pandas') if m in sys.modules])"
+        "import sys, methods.contract as c; assert c.names(); assert c.pairs(); "
+        "heavy = ('torch', 'jax', 'numba', 'numpyro', 'scipy.stats', 'sklearn', 'pandas'); "
+        "print([m for m in heavy if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert out.returncode == 0, out.stderr
@@ -287,8 +289,86 @@ def test_it_says_what_it_is(name):
     assert isinstance(method.models, tuple)
     assert all(isinstance(kind, str) for kind in method.models)
     assert method.privacy is None or isinstance(method.privacy, Relation)
-    assert all(isinstance(sentence, str) and sentence.strip() for sentence in method.leaks)
+    assert isinstance(method.role, Role)
+    assert isinstance(method.releases_a_draw, bool)
+    assert method.splits_at_once is None or (isinstance(method.splits_at_once, int) and method.splits_at_once >= 1)
     assert isinstance(method.leaks, tuple)
+    assert all(isinstance(leak, Leak) for leak in method.leaks)
+
+
+@every_adapter
+def test_its_leaks_are_of_the_closed_list_and_say_where(name):
+    method = adapter(name)
+    for leak in method.leaks:
+        assert isinstance(leak.kind, LeakKind)
+        assert isinstance(leak.sentence, str)
+        assert leak.sentence.strip()
+        assert all(isinstance(scope, tuple) for scope in (leak.models, leak.datasets, leak.scaling))
+        assert set(leak.models) <= set(method.models), f"{name} fits none of {leak.models}"
+        assert set(leak.datasets) <= set(datasets.names()), f"{name}: no such data set in {leak.datasets}"
+        assert set(leak.scaling) <= {*logistic_regression.SCALINGS, *logistic_regression_normal_prior.SCALINGS}
+    sentences = [leak.sentence for leak in method.leaks]
+    assert len(sentences) == len(set(sentences))
+
+
+def test_a_leak_applies_where_every_scope_that_it_has_holds():
+    everywhere = Leak(LeakKind.TUNED, "x")
+    assert everywhere.applies("wine", "bnn_regression", "paid")
+    here = Leak(LeakKind.TUNED, "x", models=("bnn_regression",), datasets=("wine", "power"), scaling=("data",))
+    assert here.applies("wine", "bnn_regression")
+    assert here.applies("wine", "bnn_regression", "data")
+    assert not here.applies("wine", "bnn_regression", "public")
+    assert not here.applies("naval", "bnn_regression")
+    assert not here.applies("wine", "bounded_mixture")
+
+
+@every_adapter
+def test_settings_of_its_grid_are_settings(name):
+    method = adapter(name)
+    assert isinstance(method.grid, tuple)
+    made = [method.Settings(**change) for change in method.grid]
+    assert made[:1] == [method.Settings()][: len(made)], f"{name}: the first setting of a grid is the default, {{}}"
+    assert all(made.count(one) == 1 for one in made)
+
+
+@every_adapter
+def test_a_kernel_for_many_fits_is_asked_for_them(name):
+    """``fit_many`` is called with several splits only where ``splits_at_once`` says so."""
+    method = adapter(name)
+    assert type(method).fit_many is Method.fit_many or method.splits_at_once is not None
+
+
+def other(name: str, wanted: str) -> str:
+    """Name here of the adapter of another method that fits the same kind of model as ``name``."""
+    kind = name.rpartition("/")[0]
+    return f"{kind}/{wanted}" if f"{kind}/{wanted}" in TAUGHT else wanted
+
+
+@every_adapter
+def test_the_run_that_it_reads_is_one_that_it_can_read(name):
+    method = adapter(name)
+    if not method.run_of:
+        assert type(method).read is Method.read
+        with pytest.raises(TypeError, match="run_of"):
+            method.read(None, None, None)
+        return
+    assert method.run_of in contract.names()
+    assert method.seed_name == "", f"{name} takes the seeds of {method.run_of}"
+    maker = adapter(other(name, method.run_of))
+    assert set(method.models) <= set(maker.models)
+    assert maker.run_of in ("", maker.name)
+    asked = {f.name for f in dataclasses.fields(method.Settings)}
+    assert {f.name for f in dataclasses.fields(maker.Settings)} <= asked
+    assert (method.privacy, method.splits_at_once) == (maker.privacy, maker.splits_at_once)
+
+
+@every_adapter
+def test_nobody_else_has_its_seeds(name):
+    """What the seeds are hashed from names one method."""
+    method = adapter(name)
+    assert isinstance(method.seed_name, str)
+    others = [adapter(n) for n in NAMES if adapter(n).name != method.name]
+    assert (method.seed_name or method.name) not in {m.seed_name or m.name for m in others}
 
 
 @every_adapter
@@ -471,7 +551,7 @@ def test_no_row_is_refused_clearly(name, kind):
 def test_fit_many_gives_what_single_fits_give(name, kind):
     """Only where an adapter brings its own; the order of summation may differ by a few rounding errors."""
     method = adapter(name)
-    if type(method).fit_many is Method.fit_many:
+    if method.splits_at_once is None:
         assert method.fit_many([], method.Settings(), [], []) == []
         return
     settings = shrunk(method.Settings())

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from methods.contract import Diverged, MethodError
+from methods.contract import Diverged, LeakKind, MethodError
 from methods.dp_vi import DPVI
 from methods.dp_vi_honest import DPVIHonest
 from methods.dp_vi_released import DPVIReleased
@@ -100,7 +100,7 @@ def test_private_standardisation_of_dp_vi_is_a_leak_that_shows():
     y[-1] = 1e6
     found = replay(DPVI(), task, dataclasses.replace(task, y=y), SMALL, SIGMA, 1)
     assert found.posterior_change > 0  # equal releases, another posterior
-    assert any("standardised" in sentence for sentence in DPVI.leaks)
+    assert LeakKind.STANDARDISATION in {leak.kind for leak in DPVI.leaks}
 
 
 @pytest.mark.usefixtures("fixed_scale")
@@ -169,7 +169,7 @@ def test_the_corrected_method_spends_the_budget_and_no_more():
     steps = [e for e in fit.ledger if e.sampling is Sampling.POISSON]
     assert [(e.steps, e.sampling_rate, e.sensitivity) for e in steps] == [(12, 0.05, FEW.clip)]
     assert len(fit.ledger) == 3  # standardisation with documented ranges, steps, residuals
-    assert not any("standardised" in sentence for sentence in DPVIHonest.leaks)
+    assert LeakKind.STANDARDISATION not in {leak.kind for leak in DPVIHonest.leaks}
 
 
 @settings(max_examples=25, deadline=None)

@@ -14,6 +14,7 @@ from reports import bayes_by_backprop_tables as tables
 from reports.blocks import markdown
 
 CONFIG = {"rule": figures.RULE, "experiment": "dp_bayes_by_backprop", "title": "Title"}
+CONFIG |= {"model": {"kind": "bnn_classification"}}
 ARMS = [
     ("dp_bayes_by_backprop", "epsilon=0.5", "0.5", 0.08, 5),
     ("dp_bayes_by_backprop", "epsilon=8", "7.99", 0.04, 5),

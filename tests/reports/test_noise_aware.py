@@ -75,7 +75,8 @@ def adult():
 
 
 def config(experiment="x", names=FAMILIES, scaling="moments", **more):
-    return {"rule": tables.RULE, "experiment": experiment, "datasets": names, "model": {"scaling": scaling}} | more
+    model = {"kind": "logistic_regression_normal_prior", "scaling": scaling}
+    return {"rule": tables.RULE, "experiment": experiment, "datasets": names, "model": model} | more
 
 
 @pytest.fixture(scope="module")

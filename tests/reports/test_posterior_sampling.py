@@ -37,7 +37,7 @@ def scores():
 
 
 def test_budgets_are_rows_in_the_order_of_their_numbers(scores):
-    table, long = tables.budget_table(scores, "t", "full", "Title")
+    table, long = tables.budget_table(scores, "t", "full", "Title", "logistic_regression")
     (block,) = table.blocks
     wanted = ["no budget", "order=1, epsilon=e^-5", "order=1, epsilon=e^3", "order=10, epsilon=e^-5"]
     assert [name for name, _ in block.rows] == [*wanted, "order=10, epsilon=e^3"]
@@ -51,7 +51,7 @@ def test_budgets_are_rows_in_the_order_of_their_numbers(scores):
 
 
 def test_an_entry_holds_mean_and_spread_of_both_metrics(scores):
-    table, _ = tables.budget_table(scores, "t", "full", "Title")
+    table, _ = tables.budget_table(scores, "t", "full", "Title", "logistic_regression")
     here = scores[(scores["method"] == OPS) & (scores["metric"] == "test_error")]["value"].astype(float)
     (block,) = table.blocks
     column = next(k for k, head in enumerate(block.columns) if "as charged" in head)
@@ -63,7 +63,7 @@ def test_an_entry_holds_mean_and_spread_of_both_metrics(scores):
 def test_a_failed_cell_says_why(scores):
     hit = scores["method"] == OPS
     scores.loc[hit, ["status", "reason"]] = ["failed", "out of luck"]
-    table, _ = tables.budget_table(scores, "t", "full", "Title")
+    table, _ = tables.budget_table(scores, "t", "full", "Title", "logistic_regression")
     assert "out of luck" in markdown(table)
 
 

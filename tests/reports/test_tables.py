@@ -115,7 +115,7 @@ def test_all_methods_shows_a_method_that_nobody_named(scores):
 
 
 def test_all_methods_are_grouped_by_privacy(scores):
-    table, long = tables.all_methods_table(scores, "x", "full", budgeted={"dp_vi"})
+    table, long = tables.all_methods_table(scores, "x", "full", budgeted={"dp_vi"}, answering={"point_estimate"})
     block = table.blocks[0]
     headings = [k for k, (_, entries) in enumerate(block.rows) if not entries]
     assert [block.rows[k][0] for k in headings] == list(tables.GROUPS[:2])
@@ -133,6 +133,11 @@ def test_all_methods_are_grouped_by_privacy(scores):
 )  # fmt: skip
 def test_group_of(method, claims, group):
     assert tables.group_of(method, claims) == tables.GROUPS[group]
+
+
+def test_a_yardstick_that_answers_a_column_of_a_paper_stands_among_the_methods():
+    assert tables.group_of("point_estimate", False) == tables.GROUPS[2]
+    assert tables.group_of("point_estimate", False, answers=True) == tables.GROUPS[1]
 
 
 def test_dataset_tables_compare_sizes():

@@ -5,6 +5,7 @@ import textwrap
 
 import pytest
 
+from methods import contract
 from workflow import experiments
 from workflow.experiments import ConfigError, cells
 from workflow.record import seed_text
@@ -59,6 +60,15 @@ def test_the_law_of_seeds_is_that_of_the_committed_runs(write, dataset, protocol
     (cell, *_) = cells(write(), "full")
     cell = dataclasses.replace(cell, dataset=dataset, protocol=protocol, method=method)
     assert seed_text(cell.seed(split, "fit")) == words
+
+
+def test_a_renamed_method_keeps_its_seeds(write, monkeypatch):
+    """Another method stands for the renamed one: what it says in ``seed_name`` is hashed, and not its name."""
+    old = cells(write(), "full")[0]
+    new = dataclasses.replace(old, method="ridge")
+    assert new.seed(0, "fit") != old.seed(0, "fit")
+    monkeypatch.setattr(type(contract.get("ridge")), "seed_name", old.method)
+    assert new.seed(0, "fit") == old.seed(0, "fit")
 
 
 def test_seed_depends_on_its_axes_only(write):

@@ -67,11 +67,13 @@ def test_methods_that_do_not_read_one_run_are_no_family(tmp_path):
         cells(path, "full")
 
 
-class Kernel:
-    """A method with a kernel for many fits, and no size of its own. It is asked for its size, never to fit."""
+class Kernel(contract.Method):
+    """A method that takes all splits at once. It is asked for that, never to fit."""
 
-    def fit_many(self, tasks, settings, budgets, rngs):
-        return []
+    splits_at_once = contract.ALL_SPLITS
+
+    def fit(self, task, settings, budget, rng):
+        raise NotImplementedError
 
 
 def test_portions_of_splits():

@@ -63,7 +63,7 @@ class Descent(InKnownBox):
 
     models = ("bounded_linear_regression",)
     privacy = Relation.ADD_REMOVE
-    leaks: ClassVar[tuple[str, ...]] = ()
+    leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"clip": 0.5}, {"clip": 2.0}, {"travel": 0.2}, {"travel": 1.0}, {"max_rate": 3.0}
     )  # fmt: skip

@@ -51,7 +51,7 @@ class OneRelease(InKnownBox):
 
     models = ("bounded_linear_regression",)
     privacy = Relation.ADD_REMOVE
-    leaks: ClassVar[tuple[str, ...]] = ()
+    leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"margin": 0.5}, {"margin": 2.0}, {"noise_part": 0.001}, {"noise_part": 0.01}, {"noise_part": 0.1}
     )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class LinearPosteriorDraw(InFrame):
     models = ("bounded_linear_regression",)
     privacy = Relation.ADD_REMOVE
     releases_a_draw = True
-    leaks: ClassVar[tuple[str, ...]] = ()
+    leaks = ()
 
     @abc.abstractmethod
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:

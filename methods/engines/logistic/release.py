@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Method
+from methods.contract import ALL_SPLITS, Diverged, Fit, Leak, LeakKind, Method
 from methods.engines.logistic.sampler import Plan, Target, sample
 from models.logistic_regression import LogisticRegression, LogisticSample, rows_of, signed_rows
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Event, Relation
+
+#: of every method whose release is the end of a chain
+MARKOV_CHAIN = Leak(
+    LeakKind.SAMPLER,
+    "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+)
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,14 @@ class LogisticPosteriorDraw(Method):
     privacy = Relation.REPLACE_ONE
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
+    splits_at_once = ALL_SPLITS
     leaks = (
-        "where the model's scaling is 'data', the range of each input is that of the private rows",
-        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+        Leak(
+            LeakKind.RANGES,
+            "where the model's scaling is 'data', the range of each input is that of the private rows",
+            scaling=("data",),
+        ),
+        MARKOV_CHAIN,
     )
     Settings = SamplerSettings
 

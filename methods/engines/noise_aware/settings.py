@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Fit, Leak, LeakKind, Method
 from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
@@ -18,11 +18,22 @@ SQRT2 = math.sqrt(2.0)
 
 #: leaks of every method of this engine that the ledger does not count.
 LEAKS = (
-    "clipping norm, gradient scales, step sizes and starting values were chosen by the authors with the (simulated or "
-    "private) data in view; their program prints the largest per-example gradient norms",
-    "the number of rows scales prior and entropy exactly and is treated as public under add/remove",
-    "where the model's scaling is 'moments' (Adult as published), mean and spread of the private rows scale the "
-    "inputs, unpaid",
+    Leak(
+        LeakKind.TUNED,
+        "clipping norm, gradient scales, step sizes and starting values were chosen by the authors with the (simulated "
+        "or private) data in view; their program prints the largest per-example gradient norms",
+    ),
+    Leak(
+        LeakKind.PUBLIC_N,
+        "the number of rows scales prior and entropy exactly and is treated as public under add/remove",
+    ),
+    Leak(
+        LeakKind.STANDARDISATION,
+        "where the model's scaling is 'moments' (Adult as published), mean and spread of the private rows scale the "
+        "inputs, unpaid",
+        models=("logistic_regression_normal_prior",),
+        scaling=("moments",),
+    ),
 )
 
 

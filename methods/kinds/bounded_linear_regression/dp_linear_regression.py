@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Fit, Role
 from methods.dp_linear_regression import second_moments
 from methods.engines.conjugate_linear import release
 from methods.engines.frames import left_for
@@ -28,6 +28,7 @@ class DPLinearRegression(release.OneRelease):
     name = "dp_linear_regression"
     title = "DP linear regression"
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
+    role = Role.YARDSTICK
 
     def fit_unit(self, task: Task, settings: release.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Fit, Role
 from methods.engines.conjugate_linear import descent
 from methods.engines.conjugate_linear.release import point_estimate
 from models.task import Task
@@ -23,6 +23,7 @@ class DPSGD(descent.Descent):
     name = "dp_sgd"
     title = "DP-SGD"
     reference = "abadi2016deep, algorithm 1"
+    role = Role.YARDSTICK
 
     def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises what ``descent.train`` raises."""

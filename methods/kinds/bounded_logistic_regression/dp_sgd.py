@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Fit, Role
 from methods.engines.logistic_gaussian.plans import Descent, DescentSettings
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
@@ -22,6 +22,7 @@ class DPSGD(Descent):
     name = "dp_sgd"
     title = "DP-SGD"
     reference = "abadi2016deep, algorithm 1"
+    role = Role.YARDSTICK
 
     def fit_unit(self, task: Task, settings: DescentSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise

@@ -6,7 +6,7 @@ import numpy as np
 
 from methods.contract import Fit
 from methods.engines.frames import InFrame
-from methods.engines.logistic.release import SamplerSettings
+from methods.engines.logistic.release import MARKOV_CHAIN, SamplerSettings
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -27,9 +27,7 @@ class PosteriorSamplingGLMConcentrated(InFrame):
     privacy = Relation.ADD_REMOVE
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
-    leaks = (
-        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
-    )
+    leaks = (MARKOV_CHAIN,)
     Settings = SamplerSettings
 
     def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import chdtr
 
-from methods.contract import Fit, MethodError
+from methods.contract import Fit, Leak, LeakKind, MethodError
 from methods.engines.frames import InFrame
-from methods.engines.logistic.release import SamplerSettings
+from methods.engines.logistic.release import MARKOV_CHAIN, SamplerSettings
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -38,8 +38,11 @@ class PosteriorSamplingOPS(InFrame):
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
     leaks = (
-        "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
-        "where nearly all of the posterior lies outside of the ball the fit fails, and that it does is not counted",
+        MARKOV_CHAIN,
+        Leak(
+            LeakKind.FAILING,
+            "where nearly all of the posterior lies outside of the ball the fit fails, and that it does is not counted",
+        ),
     )
     grid: ClassVar[tuple[dict, ...]] = tuple(
         {} if f == 2.0 else {"radius_factor": f} for f in (2.0, 0.7, 1.0, 1.4, 3.0, 4.0)

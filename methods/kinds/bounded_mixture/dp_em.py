@@ -8,13 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 from methods import dp_em
-from methods.contract import Fit
+from methods.contract import Fit, Leak, LeakKind
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
 
 #: what rows in the box add to the leaks of the program
-FRAME_LEAK = "columns without a documented range are framed by the mean and standard deviation of the private rows"
+FRAME_LEAK = Leak(
+    LeakKind.STANDARDISATION,
+    "columns without a documented range are framed by the mean and standard deviation of the private rows",
+)
 
 
 class DPEM(InFrame, dp_em.DPEM):

@@ -25,7 +25,7 @@ class DPSEPHonest(MeansInFrame, dp_sep_honest.DPSEPHonest):
     models = ("bounded_mixture",)
     name = "dp_sep_honest"
     privacy = Relation.ADD_REMOVE
-    leaks: ClassVar[tuple[str, ...]] = ()
+    leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"steps": 120, "batch_rows": 5000}, {"steps": 480}, {"clip": 1.0}, {"clip": 3.0}, {"damping": 0.003},
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from methods import kinds
+from methods import contract
 from methods.engines import box_bernstein_sheldon as engine
 from models.bounded import BoundedLinearRegression
 from models.task import PublicKnowledge, Task
@@ -14,7 +14,7 @@ from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec
 
 KIND = "bounded_linear_regression"
-METHOD = kinds.get("bernstein_sheldon_2019", KIND)
+METHOD = contract.get("bernstein_sheldon_2019", KIND)
 MODEL = BoundedLinearRegression()
 SHORT = METHOD.Settings(grams=2, burn_in_sweeps=2, sweeps=2)
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from methods import kinds
+from methods import contract
 from methods.engines import box_dpvi
 from models.bounded import BoundedLinearRegression, BoundedLogisticRegression
 from models.task import PublicKnowledge, Task
@@ -44,7 +44,7 @@ def spec(epsilon):
 
 
 def fit(name, task, epsilon=1.0, seed=1, **change):
-    method = kinds.get(name, task.model.kind)
+    method = contract.get(name, task.model.kind)
     budget = spec(epsilon).open(np.random.default_rng([seed, 1]))
     return method.fit(task, method.Settings(**change), budget, np.random.default_rng([seed, 2]))
 
@@ -90,11 +90,11 @@ def test_with_a_huge_budget_it_is_mean_field_inference(name, kind):
 def test_readings_of_one_run_are_the_fits_of_their_own(kind):
     """As ``workflow.worker`` makes them: one run of ``run_of``, read by each."""
     task = some_task(kind, 300)
-    maker, told = kinds.get("dpvi", kind), {"steps": 40}
+    maker, told = contract.get("dpvi", kind), {"steps": 40}
     rng = np.random.default_rng([1, 2])
     run = maker.fit(task, maker.Settings(**told), spec(1.0).open(np.random.default_rng([1, 1])), rng)
     for name in READINGS:
-        method = kinds.get(name, kind)
+        method = contract.get(name, kind)
         assert method.run_of == "dpvi"
         read = method.read(run, method.Settings(**told), copy.deepcopy(rng)).posterior
         alone = fit(name, task, **told).posterior
@@ -116,7 +116,7 @@ def test_the_budget_is_used_and_kept_with_the_frame(name, bounds, kind):
 @pytest.mark.parametrize("bounds", [True, False])
 @pytest.mark.parametrize("name", ["na_dpvi", "dpvim"])
 def test_record_and_replay(name, bounds, kind):
-    method, task = kinds.get(name, kind), some_task(kind, 12, bounds)
+    method, task = contract.get(name, kind), some_task(kind, 12, bounds)
     settings = method.Settings(steps=25, sampling_rate=0.5)  # more than one look at v
     for pair, d, dprime in audit.neighbours(task, method.privacy):
         r = audit.replay(method, d, dprime, settings, spec(1.0), 1)
@@ -127,7 +127,7 @@ def test_record_and_replay(name, bounds, kind):
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_recorded_and_ordinary_runs_are_one(kind):
-    method, task = kinds.get("dpvi", kind), some_task(kind, 30)
+    method, task = contract.get("dpvi", kind), some_task(kind, 30)
     settings = method.Settings(steps=30, sampling_rate=0.5)
     plain, seen = (
         audit.flat_parameters(audit.run(method, task, settings, spec(1.0), 1, r)) for r in (None, audit.Recorder())
@@ -200,18 +200,18 @@ def test_the_clip_widens_with_less_noise_and_stays_in_its_range():
 )
 def test_settings_out_of_range_are_refused(name, kind, bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
-        kinds.get(name, kind).Settings(**bad)
+        contract.get(name, kind).Settings(**bad)
 
 
 @pytest.mark.parametrize("key", ["noise_sd", "optimum_sd", "slope_widening"])
 def test_priors_out_of_range_are_refused(key):
     with pytest.raises(ValueError, match=key):
-        kinds.get("na_dpvi", "bounded_linear_regression").Settings(**{key: -1.0})
+        contract.get("na_dpvi", "bounded_linear_regression").Settings(**{key: -1.0})
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_six_settings_are_there_to_choose_from(name, kind):
-    method = kinds.get(name, kind)
+    method = contract.get(name, kind)
     assert len(method.grid) == 6
     assert method.grid[0] == {}
     assert len({method.Settings(**g) for g in method.grid}) == 6

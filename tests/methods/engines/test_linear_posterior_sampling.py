@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from methods import kinds
+from methods import contract
 from methods.contract import MethodError
 from methods.engines.linear_posterior_sampling import guarantee
 from models.bounded import BoundedLinearRegression
@@ -83,7 +83,7 @@ def some_task(n=2000, bounds=True, seed=0):
 
 
 def fit(name, task, epsilon=1.0, seed=1, **model):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     budget = BudgetSpec(epsilon=epsilon, delta=1e-5, mode="enforce").open(np.random.default_rng([seed, 1]))
     return method.fit(task, method.Settings(), budget, np.random.default_rng([seed, 2]))
 
@@ -115,14 +115,14 @@ def test_with_a_huge_budget_the_draw_is_one_of_the_posterior(name):
     six of them: false-alarm rate below 1e-6 for 50 rows.
     """
     task = some_task()
-    exact = kinds.get("exact_posterior", KIND)
+    exact = contract.get("exact_posterior", KIND)
     told = exact.fit(task, exact.Settings(), BudgetSpec().open(np.random.default_rng(0)), np.random.default_rng(0))
     mean = told.posterior.predictive(task.x[:50], np.random.default_rng(0)).mean
     assert np.abs(fit(name, task, 1e6).posterior.predictive(task.x[:50], None).mean - mean).max() < 0.1
 
 
 def test_the_untempered_draw_is_refused_with_a_reason():
-    method, task = kinds.get("posterior_sampling_direct", KIND), some_task()
+    method, task = contract.get("posterior_sampling_direct", KIND), some_task()
     assert "no finite epsilon" in method.supports(task)
     with pytest.raises(MethodError, match="costs epsilon = inf"):
         fit("posterior_sampling_direct", task)
@@ -133,7 +133,7 @@ def test_the_untempered_draw_is_made_where_the_prior_is_strong():
     from dataclasses import replace
 
     task = replace(some_task(50), model=BoundedLinearRegression(precision=4e4))
-    assert kinds.get("posterior_sampling_direct", KIND).supports(task) is None
+    assert contract.get("posterior_sampling_direct", KIND).supports(task) is None
     assert epsilon_of(fit("posterior_sampling_direct", task, 100.0).ledger, 1e-5).epsilon < 100.0
     with pytest.raises(MethodError, match=r"costs epsilon = \d"):
         fit("posterior_sampling_direct", task, 1e-3)
@@ -141,7 +141,7 @@ def test_the_untempered_draw_is_made_where_the_prior_is_strong():
 
 @pytest.mark.parametrize("name", [*TEMPERED, "posterior_sampling_direct"])
 def test_a_budget_without_epsilon_is_refused(name):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     with pytest.raises(ValueError, match="states no epsilon and delta"):
         method.fit(
             some_task(), method.Settings(), BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0)),

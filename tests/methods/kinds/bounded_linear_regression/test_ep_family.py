@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from methods import kinds
+from methods import contract
 from methods.contract import MethodError
 from methods.engines.conjugate_linear import naturals
 from models import posteriors
@@ -30,7 +30,7 @@ def some_task(n=60, seed=0, model=None):
 
 
 def fit(name, task, seed=1, **settings):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     budget = BudgetSpec().open(np.random.default_rng(0))
     return method.fit(task, method.Settings(**settings), budget, np.random.default_rng(seed))
 
@@ -205,7 +205,7 @@ def test_all_but_the_negative_control_learn_the_line(name):
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_by_name(name, change):
     with pytest.raises(ValueError, match=next(iter(change))):
-        kinds.get(name, KIND).Settings(**change)
+        contract.get(name, KIND).Settings(**change)
 
 
 def test_steps_that_would_turn_weights_negative_are_refused():
@@ -217,7 +217,7 @@ def test_steps_that_would_turn_weights_negative_are_refused():
 
 def test_clipped_sep_refuses_a_prior_that_it_cannot_scale():
     task = some_task(10, model=BoundedLinearRegression(shape=0.5))
-    assert "shape" in kinds.get("clipped_sep", KIND).supports(task)
+    assert "shape" in contract.get("clipped_sep", KIND).supports(task)
     with pytest.raises(MethodError, match="shape"):
         fit("clipped_sep", task)
 
@@ -231,6 +231,6 @@ def test_no_rows_are_refused(name):
 
 @pytest.mark.parametrize("name", ["sep", "clipped_sep"])
 def test_every_setting_of_the_grid_is_valid_and_the_first_is_the_default(name):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     assert method.grid[0] == {}
     assert len({method.Settings(**change) for change in method.grid}) == 6

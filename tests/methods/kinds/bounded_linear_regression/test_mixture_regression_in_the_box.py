@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from methods import kinds
+from methods import contract
 from methods.kinds.bounded_linear_regression.dp_em_joint import LARGEST_EDGE, edge, size, with_ridge
 from models import posteriors
 from models.bounded import BoundedLinearRegression
@@ -34,7 +34,7 @@ def some_task(n: int = 500, bounds: bool = True, kink: float = 0.0) -> Task:
 
 
 def fit(name: str, task: Task, spec: BudgetSpec = ONE, seed: int = 1, **settings):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     return audit.run(method, task, method.Settings(**settings), spec, seed)
 
 
@@ -97,7 +97,7 @@ def test_the_budget_is_kept_and_used(bounds, epsilon):
 @pytest.mark.parametrize("change", [{}, {"components": 3, "iterations": 3}], ids=["one", "three"])
 def test_the_audit_finds_nothing(change):
     """Record and replay over hard pairs, the noise's law (false-alarm rate 1e-6), counts of releases."""
-    method = kinds.get("dp_em_joint", KIND)
+    method = contract.get("dp_em_joint", KIND)
     found = audit.checks(method, some_task(12), method.Settings(**change), ONE, 1)
     assert {k: v for k, v in found.items() if v} == {}
 
@@ -108,7 +108,7 @@ def test_a_bound_that_is_too_small_would_be_caught(monkeypatch):
 
     true = dp_em_joint.joint_sensitivity
     monkeypatch.setattr(dp_em_joint, "joint_sensitivity", lambda d, k: 0.5 * true(d, k))
-    method = kinds.get("dp_em_joint", KIND)
+    method = contract.get("dp_em_joint", KIND)
     assert "sensitivity" in audit.checks(method, some_task(12), method.Settings(radius=0.3), ONE, 1)["sensitivity"]
 
 
@@ -170,12 +170,12 @@ def test_a_budget_that_states_nothing_is_refused():
 )
 def test_settings_out_of_range_are_refused_by_name(name, change):
     with pytest.raises(ValueError, match=next(iter(change))):
-        kinds.get(name, KIND).Settings(**change)
+        contract.get(name, KIND).Settings(**change)
 
 
 @pytest.mark.parametrize("name", ["em", "dp_em", "dp_em_joint"])
 def test_a_tuning_grid_has_six_settings_and_begins_with_the_default(name):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     assert len(method.grid) == 6
     assert method.grid[0] == {}
     for change in method.grid:

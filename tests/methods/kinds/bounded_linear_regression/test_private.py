@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from methods import kinds
+from methods import contract
 from methods.dp_linear_regression import second_moments
 from methods.engines.conjugate_linear import descent, kernel, naturals, release
 from models import posteriors
@@ -40,12 +40,12 @@ def some_task(n=400, seed=0, documented=True):
 
 def small(name, **change):
     """Settings with enough steps to run every line."""
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     return method.Settings(**({"steps": 6, "sampling_rate": 0.5, "clip": 0.3} if name in DESCENTS else {}), **change)
 
 
 def fit(name, task, spec=SPEC, seed=1, **change):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     budget = spec.open(np.random.default_rng([seed, 1]))
     return method.fit(task, method.Settings(**change), budget, np.random.default_rng([seed, 2]))
 
@@ -63,7 +63,7 @@ def rmse(fitted, task):
 def test_the_audit_finds_nothing(name, documented):
     """Record and replay over all hard pairs, the noise's law (false alarm 1e-6), counts of steps, both paths equal."""
     spec = BudgetSpec(epsilon=1.0, delta=1e-5, noise_multiplier=1.0)
-    found = audit.checks(kinds.get(name, KIND), some_task(30, documented=documented), small(name), spec, seed=3)
+    found = audit.checks(contract.get(name, KIND), some_task(30, documented=documented), small(name), spec, seed=3)
     assert {check: what for check, what in found.items() if what} == {}
 
 
@@ -72,7 +72,7 @@ def test_the_audit_finds_nothing(name, documented):
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_pair_of_neighbours_breaks_the_declared_sensitivity(name, data, seed):
     pair = data.draw(audit.neighbour_pairs(some_task(20), Relation.ADD_REMOVE))
-    r = audit.replay(kinds.get(name, KIND), *pair, small(name), SPEC, seed)
+    r = audit.replay(contract.get(name, KIND), *pair, small(name), SPEC, seed)
     assert r.ratio <= 1 + audit.ROUNDING
     assert r.posterior_change == 0
     assert not r.events_differ
@@ -89,7 +89,7 @@ def test_a_loose_clip_is_caught(name, monkeypatch):
     task = audit.with_last_row(some_task(30), np.ones(D), 1.0)
     # noise enough that rows are clipped
     gaps = audit.replay_gap(
-        kinds.get(name, KIND), task, audit.first_rows(task, 29), small(name), BudgetSpec(noise_multiplier=50.0), 3
+        contract.get(name, KIND), task, audit.first_rows(task, 29), small(name), BudgetSpec(noise_multiplier=50.0), 3
     )
     assert max(g.ratio for g in gaps) > 1.3
 
@@ -345,7 +345,7 @@ def test_a_fit_is_deterministic_and_its_posterior_is_rebuilt(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_setting_of_the_grid_is_valid_and_the_first_is_the_default(name):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     assert method.grid[0] == {}
     assert len({method.Settings(**change) for change in method.grid}) == 6
 
@@ -357,7 +357,7 @@ def test_every_setting_of_the_grid_is_valid_and_the_first_is_the_default(name):
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_by_name(name, change):
     with pytest.raises(ValueError, match=next(iter(change))):
-        kinds.get(name, KIND).Settings(**change)
+        contract.get(name, KIND).Settings(**change)
 
 
 @pytest.mark.parametrize("name", NAMES)

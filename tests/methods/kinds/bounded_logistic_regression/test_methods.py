@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from methods import kinds
+from methods import contract
 from methods.contract import MethodError
 from models import posteriors
 from models.bounded import BoundedLogisticRegression
@@ -50,7 +50,7 @@ test_rows.__test__ = False
 
 
 def fit(name, task, spec=None, seed=1, **change):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     spec = spec or BudgetSpec(epsilon=8.0, delta=1e-5, mode=Mode.ENFORCE)
     budget = spec.open(np.random.default_rng([seed, 1]))
     return method.fit(task, method.Settings(**change), budget, np.random.default_rng([seed, 2]))
@@ -97,7 +97,7 @@ def centre_of(found):
 
 def test_every_method_of_the_kind_is_here():
     """Those of other engines (DPVI and its readings) have tests of their own."""
-    assert set(ALL) <= set(kinds.names(KIND))
+    assert set(ALL) <= set(contract.names(KIND))
 
 
 @pytest.mark.parametrize("name", [*EXACT, *PRIVATE])
@@ -137,14 +137,14 @@ def test_the_budget_is_kept_and_used(name, epsilon):
 @pytest.mark.parametrize("name", [*EXACT, *OTHER])
 def test_what_is_not_private_charges_nothing(name):
     assert len(fitted(name).ledger) == 0
-    assert kinds.get(name, KIND).privacy is None
+    assert contract.get(name, KIND).privacy is None
 
 
 @pytest.mark.parametrize("name", NOISY)
 @pytest.mark.parametrize("documented", [True, False])
 def test_record_and_replay(name, documented):
     """No release moves by more than declared, and nothing else reaches the posterior."""
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     settings = method.Settings(steps=5) if name in ("dp_vi", "dp_sgd") else method.Settings()
     task = some_task(60, documented=documented)
     spec = BudgetSpec(noise_multiplier=2.0)
@@ -230,7 +230,7 @@ def test_a_draw_from_the_model_itself_says_what_it_would_need():
 def test_an_overspent_budget_is_refused():
     spec = BudgetSpec(epsilon=1.0, delta=1e-5, mode=Mode.ENFORCE)
     budget = spec.open(np.random.default_rng(0))
-    method = kinds.get("dp_sep_honest", KIND)
+    method = contract.get("dp_sep_honest", KIND)
     almost = 1.01 / gdp_mu(1.0, 1e-5)  # leaves 2 % of mu^2; the centre costs 5 %
     budget.gaussian("before", sensitivity=1.0, noise_multiplier=almost, relation=Relation.ADD_REMOVE, proof="t")
     with pytest.raises(BudgetExceeded, match="the budget is 1"):
@@ -240,21 +240,20 @@ def test_an_overspent_budget_is_refused():
 @pytest.mark.parametrize("name", ALL)
 def test_wrong_settings_are_refused(name):
     """Every number of the settings, at a value that makes no sense."""
-    settings = kinds.get(name, KIND).Settings
+    settings = contract.get(name, KIND).Settings
     for field in dataclasses.fields(settings):
         wrong = () if isinstance(field.default, tuple) else -1
         with pytest.raises(ValueError, match=field.name):
             settings(**{field.name: wrong})
 
 
-@pytest.mark.parametrize("name", kinds.names(KIND))
+@pytest.mark.parametrize("name", contract.names(KIND))
 def test_a_grid_starts_at_the_defaults(name):
-    method = kinds.get(name, KIND)
-    grid = getattr(method, "grid", None)
-    if grid is not None:
-        assert grid[0] == {}
-        assert len(grid) == 6
-        assert all(method.Settings(**change) != method.Settings() for change in grid[1:])
+    method = contract.get(name, KIND)
+    if method.grid:
+        assert method.grid[0] == {}
+        assert len(method.grid) == 6
+        assert all(method.Settings(**change) != method.Settings() for change in method.grid[1:])
 
 
 def test_privacy_noise_widens_the_corrected_dp_sep():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods import dp_single_gaussian, kinds
+from methods import contract, dp_single_gaussian
 from methods.contract import MethodError
 from methods.dp_em_joint import clipped
 from methods.engines.framed_mixture import RADIUS, passes, typical_site_norm
@@ -46,7 +46,7 @@ def some_task(n: int = 600, bounds=BOUNDS, noise_sd: float | None = 0.3) -> Task
 
 
 def fit(name: str, task: Task, spec: BudgetSpec = ONE, seed: int = 1, **settings):
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     return audit.run(method, task, method.Settings(**settings), spec, seed)
 
 
@@ -101,7 +101,7 @@ def test_small_batches_keep_the_budget_too():
 @pytest.mark.parametrize("bounds", [BOUNDS, None], ids=["documented", "bought"])
 def test_the_audit_finds_nothing(name, bounds):
     """Record and replay over hard pairs, the noise's law (false-alarm rate 1e-6), counts of releases."""
-    method = kinds.get(name, KIND)
+    method = contract.get(name, KIND)
     few = {"dp_em_joint": {"iterations": 3}, "dp_sep_honest": {"steps": 5}}.get(name, {})
     found = audit.checks(method, some_task(12, bounds), method.Settings(**few), ONE, 1)
     assert {k: v for k, v in found.items() if v} == {}
@@ -111,7 +111,7 @@ def test_a_loose_clip_would_be_caught(monkeypatch):
     """The audit has power on this kind: rows clipped to twice the ball are found out."""
     true = dp_single_gaussian.in_ball
     monkeypatch.setattr(dp_single_gaussian, "in_ball", lambda rows: 2.0 * true(rows / 2.0))
-    method = kinds.get("dp_single_gaussian", KIND)
+    method = contract.get("dp_single_gaussian", KIND)
     found = audit.checks(method, some_task(12), method.Settings(radius=0.5), ONE, 1)
     assert "sensitivity" in found["sensitivity"]
 
@@ -173,7 +173,7 @@ def test_one_row_moves_the_moments_by_no_more_than_declared(d, size, seed):
 
 
 def test_dp_sep_is_refused_with_its_reason():
-    method = kinds.get("dp_sep", KIND)
+    method = contract.get("dp_sep", KIND)
     task = some_task(20)
     assert "add/remove" in method.supports(task)
     with pytest.raises(MethodError, match="add/remove"):
@@ -182,7 +182,7 @@ def test_dp_sep_is_refused_with_its_reason():
 
 @pytest.mark.parametrize("name", [*MEANS, "dp_sep_honest"])
 def test_an_unknown_noise_is_refused_by_those_that_need_it(name):
-    assert "unknown" in kinds.get(name, KIND).supports(some_task(20, noise_sd=None))
+    assert "unknown" in contract.get(name, KIND).supports(some_task(20, noise_sd=None))
 
 
 def test_the_released_program_runs_in_mode_record_alone_and_costs_infinity():
@@ -212,16 +212,15 @@ def test_a_budget_that_states_nothing_is_refused(name):
 )
 def test_settings_out_of_range_are_refused_by_name(name, change):
     with pytest.raises(ValueError, match=next(iter(change))):
-        kinds.get(name, KIND).Settings(**change)
+        contract.get(name, KIND).Settings(**change)
 
 
-@pytest.mark.parametrize("name", [n for n in kinds.names(KIND) if n != "dp_sep"])
+@pytest.mark.parametrize("name", [n for n in contract.names(KIND) if contract.get(n, KIND).grid])
 def test_a_tuning_grid_has_six_settings_and_begins_with_the_default(name):
-    method = kinds.get(name, KIND)
-    grid = getattr(method, "grid", ({},) * 6)
-    assert grid[0] == {}
-    assert len(grid) == 6
-    for change in grid:
+    method = contract.get(name, KIND)
+    assert method.grid[0] == {}
+    assert len(method.grid) == 6
+    for change in method.grid:
         method.Settings(**change)
 
 
