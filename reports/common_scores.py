@@ -16,6 +16,8 @@ import pandas as pd
 from evaluation.arms import ABLATION
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.summary import summarise
+from models.kind import kind as kind_of
+from models.kind import kinds
 from reports.tables import natural
 
 RULE = "common_tasks"
@@ -38,12 +40,7 @@ PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
 )
 ROLES = (PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK)
 #: kind of model -> what its private methods would be without privacy: the exact posterior where there is one.
-REFERENCES = {
-    "bounded_linear_regression": ("exact_posterior",),
-    "bounded_logistic_regression": ("nuts",),
-    "bounded_mixture": ("em", "vi"),
-    "bnn_regression": ("sep", "vi"),
-}
+REFERENCES = {name: kind_of(name).references for name in kinds()}
 #: point estimates and single Gaussians: no Bayesian method, but what one has to beat.
 YARDSTICKS = frozenset((
     *("dp_linear_regression", "dp_sgd", "objective_perturbation", "output_perturbation", "dp_single_gaussian"),
