@@ -12,9 +12,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from scipy.special import log_softmax
+
+from models import tiny
+from models.kind import Kind
 
 
 @dataclass(frozen=True)
@@ -215,3 +219,13 @@ def load(kind: str, p: dict[str, np.ndarray]) -> ClassifierMeanField | Classifie
     if kind == "classifier_point":
         return ClassifierPoint(p["weights"], widths, scale, snapshots)
     return ClassifierMeanField(p["mean"], p["sd"], widths, scale, int(p["draws"]), snapshots)
+
+
+KIND = Kind(
+    name="bnn_classification",
+    model=BNNClassification,
+    posteriors=(ClassifierMeanField, ClassifierPoint),
+    target="classification",
+    scorer="evaluation.scorers:classes",
+    tiny={"bnn_classification": partial(tiny.three_classes, BNNClassification(3, 2, 3, 2.0))},
+)

@@ -7,10 +7,13 @@ y | x, W, gamma ~ N(f_W(x), 1/gamma); w ~ N(0, 1/lambda) i.i.d.; gamma ~ Gam(6, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import erfc
 
+from models import tiny
+from models.kind import Kind
 from models.predictive import GaussianPredictive, MixturePredictive
 from models.standardise import Standardiser
 
@@ -183,3 +186,14 @@ def load(kind: str, p: dict[str, np.ndarray]):
             p["m1"], p["v1"], p["m2"], p["v2"], float(p["noise_precision"]), int(p["draws"]), scale
         )
     return NetworkEnsemble(p["w1"], p["w2"], p["noise"], scale)
+
+
+KIND = Kind(
+    name="bnn_regression",
+    model=BNNRegression,
+    posteriors=(NetworkMoments, NetworkMonteCarlo, NetworkEnsemble),
+    scorer="evaluation.scorers:regression",
+    diagnostics=False,
+    references=("sep", "vi"),
+    tiny={"bnn_regression": partial(tiny.regression, BNNRegression(3))},
+)

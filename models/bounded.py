@@ -12,16 +12,21 @@ the box. Elsewhere the box is three standard deviations around the mean, and a p
                                column has a standard deviation near 1)
 =============================  ================================================================================
 
-``inner`` of each is the model that the engines of the suite know, for rows that are in the box already.
+``inner`` of each is the model that the engines of the suite know, for rows that are in the box already. ``stretch`` is
+the half width of the box that it is stated in; ``scales_target`` says whether the target is mapped into the box too.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
+from models import posteriors, tiny
+from models.kind import CONJUGATE, Kind
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
 from models.mixture_of_gaussians import MixtureOfGaussians
@@ -45,6 +50,8 @@ class BoundedLinearRegression:
     scale: float = 0.02
     precision: float = 0.02
     kind: str = "bounded_linear_regression"
+    stretch: ClassVar[float] = 1.0
+    scales_target: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _ = self.inner
@@ -60,6 +67,8 @@ class BoundedLogisticRegression:
 
     prior_sd: float = 1.0
     kind: str = "bounded_logistic_regression"
+    stretch: ClassVar[float] = 1.0
+    scales_target: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _ = self.inner
@@ -78,6 +87,8 @@ class BoundedMixture:
     prior_variance: float = 1.0
     prior_seed: int = 0
     kind: str = "bounded_mixture"
+    stretch: ClassVar[float] = DEVIATIONS
+    scales_target: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _ = self.inner
@@ -114,7 +125,7 @@ class Frame:
     def task(self, task: Task) -> Task:
         """The task with its rows in the box and the model that the engines know. Classes stay 0 and 1."""
         y = task.y
-        if task.model.kind == "bounded_linear_regression":
+        if task.model.scales_target:
             y = self.y(y)
         public = PublicKnowledge(n=task.public.n)
         return replace(task, model=task.model.inner, x=self.x(task.x), y=y, public=public)
@@ -174,3 +185,45 @@ class FramedPredictive:
     def log_density(self, y: np.ndarray) -> np.ndarray:
         """(n,), nats per unit of the target."""
         return self.inner.log_density((np.asarray(y) - self.shift) / self.scale) - math.log(self.scale)
+
+
+def load(kind: str, p: dict[str, np.ndarray]) -> FramedPosterior:
+    """Rebuild the posterior, and the one inside it, from its parameters. Raises KeyError for another kind."""
+    if kind != "framed":
+        raise KeyError(f"models/bounded.py holds framed, not '{kind}'")
+    inner = {k: v for k, v in p.items() if not k.startswith("frame_") and k != "inner_kind"}
+    y_shift, y_scale, stretch = (float(v) for v in p["frame_y"])
+    frame = Frame(p["frame_x_shift"], p["frame_x_scale"], y_shift, y_scale, stretch)
+    return FramedPosterior(posteriors.load(bytes(p["inner_kind"]).decode(), inner), frame)
+
+
+KINDS = (
+    Kind(
+        name="bounded_linear_regression",
+        model=BoundedLinearRegression,
+        posteriors=(FramedPosterior,),
+        scorer="evaluation.scorers:regression_with_intervals",
+        exact=CONJUGATE,
+        references=("exact_posterior",),
+        tiny={"bounded_linear_regression": partial(tiny.regression, BoundedLinearRegression())},
+    ),
+    Kind(
+        name="bounded_logistic_regression",
+        model=BoundedLogisticRegression,
+        posteriors=(FramedPosterior,),
+        target="classification",
+        scorer="evaluation.scorers:class_probabilities",
+        exact="nuts",
+        references=("nuts",),
+        tiny={"bounded_logistic_regression": partial(tiny.two_classes, BoundedLogisticRegression())},
+    ),
+    Kind(
+        name="bounded_mixture",
+        model=BoundedMixture,
+        posteriors=(FramedPosterior,),
+        target="density",
+        scorer="evaluation.scorers:density",
+        references=("em", "vi"),
+        tiny={"bounded_mixture": partial(tiny.density, BoundedMixture(2))},
+    ),
+)

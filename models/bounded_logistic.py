@@ -60,3 +60,7 @@ def load(kind: str, p: dict[str, np.ndarray]):
     if kind == "logistic_point":
         return LogisticPoint(p["theta"])
     raise KeyError(f"models/bounded_logistic.py holds logistic_gaussian and logistic_point, not '{kind}'")
+
+
+#: for several kinds of model (``models.kind``).
+POSTERIORS = (LogisticGaussian, LogisticPoint)

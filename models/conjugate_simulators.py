@@ -15,10 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, gammaln, log_expit, log_softmax, softmax
 
+from models import tiny
+from models.kind import Kind
 from models.unconstrained import Likelihood, Samples, indicators, inverse_softplus, load_likelihood, softplus, with_zero
 
 #: family -> (likelihood, default prior parameters)
@@ -172,3 +175,18 @@ def load(kind: str, p: dict[str, np.ndarray]) -> ConjugatePosterior:
     name = load_likelihood(p).name
     family = next(f for f, (likelihood, _) in FAMILIES.items() if likelihood == name)
     return ConjugatePosterior(family, p["natural"])
+
+
+KIND = Kind(
+    name="conjugate_simulator",
+    model=ConjugateSimulator,
+    posteriors=(ConjugatePosterior,),
+    target="density",
+    draws="evaluation.drawn:fractions",
+    scorer="evaluation.scorers:fraction_nearer",
+    tiny={
+        "conjugate_simulator": partial(tiny.simulated, ConjugateSimulator("beta_bernoulli")),
+        "gamma_simulator": partial(tiny.simulated, ConjugateSimulator("gamma_exponential")),
+        "dirichlet_simulator": partial(tiny.simulated, ConjugateSimulator("dirichlet_categorical")),
+    },
+)

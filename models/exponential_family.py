@@ -22,11 +22,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.special import betaln, digamma, expit, gammaln, logsumexp, softmax
 
+from models import tiny
+from models.kind import Kind
 from models.task import Task
 
 
@@ -467,3 +470,19 @@ def _refuse(bad: np.ndarray, x: np.ndarray, remedy: str) -> None:
     if bad.any():
         row = int(bad.argmax())
         raise ValueError(f"row {row} is {', '.join(f'{v:g}' for v in x[row])}; {remedy}")
+
+
+KIND = Kind(
+    name="exponential_family",
+    model=ExponentialFamily,
+    posteriors=(ParameterSample,),
+    target="density",
+    scorer="evaluation.scorers:heldout_rows",
+    tiny={
+        "exponential_family": partial(tiny.density, ExponentialFamily.gaussian_mean(0.0, 1.0, 1.0, 1.0), columns=1),
+        "bernoulli_trials": partial(tiny.trials, ExponentialFamily.beta_bernoulli(6, 12), 2),
+        "categorical_trials": partial(tiny.trials, ExponentialFamily.dirichlet_categorical((3, 4, 5)), 3),
+    },
+    # these families refuse a row outside their support; a Gaussian takes any number
+    unaudited=("bernoulli_trials", "categorical_trials"),
+)

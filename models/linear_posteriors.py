@@ -64,3 +64,7 @@ def load(kind: str, p: dict[str, np.ndarray]) -> NormalTimesInverseGamma | Norma
     raise KeyError(
         f"models/linear_posteriors.py holds normal_times_inverse_gamma and normal_times_log_normal, not '{kind}'"
     )
+
+
+#: for several kinds of model (``models.kind``).
+POSTERIORS = (NormalTimesInverseGamma, NormalTimesLogNormal)

@@ -7,10 +7,13 @@ y | x, w ~ N(w . [x; 1], noise_variance); w ~ N(0, I / prior_precision), the bia
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from models import tiny
+from models.kind import Kind
 from models.predictive import GaussianPredictive
 from models.standardise import Standardiser
 
@@ -127,3 +130,12 @@ def load(kind: str, p: dict[str, np.ndarray]):
     if kind == "linear_gaussian":
         return LinearGaussian(p["weights"], p.get("covariance"), float(p["noise_variance"]), Standardiser.load(p))
     raise KeyError(f"models/linear_regression.py holds linear_gaussian and constant_gaussian, not '{kind}'")
+
+
+KIND = Kind(
+    name="linear_regression",
+    model=LinearRegression,
+    posteriors=(LinearGaussian, ConstantGaussian),
+    scorer="evaluation.scorers:regression",
+    tiny={"linear_regression": partial(tiny.regression, LinearRegression())},
+)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, gammaln, log_expit
 
+from models import tiny
+from models.kind import Kind
 from models.unconstrained import Likelihood, Samples, inverse_softplus, softplus
 
 
@@ -124,3 +127,13 @@ def load(kind: str, p: dict[str, np.ndarray]) -> NormalInverseGamma:
     if kind != "normal_inverse_gamma":
         raise KeyError(f"models/linear_regression_unknown_noise.py holds normal_inverse_gamma, not '{kind}'")
     return NormalInverseGamma(p["mean"], p["factor"], float(p["shape"]), float(p["scale"]))
+
+
+KIND = Kind(
+    name="linear_regression_unknown_noise",
+    model=LinearRegressionUnknownNoise,
+    posteriors=(NormalInverseGamma,),
+    draws="evaluation.drawn:fractions",
+    scorer="evaluation.scorers:fraction_nearer",
+    tiny={"linear_regression_unknown_noise": partial(tiny.regression, LinearRegressionUnknownNoise())},
+)

@@ -18,11 +18,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
+from models import tiny
+from models.kind import Kind
 from models.task import PublicKnowledge, Task
 
 SCALINGS = ("none", "public", "data")
@@ -233,3 +236,13 @@ def load(kind: str, p: dict[str, np.ndarray]) -> LogisticSample:
     if kind != "logistic_sample":
         raise KeyError(f"models/logistic_regression.py holds logistic_sample, not '{kind}'")
     return LogisticSample(p["weights"], RowScaling(p["shift"], p["rate"], float(p["norm_bound"])))
+
+
+KIND = Kind(
+    name="logistic_regression",
+    model=LogisticRegression,
+    posteriors=(LogisticSample,),
+    target="classification",
+    scorer="evaluation.scorers:released_weights",
+    tiny={"logistic_regression": partial(tiny.two_classes, LogisticRegression())},
+)

@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from models import tiny
+from models.kind import Kind
 from models.task import PublicKnowledge
 from models.unconstrained import Likelihood, moments
 
@@ -106,3 +109,19 @@ class LogisticRegressionNormalPrior:
     def prior_gradient(self, theta: np.ndarray) -> np.ndarray:
         """Gradient of -log_prior, (K, D)."""
         return theta / self.prior_sd**2
+
+
+_TINY = LogisticRegressionNormalPrior(continuous=2, scaling="public")
+KIND = Kind(
+    name="logistic_regression_normal_prior",
+    model=LogisticRegressionNormalPrior,
+    target="classification",
+    draws="evaluation.drawn:probabilities_of",
+    scorer="evaluation.scorers:drawn_probabilities",
+    tiny={
+        # for the audit: a clipped gradient is clipped whatever the label is
+        "logistic_regression_normal_prior": partial(tiny.regression, _TINY),
+        "classes_with_normal_prior": partial(tiny.two_classes, _TINY),
+    },
+    unaudited=("classes_with_normal_prior",),
+)

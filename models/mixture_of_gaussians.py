@@ -12,9 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
+
+from models import tiny
+from models.kind import Kind
 
 
 @dataclass(frozen=True)
@@ -161,3 +165,17 @@ def load(kind: str, p: dict[str, np.ndarray]):
     if kind == "mixture_parameters":
         return MixtureParameters(p["weights"], p["means"], p["covariances"])
     raise KeyError(f"models/mixture_of_gaussians.py holds mixture_means and mixture_parameters, not '{kind}'")
+
+
+KIND = Kind(
+    name="mixture_of_gaussians",
+    model=MixtureOfGaussians,
+    posteriors=(MixtureMeans, MixtureParameters),
+    target="density",
+    scorer="evaluation.scorers:mixture_of_gaussians",
+    skewed=("mixture_of_gaussians",),
+    tiny={
+        "mixture_of_gaussians": partial(tiny.density, MixtureOfGaussians(2)),
+        "mixture_with_unknown_covariances": partial(tiny.density, MixtureOfGaussians(2, noise_sd=None)),
+    },
+)

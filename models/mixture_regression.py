@@ -80,3 +80,7 @@ def load(kind: str, p: dict[str, np.ndarray]) -> MixtureRegression:
     if kind != "mixture_regression":
         raise KeyError(f"models/mixture_regression.py holds mixture_regression, not '{kind}'")
     return MixtureRegression(p["weights"], p["means"], p["covariances"])
+
+
+#: for several kinds of model (``models.kind``).
+POSTERIORS = (MixtureRegression,)

@@ -358,3 +358,7 @@ def load(kind: str, p: dict[str, np.ndarray]) -> TracePosterior | SampledTrace:
         Priors(optimum, math.inf if widening >= 1e300 else widening, noise),
         bool(p["extra_term"]),
     )
+
+
+#: for several kinds of model (``models.kind``).
+POSTERIORS = (TracePosterior, SampledTrace)

@@ -260,3 +260,7 @@ def load(kind: str, p: dict[str, np.ndarray]):
     if kind == "unconstrained_draws":
         return UnconstrainedDraws(p["draws"], load_likelihood(p), p.get("sds"), p.get("centre"))
     raise KeyError(f"models/unconstrained.py holds unconstrained_gaussian and unconstrained_draws, not '{kind}'")
+
+
+#: for several kinds of model (``models.kind``).
+POSTERIORS = (UnconstrainedGaussian, UnconstrainedDraws)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.ranking import Rank, average_ranks
+from models.kind import kind as kind_of
 from reports import common_comparisons as compare
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.common_scores import (
@@ -27,29 +26,9 @@ from reports.tables import SCALE_BANNERS
 
 #: the epsilon at which private methods are ranked here; where there is none, the smallest that there is.
 EPSILON = "1"
-_ROWS, _INPUTS = 20, 2
+#: rows of the made-up task on which a method says whether it fits.
+_ROWS = 20
 _UNRANKED = "it claims an epsilon that its ledger does not bear out, and is ranked with nobody"
-
-
-def _models() -> dict[str, Callable[[], Any]]:
-    from models.bnn_regression import BNNRegression
-    from models.bounded import BoundedLinearRegression, BoundedLogisticRegression, BoundedMixture
-
-    return {
-        "bounded_linear_regression": BoundedLinearRegression,
-        "bounded_logistic_regression": BoundedLogisticRegression,
-        "bounded_mixture": lambda: BoundedMixture(components=2),
-        "bnn_regression": lambda: BNNRegression(hidden=2),
-    }
-
-
-def tiny_task(kind: str):
-    """A made-up task of that kind, to ask a method whether it fits. Raises KeyError for a kind of no common task."""
-    from models.task import PublicKnowledge, Task
-
-    x = np.linspace(-1.0, 1.0, _ROWS * _INPUTS).reshape(_ROWS, _INPUTS)
-    y = None if kind == "bounded_mixture" else (np.arange(_ROWS) % 2).astype(np.float64)
-    return Task("a made-up table", _models()[kind](), x, y, PublicKnowledge(n=_ROWS, x_bounds=((-1.0, 1.0),) * _INPUTS))
 
 
 def reason_of(method: str, kind: str) -> str:
@@ -61,7 +40,7 @@ def reason_of(method: str, kind: str) -> str:
         return "there is no such method any more"
     if kind not in found.models:
         return contract.fits(found)
-    said = found.supports(tiny_task(kind))
+    said = found.supports(kind_of(kind).tiny[kind](_ROWS, 0))
     return "" if said is None else said.removeprefix(f"{method} ")  # the table names the method, too
 
 

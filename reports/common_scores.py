@@ -16,6 +16,8 @@ from evaluation.arms import ABLATION
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.summary import summarise
 from methods.contract import Role
+from models.kind import kind as kind_of
+from models.kind import kinds
 from reports.tables import natural
 
 RULE = "common_tasks"
@@ -38,12 +40,7 @@ PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
 )
 ROLES = (PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK)
 #: kind of model -> what its private methods would be without privacy: the exact posterior where there is one.
-REFERENCES = {
-    "bounded_linear_regression": ("exact_posterior",),
-    "bounded_logistic_regression": ("nuts",),
-    "bounded_mixture": ("em", "vi"),
-    "bnn_regression": ("sep", "vi"),
-}
+REFERENCES = {name: kind_of(name).references for name in kinds()}
 FAILED = ("failed", "timeout", "diverged")
 #: a fit that fails with one of these, on every split, has refused: its reason says why. A refusal is no defeat.
 REFUSALS = ("MethodError: ", "BudgetExceeded: ")

@@ -13,6 +13,8 @@ import pandas as pd
 
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.summary import summarise
+from models.kind import kind as kind_of
+from models.kind import kinds
 from reports import published as published_numbers
 from reports.config import READINGS, ReportError, in_scope
 from reports.published import KEY
@@ -36,7 +38,7 @@ COLUMNS = [
     *["difference", "low", "high", "detectable", "also_fits", "verdict", "finding", "headline", "reason", "median"],
 ]
 #: published data sets whose scores are far from normal: judged by resampling (``reports.verdict.judge_resampled``).
-RESAMPLED = frozenset({"mixture_of_gaussians"})
+RESAMPLED = frozenset(name for kind in kinds() for name in kind_of(kind).skewed)
 #: metric of a whole batch of data sets -> (the metric that is its standard deviation over data sets, the metric that
 #: has a row for each of them): judged by ``reports.verdict.judge_batch``.
 BATCH = {"tarp_coverage_rmse": ("tarp_coverage_rmse_sd", "tarp_fraction")}

@@ -14,37 +14,17 @@ import numpy as np
 
 from methods import contract
 from methods.contract import Leak, LeakKind
-from models.bnn_classification import BNNClassification
-from models.bnn_regression import BNNRegression
-from models.bounded import BoundedLinearRegression, BoundedLogisticRegression, BoundedMixture
-from models.conjugate_simulators import ConjugateSimulator
-from models.exponential_family import ExponentialFamily
-from models.linear_regression import LinearRegression
-from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
-from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
-from models.mixture_of_gaussians import MixtureOfGaussians
-from models.task import PublicKnowledge, Task
+from models.kind import kind as kind_of
+from models.kind import kinds as model_kinds
+from models.task import Task
 from privacy import audit, mutants
 from privacy.budget import BudgetSpec
 
-#: name of a case -> model; the first case of a kind of model has the kind's name
-MODELS = {
-    "bnn_classification": BNNClassification(3, 2, 3, 2.0),
-    "bnn_regression": BNNRegression(3),
-    "linear_regression": LinearRegression(),
-    "mixture_of_gaussians": MixtureOfGaussians(2),
-    "mixture_with_unknown_covariances": MixtureOfGaussians(2, noise_sd=None),
-    # the one family whose rows may be any number; the others refuse a row outside their support
-    "exponential_family": ExponentialFamily.gaussian_mean(0.0, 1.0, 1.0, 1.0),
-    "conjugate_simulator": ConjugateSimulator("beta_bernoulli"),
-    "gamma_simulator": ConjugateSimulator("gamma_exponential"),
-    "dirichlet_simulator": ConjugateSimulator("dirichlet_categorical"),
-    "linear_regression_unknown_noise": LinearRegressionUnknownNoise(),
-    "logistic_regression_normal_prior": LogisticRegressionNormalPrior(continuous=2, scaling="public"),
-    "bounded_linear_regression": BoundedLinearRegression(),
-    "bounded_logistic_regression": BoundedLogisticRegression(),
-    "bounded_mixture": BoundedMixture(2),
-}
+_RECORDS = tuple(kind_of(name) for name in model_kinds())
+#: name of a case -> function of (rows, seed) that gives its task; the first case of a kind of model has the kind's name
+MADE = {case: make for kind in _RECORDS for case, make in kind.tiny.items() if case not in kind.unaudited}
+#: name of a case -> model
+MODELS = {case: make(2, 0).model for case, make in MADE.items()}
 #: settings by field name: enough to run every line several times
 TINY = {"epochs": 2, "steps": 6, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
 TINY |= {"num_warmup": 5, "num_samples": 5, "stored_draws": 5, "burn_in_sweeps": 3, "sweeps": 5, "grams": 3}
@@ -78,22 +58,8 @@ def private() -> tuple[str, ...]:
 
 
 def tiny_task(case: str, n: int = 12) -> Task:
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-2, 2, (n, 2))
-    y = np.clip(x[:, 0] + 0.2 * rng.standard_normal(n), -5, 5)
-    law = "the law that draws these rows"
-    if MODELS[case].kind == "exponential_family":
-        return Task("tiny", MODELS[case], x[:, :1], public=PublicKnowledge(n, ((-2.0, 2.0),), None, law))
-    if MODELS[case].kind == "conjugate_simulator":
-        return Task("tiny", MODELS[case], MODELS[case].simulate(np.full(MODELS[case].dimension(), 0.3), n, rng))
-    if MODELS[case].kind in ("mixture_of_gaussians", "bounded_mixture"):
-        return Task("tiny", MODELS[case], x, public=PublicKnowledge(n, ((-2.0, 2.0),) * 2, None, law))
-    if MODELS[case].kind == "bnn_classification":
-        labels = np.digitize(y, (-0.5, 0.5)).astype(float)
-        return Task("tiny", MODELS[case], x, labels, PublicKnowledge(n, ((-2.0, 2.0),) * 2, (0.0, 2.0), law))
-    if MODELS[case].kind == "bounded_logistic_regression":
-        y = (y > 0).astype(float)
-    return Task("tiny", MODELS[case], x, y, PublicKnowledge(n, ((-2.0, 2.0),) * 2, (-5.0, 5.0), law))
+    """n made-up rows of that case, with documented ranges."""
+    return MADE[case](n, 0)
 
 
 @cache

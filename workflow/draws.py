@@ -3,9 +3,9 @@
     python -m workflow.draws --config X.yaml --scale full --cell ID --data results/data/D.npz
 
 It costs more than the fits of some cells, so it is kept in ``results/draws/<cell>.npz``: a new score re-runs no draw.
-For every split k whose fit is ok the file has an array "k". Simulated data sets: (redraws,), share of draws nearer to
-a reference than the true parameter (``evaluation.coverage``). Logistic regression: (test rows,), predicted
-probabilities. A split whose posterior gives a number that is not finite has the reason, a text, instead.
+For every split k whose fit is ok the file has an array "k". What it holds is said by the record of the cell's kind of
+model (``draws`` of ``models.kind.Kind``, ``evaluation.drawn``): coverage fractions, or predicted probabilities. A split
+whose posterior gives a number that is not finite has the reason, a text, instead.
 """
 
 from __future__ import annotations
@@ -16,65 +16,18 @@ from pathlib import Path
 
 from workflow.stored import parameters_of
 
-#: draws of theta that a prediction averages over, as the published program does.
-PREDICTIVE_DRAWS = 20_000
-#: nodes of the integral over a Gaussian margin, and how many standard deviations they reach to either side.
-NODES, NODE_REACH = 801, 8.0
-#: rows x draws whose margins are held at a time (64 MB).
-_AT_ONCE = 16_000_000
-
-
-def gaussian_of(posterior):
-    """Mean and standard deviation (D,) of a posterior that is one Gaussian with independent coordinates, else None."""
-    if posterior.kind == "unconstrained_gaussian":
-        return posterior.mean, posterior.sd
-    if posterior.kind == "trace_posterior" and posterior.reading != "noise_aware":
-        return posterior.gaussian()
-    return None
-
-
-def probabilities(posterior, x, rng):
-    """P(y = 1) of rows x (n, d), original units; (n,).
-
-    The margin of a row under a Gaussian posterior is Gaussian: one integral, by the trapezoidal rule, exact to 1e-6
-    for a standard deviation of the margin up to 50. Else the mean over ``PREDICTIVE_DRAWS`` draws of theta, in single
-    precision: that costs 1e-6, so few draws 1e-3.
-    """
-    import numpy as np
-    from scipy.special import expit
-
-    design = posterior.likelihood.design(x, own=True)
-    found = gaussian_of(posterior)
-    if found is not None:
-        mean, sd = design @ found[0], np.sqrt(design**2 @ found[1] ** 2)
-        z = np.linspace(-NODE_REACH, NODE_REACH, NODES)
-        weight = np.exp(-0.5 * z**2)
-        return sum(w * expit(mean + sd * t) for w, t in zip(weight / weight.sum(), z, strict=True))
-    theta, design = posterior.sample(PREDICTIVE_DRAWS, rng).astype(np.float32), design.astype(np.float32)
-    out = np.empty(len(design))
-    step = max(1, _AT_ONCE // len(theta))
-    for i in range(0, len(design), step):
-        out[i : i + step] = expit(design[i : i + step] @ theta.T).mean(axis=1, dtype=np.float64)
-    return out
-
 
 def of_split(cell, k: int, kind: str, parameters: dict, data):
     """The array of one split (see the module). Raises ValueError where a number is not finite."""
     import numpy as np
 
-    from evaluation.coverage import tarp_fractions
     from models import posteriors
+    from models.kind import resolve
+    from workflow.score import case_of
 
-    _, test = cell.split_rows(data, k)
-    posterior = posteriors.load(kind, parameters)
-    rng = np.random.default_rng(cell.seed(k, "predict"))
+    case = case_of(cell, k, data, posterior=posteriors.load(kind, parameters))
     with np.errstate(all="ignore"):  # a posterior far outside the range of floating-point numbers is a result
-        if cell.protocol == "simulated_truth":
-            return tarp_fractions(posterior, data.y[test], rng)
-        p = probabilities(posterior, data.x[test], rng)
-    if not np.isfinite(p).all():
-        raise ValueError("a predicted probability is not finite: the fit has diverged")
-    return p
+        return resolve(cell.about.draws)(case)
 
 
 def of_cell(cell, fits: Path, data) -> dict:

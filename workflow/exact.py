@@ -1,7 +1,8 @@
 """The exact posterior of every split of a bounded regression, against which all others are measured.
 
-Linear regression: the conjugate posterior, computed here. Logistic regression: draws of the No-U-Turn sampler, a cell
-of the same experiment; its score rows tell its moments, so that a restored cell serves as well as a fitted one.
+The kind of model says what it is (``exact`` of ``models.kind.Kind``): the conjugate posterior, computed here, or draws
+of the No-U-Turn sampler, a cell of the same experiment; its score rows tell its moments, so that a restored cell serves
+as well as a fitted one.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ import numpy as np
 
 from evaluation.posterior_distance import DRAWS, Moments, moments
 from models.bounded import Frame
+from models.kind import CONJUGATE
 from workflow.stored import parameters_of
 
-#: method whose draws are the reference of a kind of model.
-REFERENCE = {"bounded_logistic_regression": "nuts"}
 _TOLD = re.compile(r"reference_(mean|sd)\[(\d+)\]")
 
 
@@ -36,8 +36,7 @@ class Exact:
     def __init__(self, cells: Sequence, fits: Path, data):
         self._cell, self._data = cells[0], data
         self._known: dict[int, tuple[Frame, Moments] | None] = {}
-        name = REFERENCE.get(cells[0].kind)
-        self._reference = next((c for c in cells if c.method == name), None)
+        self._reference = next((c for c in cells if c.method == cells[0].about.exact), None)
         self._record = None
         if self._reference is not None and (path := fits / f"{self._reference.id}.json").exists():
             self._record, self._store = json.loads(path.read_text()), path.with_suffix(".npz")
@@ -54,7 +53,7 @@ class Exact:
     def of(self, split: int) -> tuple[Frame, Moments] | None:
         """Frame and moments of one split; None where there is no reference (its fit failed, or does not run so far)."""
         if split not in self._known:
-            found = self._linear(split) if self._cell.kind not in REFERENCE else self._drawn(split)
+            found = self._linear(split) if self._cell.about.exact == CONJUGATE else self._drawn(split)
             self._known[split] = None if found is None else (public_frame(self._cell, self._data, split), found)
         return self._known[split]
 
@@ -91,5 +90,4 @@ class Exact:
 
 def exact_posteriors(cells: Sequence, fits: Path, data) -> Exact | None:
     """For the cells of one data set; None where their kind of model has no exact posterior to measure by."""
-    kinds = ("bounded_linear_regression", *REFERENCE)
-    return Exact(cells, fits, data) if cells and cells[0].kind in kinds and data.ok else None
+    return Exact(cells, fits, data) if cells and cells[0].about.exact and data.ok else None

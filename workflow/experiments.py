@@ -22,27 +22,11 @@ import yaml
 import datasets
 from evaluation.arms import ABLATION, written_out
 from methods import contract
+from models import kind as model_kinds
 from privacy.budget import BudgetSpec
 from workflow.imports import ROOT, code_hash, files
 
 SCALES = ("full", "quick", "tiny")
-MODEL_HOME = {
-    "bnn_classification": ("models.bnn_classification", "BNNClassification"),
-    "bnn_regression": ("models.bnn_regression", "BNNRegression"),
-    "mixture_of_gaussians": ("models.mixture_of_gaussians", "MixtureOfGaussians"),
-    "logistic_regression": ("models.logistic_regression", "LogisticRegression"),
-    "exponential_family": ("models.exponential_family", "ExponentialFamily"),
-    "conjugate_simulator": ("models.conjugate_simulators", "ConjugateSimulator"),
-    "linear_regression_unknown_noise": ("models.linear_regression_unknown_noise", "LinearRegressionUnknownNoise"),
-    "logistic_regression_normal_prior": ("models.logistic_regression_normal_prior", "LogisticRegressionNormalPrior"),
-    "bounded_linear_regression": ("models.bounded", "BoundedLinearRegression"),
-    "bounded_logistic_regression": ("models.bounded", "BoundedLogisticRegression"),
-    "bounded_mixture": ("models.bounded", "BoundedMixture"),
-}
-#: kinds whose posteriors are scored by many draws of theta.
-DRAWN = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
-#: kinds that estimate the density of the inputs of any data set; the target is shown to no method.
-DENSITY = ("bounded_mixture",)
 #: split protocol -> the module that holds its law (``split`` of that module).
 PROTOCOL_HOME = {
     "literature": "datasets.splits",
@@ -83,6 +67,8 @@ class Cell:
     #: cells of one family differ in their budget only, or are readings of one run; they are fitted together, split by
     #: split; empty for the others.
     family: str = ""
+    #: does the experiment ask for the coverage of predictive intervals, where its kind of model has them?
+    intervals: bool = False
 
     @property
     def values(self) -> dict:
@@ -121,13 +107,18 @@ class Cell:
         return dict(self.model)["kind"]
 
     @property
+    def about(self) -> model_kinds.Kind:
+        """What is known of its kind of model."""
+        return model_kinds.kind(self.kind)
+
+    @property
     def drawn(self) -> bool:
         """Are its scores made from many draws of the posterior (``workflow.draws``)?"""
-        return self.kind in DRAWN
+        return bool(self.about.draws)
 
     @property
     def _roots(self) -> tuple[str, str, str]:
-        return contract.module_of(self.method, self.kind), MODEL_HOME[self.kind][0], PROTOCOL_HOME[self.protocol]
+        return contract.module_of(self.method, self.kind), self.about.model.__module__, PROTOCOL_HOME[self.protocol]
 
     @property
     def files(self) -> list[str]:
@@ -146,9 +137,8 @@ class Cell:
         Besides the fit: the run that it reads, the rebuilt posterior, the data set's public facts, the worker, draws
         and scores. The rows of its table are not among them: their hash stands in every score row.
         """
-        read = kinds.module_of(self.run_of, self.kind)
-        home = f"datasets.{self.dataset}"
-        return frozenset({*self._roots, read, home, "models.posteriors", "models.framed", *CLOSURE})
+        read = contract.module_of(self.run_of, self.kind)
+        return frozenset({*self._roots, read, f"datasets.{self.dataset}", *self.about.modules, *CLOSURE})
 
     def seed(self, split: int, role: str) -> list[int]:
         """Entropy of a SeedSequence. Adding a method or a data set moves nobody's seed.
@@ -169,8 +159,7 @@ class Cell:
 
     def build_model(self):
         values = dict(self.model)
-        home, cls = MODEL_HOME[values.pop("kind")]
-        return getattr(__import__(home, fromlist=[cls]), cls)(**values)
+        return model_kinds.kind(values.pop("kind")).model(**values)
 
     def build_settings(self):
         return self.adapter().Settings(**dict(self.settings))
@@ -232,8 +221,8 @@ def load(path: str | Path) -> dict:
         raise ConfigError(f"{path}: experiment is '{config['experiment']}'; name it like the file, '{path.stem}'")
     if unknown := sorted(set(config["protocols"]) - set(PROTOCOL_HOME)):
         raise ConfigError(f"{path}: protocol '{unknown[0]}'; known: {', '.join(PROTOCOL_HOME)}")
-    if config["model"]["kind"] not in MODEL_HOME:
-        raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(MODEL_HOME)}")
+    if config["model"]["kind"] not in model_kinds.kinds():
+        raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(model_kinds.kinds())}")
     try:
         return {**config, **{k: written_out(config[k]) for k in ("arms", "ablations") if k in config}}
     except ValueError as e:
@@ -296,6 +285,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                         scale=scale,
                         timeout_s=float(config.get("timeout_s", 3600)),
                         family=_slug(config["experiment"], dataset, protocol, arm["family"]) if "family" in arm else "",
+                        intervals=config.get("intervals", False),
                     )
                 )
     keys = [(c.dataset, c.protocol, c.method, c.setting) for c in out]

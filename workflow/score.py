@@ -1,7 +1,7 @@
 """Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
 
-What is scored depends on the kind of model: regression, classification, a mixture of Gaussians, trials held out,
-coverage of simulated true parameters (a number of all data sets together: its row names no split).
+What is scored is said by the record of the kind of model (``models.kind``, ``evaluation.scorers``). The coverage of
+simulated true parameters is a number of all data sets together: its row names no split.
 
 python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
 """
@@ -13,6 +13,7 @@ import csv
 import io
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 from workflow.record import seed_text
@@ -24,8 +25,6 @@ COLUMNS = (
     *("code_hash", "data_hash", "scale"),
 )
 
-#: experiments of other kinds whose predictive intervals are scored too.
-INTERVALS = ("common_network",)
 #: digits of the data's fingerprint in a score row.
 DATA_HASH = 16
 
@@ -72,7 +71,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
                 out.append({**common, "status": "diverged", "reason": str(e), "metric": "", "value": "", "unit": ""})
                 continue
             told = {m: (row["diagnostics"][m], u) for m, u in DIAGNOSTICS.items() if m in row["diagnostics"]}
-            scores |= told if cell.kind != "bnn_regression" else {}
+            scores |= told if cell.about.diagnostics else {}
             out.extend({**common, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items())
     if cell.protocol == "simulated_truth" and len(record["splits"]) == cell.splits:
         out += whole_cell(cell, drawn, next((r for r in out if r["status"] == "ok"), None))
@@ -87,21 +86,29 @@ def load_draws(path: Path) -> dict:
         return {int(k): store[k] for k in store.files}
 
 
-def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
-    """Scores of one split from its draws (``workflow.draws``). Raises ValueError with the reason that stands there."""
+def case_of(cell, k: int, data, posterior=None, drawn=None):
+    """What the scorer of the cell's kind of model gets of split ``k``, with the random numbers of its prediction."""
     import numpy as np
 
-    from evaluation.coverage import calibration_scores
-    from evaluation.metrics import classification_scores
+    from evaluation.case import Case
 
+    return Case(
+        posterior=posterior,
+        model=cell.build_model(),
+        data=data,
+        split=partial(cell.split_rows, data, k),
+        rng=np.random.default_rng(cell.seed(k, "predict")),
+        dataset=cell.dataset,
+        intervals=cell.intervals,
+        drawn=drawn,
+    )
+
+
+def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
+    """Scores of one split from its draws (``workflow.draws``). Raises ValueError with the reason that stands there."""
     if found.dtype.kind == "U":
         raise ValueError(str(found))
-    if cell.protocol == "simulated_truth":
-        return {"tarp_fraction": (float(np.mean(found)), "share")}
-    _, test = cell.split_rows(data, k)
-    p, y = np.clip(found.astype(np.float64), 1e-12, 1 - 1e-12), data.y[test]
-    scores = classification_scores(np.log(p / (1 - p)), np.where(y == 1, np.log(p), np.log1p(-p)), y)
-    return scores | calibration_scores(found.astype(np.float64), y)
+    return cell.about.score(case_of(cell, k, data, drawn=found))
 
 
 def whole_cell(cell, drawn: dict, like: dict | None) -> list[dict]:
@@ -122,40 +129,12 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
     """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError where a prediction is not finite."""
     import numpy as np
 
-    from evaluation.intervals import coverage_scores
-    from evaluation.metrics import (
-        categorical_scores,
-        class_probability_scores,
-        classification_scores,
-        regression_scores,
-    )
-    from evaluation.mixture import density_scores
-    from evaluation.posterior_sampling import heldout_scores
     from models import posteriors
 
-    train, test = cell.split_rows(data, k)
-    posterior = posteriors.load(kind, parameters)
+    case = case_of(cell, k, data, posterior=posteriors.load(kind, parameters))
     # A predictive far outside the range of floating-point numbers is a result, not a warning.
     with np.errstate(all="ignore"):
-        if cell.kind == "mixture_of_gaussians":
-            return mixture_scores(cell.build_model(), posterior, data, train, test)
-        if cell.kind == "logistic_regression":
-            p = posterior.predictive(data.x[test])
-            return classification_scores(p.margins, p.log_density(data.y[test]), data.y[test])
-        if cell.kind == "exponential_family":
-            return heldout_scores(posterior.log_density(data.x[test]))
-        if cell.kind == "bounded_mixture":
-            return density_scores(posterior.log_density(data.x[test]))
-        rng = np.random.default_rng(cell.seed(k, "predict"))
-        predictive = posterior.predictive(data.x[test], rng)
-        if cell.kind == "bnn_classification":
-            return categorical_scores(predictive.log_probabilities, data.y[test])
-        if cell.kind == "bounded_logistic_regression":
-            return class_probability_scores(np.asarray(predictive.mean), data.y[test])
-        scores = regression_scores(predictive, data.y[test])
-        if cell.kind == "bounded_linear_regression" or cell.experiment in INTERVALS:
-            scores |= coverage_scores(predictive, data.y[test])
-        return scores
+        return cell.about.score(case)
 
 
 def posterior_scores(cell, k: int, kind: str, parameters: dict, exact) -> dict[str, tuple[float, str]]:
@@ -180,40 +159,8 @@ def posterior_scores(cell, k: int, kind: str, parameters: dict, exact) -> dict[s
         if (truth := exact.of(k)) is None:
             return {}
         frame, reference = truth
-        found = moments(in_frame(theta, posterior.frame, frame, cell.kind == "bounded_linear_regression"))
+        found = moments(in_frame(theta, posterior.frame, frame, cell.about.target == "regression"))
     return distance_scores(found, reference)
-
-
-def mixture_scores(model, posterior, data, train, test) -> dict[str, tuple[float, str]]:
-    """Density of the test rows; where the noise is known (simulated data), distance to the exact posterior instead.
-
-    Which distance follows from the law of the data: on that of the released program the one that the program computes,
-    on the printed law the one that the paper prints, with the density beside it (``evaluation.mixture``).
-
-    Raises ValueError where a number is not finite or a covariance is not positive definite.
-    """
-    import numpy as np
-
-    from evaluation import mixture
-    from models.mixture_of_gaussians import posterior_given_labels
-
-    try:
-        density = mixture.density_scores(posterior.log_density(data.x[test]))
-        if model.noise_sd is None:
-            return density
-        x, labels = data.x[train], data.y[train]
-        truth = posterior_given_labels(model, x, labels)
-        # The program hands the prior's covariance to a sampler that takes a precision.
-        program_truth = posterior_given_labels(model, x, labels, prior_precision=model.prior_variance)
-        found = mixture.posterior_scores(truth, program_truth, posterior)
-        as_printed = not data.name.endswith("_released")
-        found = {m: v for m, v in found.items() if m not in (mixture.PROGRAM if as_printed else mixture.PRINTED)}
-        found |= density if as_printed else {}
-        order = mixture.match(truth.means, posterior.means)
-        error = mixture.label_error(posterior.responsibilities(data.x[test]), data.y[test], order)
-    except np.linalg.LinAlgError as e:
-        raise ValueError(f"a covariance of the fit is not positive definite ({e})") from e
-    return {**found, "label_error": (error, "share")}
 
 
 def _cost(cell, ledger_rows: list[dict]) -> dict:

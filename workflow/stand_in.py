@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from datasets.base import DataSet
+from models.kind import kind
 from models.task import Model, PublicKnowledge, Task
 
 #: correlation of two columns through common factors, on average.
@@ -56,8 +57,7 @@ def rows(about: DataSet, n: int, rng: np.random.Generator, target: str) -> tuple
 
 def tasks(about: DataSet, model: Model, n: int, rng: np.random.Generator) -> tuple[Task, np.ndarray, np.ndarray | None]:
     """A training task of round(0.9 n) rows, and inputs and targets of the others."""
-    target = {"bounded_logistic_regression": "classification", "bounded_mixture": "density"}
-    x, y = rows(about, n, rng, target.get(model.kind, "regression"))
+    x, y = rows(about, n, rng, kind(model.kind).target)
     cut = round(0.9 * n)
     public = PublicKnowledge(
         n=cut, x_bounds=tuple(about.x_bounds), y_bounds=about.y_bounds, citation=about.bounds_citation

@@ -21,6 +21,7 @@ import numpy as np
 import datasets
 from methods import contract
 from methods.contract import MethodError
+from models import kind as model_kinds
 from privacy.budget import BudgetExceeded, BudgetSpec
 from workflow.experiments import by_dataset, load
 from workflow.files import write_json
@@ -83,8 +84,6 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="*", help="default: all of the experiment")
     parser.add_argument("--again", action="store_true", help="make choices anew that are there already")
     args = parser.parse_args()
-    from workflow.experiments import MODEL_HOME
-
     config = load(args.config)
     path = args.out / f"{config['experiment']}.json"
     known = json.loads(path.read_text()) if path.exists() else {}
@@ -94,8 +93,7 @@ def main() -> None:
     able = {n: m for n, m in fitting.items() if m.privacy is not None and m.grid}
     for dataset in args.datasets or config["datasets"]:
         values = dict(by_dataset(config["model"], dataset, args.config))
-        home, cls = MODEL_HOME[values.pop("kind")]
-        model = getattr(__import__(home, fromlist=[cls]), cls)(**values)
+        model = model_kinds.kind(values.pop("kind")).model(**values)
         about = datasets.get(dataset)
         stand_in = tasks(about, model, about.n_rows, np.random.default_rng(SEED))
         for name, method in able.items():

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow.experiments import DENSITY
 from workflow.record import empty_record, parameter_file
 
 
@@ -113,7 +112,7 @@ def make_task(cell, data, split: int):
     public = PublicKnowledge(
         n=len(train), x_bounds=tuple(about.x_bounds), y_bounds=about.y_bounds, citation=about.bounds_citation
     )
-    y = None if about.task == "density" or cell.kind in DENSITY else data.y[train]
+    y = None if about.task == "density" or cell.about.target == "density" else data.y[train]
     return Task(cell.dataset, cell.build_model(), data.x[train], y, public)
 
 

@@ -19,17 +19,12 @@ from privacy.ledger import Event, Mechanism, Relation, Sampling
 SHARE = 0.1
 
 
-def stretch_of(task: Task) -> float:
-    """Half width of the box in which the inner model is stated."""
-    return DEVIATIONS if task.model.kind == "bounded_mixture" else 1.0
-
-
 def columns(task: Task) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
     """The numbers to be scaled, (n, k), the target last where it is one, and the documented range of each or None."""
     ranges = list(task.public.x_bounds) or [None] * task.x.shape[1]
     if len(ranges) != task.x.shape[1]:
         raise ValueError(f"{task.name}: public.x_bounds has {len(ranges)} entries for {task.x.shape[1]} columns")
-    if task.model.kind == "bounded_linear_regression":
+    if task.model.scales_target:
         return np.column_stack([task.x, task.y]), [*ranges, task.public.y_bounds]
     return task.x, ranges
 
@@ -54,12 +49,12 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
         if budget is None:
             mean, sd = values[:, missing].mean(axis=0), values[:, missing].std(axis=0)
         else:
-            with_target = task.model.kind == "bounded_linear_regression" and missing[-1] == values.shape[1] - 1
+            with_target = task.model.scales_target and missing[-1] == values.shape[1] - 1
             mean, sd = bought_moments(values[:, missing], task.public.n, budget, share, with_target)
         shift[missing], scale[missing] = mean, np.where(sd > 0, DEVIATIONS * sd, 1.0)
     d = task.x.shape[1]
     y = (float(shift[d]), float(scale[d])) if len(shift) > d else (0.0, 1.0)
-    return Frame(shift[:d], scale[:d], *y, stretch_of(task))
+    return Frame(shift[:d], scale[:d], *y, task.model.stretch)
 
 
 def bought_moments(

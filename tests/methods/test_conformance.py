@@ -2,8 +2,8 @@
 
 A method that was taught a kind of model goes by ``<kind>/<method>`` here.
 
-A model kind that no adapter named before needs one tiny task in ``TINY``; a kind may have several, each for the
-adapters that support it.
+Tasks are the tiny ones of the kinds of model (``models.kind``); a kind may have several, each for the adapters that
+support it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,12 @@ import datasets
 from methods import contract
 from methods.contract import Fit, Leak, LeakKind, Method, MethodError, Role
 from models import logistic_regression, logistic_regression_normal_prior, posteriors
-from models.bnn_classification import BNNClassification
-from models.bnn_regression import BNNRegression
-from models.bounded import BoundedLinearRegression, BoundedLogisticRegression, BoundedMixture
-from models.conjugate_simulators import ConjugateSimulator
-from models.exponential_family import ExponentialFamily
-from models.linear_regression import LinearRegression
-from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
-from models.logistic_regression import LogisticRegression
-from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
-from models.mixture_of_gaussians import MixtureOfGaussians
-from models.task import PublicKnowledge, Task
+from models.kind import kind as kind_of
+from models.kind import tiny_cases
+from models.task import Task
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Event, Relation
+from workflow.imports import reached
 
 ROOT = Path(__file__).resolve().parents[2]
 #: by file, not by contract.names(): a broken adapter must fail its own tests and not hide the others
@@ -51,92 +44,13 @@ GROWTH = (100 * 10 + 101) / (HIDDEN * (INPUTS + 1) + HIDDEN + 1)
 BUDGET = {"epsilon": 5.0, "delta": 1e-5, "noise_multiplier": 1.0, "renyi": (2.0, 1.0)}
 
 
-def regression_rows(n: int, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-2, 2, (n, INPUTS))
-    return x, np.clip(x[:, 0] - 0.5 * x[:, 1] ** 2 + 0.2 * rng.standard_normal(n), -5, 5)
+def with_defaults(make):
+    return lambda n=ROWS, seed=5: make(n, seed)
 
 
-def regression_task(model, n: int = ROWS) -> Task:
-    public = PublicKnowledge(n, ((-2.0, 2.0),) * INPUTS, (-5.0, 5.0), "the law that draws these rows")
-    return Task("wine", model, *regression_rows(n), public)
-
-
-def mixture_rows(n: int, seed: int = 5) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    centres = np.array([[1.5, 0.5], [-1.0, -1.0]])
-    return np.clip(centres[rng.integers(0, 2, n)] + 0.5 * rng.standard_normal((n, INPUTS)), -4, 4)
-
-
-def mixture_task(noise_sd: float | None, n: int = ROWS) -> Task:
-    public = PublicKnowledge(n, ((-4.0, 4.0),) * INPUTS, None, "the law that draws these rows")
-    return Task("mixture", MixtureOfGaussians(2, noise_sd), mixture_rows(n), public=public)
-
-
-def classification_task(model, n: int = ROWS) -> Task:
-    x, y = regression_rows(n)
-    public = PublicKnowledge(n, ((-2.0, 2.0),) * INPUTS, None, "the law that draws these rows")
-    return Task("abalone", model, x, (y > 0).astype(float), public)
-
-
-def three_classes(y: np.ndarray) -> np.ndarray:
-    return np.digitize(y, (-1.0, 0.5)).astype(float)
-
-
-def digits_task(model, n: int = ROWS) -> Task:
-    x, y = regression_rows(n)
-    public = PublicKnowledge(n, ((-2.0, 2.0),) * INPUTS, (0.0, 2.0), "the law that draws these rows")
-    return Task("mnist_digits", model, x, three_classes(y), public)
-
-
-def trials(n: int, categories: int, seed: int = 5) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, categories, (n, 1)).astype(float)
-
-
-def mean_rows(n: int, seed: int = 5) -> np.ndarray:
-    return 0.4 + np.random.default_rng(seed).standard_normal((n, 1))
-
-
-#: case -> rows of each family, so that new ones can be drawn for a prediction
-FAMILY_ROWS = {
-    "exponential_family": lambda n, seed=5: trials(n, 2, seed),
-    "dirichlet_categorical": lambda n, seed=5: trials(n, 3, seed),
-    "gaussian_mean": mean_rows,
-}
-
-
-def simulated_task(family: str, n: int = ROWS) -> Task:
-    model = ConjugateSimulator(family)
-    return Task(family, model, model.simulate(np.full(model.dimension(), 0.3), n, np.random.default_rng(5)))
-
-
-#: name of a case -> function of the number of rows that gives a tiny task with documented public ranges. The first
-#: case of a kind of model has the kind's name.
-TINY = {
-    "bnn_classification": lambda n=ROWS: digits_task(BNNClassification(HIDDEN, 2, 3, 2.0), n),
-    "bnn_regression": lambda n=ROWS: regression_task(BNNRegression(HIDDEN), n),
-    "linear_regression": lambda n=ROWS: regression_task(LinearRegression(), n),
-    "logistic_regression": lambda n=ROWS: classification_task(LogisticRegression(), n),
-    "mixture_of_gaussians": lambda n=ROWS: mixture_task(0.5, n),
-    "mixture_with_unknown_covariances": lambda n=ROWS: mixture_task(None, n),
-    "exponential_family": lambda n=ROWS: Task("trials", ExponentialFamily.beta_bernoulli(6, 12), trials(n, 2)),
-    "dirichlet_categorical": lambda n=ROWS: Task(
-        "categories", ExponentialFamily.dirichlet_categorical((3, 4, 5)), trials(n, 3)
-    ),
-    "gaussian_mean": lambda n=ROWS: Task("mean", ExponentialFamily.gaussian_mean(0, 1, 1, 2), mean_rows(n)),
-    "conjugate_simulator": lambda n=ROWS: simulated_task("beta_bernoulli", n),
-    "gamma_simulator": lambda n=ROWS: simulated_task("gamma_exponential", n),
-    "dirichlet_simulator": lambda n=ROWS: simulated_task("dirichlet_categorical", n),
-    "linear_regression_unknown_noise": lambda n=ROWS: regression_task(LinearRegressionUnknownNoise(), n),
-    "logistic_regression_normal_prior": lambda n=ROWS: classification_task(
-        LogisticRegressionNormalPrior(continuous=INPUTS, scaling="public"), n
-    ),
-    "bounded_linear_regression": lambda n=ROWS: regression_task(BoundedLinearRegression(), n),
-    "bounded_logistic_regression": lambda n=ROWS: classification_task(BoundedLogisticRegression(), n),
-    "bounded_mixture": lambda n=ROWS: dataclasses.replace(mixture_task(None, n), model=BoundedMixture(2)),
-}
-#: kinds of model with one vector of unconstrained parameters
-UNCONSTRAINED = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
+#: name of a case -> function of (rows, seed) that gives a tiny task with documented public ranges. The first case of a
+#: kind of model has the kind's name.
+TINY = {case: with_defaults(make) for case, make in tiny_cases().items()}
 #: what an integer setting shrinks to, by its name: enough to run every line, not to learn.
 SHRINK = (
     (r"epochs|sweeps|passes|rounds", 2),
@@ -217,30 +131,20 @@ def cases() -> list:
 def predicted(posterior, kind: str) -> dict[str, np.ndarray]:
     """What a posterior says about nine new rows, by name; every array has one entry or row for each of them."""
     rng = np.random.default_rng(0)
-    if kind in FAMILY_ROWS:
-        x = FAMILY_ROWS[kind](9, seed=6)
-        return {"log density": posterior.log_density(x), "predictive": posterior.predictive(x, rng)}
-    if TINY[kind]().model.kind in UNCONSTRAINED:
-        new = TINY[kind](9)
-        p = posterior.predictive(new.x, rng)
-        return {"mean": p.mean, "variance": p.variance, "log density": p.log_density(new.y)}
-    if TINY[kind]().y is None and kind != "bounded_mixture":
-        x = mixture_rows(9, seed=6)
-        return {
-            "log density": posterior.log_density(x),
-            "predictive": posterior.predictive(x, rng),
-            "responsibilities": posterior.responsibilities(x),
-        }
-    x, y = regression_rows(9, seed=6)
-    if kind == "bounded_mixture":
-        return {"log density": posterior.log_density(x)}
-    predictive = posterior.predictive(x, rng)
-    if kind == "bnn_classification":
-        density = predictive.log_density(three_classes(y))
-        return {"probability of class 1": predictive.probabilities[:, 1], "log density": density}
-    if kind in ("logistic_regression", "bounded_logistic_regression"):
-        return {"mean": predictive.mean, "log density": predictive.log_density((y > 0).astype(float))}
-    return {"mean": predictive.mean, "variance": predictive.variance, "log density": predictive.log_density(y)}
+    new = TINY[kind](9, seed=6)
+    about = kind_of(new.model.kind)
+    if about.target == "density" and not about.draws:
+        values = {"log density": posterior.log_density(new.x), "predictive": posterior.predictive(new.x, rng)}
+        if about.name == "mixture_of_gaussians":
+            values["responsibilities"] = posterior.responsibilities(new.x)
+        return values
+    p = posterior.predictive(new.x, rng)
+    values = {"log density": p.log_density(new.y)}
+    if about.name == "bnn_classification":
+        return values | {"probability of class 1": p.probabilities[:, 1]}
+    if about.target == "classification" and not about.draws:
+        return values | {"mean": p.mean}
+    return values | {"mean": p.mean, "variance": p.variance}
 
 
 every_fit = pytest.mark.parametrize(("name", "kind"), cases())
@@ -435,14 +339,14 @@ def test_another_model_is_refused_with_a_reason(name):
     class Other:
         kind: str = "no_such_model"
 
-    reason = adapter(name).supports(Task("toy", Other(), *regression_rows(5)))
+    reason = adapter(name).supports(Task("toy", Other(), np.zeros((5, INPUTS)), np.zeros(5)))
     assert isinstance(reason, str)
     assert "no_such_model" in reason
 
 
 @every_fit
 def test_it_fits_a_tiny_task_of_each_model_it_names(name, kind):
-    assert kind in TINY, f"{name} fits {kind}: give that kind a tiny task in TINY of this file"
+    assert kind in TINY, f"{name} fits {kind}: no file of models/ has a record of that kind (models.kind.Kind)"
     assert adapter(name).supports(TINY[kind]()) is None
     fit, _ = fitted(name, kind)
     assert isinstance(fit, Fit)
@@ -531,6 +435,15 @@ def test_parameters_round_trip_through_their_archive(name, kind):
     one, two = predicted(fit.posterior, kind), predicted(again, kind)
     for what in one:
         np.testing.assert_array_equal(one[what], two[what], err_msg=what)
+
+
+@every_fit
+def test_its_posterior_lives_in_a_module_that_it_reaches(name, kind):
+    """What a cell depends on is read from the imports of its adapter: a posterior from elsewhere would be missing."""
+    posterior = fitted(name, kind)[0].posterior
+    module = f"methods.kinds.{name.replace('/', '.')}" if "/" in name else f"methods.{name}"
+    made = {type(p).__module__ for p in (posterior, getattr(posterior, "posterior", posterior))}
+    assert made <= set(reached(module, kind=TINY[kind]().model.kind))
 
 
 @every_fit

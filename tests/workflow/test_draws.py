@@ -1,36 +1,13 @@
-"""Scores that need many draws: predicted probabilities, fractions, and what becomes of a posterior that diverged."""
+"""Scores that need many draws: what is made of kept probabilities and fractions, and of a posterior that diverged."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 from evaluation.coverage import coverage_rmse
-from models.unconstrained import Likelihood, UnconstrainedDraws, UnconstrainedGaussian
-from workflow import draws
 from workflow.experiments import cells
 from workflow.score import score_draws, whole_cell
-
-
-def test_probabilities_of_a_gaussian_are_its_integral():
-    """Against 200,000 draws a row: five standard errors of a mean of numbers in [0, 1] are at most 0.0056."""
-    rng = np.random.default_rng(0)
-    posterior = UnconstrainedGaussian(np.array([1.0, -2.0, 0.5]), np.array([0.5, 3.0, 20.0]), Likelihood("logistic"))
-    x = rng.standard_normal((6, 2))
-    p = draws.probabilities(posterior, x, rng)
-    theta = posterior.sample(200_000, rng)
-    np.testing.assert_allclose(p, expit(theta @ np.column_stack([x, np.ones(6)]).T).mean(axis=0), atol=0.0056)
-    assert draws.probabilities(UnconstrainedGaussian(np.zeros(3), np.full(3, 9.0), Likelihood("logistic")), x, rng)[
-        0
-    ] == pytest.approx(0.5)
-
-
-def test_probabilities_of_a_mixture_are_averaged_over_draws():
-    rng = np.random.default_rng(1)
-    posterior = UnconstrainedDraws(np.array([[30.0, 0.0], [-30.0, 0.0]]), Likelihood("logistic"))
-    p = draws.probabilities(posterior, np.ones((3, 1)), rng)
-    np.testing.assert_allclose(p, 0.5, atol=0.02)  # 5.6 standard errors of 20,000 coins
 
 
 def tiny(dataset, config, method):

@@ -86,6 +86,29 @@ def test_cell_id_is_readable_and_follows_the_settings(write):
     assert cell.id == cells(path, "full")[0].id
 
 
+def test_intervals_are_a_fact_of_the_experiment_and_of_no_id(write):
+    """An experiment may ask for more scores of the same fits."""
+    path = write()
+    cell = cells(path, "full")[0]
+    assert not cell.intervals
+    path.write_text(path.read_text() + "intervals: true\n")
+    experiments.load.cache_clear()
+    assert cells(path, "full")[0] == dataclasses.replace(cell, intervals=True)
+    assert cells(path, "full")[0].id == cell.id
+
+
+def test_a_cell_names_the_modules_that_its_scores_rest_on(write):
+    (cell, *_) = cells(write(), "full")
+    fit = {"methods.predict_mean", "models.bnn_regression", "datasets.splits", f"datasets.{cell.dataset}"}
+    score = {"models.posteriors", "evaluation.scorers"}
+    assert cell.closure_roots == fit | score | {f"workflow.{part}" for part in ("worker", "draws", "exact", "score")}
+
+
+def test_an_unknown_kind_of_model_lists_the_known(write):
+    with pytest.raises(ConfigError, match=r"model\.kind 'bnn'; known: bnn_classification"):
+        cells(write(text=BASE.replace("{{kind: bnn_regression", "{{kind: bnn")), "full")
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

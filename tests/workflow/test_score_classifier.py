@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from models.bnn_classification import BNNClassification, ClassifierMeanField, size
-from workflow.experiments import MODEL_HOME, PROTOCOL_HOME
+from models.kind import kind
+from workflow.experiments import PROTOCOL_HOME
 from workflow.score import score_split
 
 
 def cell():
     return SimpleNamespace(
-        kind="bnn_classification",
+        about=kind("bnn_classification"),
+        build_model=lambda: BNNClassification(4, 1, 3, 2.0),
+        dataset="made_up",
+        intervals=False,
         split_rows=lambda data, k: (np.arange(5), np.arange(5, len(data.y))),
         seed=lambda k, role: [k, len(role)],
     )
@@ -34,5 +38,5 @@ def test_scores_of_a_classifier():
 
 
 def test_the_model_and_its_split_have_a_home():
-    assert MODEL_HOME["bnn_classification"] == ("models.bnn_classification", "BNNClassification")
+    assert kind("bnn_classification").model is BNNClassification
     assert PROTOCOL_HOME["official"] == "datasets.protocols.official"

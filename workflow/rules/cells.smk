@@ -54,7 +54,11 @@ for name, group in families(CELLS.values()).items():
 
 DRAWS_CODE = [
     "workflow/draws.py",
-    *files("evaluation.coverage", "models.noise_aware", "models.unconstrained"),
+    *files(
+        *{c.about.draws.partition(":")[0] for c in CELLS.values() if c.drawn},
+        "models.noise_aware",
+        "models.unconstrained",
+    ),
 ]
 
 
@@ -112,15 +116,10 @@ rule score:
             for c in cells_of(w.experiment, w.dataset)
             if c.drawn
         ],
-        code=files(
+        code=lambda w: files(
             "workflow.score",
-            "models.posteriors",
-            "models.bnn_regression",
-            "models.linear_regression",
-            "models.logistic_regression",
-            "models.mixture_of_gaussians",
-            "models.noise_aware",
-            "models.unconstrained",
+            *cells_of(w.experiment)[0].about.modules,
+            *("models.noise_aware", "models.unconstrained"),
             "datasets.splits",
             "datasets.folds",
             "datasets.replicates",

@@ -1,0 +1,133 @@
+"""A kind of model is one file in models/: with a method that fits it, its cells are fitted and scored by themselves."""
+
+import csv
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from project import copy_project, environment, place_data
+
+import datasets
+from datasets import splits
+
+MODEL = '''
+"""One number for all targets: y ~ N(mean, 1) (dropped in by a test)."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from models import tiny
+from models.kind import Kind
+from models.predictive import GaussianPredictive
+
+
+@dataclass(frozen=True)
+class OneNumber:
+    kind: str = "one_number"
+
+
+@dataclass(frozen=True)
+class OneNumberPosterior:
+    mean: float
+    kind: str = "one_number_posterior"
+
+    def parameters(self):
+        return {"mean": np.float64(self.mean)}
+
+    def predictive(self, x, rng=None):
+        return GaussianPredictive(np.full(len(x), self.mean), np.ones(len(x)))
+
+
+def load(kind, p):
+    return OneNumberPosterior(float(p["mean"]))
+
+
+KIND = Kind(
+    name="one_number",
+    model=OneNumber,
+    posteriors=(OneNumberPosterior,),
+    scorer="evaluation.scorers:regression",
+    tiny={"one_number": partial(tiny.regression, OneNumber())},
+)
+'''
+METHOD = '''
+"""The mean of the targets (dropped in by a test)."""
+
+from methods.contract import Fit, Method
+from models.one_number import OneNumberPosterior
+
+
+class MeanOfTargets(Method):
+    name = "mean_of_targets"
+    title = "Mean of the targets"
+    reference = "a test"
+    models = ("one_number",)
+
+    def fit(self, task, settings, budget, rng):
+        return Fit(OneNumberPosterior(float(task.y.mean())), budget.ledger)
+'''
+CONFIG = """
+experiment: one_number
+title: a test
+rule: one_number
+sources: []
+model: {kind: one_number}
+intervals: true
+datasets: [wine]
+protocols: {literature: {splits: 2}}
+arms: [{method: mean_of_targets, protocols: [literature]}]
+scales: {full: {}, quick: {}, tiny: {splits: 1}}
+answers: []
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    project = copy_project(tmp_path_factory.mktemp("new_kind"))
+    (project / "models/one_number.py").write_text(MODEL)
+    (project / "methods/mean_of_targets.py").write_text(METHOD)
+    (project / "config/experiments/one_number.yaml").write_text(CONFIG)
+    place_data(project, "wine")
+    return project
+
+
+def run(project, *arguments):
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=project, env=environment(), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.split()
+
+
+def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
+    config = ("--config", "config/experiments/one_number.yaml", "--scale", "full")
+    code = f"from workflow.experiments import cells; (c,) = cells('{config[1]}', 'full'); print(c.id, *c.roots)"
+    cell, *roots = run(project, "-c", code)
+    assert roots == [
+        *("methods.mean_of_targets", "models.one_number", "datasets.splits"),
+        *("models.posteriors", "evaluation.scorers"),
+    ]
+    run(project, "-m", "workflow.cell", *config, "--cell", cell, "--data", "results/data/wine.npz")
+    place = ("--dataset", "wine", "--data", "results/data/wine.npz", "--out", "scores.csv")
+    run(project, "-m", "workflow.score", *config, *place)
+    with open(project / "scores.csv", newline="") as f:
+        rows = list(csv.DictReader(f))
+    assert {(r["cell"], r["status"]) for r in rows} == {(cell, "ok")}
+    data = datasets.load(project / "results/data/wine.npz")
+    for k in (0, 1):
+        found = {r["metric"]: float(r["value"]) for r in rows if r["split"] == str(k)}
+        assert set(found) == {"rmse", "test_log_likelihood", "coverage_50", "coverage_90", "coverage_95"}
+        train, test = splits.split("wine", "literature", len(data.y), k, data.authors_order)
+        assert found["rmse"] == pytest.approx(np.sqrt(np.mean((data.y[test] - data.y[train].mean()) ** 2)))
+
+
+def test_its_posterior_and_its_tiny_task_are_found(project):
+    code = (
+        "from models import kind, posteriors; from workflow import audit_cases as a; "
+        "print(posteriors.load('one_number_posterior', {'mean': 2.0}).mean, a.tiny_task('one_number').n, "
+        "a.get('mean_of_targets').supports(a.tiny_task('one_number')))"
+    )
+    assert run(project, "-c", code) == ["2.0", "12", "None"]
