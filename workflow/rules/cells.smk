@@ -52,14 +52,13 @@ for name, group in families(CELLS.values()).items():
             "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
-DRAWS_CODE = [
-    "workflow/draws.py",
-    *files(
-        *{c.about.draws.partition(":")[0] for c in CELLS.values() if c.drawn},
-        "models.noise_aware",
-        "models.unconstrained",
-    ),
-]
+def scoring_code(group, *roots):
+    """Files that draws and scores of these cells rest on: scorers, metrics, and every posterior that their fits make."""
+    shared = files(*roots, *{m for c in group for m in c.about.modules})
+    return sorted({*shared, *(f for c in group for f in c.files)})
+
+
+DRAWS_CODE = scoring_code([c for c in CELLS.values() if c.drawn], "workflow.draws")
 
 
 rule draws:
@@ -116,14 +115,8 @@ rule score:
             for c in cells_of(w.experiment, w.dataset)
             if c.drawn
         ],
-        code=lambda w: files(
-            "workflow.score",
-            *cells_of(w.experiment)[0].about.modules,
-            *("models.noise_aware", "models.unconstrained"),
-            "datasets.splits",
-            "datasets.folds",
-            "datasets.replicates",
-            "datasets.thirds",
+        code=lambda w: scoring_code(
+            cells_of(w.experiment, w.dataset), "workflow.score", "workflow.exact"
         ),
     output:
         RESULTS + "/scores/{experiment}/{dataset}.csv",

@@ -23,9 +23,11 @@ rule manifest:
         scores=ALL_SCORES,
         code=files("workflow.manifest"),
         # digests of all code go into it
-        every=sorted({f for cell in CELLS.values() for f in cell.files})
-        if SCALE == "full"
-        else [],
+        every=(
+            sorted({f for cell in CELLS.values() for f in cell.files})
+            if SCALE == "full"
+            else []
+        ),
     output:
         RESULTS + "/manifest.json",
     log:
