@@ -128,7 +128,7 @@ class Cell:
     def roots(self) -> tuple[str, ...]:
         """Modules that its scores rest on: adapter, model, protocol, posteriors of its kind, scorer.
 
-        A posterior that several kinds share is reached from the adapter that makes it.
+        A posterior that several kinds share is reached from the adapter that makes it (``test_conformance.py``).
         """
         return tuple(dict.fromkeys([*self._roots, *self.about.modules]))
 
