@@ -439,11 +439,11 @@ def test_parameters_round_trip_through_their_archive(name, kind):
 
 @every_fit
 def test_its_posterior_lives_in_a_module_that_it_reaches(name, kind):
-    """What a cell depends on is read from the imports of its adapter: a posterior from elsewhere would be missing."""
-    posterior = fitted(name, kind)[0].posterior
+    """A cell depends on what its adapter and its model import: a posterior from elsewhere would be missing."""
+    fit, task = fitted(name, kind)
     module = f"methods.kinds.{name.replace('/', '.')}" if "/" in name else f"methods.{name}"
-    made = {type(p).__module__ for p in (posterior, getattr(posterior, "posterior", posterior))}
-    assert made <= set(reached(module, kind=TINY[kind]().model.kind))
+    made = {type(p).__module__ for p in (fit.posterior, getattr(fit.posterior, "posterior", fit.posterior))}
+    assert made <= set(reached(module, type(task.model).__module__, kind=task.model.kind))
 
 
 @every_fit
