@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from models.kind import CONJUGATE
 from reports.verified import Pair
-from workflow import closure, sample, tracing
+from workflow import arithmetic, closure, sample, tracing
 from workflow.compare import (
     REFERENCE,
     SHORT_COLUMNS,
@@ -101,7 +102,7 @@ class Checker:
 
         ``keep``: folder for what an interrupted check has found of this very code; read, too.
         """
-        environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NPROC": "1"}
+        environment = arithmetic.environment()
         environment[tracing.VARIABLE] = os.pathsep.join(map(str, traced))
         out = []
         with tempfile.TemporaryDirectory() as cache_folder:
@@ -144,12 +145,10 @@ class Checker:
 
     def exact_rows(self, one: Sample) -> list[dict]:
         """Committed moments of the exact posterior, where the scores of a sample are distances from it."""
-        from workflow.exact import REFERENCE as methods
-
-        kind = self.cells[one.cells[0]].kind
-        if methods.get(kind) is None or methods[kind] in one.methods:
+        method = self.cells[one.cells[0]].about.exact
+        if method in ("", CONJUGATE, *one.methods):
             return []
-        wanted = [c for c in self.pairs[one.experiment, methods[kind]] if c.dataset == one.dataset]
+        wanted = [c for c in self.pairs[one.experiment, method] if c.dataset == one.dataset]
         splits = set(map(str, one.splits))
         return [r for c in wanted for r in committed(one.experiment).get(c.id, ()) if r["split"] in splits]
 

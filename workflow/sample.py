@@ -186,8 +186,11 @@ def _scored(sample: Sample, data_path: str, results: Path, exact_rows: Sequence[
     for name in {r["cell"] for r in exact_rows} - here:
         given = [r for r in exact_rows if r["cell"] == name]
         finish(every[name], head_of(every[name], data), [], {}, results, reused=given)
-    others = [every[name] for name in {r["cell"] for r in exact_rows} - here]
-    exact = exact_posteriors([*group, *others], results / "fits", data)
+    # The moments of an exact posterior take the seed of the first cell of the data set, as in a whole run.
+    cut = dict(zip(sample.cells, group, strict=True))
+    exact = exact_posteriors(
+        [cut.get(c.id, c) for c in every.values() if c.dataset == sample.dataset], results / "fits", data
+    )
     rows = [r for cell in group for r in rows_of(cell, results / "fits", data, results / "draws", exact)]
     return rows, [(name, k, row["ledger"]) for (name, k), row in done.items()]
 

@@ -9,7 +9,7 @@ import pytest
 from project import copy_project, drop_toy, environment, only_experiment, place_data
 
 import datasets
-from reports import compact
+from reports import compact, verified
 from reports.files import write_csv
 from workflow.cell import reference_rows, run
 from workflow.experiments import cells
@@ -132,18 +132,26 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
     rows = scored(tmp_path / "first")
     assert all(len(r["seed"]) == 4 * 8 + 3 for r in rows)
     commit(rows)
-    head = {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash}
-    assert reference_rows(cell, head, tmp_path / "reference") == rows
+    reference, pair = tmp_path / "reference", (cell.experiment, cell.method)
+    assert reference_rows(cell, data.data_hash, reference) == []  # nobody has verified them
+    row = verified.of_full_run(pair, {})
+    verified.write({pair: row}, reference / verified.NAME)
+    assert reference_rows(cell, data.data_hash, reference) == rows
     again = scored(tmp_path / "second", reuse=tmp_path / "reference")
     assert json.loads((tmp_path / f"second/fits/{cell.id}.json").read_text())["splits"] == []  # restored, not fitted
     assert again == rows
     assert set(again[0]) == set(COLUMNS)
     # A cell without data has no split and so no seed.
     commit(rows, split="", seed="")
-    assert {r["seed"] for r in reference_rows(cell, head, tmp_path / "reference")} == {""}
-    assert reference_rows(cell, head | {"code_hash": "of yesterday"}, tmp_path / "reference") == []
-    assert reference_rows(cell, head | {"data_hash": "other"}, tmp_path / "reference") == []
-    assert reference_rows(cell, head, tmp_path / "nowhere") == []
+    assert {r["seed"] for r in reference_rows(cell, data.data_hash, reference)} == {""}
+    # Another text of the code is no other number: it is for the gate to say that they have changed.
+    commit(rows, code_hash="of yesterday")
+    assert len(reference_rows(cell, data.data_hash, reference)) == len(rows)
+    verified.write({pair: row | {"status": verified.STALE}}, reference / verified.NAME)
+    assert reference_rows(cell, data.data_hash, reference) == []
+    verified.write({pair: row}, reference / verified.NAME)
+    assert reference_rows(cell, "other data", reference) == []
+    assert reference_rows(cell, data.data_hash, tmp_path / "nowhere") == []
 
 
 def test_unknown_cell_is_one_clear_error(project):

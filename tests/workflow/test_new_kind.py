@@ -104,12 +104,9 @@ def run(project, *arguments):
 
 def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
     config = ("--config", "config/experiments/one_number.yaml", "--scale", "full")
-    code = f"from workflow.experiments import cells; (c,) = cells('{config[1]}', 'full'); print(c.id, *c.roots)"
-    cell, *roots = run(project, "-c", code)
-    assert roots == [
-        *("methods.mean_of_targets", "models.one_number", "datasets.splits"),
-        *("models.posteriors", "evaluation.scorers"),
-    ]
+    read = f"from workflow.experiments import cells; (c,) = cells('{config[1]}', 'full')"
+    cell, *roots = run(project, "-c", f"{read}; print(c.id, *c.closure_roots)")
+    assert {"methods.mean_of_targets", "models.one_number", "models.posteriors", "evaluation.scorers"} <= set(roots)
     run(project, "-m", "workflow.cell", *config, "--cell", cell, "--data", "results/data/wine.npz")
     place = ("--dataset", "wine", "--data", "results/data/wine.npz", "--out", "scores.csv")
     run(project, "-m", "workflow.score", *config, *place)

@@ -19,7 +19,7 @@ rule fit:
         values=lambda w: CELLS[w.cell].values,
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
-        "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} MKL_NUM_THREADS={threads} NPROC={threads} "
+        "{ENVIRONMENT} "
         "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {wildcards.cell} "
         "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
@@ -47,7 +47,7 @@ for name, group in families(CELLS.values()).items():
             config=EXPERIMENTS[group[0].experiment],
             family=name,
         shell:
-            "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} MKL_NUM_THREADS={threads} NPROC={threads} "
+            "{ENVIRONMENT} "
             "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {params.family} "
             "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
@@ -76,7 +76,7 @@ rule draws:
     params:
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.draws --config {params.config} --scale {SCALE} "
+        "{ENVIRONMENT} {PYTHON} -m workflow.draws --config {params.config} --scale {SCALE} "
         "--cell {wildcards.cell} --data {input.data} --results {RESULTS} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
@@ -98,7 +98,7 @@ for name, group in families(c for c in CELLS.values() if c.drawn).items():
             config=EXPERIMENTS[group[0].experiment],
             family=name,
         shell:
-            "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.draws --config {params.config} "
+            "{ENVIRONMENT} {PYTHON} -m workflow.draws --config {params.config} "
             "--scale {SCALE} --cell {params.family} --data {input.data} --results {RESULTS} 2> {log} "
             "|| {{ tail -n 20 {log} >&2; exit 1; }}"
 
@@ -126,6 +126,6 @@ rule score:
         scale=SCALE,
         config=lambda w: EXPERIMENTS[w.experiment],
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.score --config {params.config} "
+        "{ENVIRONMENT} {PYTHON} -m workflow.score --config {params.config} "
         "--scale {params.scale} --dataset {wildcards.dataset} --data {input.data} --fits {RESULTS}/fits "
         "--draws {RESULTS}/draws --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

@@ -3,6 +3,7 @@ import re
 import sys
 from pathlib import Path
 
+from workflow import arithmetic
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -25,6 +26,7 @@ if config["reuse"] not in ("none", "reference"):
 REUSE = "--reuse reports/reference" if config["reuse"] == "reference" else ""
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
 PYTHON = sys.executable
+ENVIRONMENT = " ".join(f"{k}={v}" for k, v in arithmetic.environment().items())
 
 EXPERIMENTS = {load(path)["experiment"]: path for path in experiment_files()}
 CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}

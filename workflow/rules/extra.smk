@@ -10,7 +10,7 @@ rule kl_bound:
     log:
         RESULTS + "/logs/kl_bound.log",
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m evaluation.kl_claims {output[0]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON} -m evaluation.kl_claims {output[0]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
 rule rdp_exponential_family:
@@ -27,7 +27,7 @@ rule rdp_exponential_family:
     log:
         RESULTS + "/logs/rdp_exponential_family.log",
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.rdp_exponential_family --config {input.config} "
+        "{ENVIRONMENT} {PYTHON} -m workflow.rdp_exponential_family --config {input.config} "
         "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
@@ -42,7 +42,7 @@ rule dpem_sensitivity:
     log:
         RESULTS + "/logs/dpem_sensitivity.log",
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.dpem_sensitivity --data {input.data} "
+        "{ENVIRONMENT} {PYTHON} -m workflow.dpem_sensitivity --data {input.data} "
         "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
@@ -60,7 +60,7 @@ rule sampler_check:
         # below full scale one posterior a data set: enough to run every line
         laws=12 if SCALE == "full" else 1,
     shell:
-        "OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} NPROC={threads} {PYTHON} -m workflow.sampler_check "
+        "{ENVIRONMENT} {PYTHON} -m workflow.sampler_check "
         "--config config/experiments/rdp_logistic.yaml --dataset {wildcards.dataset} --data {input.data} "
         "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
@@ -98,7 +98,7 @@ rule noise_aware_checks:
             )
         ],
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.noise_aware_checks --table {wildcards.table} "
+        "{ENVIRONMENT} {PYTHON} -m workflow.noise_aware_checks --table {wildcards.table} "
         "--config {params.config} --scale {SCALE} --dataset {wildcards.dataset} --data {input.data} "
         "--results {RESULTS} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
@@ -119,7 +119,7 @@ rule bayes_by_backprop_claims:
     log:
         RESULTS + "/logs/bayes_by_backprop_claims.log",
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.bayes_by_backprop_claims --config {input.config} "
+        "{ENVIRONMENT} {PYTHON} -m workflow.bayes_by_backprop_claims --config {input.config} "
         "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
@@ -147,7 +147,7 @@ rule classifier_curves:
         # no cell of this scale reads data: no option then
         data=lambda w, input: f"--data {input.data[0]}" if input.data else "",
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.classifier_curves --config "
+        "{ENVIRONMENT} {PYTHON} -m workflow.classifier_curves --config "
         "config/experiments/dp_bayes_by_backprop.yaml --scale {params.scale} {params.data} --fits {RESULTS}/fits "
         "--learning {output[0]} --reliability {output[1]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
@@ -161,7 +161,7 @@ rule common_controls:
     log:
         RESULTS + "/logs/common_controls.log",
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.common_controls --out {output} 2> {log} "
+        "{ENVIRONMENT} {PYTHON} -m workflow.common_controls --out {output} 2> {log} "
         "|| {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
@@ -184,7 +184,7 @@ rule common_reliability:
     params:
         scale=SCALE,
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.common_reliability --config "
+        "{ENVIRONMENT} {PYTHON} -m workflow.common_reliability --config "
         "config/experiments/common_logistic_regression.yaml --scale {params.scale} --data {RESULTS}/data "
         "--fits {RESULTS}/fits --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
@@ -202,5 +202,5 @@ rule privacy_audit:
     log:
         RESULTS + "/logs/privacy_audit.log",
     shell:
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {PYTHON} -m workflow.audit --checks {output[0]} --mutants {output[1]} "
+        "{ENVIRONMENT} {PYTHON} -m workflow.audit --checks {output[0]} --mutants {output[1]} "
         "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

@@ -35,7 +35,7 @@ rule manifest:
     params:
         scale=SCALE,
     shell:
-        "{PYTHON} -m workflow.manifest --scale {params.scale} --out {output} 2> {log}"
+        "{ENVIRONMENT} {PYTHON} -m workflow.manifest --scale {params.scale} --out {output} 2> {log}"
 
 
 rule report:
