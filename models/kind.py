@@ -47,7 +47,6 @@ class Kind:
     exact : where the exact posterior comes from to which distances are measured: ``CONJUGATE``, or the name of the
         method whose draws stand for it; "" where there is none.
     references : methods without privacy with which the private ones are compared: the exact posterior if there is one.
-    skewed : published data sets on which scores of this kind are far from normal: their verdicts are by resampling.
     unaudited : cases of ``tiny`` that take no part in the audit, whose neighbours have rows of any value.
 
     Raises ValueError where a field does not fit the others; the message names the kind.
@@ -63,7 +62,6 @@ class Kind:
     diagnostics: bool = True
     exact: str = ""
     references: tuple[str, ...] = ()
-    skewed: tuple[str, ...] = ()
     unaudited: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

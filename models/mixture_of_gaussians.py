@@ -173,7 +173,6 @@ KIND = Kind(
     posteriors=(MixtureMeans, MixtureParameters),
     target="density",
     scorer="evaluation.scorers:mixture_of_gaussians",
-    skewed=("mixture_of_gaussians",),
     tiny={
         "mixture_of_gaussians": partial(tiny.density, MixtureOfGaussians(2)),
         "mixture_with_unknown_covariances": partial(tiny.density, MixtureOfGaussians(2, noise_sd=None)),

@@ -258,7 +258,7 @@ def _where(row: pd.Series) -> str:
     return ", ".join(f"{n} {row[n]}" for n in names if row.get(n))
 
 
-_NUMBERS = {"mean", "std", "difference", "low", "high", "detectable", "default_mean", "default_std", "better_by"}
+_NUMBERS = {"mean", "std", "difference", "low", "high", "p", "detectable", "default_mean", "default_std", "better_by"}
 
 
 def _same(a: str, b: str, column: str) -> bool:

@@ -23,6 +23,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 #: a sign beside each word, so that no verdict hangs on colour alone.
 SIGNS = {
     "reproduced": "=",
+    "compatible": "≈",
     "better": "+",
     "worse": "−",
     "inconclusive": "?",

@@ -18,7 +18,7 @@ from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdow
 from reports.config import READINGS
 from reports.files import csv_text, write_text
 from reports.published import METHOD_TITLES, METRIC_TITLES, SOURCE_TITLES
-from reports.verdicts import BATCH, RESAMPLED
+from reports.verdicts import BATCH
 
 SCALE_BANNERS = {
     "full": "Scale: full (the protocol of the papers).",
@@ -27,12 +27,14 @@ SCALE_BANNERS = {
 }
 _RULE = (
     "Each entry: ours, mean ± standard deviation (number of runs); the paper's number; the verdict by one fixed rule "
-    "(reports/verdict.py). On splits shared with the paper the rule is conservative."
+    "(reports/verdict.py). reproduced: nothing refutes the number at 5 %, and the two are equivalent within the margin "
+    "of the metric; compatible: nothing refutes it, and nothing shows it. On splits shared with the paper the rule is "
+    "conservative."
 )
-_RULE_RESAMPLED = (
-    "Each entry: ours, mean ± standard deviation (number of data sets); the paper's number; the verdict; our median. "
-    "Over data sets these scores span orders of magnitude, so the verdict resamples our runs (reports/verdict.py) and "
-    "stands outside the stated error rate; medians say more than means."
+_RULE_SKEWED = (
+    " An entry with our median is not judged by t: our scores or theirs are far from normal, a single run is printed, "
+    "or the spread is of the size of the number. Its verdict comes from ranks or, where no spread is printed, from "
+    "resampled runs; the median says more than the mean."
 )
 _RULE_BATCH = (
     "Each entry: ours, one number of a batch of data sets ± its standard deviation by bootstrap over them (how "
@@ -96,9 +98,9 @@ def published_tables(verdicts: pd.DataFrame, scale: str) -> list[tuple[Table, pd
 
 def _rule(rows: pd.DataFrame) -> str:
     """How the verdicts of a table come about."""
-    if set(rows["dataset"]) <= RESAMPLED:
-        return _RULE_RESAMPLED
-    return _RULE_BATCH if set(rows["metric"]) <= set(BATCH) else _RULE
+    if set(rows["metric"]) <= set(BATCH):
+        return _RULE_BATCH
+    return _RULE + (_RULE_SKEWED if rows["median"].notna().any() else "")
 
 
 def _blocks(rows: pd.DataFrame, footnotes: Footnotes) -> list[Block]:

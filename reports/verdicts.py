@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.summary import summarise
-from models.kind import kind as kind_of
-from models.kind import kinds
 from reports import published as published_numbers
+from reports import verdict_v1
 from reports.config import READINGS, ReportError, in_scope
 from reports.published import KEY
-from reports.verdict import classify, judge, judge_batch, judge_resampled, unit_of
+from reports.verdict import FAMILY, VERDICTS, Printed, Verdict, equivalent, judge, judge_batch, printed, word_of
 
 COLUMNS = [
     *KEY,
@@ -34,11 +32,18 @@ COLUMNS = [
         "mean",
         "std",
         "n",
+        "lost",
     ],
-    *["difference", "low", "high", "detectable", "also_fits", "verdict", "finding", "headline", "reason", "median"],
+    *["difference", "low", "high", "p", "p_kind", "detectable", "also_fits", "verdict", "verdict_v1", "finding"],
+    *["headline", "reason", "median"],
 ]
-#: published data sets whose scores are far from normal: judged by resampling (``reports.verdict.judge_resampled``).
-RESAMPLED = frozenset(name for kind in kinds() for name in kind_of(kind).skewed)
+#: sources whose published cells make up the family of 290. A later source is a family of its own: all its cells.
+FIRST_SOURCES = frozenset(
+    {
+        *("vinaroz2023dpsep", "vinaroz2021dpsep", "geumlek2017rdp", "park2017dpem"),
+        "alrawajfeh2024nadpvi_rebuttal",
+    }
+)
 #: metric of a whole batch of data sets -> (the metric that is its standard deviation over data sets, the metric that
 #: has a row for each of them): judged by ``reports.verdict.judge_batch``.
 BATCH = {"tarp_coverage_rmse": ("tarp_coverage_rmse_sd", "tarp_fraction")}
@@ -67,6 +72,7 @@ def build(
     mine = scores[scores["experiment"] == config["experiment"]]
     summary = summarise(mine) if len(mine) else pd.DataFrame(columns=[*KEY, "protocol", "status"])
     lookup = _Lookup(summary, mine)
+    families = {source: family_of(source, numbers) for source in numbers["source"].unique()}
     without_setting = [k for k in KEY if k != "setting"]
     several = set(map(tuple, numbers.loc[numbers.duplicated(without_setting), without_setting].to_numpy()))
     rows = []
@@ -82,11 +88,16 @@ def build(
                         "add it to `answers` of the experiment's config"
                     )
                 rows.append(_no_score(cell, "printed", {}, "not_run", "no cell of ours answers it", True))
-            rows += [_judged(config, cell, a, lookup, scale, several) for a in answers]
+            rows += [_judged(config, cell, a, lookup, scale, several, families[source]) for a in answers]
     out = pd.DataFrame(rows, columns=COLUMNS)
     known = index.to_dict("records")
     out["finding"] = [finding_of(row, known) for row in out.to_dict("records")]
     return out
+
+
+def family_of(source: str, numbers: pd.DataFrame) -> int:
+    """How many published cells share, in each reading, the 1 % of any false ``better`` or ``worse``."""
+    return FAMILY if source in FIRST_SOURCES else int((numbers["source"] == source).sum())
 
 
 def answers_of(config: dict[str, Any], cell, numbers: pd.DataFrame) -> list[dict[str, Any]]:
@@ -146,6 +157,18 @@ class _Lookup:
                 self._runs.setdefault((c, m), []).append(float(v))
         return self._runs[cell, metric]
 
+    def verdict(self, ours: dict[str, Any], paper: Printed, metric: str, family: int) -> Verdict:
+        """The rule on one cell of ours (a row of :meth:`get` or :meth:`rivals`)."""
+        if metric in BATCH:
+            return judge_batch(ours["mean"], ours["std"], paper, metric, family)
+        return judge(self.runs(ours["cell"], metric), paper, metric, lost_of(ours), family)
+
+    def word(self, ours: dict[str, Any], paper: Printed, metric: str, family: int) -> str:
+        """Its word alone."""
+        if metric in BATCH:
+            return judge_batch(ours["mean"], ours["std"], paper, metric, family).verdict
+        return word_of(self.runs(ours["cell"], metric), paper, metric, lost_of(ours), family)
+
     def rivals(self, dataset: str, protocol: str, metric: str) -> list[dict[str, Any]]:
         return [
             self.batch(cell, metric) if metric in BATCH else cell[metric]
@@ -160,7 +183,19 @@ class _Lookup:
         return {**cell[metric], "std": cell[spread]["mean"], "n": cell[each]["n"]}
 
 
-def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings: set[tuple]) -> dict[str, Any]:
+def lost_of(ours: dict[str, Any]) -> int:
+    """Splits of a cell without a score."""
+    return int(ours["planned"]) - int(ours["n"])
+
+
+def paper_of(cell) -> Printed:
+    """The published number of a row of ``reports.published.load``."""
+    return printed(cell["mean"], cell["n_published"], cell["std"], cell["std_kind"], cell["digits"])
+
+
+def _judged(
+    config, cell, answer, lookup: _Lookup, scale: str, several_settings: set[tuple], family: int
+) -> dict[str, Any]:
     reading, headline = answer["reading"], answer["headline"]
     dataset, metric = ours_of(cell, answer)
     ours = lookup.get(dataset, answer, metric)
@@ -177,28 +212,27 @@ def _judged(config, cell, answer, lookup: _Lookup, scale: str, several_settings:
         raise ReportError(f"{wanted} has scores but no {metric}; add that metric to its scores")
     if ours["status"] != "ok":
         return _no_score(cell, reading, answer, ours["status"], ours["reason"], headline) | {"cell": ours["cell"]}
-    median = math.nan
-    if cell["dataset"] in RESAMPLED:
-        runs = lookup.runs(ours["cell"], metric)
-        v = judge_resampled(runs, cell["mean"], cell["n_published"], metric, cell["digits"])
-        median = float(np.median(runs))
-    elif metric in BATCH:
-        v = judge_batch(ours["mean"], ours["std"], cell["mean"], metric, cell["digits"])
-    else:
-        v = judge(ours["mean"], ours["std"], ours["n"], cell["mean"], cell["n_published"], metric, cell["digits"])
+    paper = paper_of(cell)
+    runs = [] if metric in BATCH else lookup.runs(ours["cell"], metric)
+    v = lookup.verdict(ours, paper, metric, family)
+    old = verdict_v1.word(runs, ours["mean"], ours["std"], paper, metric, cell["dataset"], metric in BATCH)
     return _base(cell, reading, answer, headline) | {
         "cell": ours["cell"],
         "mean": ours["mean"],
         "std": ours["std"],
         "n": ours["n"],
+        "lost": lost_of(ours),
         "difference": v.difference,
         "low": v.low,
         "high": v.high,
+        "p": v.p,
+        "p_kind": v.p_kind,
         "detectable": v.detectable,
-        "also_fits": also_fits(cell, answer, lookup, several_settings),
+        "also_fits": also_fits(cell, answer, lookup, several_settings, family),
         "verdict": v.verdict,
+        "verdict_v1": old,
         "reason": "; ".join(r for r in (v.reason, ours["reason"]) if r),
-        "median": median,
+        "median": float(np.median(runs)) if v.p_kind in ("rank", "resampled") else math.nan,
     }
 
 
@@ -207,32 +241,28 @@ def ours_of(cell, answer: dict[str, Any]) -> tuple[str, str]:
     return answer.get("dataset", cell["dataset"]), answer.get("metrics", {}).get(cell["metric"], cell["metric"])
 
 
-def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, several_settings: set[tuple]) -> str:
+def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, several_settings: set[tuple], family: int = FAMILY) -> str:
     """Other methods of ours, same data set, protocol and metric, that would earn ``reproduced`` too.
 
     "method" or "method[setting]", joined by spaces, sorted. Another setting of the same method counts only in a
     table that compares settings of that method (tables 8 and 9: the clipping norm).
     """
     settings_compared = (*(cell[k] for k in KEY if k != "setting"),) in several_settings
-    unit = unit_of(cell["mean"], cell["digits"])
+    paper = paper_of(cell)
     dataset, metric = ours_of(cell, answer)
     rivals = [
         r
         for r in lookup.rivals(dataset, answer["protocol"], metric)
         if r["method"] != answer["method"] or (settings_compared and r["setting"] != answer["label"])
     ]
-    if not rivals:
-        return ""
-    if cell["dataset"] in RESAMPLED:
-        printed = cell["mean"], cell["n_published"], metric, cell["digits"]
-        words = [judge_resampled(lookup.runs(r["cell"], metric), *printed).verdict for r in rivals]
-    elif metric in BATCH:
-        words = [judge_batch(r["mean"], r["std"], cell["mean"], metric, cell["digits"]).verdict for r in rivals]
-    else:
-        mean, std, n = ([r[k] for r in rivals] for k in ("mean", "std", "n"))
-        words = classify(mean, std, n, float(cell["mean"]), unit, cell["n_published"], HIGHER_IS_BETTER[metric])
-    names = [f"{r['method']}[{r['setting']}]" if r["setting"] else r["method"] for r in rivals]
-    return " ".join(sorted(name for name, word in zip(names, words, strict=True) if word == "reproduced"))
+    # Equivalence is the cheap half of ``reproduced``: only who passes it is judged.
+    near = [
+        r
+        for r in rivals
+        if (metric in BATCH or equivalent(r["mean"], r["std"], r["n"], paper, metric)) and not lost_of(r)
+    ]
+    fits = [r for r in near if lookup.word(r, paper, metric, family) == "reproduced"]
+    return " ".join(sorted(f"{r['method']}[{r['setting']}]" if r["setting"] else r["method"] for r in fits))
 
 
 def _base(cell, reading: str, answer: dict[str, Any], headline: bool) -> dict[str, Any]:
@@ -245,15 +275,19 @@ def _base(cell, reading: str, answer: dict[str, Any], headline: bool) -> dict[st
         "published_mean": cell["mean"],
         "published_std": cell["std"],
         "n_published": cell["n_published"],
+        "lost": 0,
+        "p_kind": "",
         "also_fits": "",
+        "verdict_v1": "",
         "finding": "",
         "headline": "yes" if headline else "no",
     }
 
 
 def _no_score(cell, reading, answer, verdict, reason, headline) -> dict[str, Any]:
-    numbers = dict.fromkeys(("mean", "std", "difference", "low", "high", "detectable", "median"), math.nan)
-    return _base(cell, reading, answer, headline) | numbers | {"n": 0, "verdict": verdict, "reason": reason}
+    numbers = dict.fromkeys(("mean", "std", "difference", "low", "high", "p", "detectable", "median"), math.nan)
+    words = {"n": 0, "verdict": verdict, "verdict_v1": verdict, "reason": reason}
+    return _base(cell, reading, answer, headline) | numbers | words
 
 
 def _name(cell) -> str:
@@ -290,11 +324,20 @@ def finding_of(row: dict[str, Any], index: list[dict[str, str]]) -> str:
     return " ".join(dict.fromkeys(ids))
 
 
-def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
+#: columns of :func:`scoreboard`.
+BOARD = [
+    *["source", "reading", "family", "cells", "reproduced", "of_these_distinctive"],
+    *[*VERDICTS[1:], "no_score", "no_data", "not_run"],
+]
+
+
+def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None, column: str = "verdict") -> pd.DataFrame:
     """Counts per source and reading, over distinct numbers (copies left out) and headline rows only.
 
-    Columns: source, reading, cells, reproduced, of_these_not_distinctive, inconclusive, better, worse, no_score; of
-    these last no_data and not_run; the rest failed, timed out, diverged or are not supported.
+    Columns ``BOARD``. ``of_these_distinctive``: reproduced by no other method of ours in that row (``also_fits``);
+    ``family``: published cells that share, within one reading, the 1 % of any false ``better`` or ``worse``; of
+    ``no_score`` last no_data and not_run, the rest failed, timed out, diverged or are not supported. ``column``: the
+    words that are counted, ``verdict_v1`` for those of the old rule.
     """
     numbers = published_numbers.load() if published is None else published
     copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
@@ -302,36 +345,12 @@ def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None) ->
     own = own[own["headline"] == "yes"]
     rows = []
     for (source, reading), g in own.groupby(["source", "reading"], sort=False):
-        counts = g["verdict"].value_counts()
-        judged = {v: int(counts.get(v, 0)) for v in ("reproduced", "inconclusive", "better", "worse")}
-        rows.append(
-            {
-                "source": source,
-                "reading": reading,
-                "cells": len(g),
-                "reproduced": judged["reproduced"],
-                "of_these_not_distinctive": int(((g["verdict"] == "reproduced") & (g["also_fits"] != "")).sum()),
-                "inconclusive": judged["inconclusive"],
-                "better": judged["better"],
-                "worse": judged["worse"],
-                "no_score": len(g) - sum(judged.values()),
-                "no_data": int(counts.get("no_data", 0)),
-                "not_run": int(counts.get("not_run", 0)),
-            }
-        )
-    columns = [
-        "source",
-        "reading",
-        "cells",
-        "reproduced",
-        "of_these_not_distinctive",
-        "inconclusive",
-        "better",
-        "worse",
-        "no_score",
-        "no_data",
-        "not_run",
-    ]
-    return pd.DataFrame(rows, columns=columns).sort_values(
+        counts = g[column].value_counts()
+        judged = {v: int(counts.get(v, 0)) for v in VERDICTS}
+        rest = {v: int(counts.get(v, 0)) for v in ("no_data", "not_run")}
+        alone = int(((g[column] == "reproduced") & (g["also_fits"] == "")).sum())
+        first = {"source": source, "reading": reading, "family": family_of(source, numbers), "cells": len(g)}
+        rows.append(first | judged | {"of_these_distinctive": alone, "no_score": len(g) - sum(judged.values())} | rest)
+    return pd.DataFrame(rows, columns=BOARD).sort_values(
         "reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True
     )

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import yaml
 
-import datasets
 from methods import contract
 from models import kind as registry
 from models import posteriors, tiny
@@ -68,7 +67,6 @@ def test_a_record_is_complete(name):
     assert dataclasses.is_dataclass(about.model)
     assert callable(resolve(about.scorer))
     assert not about.draws or callable(resolve(about.draws))
-    assert set(about.skewed) <= set(datasets.names())
     methods = {*about.references, *([about.exact] if about.exact not in ("", CONJUGATE) else [])}
     assert methods <= set(contract.names(name))
     assert about.exact != CONJUGATE or hasattr(about.model().inner, "exact_posterior")

@@ -3,11 +3,12 @@ import math
 import pandas as pd
 import pytest
 
-from reports import published
+from reports import published, site
 from reports.build import CONFIGS
 from reports.config import ReportError, load
 from reports.published import KEY
-from reports.verdicts import COLUMNS, build, read_findings, scoreboard
+from reports.verdict import VERDICTS
+from reports.verdicts import BOARD, COLUMNS, FIRST_SOURCES, build, family_of, read_findings, scoreboard
 
 NO_FINDINGS = pd.DataFrame(columns=["finding", "title", "source", "method", "reading", "dataset"])
 
@@ -43,9 +44,11 @@ def test_copies_take_the_answers_of_their_original(verdicts):
 
 
 def test_numbers_around_the_printed_ones_are_reproduced(verdicts):
-    # The synthetic spread is 1 % at n = 10, the rule's false-alarm rate 5 % a row at most.
-    share = (verdicts["verdict"] == "reproduced").mean()
-    assert share > 0.85
+    # The synthetic spread is 1 % at n = 10, the false-alarm rate 5 % a row at most; where the published spread is
+    # wide, equivalence is not shown.
+    words = verdicts["verdict"]
+    assert words.isin(["reproduced", "compatible"]).mean() > 0.95
+    assert (words == "reproduced").mean() > 0.75
     row = pick(verdicts, source="vinaroz2023dpsep", table="3", dataset="power", method="sep", headline="yes").iloc[0]
     assert row["published_mean"] == "4.061"
     assert row["difference"] == pytest.approx(row["mean"] - 4.061, rel=1e-12)
@@ -150,9 +153,12 @@ def test_scoreboard_counts_distinct_numbers(verdicts):
     board = scoreboard(verdicts)
     printed = pick(board, reading="printed")
     assert printed["cells"].sum() == 216 - 66
-    words = ["reproduced", "inconclusive", "better", "worse", "no_score"]
-    assert (board[words].sum(axis=1) == board["cells"]).all()
-    assert (board["of_these_not_distinctive"] <= board["reproduced"]).all()
+    assert list(board.columns) == BOARD
+    assert (board[[*VERDICTS, "no_score"]].sum(axis=1) == board["cells"]).all()
+    assert (board["of_these_distinctive"] <= board["reproduced"]).all()
+    assert set(board["family"]) == {290}
+    old = scoreboard(verdicts, column="verdict_v1")
+    assert old["reproduced"].sum() > 0 == old["compatible"].sum()
     assert "vinaroz2021dpsep" not in set(printed["source"])  # its regression tables are copies to the last digit
 
 
@@ -171,3 +177,45 @@ def test_the_project_s_own_config_answers_every_cell_of_its_tables(scores_of):
     assert set(zip(rows["our_method"], rows["our_setting"], rows["protocol"], strict=True)) <= arms
     private = rows[rows["method"].isin(["dp_sep", "dp_vi"]) & rows["table"].isin(["3", "4"])]
     assert {"printed", "released", "corrected"} <= set(private["reading"])
+
+
+def test_a_later_source_is_a_family_of_its_own():
+    numbers = pd.DataFrame({"source": ["vinaroz2023dpsep"] + ["later2030x"] * 7})
+    assert family_of("vinaroz2023dpsep", numbers) == family_of("geumlek2017rdp", numbers) == 290
+    assert family_of("later2030x", numbers) == 7
+    assert set(published.load()["source"]) <= FIRST_SOURCES
+
+
+def test_lost_splits_are_counted_and_cap_the_verdict(config, scores):
+    hit = (scores["dataset"] == "power") & (scores["method"] == "sep") & scores["split"].isin(["0", "1", "2"])
+    scores.loc[hit, ["metric", "value", "unit"]] = ""
+    scores.loc[hit, "status"] = "diverged"
+    scores.loc[hit, "reason"] = "variance below 0"
+    built = build(config, scores.drop_duplicates(), "full", findings=NO_FINDINGS)
+    rows = pick(built, dataset="power", method="sep")
+    assert set(rows["lost"]) == {3}
+    assert set(rows["n"]) == {7}
+    assert set(rows["verdict"]) == {"inconclusive"}
+    assert rows["reason"].str.startswith("3 of 10 splits without a score").all()
+    assert set(pick(built, dataset="wine", method="sep")["lost"]) == {0}
+    named = pick(built, dataset="power")["also_fits"].str.split()
+    assert not any("sep" in names for names in named)  # what lost splits cannot earn the word
+
+
+def test_old_and_new_word_stand_side_by_side(verdicts):
+    assert set(verdicts["verdict"]) <= {*VERDICTS}
+    assert set(verdicts["verdict_v1"]) <= {"reproduced", "inconclusive", "better", "worse"}
+    assert set(verdicts["p_kind"]) <= {"t", "rank"}
+    assert verdicts["p"].between(0, 1).all()
+    assert (verdicts["median"].notna() == (verdicts["p_kind"] == "rank")).all()
+
+
+def test_every_word_has_a_sign_and_a_colour_and_the_page_says_that_the_rule_changed():
+    css, page = ((site.TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "index.html"))
+    assert len({site.SIGNS[w] for w in VERDICTS}) == len(VERDICTS)
+    for word in VERDICTS:
+        assert f".v-{word}" in css
+        assert f".b-{word}" in css
+        assert f"r.{word}" in page
+    assert "second version of the rule" in page
+    assert "verdict_v1" in page
