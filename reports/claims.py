@@ -201,20 +201,17 @@ def evaluate(
 
 
 def _decide(outcomes: dict[str, Outcome], proof: str = "") -> str:
-    """The printed reading decides where it can be told; else a reading in which the claim holds.
+    """The printed reading where the claim holds in it; else another in which it does.
 
-    A claim with a proof is ``by proof`` only as long as its check, in the printed reading, agrees.
+    A claim that holds in none does not hold only where every reading that could be tested refutes it: one that leaves
+    it open (the authors' program, say) leaves it ``not told apart``. A claim with a proof is ``by proof`` only as long
+    as its check, in the printed reading, agrees.
     """
-    printed = outcomes["printed"].state
-    others = {o.state for reading, o in outcomes.items() if reading != "printed"}
-    if printed == HOLDS:
+    if outcomes["printed"].state == HOLDS:
         return PROVED if proof else HOLDS
-    if HOLDS in others:
-        return ANOTHER
-    # Where the printed reading cannot be tested, the others speak only if all of them say no.
-    if printed == REFUTED or (printed == UNTESTED and others == {REFUTED}):
-        return REFUTED
-    return UNTOLD if UNTOLD in others | {printed} else UNTESTED
+    states = {o.state for o in outcomes.values()}
+    return next((word for state, word in ((HOLDS, ANOTHER), (UNTOLD, UNTOLD), (REFUTED, REFUTED)) if state in states),
+                UNTESTED)  # fmt: skip
 
 
 class _Data:
