@@ -1,7 +1,15 @@
-"""Comparative sentences of the papers, each tested on the scores.
+"""Claims of the papers, each tested on the scores.
 
-``reports/published/claims.csv`` holds one row a sentence: id, experiment (whose scores settle it), source, place,
-statement, test. A test is written
+``reports/published/claims.csv`` holds one row a claim: id, experiment (whose scores settle it), source, place, quote,
+statement, test, proof, same_as.
+
+``quote`` has the source's own words ("..." marks what is left out), or ``read off table k`` / ``read off figure k``
+where the claim is what a table or figure shows and no sentence of the text. ``statement`` says in this suite's words
+what is tested. ``proof`` names where the proof stands of a claim that is algebra or holds by construction; its test is
+then a check of it. ``same_as`` names the earlier row of which this one is a repetition, in the same paper or in its
+other version (:func:`distinct`).
+
+A test is written
 
     better(ep+sep+clipped_sep, vi; tables=3,4; quantifier=all)
 
@@ -12,9 +20,15 @@ printed one first, then released, then corrected. A method without that reading 
 printed cell.
 
 How a comparison is judged: over splits that both cells share, by the interval of ``evaluation.paired`` (corrected for
-overlapping splits) at 5 % divided by the number of comparisons of the claim. A cell that diverged has lost. A number of
-a whole batch of data sets has no splits: its interval is normal, with the two bootstrap deviations as if independent.
-``same=epsilon`` compares only cells whose published settings have the same epsilon.
+overlapping splits). A cell that diverged has lost. A number of a whole batch of data sets has no splits: its interval
+is normal, with the two bootstrap deviations as if independent. ``same=epsilon`` compares only cells whose published
+settings have the same epsilon.
+
+How comparisons make a verdict (:func:`judge`): the quantifier is the source's, and none in its text means all. The
+claim holds where as many comparisons as it needs are shown, and does not hold where so many are shown to be against it
+that no longer enough can be left; each at a level that keeps the error of the verdict at 5 %. Anything else is ``not
+told apart``. Claims that one method is not worse than another, or close to it, hold only within a margin that is
+stated (:func:`_margin`).
 """
 
 from __future__ import annotations
@@ -25,6 +39,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +54,28 @@ from reports import published as published_numbers
 from reports.config import READINGS, ReportError
 from reports.verdicts import BATCH, answers_of, finding_of, ours_of, read_findings
 
-COLUMNS = ["id", "verdict", "figure", "finding", "source", "place", "statement", "test"]
-VERDICTS = ("holds", "holds under another reading", "does not hold", "not testable here")
+COLUMNS = [
+    *("id", "verdict", "quote", "statement", "margin", "figure", "finding"),
+    *("source", "place", "test", "proof", "same_as"),
+]
+#: what a claim's row must have.
+FIELDS = ("id", "experiment", "source", "place", "quote", "statement", "test", "proof", "same_as")
+HOLDS, ANOTHER, REFUTED, UNTOLD, UNTESTED, PROVED = VERDICTS = (
+    *("holds", "holds in another reading", "does not hold"),
+    *("not told apart", "not testable here", "by proof"),
+)
 FILE = published_numbers.HERE / "claims.csv"
 ALPHA = 0.05
-#: share of the comparisons whose mean must favour the sentence: strictly more than, or equal to where it is 1.
-QUANTIFIERS = {"all": 1.0, "most": 0.5, "often": 0.5}
+#: of n comparisons, how many a claim speaks of. A claim without a quantifier speaks of all.
+QUANTIFIERS: dict[str, Callable[[int], int]] = {
+    "all": lambda n: n,
+    "most": lambda n: n // 2 + 1,  # more than half
+    "often": lambda n: (n + 1) // 2,  # at least half
+}
+READ_OFF = re.compile(r"read off (table|figure) \w+( [a-z])?((,| and)( figure| table)? \w+( [a-z])?)*")
+#: margins of "not worse", "comparable" and "close": share of an error, and nats.
+SHARE, NATS = 0.10, math.log(1.1)
+IN_NATS = ("test_log_likelihood", "heldout_nll")
 
 
 @dataclass(frozen=True)
@@ -56,10 +87,11 @@ class Test:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``state``: True (holds), False (does not), None (cannot be told); ``figure``: the numbers in words."""
+    """``state``: HOLDS, REFUTED, UNTOLD or UNTESTED; ``figure``: the numbers in words; ``margin``: in words."""
 
-    state: bool | None
+    state: str
     figure: str
+    margin: str = ""
 
 
 def parse(text: str) -> Test:
@@ -90,16 +122,36 @@ def parse(text: str) -> Test:
 
 
 def read(path: Path = FILE) -> list[dict[str, str]]:
-    """The claims of the papers. Raises :class:`ReportError` for a repeated id or an unreadable test."""
+    """The claims of the papers.
+
+    Raises :class:`ReportError` for a repeated id, an unreadable test, a claim without quote or statement, or one that
+    is said to repeat none of the rows before it.
+    """
     with open(path, newline="", encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
-    ids = [r["id"] for r in rows]
-    for name in ids:
+    originals: set[str] = set()
+    for name in (ids := [r["id"] for r in rows]):
         if ids.count(name) > 1:
             raise ReportError(f"{path}: id '{name}' stands twice")
     for row in rows:
         parse(row["test"])
+        for key in ("quote", "statement", "place"):
+            if not row.get(key):
+                raise ReportError(f"{path}: claim '{row['id']}' has no {key}")
+        if row["quote"].startswith("read off") and not READ_OFF.fullmatch(row["quote"]):
+            raise ReportError(f"{path}: claim '{row['id']}': write 'read off table k' or 'read off figure k'")
+        if not row["same_as"]:
+            originals.add(row["id"])
+        elif row["same_as"] not in originals:
+            raise ReportError(
+                f"{path}: claim '{row['id']}' is the same as '{row['same_as']}', which is no row above it"
+            )
     return rows
+
+
+def distinct(frame: pd.DataFrame) -> pd.DataFrame:
+    """The claims that repeat no other one."""
+    return frame[frame["same_as"] == ""]
 
 
 def evaluate(
@@ -114,8 +166,7 @@ def evaluate(
 
     ``extra``: folder of the tables that are no scores (:func:`holds_in`); None: there are none.
 
-    The printed reading decides where it can be told; else ``holds under another reading`` if released or corrected
-    does. A finding is attached where its index row names the method ``claim:<id>``.
+    A finding is attached where its index row names the method ``claim:<id>``.
     """
     numbers = published_numbers.load() if published is None else published
     index = (read_findings() if findings is None else findings).to_dict("records")
@@ -135,25 +186,32 @@ def evaluate(
             outcome = TESTS[test.name](context, test)
             if reading == "printed" or reading in context.used:
                 outcomes[reading] = outcome
-        verdict, figure = _decide(outcomes)
         asked = {"source": claim["source"], "method": f"claim:{claim['id']}", "reading": "*", "dataset": "*"}
         finding = finding_of(asked, [f | {"reading": "*", "dataset": "*"} for f in index])
-        rows.append({k: claim[k] for k in ("id", "source", "place", "statement", "test")}
-                    | {"verdict": verdict, "figure": figure, "finding": finding})  # fmt: skip
+        rows.append(
+            {k: claim.get(k, "") for k in COLUMNS}
+            | {
+                "verdict": _decide(outcomes, claim.get("proof", "")),
+                "margin": next((o.margin for o in outcomes.values() if o.margin), "none"),
+                "figure": " | ".join(f"{reading}: {o.figure}" for reading, o in outcomes.items() if o.figure),
+                "finding": finding,
+            }
+        )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _decide(outcomes: dict[str, Outcome]) -> tuple[str, str]:
-    figure = " | ".join(f"{reading}: {o.figure}" for reading, o in outcomes.items() if o.figure)
-    if outcomes["printed"].state:
-        return "holds", figure
-    others = [o.state for reading, o in outcomes.items() if reading != "printed"]
-    if any(others):
-        return "holds under another reading", figure
-    # Where the printed reading cannot be told, the others speak only if all of them say no.
-    if outcomes["printed"].state is False or (others and all(state is False for state in others)):
-        return "does not hold", figure
-    return "not testable here", figure
+def _decide(outcomes: dict[str, Outcome], proof: str = "") -> str:
+    """The printed reading where the claim holds in it; else another in which it does.
+
+    A claim that holds in none does not hold only where every reading that could be tested refutes it: one that leaves
+    it open (the authors' program, say) leaves it ``not told apart``. A claim with a proof is ``by proof`` only as long
+    as its check, in the printed reading, agrees.
+    """
+    if outcomes["printed"].state == HOLDS:
+        return PROVED if proof else HOLDS
+    states = {o.state for o in outcomes.values()}
+    return next((word for state, word in ((HOLDS, ANOTHER), (UNTOLD, UNTOLD), (REFUTED, REFUTED)) if state in states),
+                UNTESTED)  # fmt: skip
 
 
 class _Data:
@@ -235,23 +293,132 @@ class Context:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``toward`` > 0: the data favour the sentence. ``paper``: the same difference of the printed means."""
+    """One comparison of two cells, or one trend.
+
+    ``at(alpha)``: interval of level 1 - alpha of what the claim says is positive. ``margin``: how far below 0 it may be
+    (and, ``close``: above). ``forfeit``: +1, the other side diverged; -1, this one did. ``paper``: the same difference
+    of the printed means.
+    """
 
     what: str
-    toward: Difference | None
-    forfeit: int = 0  # +1: the other side diverged, -1: this one did
+    at: Callable[[float], Difference] | None
+    forfeit: int = 0
     paper: float | None = None
+    margin: float = 0.0
+    close: bool = False
 
     @property
-    def sign(self) -> int:
-        return self.forfeit or int(np.sign(self.toward.difference))
+    def mean_in_favour(self) -> bool:
+        if self.forfeit:
+            return self.forfeit > 0
+        d = self.at(ALPHA).difference
+        return d > -self.margin and not (self.close and d >= self.margin)
 
-    @property
-    def certain(self) -> int:
-        return self.forfeit or (self.sign if self.toward.significant else 0)
+    def shown(self, alpha: float) -> bool:
+        """The interval lies where the claim says."""
+        if self.forfeit:
+            return self.forfeit > 0
+        d = self.at(alpha)
+        return d.low > -self.margin and not (self.close and not d.high < self.margin)
+
+    def against(self, alpha: float) -> bool:
+        """The interval lies outside of it."""
+        if self.forfeit:
+            return self.forfeit < 0
+        d = self.at(alpha)
+        return d.high < -self.margin or (self.close and d.low > self.margin)
+
+    def room(self) -> float:
+        """Distance to what the claim rules out, in half widths of the interval (the least favourable: the smallest)."""
+        if self.forfeit:
+            return math.inf * self.forfeit
+        d = self.at(ALPHA)
+        room = self.margin - abs(d.difference) if self.close else self.margin + d.difference
+        half = (d.high - d.low) / 2
+        return room / half if half > 0 else math.copysign(math.inf, room) if math.isfinite(half) else room
+
+    def told(self, alpha: float) -> str:
+        if self.forfeit:
+            return f"{self.what}: the other diverged" if self.forfeit > 0 else f"{self.what}: diverged"
+        d = self.at(alpha)
+        interval = f"[{d.low:.3g}, {d.high:.3g}]" if math.isfinite(d.low) else "(one run: no interval)"
+        return f"{self.what}: {d.difference:.3g} {interval}" + (f", margin {self.margin:.3g}" if self.margin else "")
 
 
-def _compare(context: Context, test: Test) -> tuple[list[Comparison], int]:
+@dataclass
+class Absent:
+    """Comparisons that could not be made: ``single`` of a number that the paper has from one run, ``other`` of it.
+
+    A number of one run has no interval in the paper either: the claim is judged without it. Any other one counts as not
+    shown.
+    """
+
+    other: int = 0
+    single: int = 0
+
+    def add(self, row: dict[str, Any] | None = None) -> None:
+        if row is not None and not row["std"]:
+            self.single += 1
+        else:
+            self.other += 1
+
+
+def judge(made: list[Comparison], absent: Absent, test: Test, unit: str = "comparisons") -> Outcome:
+    """Verdict on a claim from its comparisons, and their numbers.
+
+    Of n comparisons the claim needs u (its quantifier). It holds where u of them are shown at the level 5 % / (n - u +
+    1), and does not hold where n - u + 1 of them are shown to be against it at 5 % / u (Benjamini and Heller 2008,
+    partial conjunctions: for "all" it holds where each interval of 95 % says so, and fails where one of 1 - 5 % / n is
+    against it). Both intervals have two sides, of which one counts: together the verdict is wrong in 5 % at most.
+    """
+    margin = "; ".join(dict.fromkeys(_margin_words(test, c) for c in made if c.margin))
+    if not made:
+        return Outcome(UNTESTED, "no scores for it")
+    n = len(made) + absent.other
+    need = QUANTIFIERS[test.options.get("quantifier", "all")](n)
+    level = ALPHA / (n - need + 1)
+    shown = [c for c in made if c.shown(level)]
+    against = [c for c in made if c.against(ALPHA / need)]
+    state = HOLDS if len(shown) >= need else REFUTED if len(against) >= n - need + 1 else UNTOLD
+    where = "within the margin" if margin else "in favour"
+    by_mean = sum(c.mean_in_favour for c in made)
+    text = (
+        f"{by_mean} of {len(made)} {unit} {where} by mean, {len(shown)} significantly, "
+        f"{len(against)} significantly against"
+    )
+    if against:
+        text += f" ({'; '.join(c.what for c in against[:4])}{'; ...' if len(against) > 4 else ''})"
+    printed = [c.paper for c in made if c.paper is not None]
+    if printed:
+        text += f"; the paper's own numbers: {sum(p > 0 for p in printed)} of {len(printed)}"
+    if absent.other:
+        text += f"; {absent.other} without scores, not shown"
+    if absent.single:
+        text += f"; {absent.single} without scores, of one run in the paper, not judged"
+    ranked = sorted(made, key=Comparison.room)
+    named = ranked if len(made) <= 3 else [ranked[0], ranked[-1]]
+    text += f"; {100 * (1 - level):.3g} % intervals" + (", least and most favourable" if len(made) > 3 else "")
+    text += ": " + "; ".join(c.told(level) for c in named)
+    return Outcome(state, text, margin)
+
+
+def _margin(test: Test, metric: str, reference: float, spread: float) -> float:
+    """How much worse still counts as not worse: one published spread where the test asks for it, else ln 1.1 nats of
+    a log-likelihood, 10 % of an error (``reference``: the other method's mean)."""
+    if test.options.get("margin") == "spread":
+        return spread
+    return NATS if metric in IN_NATS else SHARE * abs(reference)
+
+
+def _margin_words(test: Test, comparison: Comparison) -> str:
+    if test.options.get("margin") == "spread":
+        return "one published spread"
+    return "ln 1.1 nats" if comparison.margin == NATS else "10 % of the error"
+
+
+def _compare(
+    context: Context, test: Test, margin: bool = False, close: bool = False
+) -> tuple[list[Comparison], Absent]:
     """All comparisons of a two-sided test, and how many could not be made."""
     first, second = test.methods
     wanted = []
@@ -263,23 +430,34 @@ def _compare(context: Context, test: Test) -> tuple[list[Comparison], int]:
                 for row in context.rows(b if flip else a, test.options):
                     cells = context.cells(row)
                     pair = (cells, context.own(own, cells))
-                    wanted.append((row, *(pair[::-1] if flip else pair), f"{a} vs {b}", None))
+                    wanted.append((row, *(pair[::-1] if flip else pair), f"{a} vs {b}", None, math.nan))
                 continue
             for ra in context.rows(a, test.options):
                 for rb in context.rows(b, test.options):
                     if _alike(ra, test.options) == _alike(rb, test.options):
                         gap = _sign(ra["metric"]) * (float(ra["mean"]) - float(rb["mean"]))
-                        wanted.append((ra, context.cells(ra), context.cells(rb), f"{a} vs {b}", gap))
-    made, missing = [], 0
-    alpha = ALPHA / max(1, len(wanted))
-    for row, cells_a, cells_b, pair, paper in wanted:
+                        spread = max((float(r["std"]) for r in (ra, rb) if r["std"]), default=math.nan)
+                        wanted.append((ra, context.cells(ra), context.cells(rb), f"{a} vs {b}", gap, spread))
+    made, absent = [], Absent()
+    for row, cells_a, cells_b, pair, gap, spread in wanted:
         what = ", ".join([pair, *_alike(row, test.options)[1:]])
-        found = _difference(context.data, cells_a, cells_b, row["metric"], alpha)
+        found = _difference(context.data, cells_a, cells_b, row["metric"])
         if found is None:
-            missing += 1
+            absent.add(row)
             continue
-        made.append(Comparison(what, *found, paper))
-    return made, missing
+        at, forfeit, reference = found
+        allowed = _margin(test, row["metric"], reference, spread) if margin else 0.0
+        if margin and gap is not None:  # the paper's own numbers, by the same margin of its own reference
+            theirs = _margin(test, row["metric"], _published_reference(context, test, row), spread)
+            gap = (theirs - abs(gap) if close else theirs + gap) + 1e-9  # the margin itself counts as within
+        made.append(Comparison(what, at, forfeit, gap, allowed, close))
+    return made, absent
+
+
+def _published_reference(context: Context, test: Test, row: dict[str, Any]) -> float:
+    """Printed mean of the method that ``row`` is compared with (the largest, where there are several)."""
+    same = [r for b in test.methods[1] if not b.startswith("own:") for r in context.rows(b, test.options)]
+    return max((abs(float(r["mean"])) for r in same if _alike(r, test.options) == _alike(row, test.options)), default=0)
 
 
 def _alike(row: dict[str, Any], options: dict[str, str]) -> tuple[str, ...]:
@@ -293,26 +471,33 @@ def _alike(row: dict[str, Any], options: dict[str, str]) -> tuple[str, ...]:
 _RATIOS = {"thirds": RATIO_THIRDS, "repeats": 0.0, "official": 0.0}
 
 
-def _batch_difference(data: _Data, a: tuple, b: tuple, alpha: float) -> Difference | None:
-    """The difference toward a (lower is better) of two numbers of whole batches; None where one has no score."""
+def _batch_difference(data: _Data, a: tuple, b: tuple) -> tuple[Callable[[float], Difference], float] | None:
+    """Interval (lower is better) of two numbers of whole batches, and the second; None where one has no score."""
     spread, each = BATCH[a[4]]
     found = [[data.values.get((*key[:4], m), {}) for m in (key[4], spread, each)] for key in (a, b)]
     if not all(value and sd for value, sd, _ in found):
         return None
     (va, sa, na), (vb, sb, nb) = ((value[""], sd[""], len(of)) for value, sd, of in found)
     difference = _sign(a[4]) * (va - vb)
-    half = float(normal.isf(alpha / 2)) * math.hypot(sa, sb)
-    return Difference(difference, difference - half, difference + half, min(na, nb), False)
+
+    def at(alpha: float) -> Difference:
+        half = float(normal.isf(alpha / 2)) * math.hypot(sa, sb)
+        return Difference(difference, difference - half, difference + half, min(na, nb), False)
+
+    return at, vb
 
 
-def _difference(data: _Data, cells_a, cells_b, metric: str, alpha: float):
-    """(difference toward a, forfeit) for the first pair of cells of one protocol, else of any two; None if none."""
+def _difference(
+    data: _Data, cells_a, cells_b, metric: str
+) -> tuple[Callable[[float], Difference] | None, int, float] | None:
+    """(interval of the difference toward a by level, forfeit, mean of b) of the first pair of cells of one protocol,
+    else of any two; None if there is none."""
     pairs = [(a, b) for a in cells_a for b in cells_b]
     pairs.sort(key=lambda ab: ab[0][1] != ab[1][1])
     for a, b in pairs:
         if metric in BATCH:
-            if (found := _batch_difference(data, a, b, alpha)) is not None:
-                return found, 0
+            if (found := _batch_difference(data, a, b)) is not None:
+                return found[0], 0, found[1]
             continue
         va, vb = data.values.get(a), data.values.get(b)
         if va and vb:
@@ -320,10 +505,11 @@ def _difference(data: _Data, cells_a, cells_b, metric: str, alpha: float):
             va, vb = ({k: sign * v for k, v in x.items()} for x in (va, vb))
             same = a[1] == b[1] and set(va) & set(vb)
             ratio = max(_RATIOS.get(protocol, RATIO_90_10) for protocol in (a[1], b[1]))
-            return (paired if same else unpaired)(va, vb, alpha, ratio), 0
+            interval = partial(paired if same else unpaired, va, vb, ratio=ratio)
+            return lambda alpha, f=interval: f(alpha=alpha), 0, float(np.mean(list(vb.values())))
         lost = int(bool(va) and data.diverged(b)) - int(bool(vb) and data.diverged(a))
         if lost:
-            return None, lost
+            return None, lost, math.nan
     return None
 
 
@@ -331,51 +517,19 @@ def _sign(metric: str) -> int:
     return 1 if HIGHER_IS_BETTER[metric] else -1
 
 
-def _counts(made: list[Comparison], missing: int, unit: str = "comparisons") -> str:
-    total = len(made)
-    favour = sum(c.sign > 0 for c in made)
-    sure, against = sum(c.certain > 0 for c in made), [c.what for c in made if c.certain < 0]
-    text = f"{favour} of {total} {unit} in favour by mean, {sure} of them surely, {len(against)} surely against"
-    if against:
-        text += f" ({'; '.join(against[:4])}{'; ...' if len(against) > 4 else ''})"
-    printed = [c.paper for c in made if c.paper is not None]
-    if printed:
-        text += f"; the paper's own numbers: {sum(p > 0 for p in printed)} of {len(printed)}"
-    if missing:
-        text += f"; {missing} without scores"
-    return text
-
-
 def better(context: Context, test: Test) -> Outcome:
-    """The first methods score better than the second, for ``quantifier`` = all, most or often of the comparisons.
-
-    Holds if enough means say so, at least one comparison is sure and more are sure for it than against it. Means
-    alone, none of them sure in either direction, tell nothing for it or against it.
-    """
-    made, missing = _compare(context, test)
-    if not made:
-        return Outcome(None, "no scores for it")
-    share = sum(c.sign > 0 for c in made) / len(made)
-    need = QUANTIFIERS[test.options.get("quantifier", "all")]
-    enough = share >= 1 if need == 1 else share > need
-    sure, against = sum(c.certain > 0 for c in made), sum(c.certain < 0 for c in made)
-    if sure == 0 and against == 0:
-        return Outcome(None, _counts(made, missing) + ": too little to tell")
-    return Outcome(enough and sure > against, _counts(made, missing))
+    """The first methods score better than the second, in as many comparisons as ``quantifier`` says."""
+    return judge(*_compare(context, test), test)
 
 
 def not_worse(context: Context, test: Test) -> Outcome:
-    """ "Comparable": in no comparison are the first methods surely worse than the second."""
-    made, missing = _compare(context, test)
-    if not made:
-        return Outcome(None, "no scores for it")
-    if not any(c.forfeit or math.isfinite(c.toward.low) for c in made):
-        return Outcome(None, "single runs: no interval")
-    widest = max((c for c in made if c.toward is not None), key=lambda c: -c.toward.low, default=None)
-    figure = _counts(made, missing)
-    if widest is not None and math.isfinite(widest.toward.low):
-        figure += f"; could be worse by up to {max(0.0, -widest.toward.low):.3g} ({widest.what})"
-    return Outcome(not any(c.certain < 0 for c in made), figure)
+    """ "Comparable", "not worse": the first methods are not worse than the second by more than the margin."""
+    return judge(*_compare(context, test, margin=True), test)
+
+
+def within(context: Context, test: Test) -> Outcome:
+    """ "Close to", "as good as": the first methods differ from the second by less than the margin, either way."""
+    return judge(*_compare(context, test, margin=True, close=True), test)
 
 
 def _along(
@@ -404,25 +558,19 @@ def at_every_budget(context: Context, test: Test) -> Outcome:
 
     Judged like :func:`better`. ``corrected``: what takes the place of the second methods in the corrected reading.
     """
-    made, missing = _at_budgets(context, test)
-    if not made:
-        return Outcome(None, "no scores for it" if context.reading == "printed" else "")
-    return _trend(made, missing, test, "comparisons")
+    return judge(*_at_budgets(context, test), test)
 
 
 def never_worse(context: Context, test: Test) -> Outcome:
-    """OUR first methods are at no budget surely worse than OUR second; arguments as for :func:`at_every_budget`."""
-    made, missing = _at_budgets(context, test)
-    if not made:
-        return Outcome(None, "no scores for it" if context.reading == "printed" else "")
-    return Outcome(not any(c.certain < 0 for c in made), _counts(made, missing))
+    """OUR first methods are at no budget worse than OUR second by more than the margin."""
+    return judge(*_at_budgets(context, test, margin=True), test)
 
 
-def _at_budgets(context: Context, test: Test) -> tuple[list[Comparison], int]:
+def _at_budgets(context: Context, test: Test, margin: bool = False) -> tuple[list[Comparison], Absent]:
     first, second = test.methods
     if context.reading != "printed":
         if "corrected" not in test.options or context.reading != "corrected":
-            return [], 0
+            return [], Absent()
         second = tuple(test.options["corrected"].split("+"))
         context.used.add(context.reading)
     datasets = dict.fromkeys(d for d, *_ in context.data.status)
@@ -430,35 +578,38 @@ def _at_budgets(context: Context, test: Test) -> tuple[list[Comparison], int]:
     for dataset, metric, a, b in itertools.product(datasets, _list(test.options["metrics"]), first, second):
         ours, others = (context.budgets(m, dataset, metric) for m in (a, b))
         wanted += [(f"{a} vs {b}, {dataset}, {metric}, {k}", ours[k], others[k]) for k in ours if k in others]
-    made, missing = [], 0
+    made, absent = [], Absent()
     for what, a, b in wanted:
-        found = _difference(context.data, [a], [b], a[4], ALPHA / len(wanted))
+        found = _difference(context.data, [a], [b], a[4])
         if found is None:
-            missing += 1
-        else:
-            made.append(Comparison(what, *found))
-    return made, missing
+            absent.add()
+            continue
+        at, forfeit, reference = found
+        made.append(Comparison(what, at, forfeit, margin=_margin(test, a[4], reference, 0.0) if margin else 0.0))
+    return made, absent
 
 
 def worsens(context: Context, test: Test) -> Outcome:
     """Scores get worse as the parameter grows: slope on its logarithm, split by split, for ``quantifier`` of them."""
-    made, missing = [], 0
+    made, absent = [], Absent()
     series = _along(context, test)
     for row, scores, printed in series:
         common = set.intersection(*map(set, scores.values())) if len(scores) > 1 else set()
         if len(scores) < len(printed) or not common:
-            missing += 1
+            absent.add(row)
             continue
-        grid = np.log(sorted(scores))
+        grid, first = np.log(sorted(scores)), min(scores)
         centred = grid - grid.mean()
         worse = {
-            k: -_sign(row["metric"]) * float(centred @ [scores[c][k] for c in sorted(scores)] / (centred @ centred))
+            # less the first, so that a flat series has slope 0 and not a rounding error
+            k: -_sign(row["metric"])
+            * float(centred @ [scores[c][k] - scores[first][k] for c in sorted(scores)] / (centred @ centred))
             for k in common
         }
-        slope = paired(worse, dict.fromkeys(worse, 0.0), ALPHA / len(series))
+        slope = partial(paired, worse, dict.fromkeys(worse, 0.0))
         ends = -_sign(row["metric"]) * (float(printed[max(printed)]) - float(printed[min(printed)]))
         made.append(Comparison(f"{row['dataset']}, {row['metric']}", slope, 0, ends))
-    return _trend(made, missing, test)
+    return judge(made, absent, test, "trends")
 
 
 def spreads(context: Context, test: Test) -> Outcome:
@@ -466,42 +617,33 @@ def spreads(context: Context, test: Test) -> Outcome:
 
     Pitman-Morgan test of two variances measured on the same splits: correlation of sum and difference.
     """
-    made, missing = [], 0
+    made, absent = [], Absent()
     series = _along(context, test)
     for row, scores, printed in series:
         if len(scores) < len(printed) or len(scores) < 2:
-            missing += 1
+            absent.add(row)
             continue
         low, high = scores[min(scores)], scores[max(scores)]
         common = sorted(set(low) & set(high))
         a, b = np.array([low[k] for k in common]), np.array([high[k] for k in common])
         if len(common) < 4 or np.ptp(b - a) == 0 or np.ptp(b + a) == 0:
-            missing += 1
+            absent.add(row)
             continue
-        found = pearsonr(a + b, b - a)
-        ci = found.confidence_interval(1 - ALPHA / len(series))
-        grows = Difference(float(found.statistic), float(ci.low), float(ci.high), len(common), True)
         ends = [printed[max(printed)], printed[min(printed)]]
         paper = float(ends[0]) - float(ends[1]) if all(ends) else None
-        made.append(Comparison(f"{row['dataset']}, {row['metric']}", grows, 0, paper))
-    return _trend(made, missing, test)
+        what = f"{row['dataset']}, {row['metric']}, correlation of sum and difference"
+        made.append(Comparison(what, partial(_correlation, a + b, b - a), 0, paper))
+    return judge(made, absent, test, "trends")
 
 
-def _trend(made: list[Comparison], missing: int, test: Test, unit: str = "trends") -> Outcome:
-    if not made:
-        return Outcome(None, "no scores for it")
-    share = sum(c.sign > 0 for c in made) / len(made)
-    need = QUANTIFIERS[test.options.get("quantifier", "all")]
-    enough = share >= 1 if need == 1 else share > need
-    sure, against = sum(c.certain > 0 for c in made), sum(c.certain < 0 for c in made)
-    figure = _counts(made, missing, unit)
-    if sure == 0 and against == 0:
-        return Outcome(None, figure + ": too little to tell")
-    return Outcome(enough and sure > against, figure)
+def _correlation(x: np.ndarray, y: np.ndarray, alpha: float) -> Difference:
+    found = pearsonr(x, y)
+    ci = found.confidence_interval(1 - alpha)
+    return Difference(float(found.statistic), float(ci.low), float(ci.high), len(x), True)
 
 
 def fails_less(context: Context, test: Test) -> Outcome:
-    """The first method loses fewer splits (failed, diverged, timeout) than the second; Fisher's exact test, 5 %."""
+    """The first method loses fewer splits (failed, diverged, timeout) than the second: Fisher's exact test."""
     counts = []
     for (method,) in test.methods:
         cells = {cell for row in context.rows(method, test.options) for cell in context.cells(row)[:1]}
@@ -514,19 +656,21 @@ def fails_less(context: Context, test: Test) -> Outcome:
         counts.append((sum(s != "ok" for s in states), len(states)))
     (fa, na), (fb, nb) = counts
     if not na or not nb:
-        return Outcome(None, "no scores for it")
+        return Outcome(UNTESTED, "no scores for it")
     figure = f"splits without a score: {fa} of {na} against {fb} of {nb}"
     if fa == fb == 0:
-        return Outcome(None, figure + ": neither fails, so nothing can be told")
-    p = fisher_exact([[fa, na - fa], [fb, nb - fb]], alternative="less").pvalue
-    return Outcome(bool(p < ALPHA), f"{figure} (p = {p:.2g})")
+        return Outcome(UNTOLD, figure + ": neither fails, so nothing can be told")
+    table = [[fa, na - fa], [fb, nb - fb]]
+    less, more = (float(fisher_exact(table, alternative=side).pvalue) for side in ("less", "greater"))
+    state = HOLDS if less < ALPHA / 2 else REFUTED if more < ALPHA / 2 else UNTOLD
+    return Outcome(state, f"{figure} (p = {less:.2g} for fewer, {more:.2g} for more)")
 
 
 def larger(context: Context, test: Test) -> Outcome:
     """``metric`` (one of ours) is larger for the first methods than for the second, data set by data set.
 
     For independent data sets and scores of any law: the median difference and its distribution-free interval
-    (``evaluation.paired.median_paired``) at 5 % over the number of comparisons. Holds where every one is surely larger.
+    (``evaluation.paired.median_paired``).
     """
     first, second = test.methods
     wanted: dict[tuple, tuple] = {}
@@ -539,7 +683,7 @@ def larger(context: Context, test: Test) -> Outcome:
                 else:
                     others = [context.cells(rb)[0][:4] for rb in context.rows(b, test.options)]
                 wanted |= {(cell, other): f"{_called(cell)} vs {_called(other)}" for other in others}
-    return _medians(context, [(a, b, what) for (a, b), what in wanted.items()], test.options["metric"], 1)
+    return _medians(context, test, [(a, b, what) for (a, b), what in wanted.items()], test.options["metric"], 1)
 
 
 def closer(context: Context, test: Test) -> Outcome:
@@ -551,42 +695,35 @@ def closer(context: Context, test: Test) -> Outcome:
             found[float(value)] = context.cells(row)[0]
     steps = sorted(found)
     pairs = [(found[b], found[a], f"{test.options['along']} {a:g} to {b:g}") for a, b in itertools.pairwise(steps)]
-    return _medians(context, pairs, None, _sign(test.options["metric"]))
+    return _medians(context, test, pairs, None, _sign(test.options["metric"]))
 
 
 def _called(cell: tuple) -> str:
     return cell[2] + (f" [{cell[3]}]" if cell[3] else "")
 
 
-def _medians(context: Context, pairs: list[tuple], metric: str | None, sign: int) -> Outcome:
-    """``sign`` x (first - second) is surely above 0 at the median of every pair of cells; metric None: in the cells."""
-    made, texts, missing = [], [], 0
+def _medians(context: Context, test: Test, pairs: list[tuple], metric: str | None, sign: int) -> Outcome:
+    """``sign`` x (first - second) is above 0 at the median of every pair of cells; metric None: in the cells."""
+    made, absent = [], Absent()
     for a, b, what in pairs:
         va, vb = (context.data.values.get((*k[:4], metric or k[4]), {}) for k in (a, b))
-        if not set(va) & set(vb):
-            missing += 1
+        if not (common := set(va) & set(vb)):
+            absent.add()
             continue
-        d = median_paired(*({k: sign * v for k, v in x.items()} for x in (va, vb)), ALPHA / len(pairs))
-        made.append(d)
-        texts.append(f"{what}: median difference {sign * d.difference:.3g} over {d.n} data sets" + (
-            "" if d.significant else " (not sure)"))  # fmt: skip
-    if not made:
-        return Outcome(None, "no scores for it" if context.reading == "printed" else "")
-    figure = "; ".join(texts) + (f"; {missing} without scores" if missing else "")
-    if not any(math.isfinite(d.low) for d in made):
-        return Outcome(None, figure + "; too few data sets to tell")
-    return Outcome(all(d.low > 0 for d in made), figure)
+        signed = ({k: sign * v for k, v in x.items()} for x in (va, vb))
+        made.append(Comparison(f"{what}, median over {len(common)} data sets", partial(median_paired, *signed)))
+    return judge(made, absent, test)
 
 
 def holds_in(context: Context, test: Test) -> Outcome:
-    """A sentence settled by a table of this suite that is no score: ``file`` (CSV in the reference) and ``claim``.
+    """A claim settled by a table of this suite that is no score: ``file`` (CSV in the reference) and ``claim``.
 
     The table has columns ``claim``, ``reading``, ``holds`` (yes, no, unclear) and ``figure``, and at most one row of
     that name a reading.
     """
     path = None if context.data.extra is None else context.data.extra / test.options["file"]
     if path is None or not path.is_file():
-        return Outcome(None, f"{test.options['file']} is not made" if context.reading == "printed" else "")
+        return Outcome(UNTESTED, f"{test.options['file']} is not made" if context.reading == "printed" else "")
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     rows = table[table["claim"] == test.options["claim"]]
     if not len(rows):
@@ -595,26 +732,27 @@ def holds_in(context: Context, test: Test) -> Outcome:
     if len(rows) > 1:
         raise ReportError(f"{path}: two rows with claim = {test.options['claim']}, reading = {context.reading}")
     if not len(rows):
-        return Outcome(None, "")
+        return Outcome(UNTESTED, "")
     context.used.add(context.reading)
-    states = {"yes": True, "no": False, "unclear": None}
+    states = {"yes": HOLDS, "no": REFUTED, "unclear": UNTOLD}
     return Outcome(states[rows["holds"].iloc[0]], rows["figure"].iloc[0])
 
 
 def needs(context: Context, test: Test) -> Outcome:
-    """A sentence about an experiment that this suite does not run (yet)."""
-    return Outcome(None, f"needs the experiment {test.methods[0][0]}" if context.reading == "printed" else "")
+    """A claim about an experiment that this suite does not run (yet)."""
+    return Outcome(UNTESTED, f"needs the experiment {test.methods[0][0]}" if context.reading == "printed" else "")
 
 
 def not_testable(context: Context, test: Test) -> Outcome:
-    """A sentence that no score can settle; ``why`` says the reason."""
-    return Outcome(None, test.options["why"] if context.reading == "printed" else "")
+    """A claim that no score can settle; ``why`` says the reason."""
+    return Outcome(UNTESTED, test.options["why"] if context.reading == "printed" else "")
 
 
 TESTS: dict[str, Callable[[Context, Test], Outcome]] = {
     f.__name__: f
     for f in (
-        *(better, not_worse, at_every_budget, never_worse, worsens, spreads, fails_less, larger, closer, holds_in),
+        *(better, not_worse, within, at_every_budget, never_worse, worsens, spreads, fails_less, larger, closer),
+        holds_in,
         *(needs, not_testable),
     )
 }
@@ -622,6 +760,7 @@ TESTS: dict[str, Callable[[Context, Test], Outcome]] = {
 _NEEDS = {
     "better": (2, ("tables",)),
     "not_worse": (2, ("tables",)),
+    "within": (2, ("tables",)),
     "at_every_budget": (2, ("metrics",)),
     "never_worse": (2, ("metrics",)),
     "worsens": (1, ("tables", "along")),

@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "reference"
 LIMIT_BYTES = 20_000_000
 #: tuned settings of the common tasks beside the defaults.
 TUNED = "common_tuned.csv"
-CLAIM_COLUMNS = ["id", "verdict", "figure", "finding"]
+CLAIM_COLUMNS = ["id", "verdict", "quote", "margin", "figure", "finding", "same_as"]
 #: relative difference between a recomputed number and its committed text: quantiles of the t distribution and sums
 #: may differ in their last digits between builds of SciPy, and 1e-9 is far below any digit that is shown.
 TOLERANCE = 1e-9

@@ -11,7 +11,7 @@ import jinja2
 import pandas as pd
 
 import datasets
-from reports import verified
+from reports import claims, verified
 from reports.blocks import Table
 from reports.figures import Figure
 from reports.files import write_text
@@ -33,10 +33,12 @@ SIGNS = {
     "diverged": "×",
     "no data": "∅",
     "holds": "=",
-    "holds under another reading": "~",
+    "holds in another reading": "~",
     "holds but for the leaks": "~",
     "does not hold": "−",
-    "not testable here": "?",
+    "not told apart": "?",
+    "not testable here": "∅",
+    "by proof": "∎",
 }
 
 
@@ -70,7 +72,7 @@ def render(page: Page) -> str:
         "index.html",
         page=page,
         board=page.scoreboard.to_dict("records"),
-        claims=page.claims.to_dict("records"),
+        claims=_claims(page.claims),
         sources=SOURCE_TITLES,
         manifest=flat({k: v for k, v in page.manifest.items() if k != "pairs"}),
         unverified=[r for r in page.pairs.values() if r["status"] != verified.VERIFIED],
@@ -78,6 +80,22 @@ def render(page: Page) -> str:
         known={f.id for f in page.findings},
         family=FAMILY,
     )
+
+
+def _claims(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The claims in two parts, measured and proved: heading, rows, verdict -> number of distinct ones."""
+    parts = (
+        ("Measured", [v for v in claims.VERDICTS if v != claims.PROVED]),
+        ("By proof: algebra, or true by construction; the numbers are a check of it", [claims.PROVED]),
+    )
+    made = []
+    for heading, words in parts:
+        rows = frame[frame["verdict"].isin(words)]
+        counts = claims.distinct(rows)["verdict"].value_counts()
+        if len(rows):
+            shown = {w: int(counts[w]) for w in words if w in counts}
+            made.append({"heading": heading, "rows": rows.to_dict("records"), "counts": shown})
+    return made
 
 
 def fill(template: str, **values: Any) -> str:

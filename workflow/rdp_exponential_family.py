@@ -255,9 +255,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Tables of RDP posterior sampling in exponential families.")
     parser.add_argument("--config", required=True)
     parser.add_argument("--out-folder", required=True, type=Path)
+    parser.add_argument(
+        "--from-tables", action="store_true", help="read the tables of OUT and write rdp_claims.csv alone"
+    )
     args = parser.parse_args()
     chosen = settings(args.config)
-    for name, make in MAKERS.items():
+    for name, make in MAKERS.items() if not args.from_tables else ():
         write_text(args.out_folder / name, table(COLUMNS[name], make(chosen)))
     made = [pd.read_csv(args.out_folder / f"rdp_{word}.csv") for word in ("figure1", "figure2_kl", "suprema")]
     said = claims_table(*made, tuple(chosen["prior"]), chosen["n"], chosen["successes"])

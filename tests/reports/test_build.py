@@ -112,6 +112,18 @@ def test_page_shows_every_part(built):
     assert 'class="scale" id="scale"' in text
 
 
+def test_page_shows_the_words_and_the_margin_of_a_claim(built):
+    text = (built / "results/report/index.html").read_text()
+    row = text[text.index('id="claim-dp_sep_comparable_to_sep"') :]
+    row = row[: row.index("</tr>")]
+    assert "<q>it is comparable to SEP</q>" in row
+    assert "Tested: DP-SEP is not worse than SEP by more than the margin" in row
+    assert "<td>10 % of the error; ln 1.1 nats</td>" in row
+    assert "95 % intervals" in row
+    assert "Read off table 8" in text
+    assert 'Repeats <a href="#claim-dp_sep_comparable_to_sep">' in text
+
+
 def test_outputs_stand_where_they_are_promised(built):
     results = built / "results"
     for name in ("verdicts.csv", "claims.csv", "ledger.csv", "report/index.html"):
@@ -179,7 +191,7 @@ def test_reference_is_stable_and_passes_its_own_gate(committed, capsys):
     assert before == {p: p.read_bytes() for p in folder.rglob("*.csv")}
     assert call(committed, "all", "full", "--check") == 0
     assert re.search(r"\d{3} verdicts agree", capsys.readouterr().out)
-    assert list(pd.read_csv(folder / "claims.csv").columns) == ["id", "verdict", "figure", "finding"]
+    assert list(pd.read_csv(folder / "claims.csv").columns) == reference.CLAIM_COLUMNS
 
 
 def test_order_of_rows_does_not_matter(committed, copy):

@@ -70,10 +70,17 @@ def test_sensitivity_is_more_than_c_for_a_replaced_row_only(note, poisson):
     assert not holds(claims.sensitivity(note, wrong)[1])
 
 
-def test_classical_sigma_fails_where_epsilon_is_large():
-    assert holds(claims.classical_sigma(table(), 1e-5))
+def test_classical_sigma_holds_up_to_an_epsilon_only(monkeypatch):
+    """At delta = 1e-5 up to 8.4 (the crossing solved with scipy's normal law); the note names no limit."""
+    printed, corrected = claims.classical_sigma(table(), 1e-5)
+    assert (printed["reading"], corrected["reading"]) == ("printed", "corrected")
+    assert not holds(printed)
+    assert "up to epsilon = 8.4 only" in printed["figure"]
+    assert holds(corrected)
     far = table(case=["published", "published", "epsilon=0.5", "epsilon=12"])
-    assert not holds(claims.classical_sigma(far, 1e-5))
+    assert not holds(claims.classical_sigma(far, 1e-5)[1])
+    monkeypatch.setattr(claims, "EPSILONS", claims.EPSILONS[:80])
+    assert holds(claims.classical_sigma(table(), 1e-5)[0])
 
 
 def test_epochs_only_counts_releases(note, poisson):

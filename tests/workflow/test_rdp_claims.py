@@ -79,10 +79,14 @@ def test_small_epsilon():
 
 
 def test_corollary_2_in_both_readings():
+    """The corollary says "equivalent": a maximum that is too large does not equal the supremum, though it covers it."""
     printed, corrected = rdp_claims.corollary_2(suprema())
-    assert said(printed)
+    assert not said(printed)
     assert said(corrected)
+    assert "equal in 1 of 3 cases, no smaller in 3" in printed["figure"]
     assert "infinite in 1 cases" in printed["figure"]
+    right = suprema(stated=0.10)
+    assert said(rdp_claims.corollary_2(right[right["order"] != 1.5])[0])
     printed, corrected = rdp_claims.corollary_2(suprema(stated=0.09, brute_force=0.12))
     assert not said(printed)
     assert not said(corrected)
