@@ -11,7 +11,7 @@ from functools import cache
 import yaml
 
 from reports.verified import Pair
-from workflow import sample
+from workflow import arithmetic, sample
 from workflow.experiments import Cell
 from workflow.imports import ROOT
 from workflow.sample import Found
@@ -53,7 +53,7 @@ class Outcome:
     datasets: set[str] = field(default_factory=set)
     short: bool = False
     nearest: tuple[float, float, str] = (0.0, math.inf, "")  # relative shift, relative band, metric
-    widest: tuple[float, str] = (0.0, "")  # the smallest relative shift that every comparison would see
+    bands: list[tuple[float, str]] = field(default_factory=list)  # relative band and metric of every number
     seconds: float = 0.0
     events: list = field(default_factory=list)
 
@@ -63,7 +63,7 @@ class Outcome:
         scale = abs(old) or 1.0
         shift = 0.0 if value == old or (math.isnan(value) and math.isnan(old)) else abs(value - old)
         relative, allowed = shift / scale, band / scale
-        self.widest = max(self.widest, (allowed, metric))
+        self.bands.append((allowed, metric))
         if not self.nearest[2] or relative / allowed > self.nearest[0] / self.nearest[1]:
             self.nearest = relative, allowed, metric
         if not shift <= band:
@@ -76,11 +76,19 @@ class Outcome:
             self.wrong.append(f"{'/'.join(self.pair)}: the events of its ledgers are not those that were verified")
 
 
+@cache
+def same_kernels() -> bool:
+    """Does this machine compute with the kernels of the committed scores?"""
+    return arithmetic.runs_the_kernels()
+
+
 def band(cell: Cell, metric: str, old: float, rows: Sequence[dict]) -> tuple[float, str]:
     """How far a number may be from the committed one, and why. ``rows``: the committed ones of its cell."""
     config = bands()
     if cell.method in config["methods"]["closed_form"]:
         return config["bands"]["closed_form"] * max(1.0, abs(old)), "closed form"
+    if same_kernels() and f"{cell.experiment}/{cell.method}" not in config["other_kernels"]:
+        return config["bands"]["same_kernels"] * max(1.0, abs(old)), "same kernels"
     relative = config["experiments"].get(cell.experiment)
     if relative is not None and cell.method not in config["methods"]["chaotic"]:
         return relative * max(1.0, abs(old)), "not chaotic"

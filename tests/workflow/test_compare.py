@@ -9,6 +9,14 @@ from workflow.compare import Outcome, compare_cell
 from workflow.experiments import cells
 
 CELL = next(c for c in cells("config/experiments/common_network.yaml", "full") if c.method == "sep")
+
+
+@pytest.fixture(autouse=True)
+def other_kernels(monkeypatch):
+    """As on a processor that cannot run the kernels of the committed scores."""
+    monkeypatch.setattr(compare, "same_kernels", lambda: False)
+
+
 ROW = {"cell": CELL.id, "status": "ok", "reason": "", "epsilon": "1", "delta": "1e-05", "relation": "add_remove"}
 
 
@@ -82,13 +90,22 @@ def test_the_shift_nearest_to_its_band_is_told():
     about.compare("x", "b", 2.2, 2.0, 1.0, "")
     about.compare("x", "c", 1.1, 1.0, 1.0, "")
     assert about.nearest == (pytest.approx(0.1), 0.5, "b")
-    assert about.widest == (1.0, "c")
+    assert about.bands == [(0.5, "a"), (0.5, "b"), (1.0, "c")]
 
 
 def test_events_that_were_verified_are_compared():
     about = Outcome(("e", "m"))
     about.compare_events("0123456789abcdef")  # nothing recomputed: nothing to say
     assert about.wrong == []
+
+
+def test_with_the_same_kernels_nothing_is_chaotic(monkeypatch):
+    monkeypatch.setattr(compare, "same_kernels", lambda: True)
+    assert compare.band(CELL, "rmse", 5.0, OLD) == (5e-6, "same kernels")
+    other = next(c for c in cells("config/experiments/common_network.yaml", "full") if c.method == "vi")
+    assert compare.band(other, "rmse", 5.0, OLD)[1] == "half a standard error"
+    closed = next(c for c in cells("config/experiments/dpsep_uci.yaml", "full") if c.method == "ridge")
+    assert compare.band(closed, "rmse", 5.0, OLD)[1] == "closed form"
 
 
 def test_every_name_in_the_config_exists():
@@ -98,6 +115,8 @@ def test_every_name_in_the_config_exists():
 
     names = {load(p)["experiment"] for p in experiment_files()}
     assert set(config["experiments"]) <= names
+    pairs = {f"{c.experiment}/{c.method}" for p in experiment_files() for c in cells(p, "full")}
+    assert set(config["other_kernels"]) <= pairs
     assert {m for of in config["methods"].values() for m in of} <= set(contract.names())
     for exemption in config["not_executed"]:
         text = (compare.ROOT / exemption["file"]).read_text(encoding="utf-8")
