@@ -1,6 +1,6 @@
 """What changed in the code since a commit, as statements that a sample must have executed.
 
-A changed line is one that git shows as new inside a function whose syntax tree changed. Lines that only raise cannot
+A changed line is one that git shows as new inside a function whose syntax tree changed. Blocks that only raise cannot
 move a number without moving a status, and what stands outside of functions runs when the file is imported: neither
 needs to be executed by a sample. Where lines were only taken away, the function itself must be entered.
 """
@@ -28,11 +28,10 @@ _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.M)
 
 @dataclass(frozen=True)
 class Changed:
-    """Changed lines of one function. ``entry``: its first statement, which every call executes."""
+    """Changed lines of one function."""
 
     path: str
     function: str
-    entry: int
     lines: frozenset[int]
 
 
@@ -121,11 +120,12 @@ def functions(path: str, source: str, earlier: str, lines: set[int] | None) -> t
     for name, node in _functions(ast.parse(source)):
         if old.get(name) == _plain(node):
             continue
-        quiet = {k for part in ast.walk(node) if isinstance(part, ast.Raise) for k in _span(part)}
+        quiet = {
+            k for part in ast.walk(node) for block in _blocks(part) if _raises(block) for s in block for k in _span(s)
+        }
         quiet |= {k for part in ast.walk(node) if _documentation(part) for k in _span(part)}
-        body = [s for s in node.body if not _documentation(s)] or node.body
         mine = set(_span(node)) if lines is None else lines & set(_span(node))
-        out.append(Changed(path, name, body[0].lineno, frozenset(mine - quiet)))
+        out.append(Changed(path, name, frozenset(mine - quiet)))
     return tuple(out)
 
 
@@ -137,6 +137,18 @@ def _functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.Funct
             yield from _functions(node, f"{prefix}{node.name}.")
         else:
             yield from _functions(node, prefix)
+
+
+def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    """The statements that a node holds, block by block."""
+    found = [getattr(node, name, None) for name in ("body", "orelse", "finalbody")]
+    return [block for block in found if isinstance(block, list) and block and isinstance(block[0], ast.stmt)]
+
+
+def _raises(block: list[ast.stmt]) -> bool:
+    """Does a block of plain statements do nothing but prepare an error and raise it?"""
+    plain = all(isinstance(s, ast.Assign | ast.Raise) or _documentation(s) for s in block)
+    return plain and isinstance(block[-1], ast.Raise)
 
 
 def _plain(node: ast.AST) -> str:

@@ -178,15 +178,15 @@ class Checker:
             if not old:
                 about.wrong.append(f"{name}: not in the committed reference; run the full scale and commit it")
                 continue
-            ends = {0, one.splits[-1]}
-            about.events += [e for e in found.events if e[0] == name and e[1] in ends]
+            if one.splits != (0,) or cell.splits == 1:  # of the pair's main samples
+                about.events += [e for e in found.events if e[0] == name and e[1] in (0, one.splits[-1])]
             compare_cell(about, cell, by_cell.get(name, []), old, set(map(str, one.splits)), len(one.splits))
 
     def compare_short(self, found: Found) -> None:
         """A short run against its committed row."""
         config, golden = bands(), short_rows()
         for method in found.sample.methods:
-            self.outcome((found.sample.experiment, method)).events += found.events
+            self.outcome((found.sample.experiment, method)).short_events += found.events
         for (pair, metric), value in short_values(found).items():
             about = self.outcome(pair)
             about.cells |= set(found.sample.cells)

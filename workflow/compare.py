@@ -56,6 +56,12 @@ class Outcome:
     bands: list[tuple[float, str]] = field(default_factory=list)  # relative band and metric of every number
     seconds: float = 0.0
     events: list = field(default_factory=list)
+    short_events: list = field(default_factory=list)
+
+    @property
+    def ledger(self) -> str:
+        """Digest of the events of the first and last split; of the short run where there is no other."""
+        return sample.events_digest(self.events or self.short_events)
 
     def compare(self, what: str, metric: str, value: float, old: float, band: float, how: str) -> None:
         """Count one number; ``band`` is absolute."""
@@ -71,7 +77,7 @@ class Outcome:
 
     def compare_events(self, known: str) -> None:
         """The ledgers of the first and last split against those that were verified: ``known``, a digest or empty."""
-        now = sample.events_digest(self.events)
+        now = self.ledger
         if known and now and known != now:
             self.wrong.append(f"{'/'.join(self.pair)}: the events of its ledgers are not those that were verified")
 

@@ -11,14 +11,11 @@ from pathlib import Path
 
 from reports import verified
 from reports.verified import Pair, Row
-from workflow import changes, closure, sample
+from workflow import changes, closure
 from workflow.check import Checker, report, say
 from workflow.compare import Outcome, bands
 from workflow.experiments import Cell
 from workflow.imports import ROOT, code_hash, path_of
-
-#: pair -> lines that its samples executed, by file.
-Executed = Mapping[Pair, Mapping[str, set[int]]]
 
 
 def check_changed(checker: Checker, wanted: Sequence[Pair], rows_path: Path = verified.FILE) -> int:
@@ -50,12 +47,16 @@ def recompute(checker: Checker, todo: Sequence[Pair], rows: dict[Pair, Row], now
     for pair in todo:
         checker.outcome(pair).compare_events(rows.get(pair, {}).get("ledger", ""))
     report(checker, todo)
-    sound = {p: executed.get(p, {}) for p in todo if not checker.outcome(p).wrong and checker.outcome(p).compared}
+    sound = {p for p in todo if not checker.outcome(p).wrong and checker.outcome(p).compared}
+    seen: dict[str, set[int]] = {}
+    for pair in sound:
+        for path, lines in executed.get(pair, {}).items():
+            seen.setdefault(path, set()).update(lines)
     for pair in todo:
         about, (lines, reason) = checker.outcome(pair), difference[pair]
         if pair not in sound:
             status, reason = verified.STALE, "; ".join(about.wrong[:3]) or "no number was compared"
-        elif reason := reason or blind_spot(lines, executed.get(pair, {}), sound):
+        elif reason := reason or blind_spot(lines, seen):
             status = verified.UNVERIFIED
             say(f"{'/'.join(pair)}: agrees, but is not verified: {reason}")
         else:
@@ -105,23 +106,18 @@ def code_at(commit: str) -> Path:
     return _STAY.enter_context(changes.checkout(commit))
 
 
-def blind_spot(lines: Sequence[changes.Changed], mine: Mapping[str, set[int]], sound: Executed) -> str:
-    """Changed lines that no sample executed, in words; empty where there is none.
+def blind_spot(lines: Sequence[changes.Changed], executed: Mapping[str, set[int]]) -> str:
+    """Changed lines of a pair's code that no sample executed, in words; empty where there is none.
 
-    ``mine``: lines that the pair's own samples executed, by file. Where they do not enter a function, those of the
-    ``sound`` pairs count, whose numbers agree.
+    ``executed``: file -> lines that the samples of all pairs executed whose numbers agree.
     """
     missing = []
     for one in lines:
-        path = str(ROOT / one.path)
-        statements = executable(one.path)
-        seen = mine.get(path, set())
-        if one.entry not in seen:
-            seen = seen.union(*(e.get(path, set()) for e in sound.values()))
+        statements, seen = executable(one.path), executed.get(str(ROOT / one.path), set())
         owners = {statements[k] for k in one.lines & statements.keys()}
         if left := sorted(first for first, heads in owners if first not in seen and not exempt(one, heads)):
             missing.append(f"{one.path}:{','.join(map(str, left[:5]))} ({one.function})")
-    return f"changed lines that no sample executes: {'; '.join(missing[:4])}" if missing else ""
+    return f"changed lines that no sample executes: {'; '.join(missing)}" if missing else ""
 
 
 @cache
@@ -174,7 +170,7 @@ def row_of(about: Outcome, status: str, reason: str, now: str, old: Row | None, 
         "largest_shift": f"{shift:.2g}",
         "band": f"{allowed:.2g}" if where else "",
         "where": where,
-        "ledger": sample.events_digest(about.events),
+        "ledger": about.ledger,
         "seconds": f"{about.seconds:.1f}",
         "versions": closure.versions(),
     }

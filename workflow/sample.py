@@ -78,6 +78,11 @@ def size(cell: Cell) -> tuple[float, float]:
     return float(epsilon), -float(budget.get("noise_multiplier") or 0.0)
 
 
+def choices(cell: Cell) -> frozenset[tuple[str, object]]:
+    """Its settings that are words, switches or left open: they choose which code runs, numbers rarely do."""
+    return frozenset((k, v) for k, v in cell.settings if v is None or isinstance(v, bool | str))
+
+
 def shortened(cell: Cell, caps: Mapping[str, int]) -> Cell:
     """The cell with the named settings capped; the cell itself where it has none above its cap."""
     settings = tuple((k, min(v, caps[k]) if k in caps and v is not None else v) for k, v in cell.settings)
@@ -96,8 +101,9 @@ def choose(
     """The samples that stand for the cells ``mine`` of one pair.
 
     The cheapest data set of those in ``data``, by the committed ``seconds`` a split; its cells of smallest and largest
-    budget, each with those of its ``family`` that read the same run; first, last and one ``rotating`` split. With
-    ``rotating`` None the first split at the smallest budget alone. ``short``: True for a short run, or the seconds a
+    budget, each with those of its ``family`` that read the same run; first, last and one ``rotating`` split; and the
+    first split of the cheapest cell of every other choice of settings (:func:`choices`). With ``rotating`` None the
+    first split at the smallest budget alone. ``short``: True for a short run, or the seconds a
     split from which a fit is too dear to be repeated in full.
     """
     plain = [c for c in mine if c.dataset in data and c.id in seconds] or [c for c in mine if c.dataset in data]
@@ -112,12 +118,18 @@ def choose(
     chosen = [min(here, key=size)]
     if rotating is not None and (largest := max(here, key=size)) is not chosen[0]:
         chosen.append(largest)
+    met, others = {choices(c) for c in chosen}, []
+    if rotating is not None:
+        for cell in sorted(plain, key=lambda c: seconds.get(c.id, 0.0)):
+            if choices(cell) not in met:
+                met.add(choices(cell))
+                others.append(cell)
     groups: list[list[Cell]] = []
-    for cell in chosen:
+    for cell in [*chosen, *others]:
         relatives = [c for c in family.get(cell.family, ()) if c.method != cell.method and c.budget == cell.budget]
         if relatives:
             groups.append([c for c in family[cell.family] if c.budget == cell.budget])
-        elif groups and cell.family and groups[0][0].family == cell.family:
+        elif cell not in others and groups and cell.family and groups[0][0].family == cell.family:
             groups[0].append(cell)  # budgets of one family are fitted in one go
         else:
             groups.append([cell])
@@ -131,7 +143,7 @@ def choose(
         if dear and shortened(group[0], caps) is not group[0]:
             group = [c for c in group if c.budget == group[0].budget]
             splits, cut = (0,), tuple(sorted(caps.items()))
-        elif dear:
+        elif dear or group[0] in others:
             splits, cut = (0,), ()
         elif group[0].protocol == "simulated_truth" and cost * n <= WHOLE_SECONDS:
             splits, cut = tuple(range(n)), ()
@@ -139,7 +151,7 @@ def choose(
             splits, cut = tuple(sorted({0} if rotating is None else {0, rotating % n, n - 1})), ()
         names = tuple(dict.fromkeys(c.method for c in group))
         ids = tuple(c.id for c in group)
-        out.append(Sample(group[0].experiment, dataset, ids, names, splits, cut, cost * len(splits)))
+        out.append(Sample(group[0].experiment, group[0].dataset, ids, names, splits, cut, cost * len(splits)))
     return out
 
 
@@ -206,7 +218,7 @@ def events_digest(events: Sequence[tuple[str, int, list[dict]]]) -> str:
         return f"{float(value):.9g}" if isinstance(value, float) or value == "inf" else str(value)
 
     told = []
-    for cell, split, rows in sorted(events, key=lambda e: e[:2]):
+    for cell, split, rows in sorted(events, key=lambda e: (e[0], e[1])):
         for row in rows:
             curve = [(fact(float(a)), fact(float(b))) for a, b in row.get("renyi_curve", ())]
             told.append([cell, split, *(fact(row[k]) for k in FACTS), curve])

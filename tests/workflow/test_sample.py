@@ -72,6 +72,22 @@ def test_a_cheap_cell_with_a_number_of_all_splits_is_recomputed_in_full():
     assert one.splits == tuple(range(50))
 
 
+def test_every_other_choice_of_settings_is_sampled_once():
+    """A word or a switch of the settings chooses which code runs; a number does not."""
+    words = [(("clip", 1.0), ("noise", w)) for w in ("gaussian", "gaussian", "laplace", "laplace")]
+    mine = [cell(setting=str(k), settings=w) for k, w in enumerate(words)]
+    mine.append(cell(setting="clip", settings=(("clip", 2.0), ("noise", "gaussian"))))
+    mine.append(cell(setting="far", dataset="power", settings=(("clip", 1.0), ("noise", None))))
+    found = chosen(mine, {mine[2].id: 2.0, mine[5].id: 9.0})
+    assert {(s.cells, s.splits) for s in found} == {
+        ((mine[0].id,), (0, 3, 9)),
+        ((mine[3].id,), (0,)),
+        ((mine[5].id,), (0,)),
+    }
+    assert {s.dataset for s in found if s.cells == (mine[5].id,)} == {"power"}
+    assert [s.cells for s in chosen(mine, rotating=None)] == [(mine[0].id,)]
+
+
 def test_tuned_and_ablated_settings_are_left_out_where_there_are_others():
     mine = [cell(setting="tuned;epsilon=1"), cell(setting="ablation;x"), cell()]
     assert [s.cells for s in chosen(mine)] == [(mine[2].id,)]
