@@ -235,9 +235,9 @@ def ranks(folder: Path, families: Sequence[Family], metric: str, tuned: bool = F
             for ax in line[len(found) :]:
                 ax.set_visible(False)
             for ax, (epsilon, of_arms) in zip(line, found.items(), strict=False):
-                _rank_panel(ax, family, of_arms)
-                ax.set_title(f"{family.task.replace('_', ' ')}\nepsilon = {epsilon}", fontsize=8.5)
                 on = compare.ranked_on(family, metric, (epsilon, tuned))
+                _rank_panel(ax, family, of_arms, on)
+                ax.set_title(f"{family.task.replace('_', ' ')}\nepsilon = {epsilon}", fontsize=8.5)
                 rows += [
                     {"experiment": family.experiment, "metric": metric, "epsilon": epsilon, "method": a.method}
                     | {"title": name_of(a, family.kind), "group": a.role, "rank": r.rank, "low": r.low}
@@ -255,16 +255,20 @@ def ranks(folder: Path, families: Sequence[Family], metric: str, tuned: bool = F
         "(pairwise intervals over splits, Bonferroni over pairs and data sets; Mogstad, Romano, Shaikh and Wilhelm "
         "2024). Methods whose bars overlap much are not told apart. Grey: yardsticks. A method that failed ranks last; "
         "one that does not run on all data sets is left out."
-        + (" A method whose default won the tuning, or that has nothing to tune, stands with its default." * tuned),
+        + (
+            " A method whose default won the tuning, or that has nothing to tune, stands with its default; hollow: on "
+            "every data set." * tuned
+        ),  # fmt: skip
     )
 
 
-def _rank_panel(ax: Any, family: Family, of_arms: dict[Arm, Any]) -> None:
+def _rank_panel(ax: Any, family: Family, of_arms: dict[Arm, Any], datasets: Sequence[str]) -> None:
     for k, (arm, r) in enumerate(of_arms.items()):
         colour = style.BLUE if arm.role == PRIVATE else style.GREY
         marker = "o" if arm.role == PRIVATE else "s"
         ax.plot([r.low, r.high], [k, k], color=colour, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
-        ax.plot([r.rank], [k], color=colour, marker=marker, markersize=4, linestyle="none")
+        inside = "white" if all(family.mark(d, arm) for d in datasets) else colour
+        ax.plot([r.rank], [k], color=colour, markerfacecolor=inside, marker=marker, markersize=4, linestyle="none")
     among = max((r.among for r in of_arms.values()), default=1)
     ax.set_yticks(range(len(of_arms)), [_short(name_of(a, family.kind)) for a in of_arms], fontsize=6.5)
     ax.set_ylim(len(of_arms) - 0.4, -0.6)
