@@ -52,6 +52,10 @@ NOMINAL = 0.90
 #: table of ``workflow.common_reliability``, and the fewest predictions of a bin that is drawn.
 RELIABILITY = "common_reliability.csv"
 FEWEST = 50
+_HOLLOW = (
+    " A method whose default won the tuning, or that has nothing to tune, stands with its default; hollow: on every "
+    "data set."
+)
 
 
 def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: Path | None = None) -> list[Figure]:
@@ -254,11 +258,7 @@ def ranks(folder: Path, families: Sequence[Family], metric: str, tuned: bool = F
         f"Dot: average rank over the data sets ({sets}), 1 is best; bar: its confidence set, each at 95 % by itself "
         "(pairwise intervals over splits, Bonferroni over pairs and data sets; Mogstad, Romano, Shaikh and Wilhelm "
         "2024). Methods whose bars overlap much are not told apart. Grey: yardsticks. A method that failed ranks last; "
-        "one that does not run on all data sets is left out."
-        + (
-            " A method whose default won the tuning, or that has nothing to tune, stands with its default; hollow: on "
-            "every data set." * tuned
-        ),  # fmt: skip
+        "one that does not run on all data sets is left out." + (_HOLLOW if tuned else ""),
     )
 
 

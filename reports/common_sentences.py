@@ -23,7 +23,7 @@ LEVEL = 0.90
 TEMPLATES = {
     "short": "By {metric}, the best average rank has {firsts}.",
     "rank": "By {metric} over {sets}, {first} has the best average rank, {rank} of {among} (confidence set "
-    "{low} to {high}){rivals}.",
+    "{low} to {high}){ties}{rivals}.",
     "winner": "On {dataset}, {first} has the best {metric}: {score}, better than {second}, the next, by {gap} "
     "({low} to {high}), and separated from every other private method.",
     "near": "On {dataset}, {first} has the best {metric}: {score}; not separated from it: {others}.",
@@ -96,7 +96,9 @@ def in_short(family: Family) -> list[Sentence]:
             if found:
                 (arm, r), *others = found.items()
                 near = sum(o.low <= r.high for _, o in others)
+                ties = [_name(family, a) for a, o in others if o.rank == r.rank]
                 told = f"not told apart from {near} of {len(others)} others" if near else "told apart from all others"
+                told = "; ".join([*([f"the same rank: {', '.join(ties)}"] if ties else []), told])
                 firsts.append([_rank_link(family, arm), f" at epsilon = {epsilon} ({told})"])
         if firsts:
             out.append(say("short", metric=METRIC_WORDS[metric], firsts=listed(firsts)))
@@ -170,6 +172,8 @@ def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]
     if len(found) < 2:
         return []
     (first, r), *others = found.items()
+    same = [[_rank_link(family, a)] for a, o in others if o.rank == r.rank]
+    ties = ["; the same average rank: ", *listed(same)] if same else []
     rivals = [[_rank_link(family, a)] for a, o in others if o.low <= r.high]
     tail = ["; sets that reach into it: ", *listed(rivals)] if rivals else ["; no other set reaches into it"]
     tail = ["; the sets of all others reach into it"] if len(rivals) == len(others) else tail
@@ -178,7 +182,7 @@ def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]
     count = len(datasets)
     told = {"metric": METRIC_WORDS[metric], "sets": f"{count} data set" + ("s" if count > 1 else "")}
     leader = _rank_link(family, first, family.mark_over(datasets, first))
-    return [say("rank", **told, first=leader, rivals=tail, **numbers)]
+    return [say("rank", **told, first=leader, ties=ties, rivals=tail, **numbers)]
 
 
 def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -> list[Sentence]:

@@ -144,13 +144,15 @@ class Column:
             return []
         sets = [d for d in self.task.sets if self.compared(d, metric)]
         (first, r), *others = found.items()
+        same = [self.name(m) for m, o in others if abs(o[0] - r[0]) < 1e-9]
+        tie = f"; the same average rank: {', '.join(same)}" if same else ""
         reach = [self.name(m) for m, o in others if o[1] <= r[2]]
         tail = "; sets that reach into it: " + ", ".join(reach) if reach else "; no other set reaches into it"
         tail = "; the sets of all others reach into it" if len(reach) == len(others) else tail
         count = f"{len(sets)} data set" + ("s" if len(sets) > 1 else "")
         return [
             f"By {WORDS[metric]} over {count}, {self.name(first, sets)} has the best average rank, {r[0]:.3g} of "
-            f"{len(found)} (confidence set {r[1]:.3g} to {r[2]:.3g}){tail}."
+            f"{len(found)} (confidence set {r[1]:.3g} to {r[2]:.3g}){tie}{tail}."
         ]
 
     def winner(self, dataset: str, metric: str) -> list[str]:
@@ -342,6 +344,8 @@ def in_short(task: Task) -> list[str]:
                 (first, r), *others = found.items()
                 near = sum(o[1] <= r[2] for _, o in others)
                 told = f"not told apart from {near} of {len(others)} others" if near else "told apart from all others"
+                same = [column.name(m) for m, o in others if abs(o[0] - r[0]) < 1e-9]
+                told = (f"the same rank: {', '.join(same)}; " if same else "") + told
                 firsts.append(f"{column.name(first)} at epsilon = {epsilon} ({told})")
         if firsts:
             out.append(f"By {WORDS[metric]}, the best average rank has {', '.join(firsts)}.")
