@@ -61,8 +61,9 @@ def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
     told = ", ".join(f"{words} in {n}" for words, n in count.items())
     notes = (
         "As many settings of every method were tried on made-up rows of the data set's shape (workflow/tuning.py); the "
-        "best one stands here where it gained enough there. On the real data the tuned settings are, by 95 % intervals "
-        f"pair by pair: {told}.",
+        "best one stands here where it gained enough there; where none did, the default was chosen, and stands in the "
+        "tuned columns of the tables of scores. On the real data the tuned settings are, by 95 % intervals pair by "
+        f"pair: {told}.",
     )
     return _table("common_tuned", "Tuned on a public stand-in, beside the default", rows, notes, scale)
 
@@ -104,7 +105,7 @@ def default_of(family: Family, dataset: str, arm: Arm) -> Arm | None:
 
 
 def _rows(family: Family, dataset: str, arm: Arm) -> list[Row]:
-    if (dataset, arm) not in family.status:
+    if (dataset, arm) not in family.status or (dataset, arm) in family.defaults:
         return []
     status, reason = family.status[dataset, arm]
     default, out = default_of(family, dataset, arm), []

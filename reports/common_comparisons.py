@@ -14,7 +14,10 @@ Column = tuple[str, bool]
 
 
 def competitors(family: Family, column: Column) -> list[Arm]:
-    """Private arms of one column: Bayesian methods and yardsticks at the same epsilon."""
+    """Private arms of one column: Bayesian methods and yardsticks at the same epsilon.
+
+    A tuned column holds every private method: with its default where that is what it has (``Family.defaults``).
+    """
     return family.of(PRIVATE, PRIVATE_YARDSTICK, column=column)
 
 
@@ -28,10 +31,14 @@ def mean_ranks(family: Family, metric: str, column: Column) -> dict[Arm, Rank]:
 
     A data set on which no arm of the column has a score is left out.
     """
-    fields = [family.field(d, metric, competitors(family, column)) for d in family.datasets]
-    fields = [f for f in fields if any(f.values())]
+    fields = [family.field(d, metric, competitors(family, column)) for d in ranked_on(family, metric, column)]
     found = average_ranks(fields, higher(metric), ALPHA) if fields else {}
     return dict(sorted(found.items(), key=lambda pair: pair[1].rank))
+
+
+def ranked_on(family: Family, metric: str, column: Column) -> list[str]:
+    """Data sets that an average rank of that column rests on: those on which any of its arms has a score."""
+    return [d for d in family.datasets if any(family.field(d, metric, competitors(family, column)).values())]
 
 
 def best(family: Family, dataset: str, metric: str, column: Column) -> Arm | None:
@@ -78,16 +85,8 @@ def lead(family: Family, dataset: str, metric: str, column: Column) -> tuple[Arm
 
 
 def yardsticks(family: Family, column: Column) -> list[Arm]:
-    """What a private method of that column must not lose to: private yardsticks at its epsilon, and the trivial ones.
-
-    A yardstick that was not tuned serves the tuned column too.
-    """
-    epsilon, tuned = column
-    private = family.of(PRIVATE_YARDSTICK, column=column)
-    if tuned:
-        have = {a.method for a in private}
-        private += [a for a in family.of(PRIVATE_YARDSTICK, column=(epsilon, False)) if a.method not in have]
-    return private + [a for a in family.arms if trivial(a, family.kind)]
+    """What a private method of that column must not lose to: its private yardsticks, and the trivial ones."""
+    return family.of(PRIVATE_YARDSTICK, column=column) + [a for a in family.arms if trivial(a, family.kind)]
 
 
 def loses_to(family: Family, dataset: str, metric: str, arm: Arm) -> list[Arm]:

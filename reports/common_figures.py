@@ -52,6 +52,10 @@ NOMINAL = 0.90
 #: table of ``workflow.common_reliability``, and the fewest predictions of a bin that is drawn.
 RELIABILITY = "common_reliability.csv"
 FEWEST = 50
+_HOLLOW = (
+    " A method whose default won the tuning, or that has nothing to tune, stands with its default; hollow: on every "
+    "data set."
+)
 
 
 def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: Path | None = None) -> list[Figure]:
@@ -63,7 +67,7 @@ def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: 
     for family in families:
         drawn += [curves(folder, family, metric) for metric in family.metrics]
     metrics = dict.fromkeys(m for f in families for m in f.metrics)
-    drawn += [ranks(folder, families, metric) for metric in metrics]
+    drawn += [ranks(folder, families, metric, tuned) for tuned in (False, True) for metric in metrics]
     drawn += [coverage(folder, family, sizes) for family in families]
     if extra and (extra / RELIABILITY).is_file():
         table = pd.read_csv(extra / RELIABILITY, keep_default_na=False)
@@ -211,11 +215,16 @@ def _beyond(ax: Any, x: float, edge: float, below: bool, kind: dict[str, Any]) -
     ax.plot([x], [edge], transform=at, marker=kind["marker"], color=kind["color"], markersize=4.2, linestyle="none")
 
 
-def ranks(folder: Path, families: Sequence[Family], metric: str) -> Figure | None:
-    """Average rank over data sets with its confidence set, a panel a family and epsilon, best at the top."""
-    name = f"common_ranks_{metric}"
+def ranks(folder: Path, families: Sequence[Family], metric: str, tuned: bool = False) -> Figure | None:
+    """Average rank over data sets with its confidence set, a panel a family and epsilon, best at the top.
+
+    ``tuned``: of the tuned columns, in which a method may stand with its default (``Family.defaults``).
+    """
+    name = f"common_ranks_{metric}" + ("_tuned" if tuned else "")
     shown = [
-        (f, {e: compare.mean_ranks(f, metric, (e, False)) for e in f.epsilons}) for f in families if metric in f.metrics
+        (f, {e: compare.mean_ranks(f, metric, (e, tuned)) for e in f.epsilons if (e, tuned) in f.columns})
+        for f in families
+        if metric in f.metrics
     ]
     shown = [(f, found) for f, found in shown if any(found.values())]
     if not shown:
@@ -230,32 +239,36 @@ def ranks(folder: Path, families: Sequence[Family], metric: str) -> Figure | Non
             for ax in line[len(found) :]:
                 ax.set_visible(False)
             for ax, (epsilon, of_arms) in zip(line, found.items(), strict=False):
-                _rank_panel(ax, family, of_arms)
+                on = compare.ranked_on(family, metric, (epsilon, tuned))
+                _rank_panel(ax, family, of_arms, on)
                 ax.set_title(f"{family.task.replace('_', ' ')}\nepsilon = {epsilon}", fontsize=8.5)
                 rows += [
                     {"experiment": family.experiment, "metric": metric, "epsilon": epsilon, "method": a.method}
                     | {"title": name_of(a, family.kind), "group": a.role, "rank": r.rank, "low": r.low}
-                    | {"high": r.high, "among": r.among, "datasets": len(family.datasets)}
+                    | {"high": r.high, "among": r.among, "datasets": len(on), "tuned": tuned}
+                    | {"defaults": sum(bool(family.mark(d, a)) for d in on)}
                     for a, r in of_arms.items()
                 ]
         style.save(figure, folder / name, pd.DataFrame(rows))
     sets = "; ".join(f"{f.task.replace('_', ' ')}: {', '.join(map(dataset_title, f.datasets))}" for f, _ in shown)
     return Figure(
         name,
-        f"Ranks by {METRIC_WORDS[metric]}, private methods at the same epsilon",
+        f"Ranks by {METRIC_WORDS[metric]}, private methods at the same epsilon"
+        + (", tuned on a public stand-in" if tuned else ""),
         f"Dot: average rank over the data sets ({sets}), 1 is best; bar: its confidence set, each at 95 % by itself "
         "(pairwise intervals over splits, Bonferroni over pairs and data sets; Mogstad, Romano, Shaikh and Wilhelm "
         "2024). Methods whose bars overlap much are not told apart. Grey: yardsticks. A method that failed ranks last; "
-        "one that does not run on all data sets is left out.",
+        "one that does not run on all data sets is left out." + (_HOLLOW if tuned else ""),
     )
 
 
-def _rank_panel(ax: Any, family: Family, of_arms: dict[Arm, Any]) -> None:
+def _rank_panel(ax: Any, family: Family, of_arms: dict[Arm, Any], datasets: Sequence[str]) -> None:
     for k, (arm, r) in enumerate(of_arms.items()):
         colour = style.BLUE if arm.role == PRIVATE else style.GREY
         marker = "o" if arm.role == PRIVATE else "s"
         ax.plot([r.low, r.high], [k, k], color=colour, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
-        ax.plot([r.rank], [k], color=colour, marker=marker, markersize=4, linestyle="none")
+        inside = "white" if all(family.mark(d, arm) for d in datasets) else colour
+        ax.plot([r.rank], [k], color=colour, markerfacecolor=inside, marker=marker, markersize=4, linestyle="none")
     among = max((r.among for r in of_arms.values()), default=1)
     ax.set_yticks(range(len(of_arms)), [_short(name_of(a, family.kind)) for a in of_arms], fontsize=6.5)
     ax.set_ylim(len(of_arms) - 0.4, -0.6)

@@ -28,16 +28,19 @@ def ranks_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
         found = {key: ranks for key, ranks in found.items() if ranks}
         if not found:
             continue
-        at: dict[tuple[str, str], dict[tuple, Rank]] = {}
+        at: dict[tuple[str, str], dict[tuple, tuple[Rank, str]]] = {}
         first: dict[tuple[str, str], Arm] = {}
         for key, ranks in found.items():
+            datasets = compare.ranked_on(f, *key)
             for arm, rank in ranks.items():
-                at.setdefault((arm.method, label(arm)), {})[key] = rank
+                mark = f.mark_over(datasets, arm)
+                at.setdefault((arm.method, label(arm)), {})[key] = rank, mark
                 first.setdefault((arm.method, label(arm)), arm)
                 metric, (epsilon, tuned) = key
                 what = {"experiment": f.experiment, "metric": metric, "epsilon": epsilon, "tuned": tuned}
                 what |= {"method": arm.method, "setting": arm.setting, "rank": rank.rank, "low": rank.low}
-                long.append(what | {"high": rank.high, "among": rank.among, "datasets": len(f.datasets)})
+                what |= {"high": rank.high, "among": rank.among, "datasets": len(datasets)}
+                long.append(what | {"defaults": sum(bool(f.mark(d, arm)) for d in datasets)})
         rows: list[tuple[str, list[Entry]]] = []
         ids: list[str] = []
         for role in (PRIVATE, PRIVATE_YARDSTICK):
@@ -47,7 +50,7 @@ def ranks_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
             for arm in part:
                 mine = at[arm.method, label(arm)]
                 name = ", ".join(filter(None, (title(arm.method, f.kind), label(arm))))
-                rows.append((name, [_entry(mine.get(key)) for key in found]))
+                rows.append((name, [_entry(*mine.get(key, (None, ""))) for key in found]))
                 ids.append(row_id(f, arm))
         heads = [f"{METRIC_WORDS[m]}, {column_words(c)}" for m, c in found]
         blocks.append(Block(f.title.partition(":")[0], "Method", heads, rows, ids=ids))
@@ -57,13 +60,15 @@ def ranks_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
         "Average rank over the data sets among the private methods of that column (how many), 1 is best; below it the "
         "confidence set, each at 95 % by itself: pairwise intervals over splits, Bonferroni over pairs and data sets "
         "(Mogstad, Romano, Shaikh and Wilhelm 2024). A method that failed ranks last; one that does not run on all "
-        "data sets is left out.",
+        "data sets is left out. In a tuned column 'default' is said of a method that stands there with its default "
+        "settings, because the tuning chose them or there was nothing to choose from, and on how many data sets.",
     )
     table = Table(NAME, "Common tasks: average ranks at the same budget", SCALE_BANNERS[scale], blocks, notes)
     return table, pd.DataFrame(long).assign(scale=scale)
 
 
-def _entry(rank: Rank | None) -> Entry:
+def _entry(rank: Rank | None, mark: str) -> Entry:
     if rank is None:
         return entry("-")
-    return entry(f"{rank.rank:.3g} of {rank.among}", after=(f"{rank.low:.3g} to {rank.high:.3g}",))
+    words = ", ".join(filter(None, (f"{rank.rank:.3g} of {rank.among}", mark)))
+    return entry(words, after=(f"{rank.low:.3g} to {rank.high:.3g}",))

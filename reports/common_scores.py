@@ -2,12 +2,18 @@
 
 One :class:`Family` an experiment of the rule ``common_tasks``: its arms (a method at an epsilon, with default settings
 or with settings tuned on a public stand-in), what part each plays, and its scores by split.
+
+Tuning may choose the default: then there is no cell of that name, and the default's scores at the same epsilon are the
+method's scores in the tuned column (:func:`taken_over`). So are those of a method that has nothing to tune.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from dataclasses import field as attribute
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -45,6 +51,10 @@ FAILED = ("failed", "timeout", "diverged")
 #: a fit that fails with one of these, on every split, has refused: its reason says why. A refusal is no defeat.
 REFUSALS = ("MethodError: ", "BudgetExceeded: ")
 REFUSED = "refused"
+ROOT = Path(__file__).parent.parent
+#: why a method stands in a tuned column with its default: that won the tuning, there is no grid to choose from, or
+#: there is one and nothing was tried on that data set.
+DEFAULT, NO_GRID, NOT_TUNED = "default", "default, no grid", "default, not tuned"
 
 
 @dataclass(frozen=True, order=True)
@@ -70,7 +80,8 @@ class Family:
     ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole, with
     ``REFUSED`` where a method says that it cannot keep the budget. ``arms`` are compared with each other; ``ablations``
     (``ABLATION``) back what a finding says, after test scores were seen, and are in ``values`` and so on, but in no
-    comparison.
+    comparison. ``defaults``: (data set, tuned arm) -> (the default arm whose scores it has there, why it has them:
+    ``DEFAULT``, ``NO_GRID`` or ``NOT_TUNED``).
     """
 
     experiment: str
@@ -83,6 +94,7 @@ class Family:
     summary: dict[tuple[str, Arm, str], dict[str, Any]]
     status: dict[tuple[str, Arm], tuple[str, str]]
     scores: pd.DataFrame
+    defaults: dict[tuple[str, Arm], tuple[Arm, str]] = attribute(default_factory=dict)
 
     @property
     def task(self) -> str:
@@ -111,6 +123,20 @@ class Family:
         """Arms that play one of these parts, in one column where it is given."""
         return [a for a in self.arms if a.role in roles and column in (None, a.column)]
 
+    def mark(self, dataset: str, arm: Arm) -> str:
+        """What stands beside a number of a tuned column that is the default's; "" for all others."""
+        return self.defaults[dataset, arm][1] if (dataset, arm) in self.defaults else ""
+
+    def mark_over(self, datasets: Iterable[str], arm: Arm) -> str:
+        """The same for a mean over data sets: on how many of them the default stands in."""
+        datasets = list(datasets)
+        words = [w for d in datasets if (w := self.mark(d, arm))]
+        if not words:
+            return ""
+        if len(words) == len(datasets):
+            return words[0] if len(set(words)) == 1 else DEFAULT
+        return f"{DEFAULT} on {len(words)} of {len(datasets)}"
+
     def field(self, dataset: str, metric: str, arms: Iterable[Arm]) -> dict[Arm, dict[str, float]]:
         """Scores by split of the arms that can be compared: those with a score, and those that failed (empty)."""
         out = {}
@@ -123,7 +149,10 @@ class Family:
 
 
 def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
-    """The family of one experiment. ``scores``: tidy rows (``evaluation.summary.COLUMNS``) of that experiment."""
+    """The family of one experiment. ``scores``: tidy rows (``evaluation.summary.COLUMNS``) of that experiment.
+
+    Where the config names a file of tuned settings (``tuned``), its tuned columns are filled (:func:`taken_over`).
+    """
     kind = config["model"]["kind"]
     pairs = dict.fromkeys(zip(scores["method"], scores["setting"], strict=True))
     arms = {pair: arm_of(*pair, kind) for pair in pairs}
@@ -138,16 +167,62 @@ def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
     keys = ("dataset", "method", "setting", "metric", "split", "value")
     for dataset, method, setting, metric, split, value in zip(*(ok[k] for k in keys), strict=True):
         values.setdefault((dataset, arms[method, setting], metric), {})[split] = float(value)
+    defaults = taken_over(chosen(config), set(arms.values()), status, kind)
+    for (dataset, arm), (source, _) in defaults.items():
+        status[dataset, arm] = status[dataset, source]
+        for table in (summary, values):
+            table |= {(d, arm, m): found for (d, a, m), found in table.items() if (d, a) == (dataset, source)}
     present = set(scores["dataset"])
     ordered = sorted(
-        set(arms.values()), key=lambda a: (ROLES.index(a.role), title(a.method, kind).lower(), natural(a.setting))
+        {*arms.values(), *(arm for _, arm in defaults)},
+        key=lambda a: (ROLES.index(a.role), title(a.method, kind).lower(), natural(a.setting)),
     )
     apart = tuple(a for a in ordered if ABLATION in a.setting.split(";"))
     return Family(
         config["experiment"], config.get("title", config["experiment"]), kind,
         tuple(d for d in config["datasets"] if d in present), tuple(a for a in ordered if a not in apart), apart,
-        values, summary, status, scores,
+        values, summary, status, scores, defaults,
     )  # fmt: skip
+
+
+def chosen(config: dict[str, Any]) -> dict[str, Any] | None:
+    """data set -> method -> epsilon -> what ``workflow.tuning`` chose (``settings``); None where nothing is tuned."""
+    if "tuned" not in config:
+        return None
+    return json.loads((ROOT / config["tuned"]).read_text(encoding="utf-8"))
+
+
+def taken_over(
+    tuned: dict[str, Any] | None, arms: set[Arm], status: dict[tuple[str, Arm], tuple[str, str]], kind: str
+) -> dict[tuple[str, Arm], tuple[Arm, str]]:
+    """(data set, tuned arm) -> (default arm whose scores it takes over, why), for every tuned column.
+
+    Taken over is the default of every private method and yardstick, at the same epsilon and on the same data set,
+    where the tuning chose the default, where the method has no ``grid``, and where nothing was tried for it on that
+    data set. Not where the tuning chose other settings that have no cell: the default is not what it chose. A program
+    without a guarantee is not tuned and takes part in no comparison.
+
+    Parameters
+    ----------
+    tuned : of :func:`chosen`.
+    arms, status : of the cells that ran; a column is tuned where any of them is.
+    """
+    if tuned is None:
+        return {}
+    epsilons = {a.epsilon for a in arms if a.tuned and a.epsilon}
+    out = {}
+    for dataset, source in status:
+        tuneable = source.role in (PRIVATE, PRIVATE_YARDSTICK) and not source.tuned and not label(source)
+        if not tuneable or ABLATION in source.setting.split(";") or source.epsilon not in epsilons:
+            continue
+        arm = Arm(source.method, f"tuned;epsilon={source.epsilon}", source.epsilon, True, source.role)
+        found = tuned.get(dataset, {}).get(source.method, {}).get(source.epsilon)
+        if (dataset, arm) in status or (found and found["settings"]):
+            continue
+        method = adapter(source.method, kind)
+        why = DEFAULT if found else NOT_TUNED if method is not None and method.grid else NO_GRID
+        out[dataset, arm] = source, why
+    return out
 
 
 def arm_of(method: str, setting: str, kind: str) -> Arm:

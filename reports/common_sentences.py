@@ -23,7 +23,7 @@ LEVEL = 0.90
 TEMPLATES = {
     "short": "By {metric}, the best average rank has {firsts}.",
     "rank": "By {metric} over {sets}, {first} has the best average rank, {rank} of {among} (confidence set "
-    "{low} to {high}){rivals}.",
+    "{low} to {high}){ties}{rivals}.",
     "winner": "On {dataset}, {first} has the best {metric}: {score}, better than {second}, the next, by {gap} "
     "({low} to {high}), and separated from every other private method.",
     "near": "On {dataset}, {first} has the best {metric}: {score}; not separated from it: {others}.",
@@ -96,7 +96,9 @@ def in_short(family: Family) -> list[Sentence]:
             if found:
                 (arm, r), *others = found.items()
                 near = sum(o.low <= r.high for _, o in others)
+                ties = [_name(family, a) for a, o in others if o.rank == r.rank]
                 told = f"not told apart from {near} of {len(others)} others" if near else "told apart from all others"
+                told = "; ".join([*([f"the same rank: {', '.join(ties)}"] if ties else []), told])
                 firsts.append([_rank_link(family, arm), f" at epsilon = {epsilon} ({told})"])
         if firsts:
             out.append(say("short", metric=METRIC_WORDS[metric], firsts=listed(firsts)))
@@ -121,20 +123,31 @@ def about(family: Family, column: compare.Column) -> list[tuple[str, list[Item]]
     return [(heading, said) for heading, said in kept if said]
 
 
-def _name(family: Family, arm: Arm) -> str:
-    return name_of(arm, family.kind) + (" (yardstick)" if arm.role == PRIVATE_YARDSTICK else "")
+def _name(family: Family, arm: Arm, mark: str = "") -> str:
+    """``mark``: says where a default stands in a tuned column (``Family.mark``)."""
+    words = ", ".join(filter(None, ("yardstick" if arm.role == PRIVATE_YARDSTICK else "", mark)))
+    return name_of(arm, family.kind) + (f" ({words})" if words else "")
 
 
-def _rank_link(family: Family, arm: Arm) -> Link:
-    return Link(_name(family, arm), common_ranks.row_id(family, arm))
+def _rank_link(family: Family, arm: Arm, mark: str = "") -> Link:
+    return Link(_name(family, arm, mark), common_ranks.row_id(family, arm))
 
 
 def _row(family: Family, metric: str, dataset: str, arm: Arm, text: str = "") -> Link:
-    return Link(text or _name(family, arm), common_tables.row_id(family, metric, dataset, arm))
+    """``text``: instead of the name and its mark."""
+    words = text or _name(family, arm, family.mark(dataset, arm))
+    return Link(words, common_tables.row_id(family, metric, dataset, arm))
 
 
 def _calibration_row(family: Family, dataset: str, arm: Arm, text: str = "") -> Link:
-    return Link(text or _name(family, arm), common_tables.calibration_id(family, dataset, arm))
+    """``text``: instead of the name and its mark."""
+    words = text or _name(family, arm, family.mark(dataset, arm))
+    return Link(words, common_tables.calibration_id(family, dataset, arm))
+
+
+def _over_all(family: Family, arm: Arm) -> str:
+    """Name and mark of an arm where something is said of all data sets."""
+    return _name(family, arm, family.mark_over(family.datasets, arm))
 
 
 def _n(value: float) -> str:
@@ -159,13 +172,17 @@ def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]
     if len(found) < 2:
         return []
     (first, r), *others = found.items()
+    same = [[_rank_link(family, a)] for a, o in others if o.rank == r.rank]
+    ties = ["; the same average rank: ", *listed(same)] if same else []
     rivals = [[_rank_link(family, a)] for a, o in others if o.low <= r.high]
     tail = ["; sets that reach into it: ", *listed(rivals)] if rivals else ["; no other set reaches into it"]
     tail = ["; the sets of all others reach into it"] if len(rivals) == len(others) else tail
     numbers = {"rank": _n(r.rank), "among": str(r.among), "low": _n(r.low), "high": _n(r.high)}
-    count = len(family.datasets)
+    datasets = compare.ranked_on(family, metric, column)
+    count = len(datasets)
     told = {"metric": METRIC_WORDS[metric], "sets": f"{count} data set" + ("s" if count > 1 else "")}
-    return [say("rank", **told, first=_rank_link(family, first), rivals=tail, **numbers)]
+    leader = _rank_link(family, first, family.mark_over(datasets, first))
+    return [say("rank", **told, first=leader, ties=ties, rivals=tail, **numbers)]
 
 
 def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -> list[Sentence]:
@@ -225,12 +242,12 @@ def _losers(family: Family, metric: str, column: compare.Column) -> list[Sentenc
             for arm, sets in losers.items()
         ]
         dataset = next(iter(losers.values()))[0]
-        yardstick = _row(family, metric, dataset, by[method])
+        yardstick = _row(family, metric, dataset, by[method], _name(family, by[method]))
         kind = "trivial" if trivial(by[method], family.kind) else "loses"
         out.append(say(kind, metric=METRIC_WORDS[metric], yardstick=yardstick, losers=listed(items)))
-    scored = [(a, d) for a in arms for d in family.datasets[:1] if (d, a, metric) in family.values]
+    scored = {a: d for a in arms for d in reversed(family.datasets) if (d, a, metric) in family.values}
     if not out and by and scored:
-        names = listed([[_row(family, metric, d, a)] for a, d in scored])
+        names = listed([[_row(family, metric, d, a, _name(family, a))] for a, d in scored.items()])
         out.append(say("beaten_by_none", metric=METRIC_WORDS[metric], names=names))
     return out
 
@@ -247,8 +264,8 @@ def _coverage(family: Family, column: compare.Column) -> list[Sentence]:
             narrow.append(_covering(family, low, arm, at[low]))
         if at[high] > LEVEL + CLOSE:
             wide.append(_covering(family, high, arm, at[high]))
-        if at[low] >= LEVEL - CLOSE and at[high] <= LEVEL + CLOSE:
-            close.append([_calibration_row(family, low, arm)])
+        if len(at) == len(family.datasets) and at[low] >= LEVEL - CLOSE and at[high] <= LEVEL + CLOSE:
+            close.append([_calibration_row(family, low, arm, _over_all(family, arm))])
     words = {"level": f"{LEVEL:.0%}", "close": f"{100 * CLOSE:g} percentage points"}
     sets = {"close": close, "narrow": narrow, "wide": wide}
     return [say(kind, **(words | {"names": listed(items)})) for kind, items in sets.items() if items]
@@ -282,7 +299,7 @@ def _cost(family: Family, column: compare.Column) -> list[Sentence]:
 
 def _extremes(kind: str, family: Family, means: dict[Arm, float], names: tuple[str, str]) -> Sentence:
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-    rows = (_calibration_row(family, family.datasets[0], a) for a in (low, high))
+    rows = (_calibration_row(family, family.datasets[0], a, _over_all(family, a)) for a in (low, high))
     values = dict(zip(names, (_n(means[low]), _n(means[high])), strict=True))
     return say(kind, **values, **dict(zip(("first", "last"), rows, strict=True)))
 

@@ -136,7 +136,10 @@ def _tuned_note(family: Family) -> tuple[str, ...]:
     if not any(a.tuned for a in family.arms):
         return ()
     return ("Tuned: settings chosen on public synthetic data of the same shape, with the same effort for every method; "
-            "all others are the methods' own defaults, which read no private row.",)  # fmt: skip
+            "all others are the methods' own defaults, which read no private row. In a tuned column \"default\" beside "
+            "a number says that the choice was the default (its scores are those of the column before), \"default, no "
+            "grid\" that the method names no other settings, \"default, not tuned\" that none were tried on this data "
+            "set. Programs without a guarantee are not tuned.",)  # fmt: skip
 
 
 def _score(
@@ -149,11 +152,13 @@ def _score(
     lost = compare.loses_to(family, dataset, metric, arm)
     loses = "loses to " + ", ".join(title(a.method, family.kind) for a in lost) if lost else ""
     if r is None:
-        return entry(verdict="no score" if status == "ok" else status, after=(loses,), marks=footnotes(reason))
+        word, after = "no score" if status == "ok" else status, (family.mark(dataset, arm), loses)
+        return entry(verdict=word, after=after, marks=footnotes(reason))
     bare = _NO_GUARANTEE if r["epsilon"] == "inf" else ""
     spread = f" ± {r['std']:.2g}" if math.isfinite(r["std"]) else ""
     marks = footnotes(reason, bare)
-    return entry(f"{r['mean']:.4g}{spread} ({r['n']})", after=(loses,), marks=marks, strong=arm in winners)
+    words = ", ".join(filter(None, (f"{r['mean']:.4g}{spread} ({r['n']})", family.mark(dataset, arm))))
+    return entry(words, after=(loses,), marks=marks, strong=arm in winners)
 
 
 def _long(family: Family, dataset: str, metric: str, arm: Arm, winners: Sequence[Arm | None]) -> dict[str, Any]:
@@ -186,11 +191,15 @@ def _key(family: Family, dataset: str, arm: Arm) -> dict[str, Any]:
         "group": arm.role,
         "epsilon_claimed": arm.epsilon,
         "tuned": arm.tuned,
+        "chosen": family.mark(dataset, arm) or (arm.tuned and "tuned") or "",
     }
 
 
 def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float, int]]]:
-    """(data set, arm) -> seconds and peak_mb -> mean, sd and number over the splits with a score."""
+    """(data set, arm) -> seconds and peak_mb -> mean, sd and number over the splits with a score.
+
+    A default that stands in a tuned column has its own there.
+    """
     by = {(a.method, a.setting): a for a in family.every_arm}
     ok = family.scores[(family.scores["status"] == "ok") & (family.scores["split"] != "")]
     out = {}
@@ -198,7 +207,8 @@ def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float,
         once = rows.drop_duplicates("split")
         values = {c: [float(v) for v in once[c] if v != ""] for c in COSTS}
         out[dataset, by[method, setting]] = {c: mean_std(v) for c, v in values.items()}
-    return out
+    taken = {(d, a): out[d, source] for (d, a), (source, _) in family.defaults.items() if (d, source) in out}
+    return out | taken
 
 
 def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
@@ -216,9 +226,8 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
                 rows.append((role + (f", {column_words(column)}" if column[0] else ""), []))
                 ids.append("")
                 for arm in (a for a in part if a.column == column):
-                    rows.append(
-                        (name_of(arm, family.kind), _calibration(family, dataset, arm, metrics, spent, footnotes))
-                    )
+                    name = ", ".join(filter(None, (name_of(arm, family.kind), family.mark(dataset, arm))))
+                    rows.append((name, _calibration(family, dataset, arm, metrics, spent, footnotes)))
                     ids.append(calibration_id(family, dataset, arm))
                     long.append(_long_calibration(family, dataset, arm, metrics, spent))
         heads = [*(CALIBRATION[m] for m in metrics), *COSTS.values()]
@@ -229,6 +238,7 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
         "posterior; log variance ratio: mean of log(variance / exact variance), below 0 where the posterior is too "
         "narrow. \"-\": a point estimate has no spread. Seconds: one fit on one core, without compilation; methods "
         "that read one run each pay for all of it. Peak memory: of the process that fits.",
+        *_tuned_note(family),
     )  # fmt: skip
     name = f"common_{family.task}_calibration"
     table = Table(name, f"{family.title}: calibration and cost", SCALE_BANNERS[scale], blocks, notes, footnotes.texts)

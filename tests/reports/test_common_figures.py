@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -112,3 +114,20 @@ def test_reliability_has_a_panel_an_epsilon_and_data_set(tmp_path, family):
 def test_reliability_leaves_out_small_bins_and_other_families(tmp_path, family):
     assert common_figures.reliability(tmp_path, family, bins(family, count=common_figures.FEWEST - 1)) is None
     assert common_figures.reliability(tmp_path, family, bins(family, cell="of another family")) is None
+
+
+def test_ranks_of_the_tuned_columns_have_a_figure_of_their_own(tmp_path):
+    """NA-DPVI tuned on one data set, the default of all others won: all of them are ranked, defaults are counted."""
+    won, other = {"1": {"settings": {}, "scores": []}}, {"1": {"settings": {"clip": 2.0}, "scores": []}}
+    choices = {d: {m: won for m in made_up.PRIVATE} for d in made_up.DATASETS}
+    choices["wine"] |= {"na_dpvi": other}
+    (tmp_path / "tuned.json").write_text(json.dumps(choices))
+    rows = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=1", {"rmse": 0.3, "test_log_likelihood": -1})
+    frame = pd.concat([made_up.linear_regression(), pd.DataFrame(rows)], ignore_index=True)
+    family = common_scores.read(made_up.CONFIG | {"tuned": str(tmp_path / "tuned.json")}, frame)
+    figure = common_figures.ranks(tmp_path, [family], "rmse", tuned=True)
+    assert figure.name == "common_ranks_rmse_tuned"
+    drawn = pd.read_csv(tmp_path / "common_ranks_rmse_tuned.csv").set_index("method")
+    assert set(made_up.PRIVATE) <= set(drawn.index)
+    assert set(drawn["epsilon"]) == {1}
+    assert (drawn.loc["na_dpvi", "defaults"], drawn.loc["dp_vi", "defaults"]) == (1, 2)

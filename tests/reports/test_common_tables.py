@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pandas as pd
 import pytest
 
 from methods import contract
+from reports import (
+    common_beside_default,
+    common_matrix,
+    common_privacy,
+    common_ranks,
+    common_scores,
+    common_tables,
+    ledger,
+)
 from reports import common_comparisons as compare
-from reports import common_matrix, common_privacy, common_scores, common_tables, ledger
 from reports.blocks import latex, markdown
 from tests.reports import common_made_up as made_up
 
@@ -123,20 +132,73 @@ def test_one_method_on_one_split_wins_nothing():
     ]
 
 
-def test_tuned_settings_have_a_column_of_their_own():
+@pytest.fixture(scope="module")
+def tuned_family(tmp_path_factory):
+    """Wine at 1: tuned settings for NA-DPVI; the default won for the yardstick and DP-VI; those of DP-SEP not run."""
+    path = tmp_path_factory.mktemp("tuned") / "common_linear_regression.json"
+    won, other = {"1": {"settings": {}, "scores": []}}, {"1": {"settings": {"clip": 2.0}, "scores": []}}
+    here = {"na_dpvi": other, "dp_linear_regression": won, "dp_vi": won, "dp_sep_honest": other}
+    path.write_text(json.dumps({"wine": here, "power": here | {"na_dpvi": won}}))
     frame = made_up.linear_regression()
     more = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=1", {"rmse": 0.3, "test_log_likelihood": -1})
-    family = common_scores.read(made_up.CONFIG, pd.concat([frame, pd.DataFrame(more)], ignore_index=True))
+    config = made_up.CONFIG | {"tuned": str(path)}
+    return common_scores.read(config, pd.concat([frame, pd.DataFrame(more)], ignore_index=True))
+
+
+def test_tuned_settings_have_a_column_of_their_own(tuned_family):
+    family = tuned_family
+    assert family.columns == [("0.1", False), ("1", False), ("1", True), ("8", False)]
     table, _ = common_tables.score_table(family, "full")
     heads = list(table.blocks[0].columns)
     assert heads[1:3] == ["epsilon = 1", "epsilon = 1, tuned on a public stand-in"]
     entries = row(table, "Wine: test RMSE", common_scores.title("na_dpvi", family.kind))
     assert entries[2].lines[0].startswith("0.3")
     assert "public synthetic data" in markdown(table)
-    # compared with its own column and the yardsticks that were not tuned
+    # compared with its own column, in which the yardstick stands with its default
     tuned = arm(family, "na_dpvi", "1", tuned=True)
     assert [a.method for a in compare.yardsticks(family, tuned.column)] == ["dp_linear_regression", "predict_mean"]
-    assert not compare.separated_winner(family, "wine", "rmse", tuned.column)
+    assert compare.separated_winner(family, "wine", "rmse", tuned.column) == tuned
+    assert compare.best(family, "power", "rmse", tuned.column).method == "dp_linear_regression"
+
+
+def test_a_default_that_won_the_tuning_stands_in_the_tuned_column(tuned_family):
+    """Taken over: defaults that won, that have no grid, or were not tried. Not: settings that were chosen, not run."""
+    family, column = tuned_family, ("1", True)
+    marks = {a.method: family.mark("wine", a) for a in compare.competitors(family, column)}
+    assert marks == {
+        "na_dpvi": "", "dp_linear_regression": "default", "dp_vi": "default", made_up.NOT_SUPPORTED: "default, no grid",
+        "bernstein_sheldon_2019": "default, not tuned", made_up.FAILED: "default, not tuned",
+    }  # fmt: skip
+    for metric in family.metrics:
+        for method in ("dp_linear_regression", "dp_vi"):
+            taken, own = arm(family, method, "1", tuned=True), arm(family, method, "1")
+            assert family.values["wine", taken, metric] == family.values["wine", own, metric]
+    ranks = compare.mean_ranks(family, "rmse", column)
+    assert {a.method: r.rank for a, r in list(ranks.items())[:2]} == {"dp_linear_regression": 1.5, "na_dpvi": 1.5}
+    assert next(iter(ranks.values())).among == 5
+    assert family.mark_over(family.datasets, arm(family, "na_dpvi", "1", tuned=True)) == "default on 1 of 2"
+
+
+def test_a_default_in_a_tuned_column_is_marked(tuned_family):
+    family = tuned_family
+    title = {m: common_scores.title(m, family.kind) for m in ("dp_vi", "na_dpvi", "dp_linear_regression")}
+    table, long = common_tables.score_table(family, "full")
+    own, tuned = row(table, "Wine: test RMSE", title["dp_vi"])[1:3]
+    assert tuned.lines == (f"{own.lines[0]}, default",)
+    assert "default" not in row(table, "Wine: test RMSE", title["na_dpvi"])[2].lines[0]
+    refused = row(table, "Wine: test RMSE", common_scores.title(made_up.NOT_SUPPORTED, family.kind))[2]
+    assert (refused.verdict, refused.after) == ("not_supported", ("default, no grid",))
+    here = long[long["tuned"] & (long["dataset"] == "wine") & (long["metric"] == "rmse")].set_index("method")
+    assert (here.loc["dp_vi", "chosen"], here.loc["na_dpvi", "chosen"]) == ("default", "tuned")
+    ranked, _ = common_ranks.ranks_table([family], "full")
+    entries = dict(ranked.blocks[0].rows)[title["na_dpvi"]]
+    assert entries[2].lines[0].endswith(" of 5, default on 1 of 2")
+    names = [n for n, _ in block(common_tables.calibration_table(family, "full")[0], "Wine").rows]
+    assert {f"{title['dp_vi']}, default", f"{title['dp_linear_regression']}, default"} <= set(names)
+    # nothing that did not run is said to have
+    assert set(common_beside_default.tuned_frame([family])["method"]) == {"na_dpvi"}
+    shown = common_privacy.privacy_frame([family], pd.DataFrame(columns=ledger.COLUMNS))
+    assert set(shown.loc[shown["tuned"], "method"]) == {"na_dpvi"}
 
 
 def test_rows_have_anchors_of_their_own(family):
