@@ -43,6 +43,7 @@ def make_config():
         "sources": ["vinaroz2023dpsep", "vinaroz2021dpsep"],
         "datasets": DATASETS,
         "protocols": {"authors": {"splits": 10}, "literature": {"splits": {"by_dataset": {"default": 10, "year": 5}}}},
+        "model": {"kind": "bnn_regression", "hidden": 50},
         "arms": [{"method": "sep", "protocols": ["authors", "literature"]}],
         "answers": answers,
     }

@@ -43,9 +43,9 @@ def test_half_a_standard_error_of_the_committed_splits_is_the_band_of_chaotic_tr
     allowed, _ = compare.band(CELL, "rmse", 1.0, OLD)
     assert allowed == pytest.approx(0.5 * sd / math.sqrt(10))
     assert outcome([row(0, "rmse", 1.0 + 0.99 * allowed)]).wrong == []
-    (sentence,) = outcome([row(0, "rmse", 1.0 + 1.01 * allowed)]).wrong
-    assert "rmse is" in sentence
-    assert "half a standard error" in sentence
+    (said,) = outcome([row(0, "rmse", 1.0 + 1.01 * allowed)]).wrong
+    assert "rmse is" in said
+    assert "half a standard error" in said
 
 
 @pytest.mark.parametrize(("method", "experiment", "relative"), [

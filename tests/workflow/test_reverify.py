@@ -168,7 +168,7 @@ def test_the_closure_holds_all_that_a_score_row_depends_on():
     ):
         assert module in found, module
     read = [c for c in cells("config/experiments/nadpvi_exponential.yaml", "full") if c.method == "na_dpvi_laplace"]
-    assert "methods.na_dpvi" in closure.modules(read)  # the run that it reads
+    assert "methods.dpvi" in closure.modules(read)  # the run that it reads
     assert "evaluation.coverage" in closure.modules(read)
 
 
