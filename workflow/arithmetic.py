@@ -31,3 +31,7 @@ def runs_the_kernels(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 def environment() -> dict[str, str]:
     """Variables of every process that makes numbers."""
     return ONE_THREAD | (KERNELS if runs_the_kernels() else {})
+
+
+if __name__ == "__main__":  # for the shell: env $(python -m workflow.arithmetic) COMMAND
+    print(*(f"{name}={value}" for name, value in environment().items()))

@@ -14,6 +14,8 @@ import datasets
 from datasets import store
 
 ROOT = Path(__file__).resolve().parents[2]
+#: seconds after which a run counts as hanging: a multiple of what it takes on a loaded machine.
+HANGS = 2400
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "results", ".snakemake", "tests", ".pytest_cache", ".hypothesis")
 
 
@@ -41,7 +43,7 @@ def environment() -> dict[str, str]:
 def snakemake(project: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "workflow.launch", *arguments]
     env = {**environment(), **variables}
-    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=540)
+    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=HANGS)
 
 
 TOY = '''
