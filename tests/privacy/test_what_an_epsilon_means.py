@@ -1,7 +1,9 @@
-"""An epsilon of this suite is that of ONE fit whose noise is secret; the stored files together keep nothing secret.
+"""An epsilon of this suite is that of ONE fit whose noise is secret; the files of several are not private together.
 
 Seeds are public, and settings of one method share their random numbers on purpose: two posteriors of one split at two
-budgets hold the same standard normals at two scales, which both ledgers state. Two equations, two unknowns.
+budgets hold the same standard normals at two scales, which both ledgers state. Two equations, two unknowns. Shown for the
+corrected DP-SEP of linear regression, on rows that no budget clips. What is hidden differs by more than a tenth of the
+noise in some of four sums: with independent noise it does not with probability .08^4 = 4e-5, and the seeds are fixed.
 """
 
 from __future__ import annotations
@@ -54,13 +56,13 @@ def test_one_file_hides_the_products_and_two_give_them_back():
     truth = exact(x, y)
     posterior, scale = stored(x, y, 1.0)
     assert np.abs(noisy_products(posterior) - truth).max() > 0.1 * scale  # one fit: behind its noise
-    np.testing.assert_allclose(reconstructed(x, y), truth, rtol=0, atol=1e-10 * np.abs(truth).max() * scale)
+    np.testing.assert_allclose(reconstructed(x, y), truth, rtol=0, atol=1e-9)  # rounding of sums of 200 products
 
 
 def test_on_the_neighbour_they_give_the_removed_row():
     x, y = rows()
     removed = reconstructed(x, y) - reconstructed(x[:-1], y[:-1])
-    np.testing.assert_allclose(removed, np.append(x[-1], 1.0) * y[-1], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(removed, np.append(x[-1], 1.0) * y[-1], rtol=0, atol=1e-9)  # the same
 
 
 def test_with_noise_of_its_own_for_each_budget_they_do_not():
