@@ -1,9 +1,11 @@
 """An epsilon of this suite is that of ONE fit whose noise is secret; the files of several are not private together.
 
 Seeds are public, and settings of one method share their random numbers on purpose: two posteriors of one split at two
-budgets hold the same standard normals at two scales, which both ledgers state. Two equations, two unknowns. Shown for the
-corrected DP-SEP of linear regression, on rows that no budget clips. What is hidden differs by more than a tenth of the
-noise in some of four sums: with independent noise it does not with probability .08^4 = 4e-5, and the seeds are fixed.
+budgets hold the same standard normals at two scales, which both ledgers state. Two equations, two unknowns.
+
+Shown for the corrected DP-SEP of linear regression, on rows that no budget clips. That a sum is hidden means that some of
+the four is off by more than a tenth of the noise: with independent noise this fails with probability .08^4 = 4e-5, and
+the seeds are fixed.
 """
 
 from __future__ import annotations
