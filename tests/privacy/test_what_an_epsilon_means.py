@@ -3,7 +3,7 @@
 Seeds are public, and settings of one method share their random numbers on purpose: two posteriors of one split at two
 budgets hold the same standard normals at two scales, which both ledgers state. Two equations, two unknowns.
 
-Shown for the corrected DP-SEP of linear regression, on rows that no budget clips. That a sum is hidden means that some of
+Shown for the corrected DP-SEP of linear regression, on rows that no budget clips. Hidden means that some of
 the four is off by more than a tenth of the noise: with independent noise this fails with probability .08^4 = 4e-5, and
 the seeds are fixed.
 """
