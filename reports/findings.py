@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.summary import mean_std
-from reports import compact
+from reports import committed
 
 HERE = Path(__file__).parent / "findings"
 REFERENCE = Path(__file__).parent / "reference"
@@ -64,11 +64,13 @@ class Values:
 
     def _file(self, name: str) -> pd.DataFrame:
         if name not in self._files:
-            path = (self.folder / name).resolve()
+            experiment = name.removeprefix("scores/").removesuffix(".csv")
+            scores = name.startswith("scores/")
+            path = (committed.path_of(self.folder, experiment) if scores else self.folder / name).resolve()
             if not path.is_relative_to(self.folder.resolve()) or not path.is_file():
                 raise FindingError(f"no file '{name}' below {self.folder.name}/")
-            if path.parent == self.folder.resolve() / "scores":
-                self._files[name] = compact.read(self.folder, path.stem)
+            if scores:
+                self._files[name] = committed.read(self.folder, experiment)
             else:
                 self._files[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
         return self._files[name]

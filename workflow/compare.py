@@ -32,10 +32,10 @@ def bands() -> dict:
 @cache
 def committed(experiment: str) -> dict[str, list[dict]]:
     """Committed score rows by cell. Exits with the reason where they cannot be read."""
-    from reports import compact
+    from reports import committed as reference
 
     try:
-        rows = compact.read(REFERENCE, experiment)
+        rows = reference.read(REFERENCE, experiment)
     except (FileNotFoundError, ValueError) as e:
         raise SystemExit(f"gate: {e}") from None
     return {name: part.to_dict("records") for name, part in rows.groupby("cell", sort=False)}

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import compact
-from reports.files import write_csv
+from reports import committed
+from reports.files import write_bytes
 from reports.findings import HERE, Finding, FindingError, Values, about, fill, render, to_html
 from reports.verdicts import read_findings
 
@@ -22,8 +22,7 @@ ep,naval,clip=1,rmse,diverged,,,
 def values(tmp_path):
     told = pd.read_csv(io.StringIO(CSV), dtype=str, keep_default_na=False)
     scores = told.assign(experiment="x", **dict.fromkeys(set(COLUMNS) - {*told, "experiment"}, ""))
-    for part, frame in zip(("scores", "cells"), compact.compact(scores), strict=True):
-        write_csv(tmp_path / part / "x.csv", frame)
+    write_bytes(committed.path_of(tmp_path, "x"), committed.encoded(scores))
     return Values(tmp_path)
 
 

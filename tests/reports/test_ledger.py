@@ -97,6 +97,16 @@ def test_a_restored_cell_keeps_its_committed_rows(tmp_path):
     assert ledger.build(tmp_path, {"c"}, toy, old).to_numpy().tolist() == old.to_numpy().tolist()
 
 
+def test_of_a_cell_restored_in_part_the_dearer_ledger_is_shown(tmp_path):
+    for share, before, answer in (("cheap", 0.5, "fresh"), ("dear", 9.0, "before")):
+        record(tmp_path, share, [[EVENT]], reused=[{"cell": f"{share} of fewer splits"}])
+        old = ledger.build(tmp_path, {share}, toy)
+        old = old.assign(cell=f"{share} of fewer splits", epsilon=before, reason="taken as the answer; before")
+        frame = ledger.build(tmp_path, {share}, toy, old)
+        assert set(frame["cell"]) == {share}
+        assert frame["reason"].str.contains("before").all() == (answer == "before")
+
+
 def test_real_accountants_agree_with_this_interface(tmp_path):
     record(tmp_path, "c", [[BARE]], {"claimed_epsilon": 1.0})
     frame = ledger.build(tmp_path)

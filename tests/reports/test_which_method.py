@@ -1,6 +1,6 @@
 """The sentences of "Which method should I take?", each derived anew from the committed scores by other code.
 
-Plain pandas on ``reports.compact.read``, the configs and the tuned settings; what is expected uses nothing of
+Plain pandas on ``reports.committed.read``, the configs and the tuned settings; what is expected uses nothing of
 ``reports/common_*``. The page has to say the same, word by word: who is best in a column, by how much, what is not
 separated, how many data sets an average rests on.
 """
@@ -23,7 +23,7 @@ from scipy.stats import t as student
 from methods import contract
 from methods.contract import Role
 from models.kind import kind as kind_of
-from reports import common_page, common_scores, compact
+from reports import committed, common_page, common_scores
 from reports.config import load
 from reports.tables import dataset_title
 
@@ -46,7 +46,7 @@ class Task:
     def __init__(self, task: str) -> None:
         self.config = yaml.safe_load(experiment(task).read_text(encoding="utf-8"))
         self.kind = self.config["model"]["kind"]
-        scores = compact.read(REFERENCE, f"common_{task}")
+        scores = committed.read(REFERENCE, f"common_{task}")
         scores = scores[~scores["setting"].str.startswith("ablation")]
         self.sets = [d for d in self.config["datasets"] if d in set(scores["dataset"])]
         ok = scores[scores["status"] == "ok"]
@@ -361,7 +361,7 @@ def expected(task: Task) -> Said:
 
 def page(task: str, **changes) -> Said:
     """What the page says of one task; ``changes`` of its config."""
-    family = common_scores.read(load(experiment(task)) | changes, compact.read(REFERENCE, f"common_{task}"))
+    family = common_scores.read(load(experiment(task)) | changes, committed.read(REFERENCE, f"common_{task}"))
     (section,) = common_page.sections([family])
     out = {("", ""): [s.text for s in section.short]}
     for heading, parts in section.columns:
@@ -411,7 +411,7 @@ def test_adult_at_one_names_dp_sgd():
 
 def test_a_column_without_the_defaults_is_caught():
     config = {k: v for k, v in load(experiment("density")).items() if k != "tuned"}
-    family = common_scores.read(config, compact.read(REFERENCE, "common_density"))
+    family = common_scores.read(config, committed.read(REFERENCE, "common_density"))
     (section,) = common_page.sections([family])
     said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.columns}
     scores = Task("density")
