@@ -1,11 +1,11 @@
 """How far EM without noise moves in each M-step of DP-EM's experiment, and where the program's tolerance stops it.
 
-    python -m workflow.em_steps --config config/experiments/dpem_life_science.yaml --data results/data/life_science.npz \\
-        --out results/extra/em_steps.csv
+    python -m workflow.em_steps --config config/experiments/dpem_life_science.yaml \\
+        --data results/data/life_science.npz --out results/extra/em_steps.csv
 
 One row a fold and M-step of the run that has no tolerance: log-likelihood + log prior of the parameters that the step
 starts from (nats, all training rows), its change as a share of itself (as ``methods.engines.mixture.em.iterate`` takes
-it), and whether the program's tolerance stops after that step: "yes", "no", or "gone" for the steps that it never makes.
+it), and whether the program's tolerance stops after that step: "yes", "no", or "gone" for a step that it never makes.
 """
 
 from __future__ import annotations
