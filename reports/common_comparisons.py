@@ -10,6 +10,7 @@ both have.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations
 
 from evaluation.paired import RATIO_90_10, THESE_ROWS, Difference
@@ -38,6 +39,7 @@ def competitors(family: Family, column: Column) -> list[Arm]:
     return family.of(PRIVATE, PRIVATE_YARDSTICK, column=column)
 
 
+@cache
 def ranks(family: Family, dataset: str, metric: str, column: Column, ratio: float = RATIO_90_10) -> dict[Arm, Rank]:
     """Rank of every private arm of a column on one data set, with its confidence set."""
     return rank_sets(family.field(dataset, metric, competitors(family, column)), higher(metric), ALPHA, ratio)
@@ -82,6 +84,7 @@ def pairs(
     return (min(counts), max(counts)) if counts else (0, 0)
 
 
+@cache
 def best(family: Family, dataset: str, metric: str, column: Column) -> Arm | None:
     """The arm of rank 1 on a data set; None without a score."""
     found = ranks(family, dataset, metric, column)
@@ -136,6 +139,7 @@ def yardsticks(family: Family, column: Column) -> list[Arm]:
     return family.of(PRIVATE_YARDSTICK, column=column) + [a for a in family.arms if trivial(a, family.kind)]
 
 
+@cache
 def loses_to(family: Family, dataset: str, metric: str, arm: Arm) -> list[Arm]:
     """Yardsticks that are better than a private arm for certain, at level ALPHA / (number of yardsticks).
 
@@ -184,6 +188,7 @@ def zero(family: Family) -> Arm | None:
     return starts[0] if len(starts) == 1 else None
 
 
+@cache
 def ends(family: Family, dataset: str, metric: str) -> tuple[Arm | None, Arm | None, str]:
     """(what is 0, what is 1, "") of the scale on a data set, or why it has none: 1 has to be better than 0 for certain,
     by an interval of level 1 - ALPHA under the law of the data."""

@@ -11,7 +11,7 @@ import pandas as pd
 
 from reports import common_ranks, style
 from reports.common_ranks import Standing
-from reports.common_scores import CONDITIONAL_NOTE, METRIC_WORDS, PRIVATE, Arm, Family, label, name_of
+from reports.common_scores import CONDITIONAL_MARK, METRIC_WORDS, PRIVATE, Arm, Family, label, name_of
 from reports.figures import Figure
 
 log = logging.getLogger(__name__)
@@ -19,16 +19,13 @@ log = logging.getLogger(__name__)
 #: (method, label): a line of a panel.
 Key = tuple[str, str]
 _CAPTION = (
-    "Private methods at the same epsilon, best mean over the panels at the top. Dot: average rank over the data sets, "
-    "1 is best. Thin bar: its confidence set under the law of the data (intervals corrected for splits that share rows); "
-    "thick bar: on these rows, over all their splits and all privacy noise (plain paired intervals); each at 95 % by "
-    "itself, Bonferroni over pairs and data sets (Mogstad, Romano, Shaikh and Wilhelm 2024). Methods whose bars "
-    "overlap are not told apart. Grey squares: yardsticks. A method that failed ranks last; one that does not run on all data "
-    "sets is left out."
+    "Dot: average rank over the data sets, 1 is best; thin bar: its 95 % confidence set under the law of the data; "
+    "thick bar: on these rows. Methods whose bars overlap are not told apart. Grey squares: yardsticks. The table of "
+    "average ranks says how the sets are made."
 )
 _TUNED = (
-    " Settings are those that tuning on a public stand-in chose, with the same effort for all; hollow: the default, on "
-    "every data set, because it won or there is nothing to tune. Red tick: the average rank in the column of defaults."
+    " Tuned on a public stand-in with the same effort for all; hollow: the default, on every data set. Red tick: the "
+    "average rank with default settings."
 )
 _DEFAULT = " Nothing is tuned here: all run with their defaults."
 
@@ -72,8 +69,10 @@ def draw(folder: Path, family: Family) -> Figure | None:
 
 def _caption(family: Family, tuned: bool) -> str:
     sets = ", ".join(map(family.set_title, family.datasets))
-    note = f" {CONDITIONAL_NOTE}" if family.conditional else ""
-    return f"{_CAPTION}{_TUNED if tuned else _DEFAULT} Data sets: {sets}.{note}"
+    mark = f" ({CONDITIONAL_MARK}: conditional)" if family.conditional else ""
+    return f"{_CAPTION}{_TUNED if tuned else _DEFAULT} Data sets: {sets}{mark}."
+        "; *: conditional." * bool(family.conditional) or "."
+    )
 
 
 def _order(standings: Sequence[Standing]) -> dict[Key, Arm]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -39,8 +40,9 @@ class Standing:
     pairs: tuple[int, int]
 
 
+@cache
 def standing(
-    family: Family, metric: str, column: compare.Column, among: Sequence[str] | None = None
+    family: Family, metric: str, column: compare.Column, among: tuple[str, ...] | None = None
 ) -> Standing | None:
     """None without a score. ``among``: data sets, all where it is left out."""
     law, rows = (compare.mean_ranks(family, metric, column, r, among) for r in (RATIO_90_10, THESE_ROWS))
@@ -55,9 +57,9 @@ def row_id(family: Family, arm: Arm) -> str:
     return "-".join(filter(None, (NAME, family.task, arm.method, label(arm).replace(" ", "_"))))
 
 
-def subsets(family: Family) -> list[tuple[str, Sequence[str]]]:
+def subsets(family: Family) -> list[tuple[str, tuple[str, ...]]]:
     """(words, data sets) of the blocks: all of them, and those that are not conditional where some are and some not."""
-    out: list[tuple[str, Sequence[str]]] = [("", family.datasets)]
+    out: list[tuple[str, tuple[str, ...]]] = [("", family.datasets)]
     if family.conditional and family.unconditional:
         out.append((f"without {', '.join(map(family.set_title, family.conditional))}", family.unconditional))
     return out

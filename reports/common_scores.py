@@ -76,9 +76,9 @@ class Arm:
         return self.epsilon, self.tuned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
-    """All scores of one experiment of the rule.
+    """All scores of one experiment of the rule; equal to itself only, so that what follows from it can be kept.
 
     ``values``: (data set, arm, metric) -> split -> score, status ok only; ``summary``: the same keys -> a row of
     ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole, with

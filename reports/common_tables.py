@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,7 @@ def _key(family: Family, dataset: str, arm: Arm) -> dict[str, Any]:
     }
 
 
+@cache
 def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float, int]]]:
     """(data set, arm) -> seconds and peak_mb -> mean, sd and number over the splits with a score.
 
