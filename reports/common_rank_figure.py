@@ -71,8 +71,6 @@ def _caption(family: Family, tuned: bool) -> str:
     sets = ", ".join(map(family.set_title, family.datasets))
     mark = f" ({CONDITIONAL_MARK}: conditional)" if family.conditional else ""
     return f"{_CAPTION}{_TUNED if tuned else _DEFAULT} Data sets: {sets}{mark}."
-        "; *: conditional." * bool(family.conditional) or "."
-    )
 
 
 def _order(standings: Sequence[Standing]) -> dict[Key, Arm]:
