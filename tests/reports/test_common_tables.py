@@ -395,7 +395,7 @@ def test_where_constants_come_from_is_a_column(tuned_family):
     assert at[False] == "formula of n, d, epsilon; developed here"
     own = long[(long["dataset"] == "wine") & (long["method"] == "bernstein_sheldon_2019") & (long["metric"] == "rmse")]
     assert set(own["constants"]) == {"guessed here"}  # in the tuned column it stands with its default
-    matrix, frame = common_matrix.matrix_table([family], "full")
+    _, frame = common_matrix.matrix_table([family], "full")
     assert frame.set_index("method").loc["bernstein_sheldon_2019", "constants"] == "guessed here"
 
 
