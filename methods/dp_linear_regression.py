@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Leak, LeakKind, Method, Role
+from methods.contract import Constants, Fit, Leak, LeakKind, Method, Role
 from models.linear_regression import LinearGaussian, with_bias
 from models.standardise import Standardiser
 from models.task import Task
@@ -33,7 +33,9 @@ class DPLinearRegression(Method):
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
+    constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
+    reads_ranges = True
     leaks = (
         Leak(
             LeakKind.TUNED,

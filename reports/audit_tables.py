@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pandas as pd
 
+import datasets
 from methods import contract
+from methods.contract import Method
 from reports import tables
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
 from reports.files import write_text
+from reports.ledger import CONDITIONAL
 from reports.reference import FOLDER
 
 CHECKS, MUTANTS = "privacy_audit.csv", "mutants.csv"
@@ -92,19 +95,32 @@ def _entries(checks: pd.DataFrame, broken: pd.DataFrame, footnotes: Footnotes) -
     ]
 
 
+def _sentences(method: Method) -> list[str]:
+    """Leaks that a method names, and the ranges that it takes for public."""
+    named = [leak.sentence for leak in method.leaks]
+    if method.privacy and method.reads_ranges:
+        tables = (datasets.get(d) for d in datasets.names("table"))
+        where = ", ".join(t.title for t in tables if t.extremes)
+        named.append(f"on {where} only: the guarantee is {CONDITIONAL}")
+    return named
+
+
 def leaks_table() -> tuple[Table, pd.DataFrame]:
     """A row a method and kind of model that names a leak: ways around the ledger that no epsilon counts."""
     long = [
-        {"method": n, "kind": k, "title": contract.get(n, k).title, "leak": leak.sentence}
+        {"method": n, "kind": k, "title": contract.get(n, k).title, "leak": leak}
         for k, n in contract.pairs()
-        for leak in contract.get(n, k).leaks
+        for leak in _sentences(contract.get(n, k))
     ]
     frame = pd.DataFrame(long, columns=["method", "kind", "title", "leak"])
     rows = [
         (title, [entry(", ".join(here["kind"].str.replace("_", " "))), entry(leak)])
         for (title, leak), here in frame.groupby(["title", "leak"], sort=True)
     ]
-    notes = ("In the words of the methods themselves; a method that is not named here claims to have none.",)
+    notes = (
+        "In the words of the methods themselves, but for ranges, which the data sets tell; a method that is not named "
+        "here claims to have none.",
+    )
     block = Block("", "Method", ["kinds of model", "leak"], rows)
     return Table("leaks", "Leaks: what no epsilon counts", "At every scale", [block], notes), frame
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+import datasets
+from models.kind import kind as kind_of
 from privacy.ledger import Ledger
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
@@ -30,6 +32,8 @@ COLUMNS = [
     "reason",
 ]
 TOTAL = "(total)"
+#: what is said of a data set with such ranges.
+CONDITIONAL = "conditional on the ranges printed with the table, which are its extremes"
 #: where a budget names no delta: the one of the papers.
 DELTA = 1e-5
 
@@ -218,17 +222,37 @@ def _is_private(method: str, kind: str | None = None) -> bool:
 
 
 def leaks_of(method: str, dataset: str, kind: str, scaling: str | None = None) -> tuple[str, ...]:
-    """The leaks that a method names and that concern that data set, in its words; none for a method that is gone.
+    """The leaks that concern a method on that data set; none for a method that is gone.
 
-    ``kind``: of the model; ``scaling``: how the model scales its inputs, where that is asked.
+    Those that it names, in its words, and the ranges that it takes for public where the data set says that they are the
+    extremes of its own rows. ``kind``: of the model; ``scaling``: how the model scales its inputs, where that is asked.
     """
     from methods import contract
 
     try:
-        leaks = contract.get(method, kind).leaks
+        found = contract.get(method, kind)
     except KeyError:
         return ()
-    return tuple(leak.sentence for leak in leaks if leak.applies(dataset, kind, scaling))
+    named = tuple(leak.sentence for leak in found.leaks if leak.applies(dataset, kind, scaling))
+    reads = found.reads_ranges and scaling in (None, "public")
+    return named + (range_leaks(dataset, kind) if reads else ())
+
+
+def conditional(dataset: str, kind: str) -> tuple[str, ...]:
+    """Columns that a task of that kind has a range for which is the extremes of the table itself; () for most.
+
+    The target's counts where there is a regression to do.
+    """
+    if dataset not in datasets.names():
+        return ()
+    return datasets.get(dataset).conditional(kind_of(kind).target == "regression")
+
+
+def range_leaks(dataset: str, kind: str) -> tuple[str, ...]:
+    """The leak of every method that takes such ranges for public knowledge."""
+    columns = conditional(dataset, kind)
+    where = f"on {dataset_title(dataset)} only: the guarantee is {CONDITIONAL} ({', '.join(columns)})"
+    return (f"{where}, and that those follow from the private rows is not counted",) if columns else ()
 
 
 def privacy_table(frame: pd.DataFrame, name: str, banner: str, kind: str) -> tuple[Table, pd.DataFrame]:

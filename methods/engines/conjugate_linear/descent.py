@@ -21,7 +21,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtr, chdtrc
 
-from methods.contract import Diverged
+from methods.contract import Constants, Diverged
 from methods.engines.conjugate_linear import naturals
 from methods.engines.conjugate_linear.release import InKnownBox, typical_square
 from methods.engines.frames import left_for
@@ -62,6 +62,7 @@ class Descent(InKnownBox):
     """A method that is made from :func:`train`: what ``dp_sgd`` and ``dp_vi`` share."""
 
     models = ("bounded_linear_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
     leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.conjugate_linear import naturals
 from methods.engines.frames import InFrame, columns, make_frame
 from models.linear_regression import LinearGaussian
@@ -50,6 +50,7 @@ class OneRelease(InKnownBox):
     """A method that reads one noisy release of clipped second moments: what ``dp_sep_honest`` and AdaSSP share."""
 
     models = ("bounded_linear_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
     leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
