@@ -3,11 +3,11 @@
     python -m benchmarks.adassp_clip
 
 Designs: inputs normal, uniform, log-normal or Student's t with 5 degrees; uncorrelated, or mixed until the spread of
-their principal axes falls to a tenth, or to a three-hundredth; 4, 16 or 32 columns; 500, 5,000 or 20,000 rows; a linear
-signal, or one with a bend; half or 95 % of the variance explained. Rows come standardised, or in a box of three standard
-deviations. Epsilon is 0.1, 1 or 8 at delta = 1e-5, of which 15 % of mu squared went to the scale. The loss is the
-log-likelihood (nats a test row) that is missing to ridge regression without privacy. ``ClipRule``'s defaults are the
-setting with the smallest mean over all designs, scales and epsilons. No data set of the suite is read.
+their principal axes falls to a tenth, or to a three-hundredth; 4, 16 or 32 columns; 500, 5,000 or 20,000 rows; a
+linear signal, or one with a bend; half or 95 % of the variance explained. Rows come standardised, or in a box of three
+standard deviations. Epsilon is 0.1, 1 or 8 at delta = 1e-5, of which 15 % of mu squared went to the scale. The loss is
+the log-likelihood (nats a test row) that is missing to ridge regression without privacy. ``ClipRule``'s defaults are
+the setting with the smallest mean over all designs, scales and epsilons. No data set of the suite is read.
 """
 
 # ruff: noqa: E402 - thread counts must be set before NumPy is imported
