@@ -34,7 +34,7 @@ class ClipRule:
     question which rule is the better one was raised by test scores of naval.
     """
 
-    margin: float = 1.0  #: least squared norm of (x, y) at which a row is clipped, over the expected one
+    margin: float = 0.1  #: least squared norm of (x, y) at which a row is clipped, over the expected one
     #: noise (standard deviation of a second moment, over n and over the expected square of a column) up to which rows
     #: are not clipped more than that
     noise_part: float = 0.003

@@ -43,7 +43,7 @@ class OneRelease(InKnownBox):
     privacy = Relation.ADD_REMOVE
     leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
-        {}, {"margin": 0.5}, {"margin": 2.0}, {"noise_part": 0.001}, {"noise_part": 0.01}, {"noise_part": 0.1}
+        {}, {"margin": 0.5}, {"margin": 1.0}, {"noise_part": 0.001}, {"noise_part": 0.01}, {"noise_part": 0.1}
     )  # fmt: skip
     Settings = ClipRule
 

@@ -83,8 +83,8 @@ def three_parts(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_three_components_have_the_conditional_means_of_their_mixture():
     """20,000 rows of a law that the model holds: 30 parameters, each known to about a hundredth of its spread.
 
-    So the conditional means differ from the true ones by a root mean square of some 0.5 x sqrt(30 / 20,000) = 0.02; 0.05
-    is twice that and more. Near-misses far outside: two components, and one (least squares).
+    So the conditional means differ from the true ones by a root mean square of some 0.5 x sqrt(30 / 20,000) = 0.02;
+    0.05 is twice that and more. Near-misses far outside: two components, and one (least squares).
     """
     x, y, _ = three_parts(20_000, 1)
     task = Task("parts", BoundedLinearRegression(), x, y, PublicKnowledge(20_000, BOUNDS, (-5.0, 15.0), "the law"))
