@@ -37,6 +37,7 @@ class DPLinearRegression(Method):
     models = ("bnn_regression", "linear_regression")
     privacy = Relation.ADD_REMOVE
     leaks = (
+        adassp.CLIP_LEAK,
         Leak(
             LeakKind.TUNED,
             "on wine only: one guard of the standardisation (range of an input hidden by noise) was added after "

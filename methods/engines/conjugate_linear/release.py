@@ -43,7 +43,7 @@ class OneRelease(InKnownBox):
     privacy = Relation.ADD_REMOVE
     leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
-        {}, {"margin": 0.5}, {"margin": 1.0}, {"noise_part": 0.001}, {"noise_part": 0.01}, {"noise_part": 0.1}
+        {}, {"margin": 0.5}, {"margin": 2.0}, {"noise_part": 0.001}, {"noise_part": 0.01}, {"noise_part": 0.1}
     )  # fmt: skip
     Settings = ClipRule
 
@@ -54,9 +54,10 @@ def expected_squares(public: PublicKnowledge, target: bool = True) -> list[float
     return [BOUGHT if r is None else DOCUMENTED for r in known]
 
 
-def squared_bound(rule: ClipRule, public: PublicKnowledge, noise_multiplier: float) -> float:
+def squared_bound(rule: ClipRule, public: PublicKnowledge, noise_multiplier: float, unit: float | None = None) -> float:
     """Squared norm of [x, 1, y] at which a row of the box is clipped; no row exceeds d + 2."""
-    return rule.squared_bound(expected_squares(public), len(public.x_bounds) + 2.0, public.n, noise_multiplier)
+    most = len(public.x_bounds) + 2.0
+    return rule.squared_bound(expected_squares(public), most, public.n, noise_multiplier, unit)
 
 
 def clipped_site_sum(x: np.ndarray, y: np.ndarray, squared: float) -> np.ndarray:

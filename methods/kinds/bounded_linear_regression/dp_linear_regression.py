@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,10 @@ class DPLinearRegression(release.OneRelease):
     title = "DP linear regression"
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK
+    leaks = (adassp.CLIP_LEAK,)
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"margin": 0.5}, {"margin": 1.0}, {"noise_part": 0.001}, {"noise_part": 0.01}, {"noise_part": 0.1}
+    )  # fmt: skip
 
     def fit_unit(self, task: Task, settings: ClipRule, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""

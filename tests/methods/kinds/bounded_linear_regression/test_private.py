@@ -161,6 +161,7 @@ def test_the_bound_follows_the_noise_between_the_typical_row_and_the_corner():
     assert release.squared_bound(rule, public, 1e9) == pytest.approx(1 + 1.5 * typical, rel=1e-12)
     allowed = 0.02 * 1000 * typical / 4  # noise x bound at most a fiftieth of n mean squares
     assert release.squared_bound(adassp.ClipRule(1.0, 0.02), public, 1.0) == pytest.approx(allowed, rel=1e-12)
+    assert release.squared_bound(adassp.ClipRule(1.0, 0.003), public, 1.0, unit=1.0) == pytest.approx(3.0, rel=1e-12)
     assert release.squared_bound(rule, public, 1e-9) == 5.0
 
 
