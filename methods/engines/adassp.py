@@ -39,8 +39,8 @@ class ClipRule:
     """Where rows are clipped: as short as the typical one, longer where noise allows.
 
     The defaults were chosen on synthetic rows (4 to 32 columns, 500 to 20,000 rows); test scores of naval had raised
-    the question (``CLIP_LEAK``). The margin is the smallest of those tried; 0.5 was better at epsilon = 1 and 8, worse at
-    0.1.
+    the question (``CLIP_LEAK``). The margin is the smallest of those tried; 0.5 was better at epsilon = 1 and 8, and
+    worse at 0.1.
     """
 
     margin: float = 0.1  #: least squared norm of (x, y) at which a row is clipped, over the expected one
