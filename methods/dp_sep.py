@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from methods.contract import Fit, Leak, LeakKind, Method
+from methods.contract import Fit, Method
+from methods.engines.dpsep_program import STANDARDISED
 from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
@@ -25,14 +26,7 @@ class DPSEP(Method):
     reference = "vinaroz2023dpsep, algorithm 3 and proposition 1"
     models = ("bnn_regression", "mixture_of_gaussians")
     privacy = Relation.REPLACE_ONE
-    leaks = (
-        Leak(
-            LeakKind.STANDARDISATION,
-            "inputs and target of a regression are standardised by the mean and standard deviation of the private "
-            "training rows",
-            models=("bnn_regression",),
-        ),
-    )
+    leaks = (STANDARDISED,)
 
     @dataclass(frozen=True)
     class Settings:

@@ -18,6 +18,7 @@ A budget limits the (epsilon, delta) of the whole ledger, its Renyi divergence a
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -303,7 +304,7 @@ class Budget:
         return kind(event, event.steps if releases is None else int(releases), self._rng, self._recorder)
 
 
-class AdditiveMechanism:
+class AdditiveMechanism(abc.ABC):
     """What all mechanisms share: they add noise to a release, count the releases announced, and can be audited.
 
     ``audited`` is True while a recorder listens (``privacy.audit``): a fast kernel that takes blocks of noise must
@@ -338,8 +339,9 @@ class AdditiveMechanism:
             return self._recorder.release(self.event, value, self._rng)
         return value + self._draw(value.shape)
 
+    @abc.abstractmethod
     def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
-        raise NotImplementedError
+        """Noise of one release of that shape."""
 
 
 class LaplaceMechanism(AdditiveMechanism):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,10 +140,12 @@ def _merged(events: list[dict]) -> list[dict]:
     return list(out.values())
 
 
-def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame, kind: str) -> pd.DataFrame:
+def privacy_frame(
+    verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame, model: Mapping[str, Any]
+) -> pd.DataFrame:
     """Claimed beside real epsilon for each published private column and each answer of ours to it.
 
-    ``kind``: of the experiment's model.
+    ``model``: of the experiment's config.
 
     One row per source, published column, reading, data set and method of ours with its setting; of several protocols
     the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
@@ -161,7 +163,7 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
         costs = epsilons[epsilons["cell"] == r["cell"]]
         worst = max(costs.to_dict("records"), key=lambda s: float(s["epsilon"]), default=None)
         # Leaks stated by the adapter are shown beside the number: the ledger does not count them.
-        leaks = leaks_of(r["our_method"], r["dataset"], kind)
+        leaks = leaks_under(model, r["our_method"], r["dataset"])
         printed, rounded = _printed_epsilon(r["setting"])
         epsilon = float(worst["epsilon"]) if worst else math.nan
         events = of_cell[of_cell["event"] != TOTAL]
@@ -255,10 +257,18 @@ def range_leaks(dataset: str, kind: str) -> tuple[str, ...]:
     return (f"{where}, and that those follow from the private rows is not counted",) if columns else ()
 
 
-def privacy_table(frame: pd.DataFrame, name: str, banner: str, kind: str) -> tuple[Table, pd.DataFrame]:
+def leaks_under(model: Mapping[str, Any], method: str, dataset: str) -> tuple[str, ...]:
+    """The same under the ``model`` of a config, which says how inputs are scaled (else its class does, by default)."""
+    from models import kind
+
+    default = getattr(kind.kind(model["kind"]).model, "scaling", None)
+    return leaks_of(method, dataset, model["kind"], model.get("scaling", default))
+
+
+def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[str, Any]) -> tuple[Table, pd.DataFrame]:
     """The privacy table: one block per published private method, rows are readings, columns data sets.
 
-    ``frame``, ``kind``: of :func:`privacy_frame`.
+    ``frame``, ``model``: of :func:`privacy_frame`.
 
     A cell of ours that answers several published tables or sources stands once, and settings whose rows agree in
     everything shown share one row. Leaks, accountants' notes and reasons are footnotes.
@@ -276,7 +286,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, kind: str) -> tup
             entries = [entry(printed or f"none printed; ours {' or '.join(ours_is)}")]
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
             entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
-            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_of(ours, d, kind)))
+            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_under(model, ours, d)))
             entries.append(entry("" if leaks else "none named", marks=leaks))
             merged.setdefault((reading, ours, *entries), []).append(setting)
         rows = []

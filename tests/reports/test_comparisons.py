@@ -97,16 +97,16 @@ def test_the_plan_is_checked(tmp_path):
 
 
 def test_committed_comparisons_are_those_of_the_committed_scores():
-    committed = pd.read_csv(FOLDER / comparisons.NAME, dtype=str, keep_default_na=False)
+    told = pd.read_csv(FOLDER / comparisons.NAME, dtype=str, keep_default_na=False)
     needed = {row[k] for row in comparisons.read_plan() for k in ("experiment", "other_experiment")} - {""}
     again = comparisons.build({n: committed.read(FOLDER, n) for n in sorted(needed)})
-    assert committed[["id", "dataset", "setting"]].to_numpy().tolist() == (
+    assert told[["id", "dataset", "setting"]].to_numpy().tolist() == (
         again[["id", "dataset", "setting"]].to_numpy().tolist()
     )
     for column in ("difference", "low", "high"):
-        for mine, theirs in zip(committed[column], again[column], strict=True):
+        for mine, theirs in zip(told[column], again[column], strict=True):
             assert math.isclose(float(mine), theirs, rel_tol=1e-9, abs_tol=1e-12)
-    assert committed["compared"].tolist() == again["compared"].tolist()
+    assert told["compared"].tolist() == again["compared"].tolist()
 
 
 def test_every_comparison_is_asked_by_a_finding_and_every_query_is_in_the_plan():
