@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -39,6 +40,32 @@ def read(folder: Path, experiment: str) -> pd.DataFrame:
         return read_scores(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
         raise ValueError(f"{path} is damaged ({e}); check it out again") from e
+
+
+def splits_of(scores: pd.DataFrame) -> dict[tuple[str, ...], tuple[str, int]]:
+    """(data set, protocol, method, setting) -> id of the committed cell and how many splits it names.
+
+    0 where a row is of the cell as a whole: it cannot be had from fewer splits.
+    """
+    axes = ["dataset", "protocol", "method", "setting"]
+    out = {}
+    for key, group in scores.groupby(axes, sort=False):
+        named = set(group["split"])
+        out[key] = group["cell"].iloc[0], 0 if "" in named else len(named)
+    return out
+
+
+def as_committed(cell, known: dict[tuple[str, ...], tuple[str, int]]):
+    """The cell as it is committed: itself, or the same with fewer splits, which are independent of one another.
+
+    ``known``: of :func:`splits_of`. The cell itself where there is neither, or where its scores are made from the draws
+    of all splits together.
+    """
+    then, splits = known.get((cell.dataset, cell.protocol, cell.method, cell.setting), ("", 0))
+    if then == cell.id or cell.drawn or not 0 < splits < cell.splits:
+        return cell
+    fewer = replace(cell, splits=splits)
+    return fewer if fewer.id == then else cell
 
 
 def encoded(scores: pd.DataFrame) -> bytes:

@@ -21,7 +21,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from workflow.experiments import Cell, cells, families
@@ -237,13 +236,8 @@ def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
         say(cell.id, f"its committed scores are stale or have no row in {verified.NAME}; it is run")
         return []
     scores = committed.read(reference, cell.experiment)
-    axes = {n: cell.values[n] for n in ("dataset", "protocol", "method", "setting")}
-    mine = scores[(scores[list(axes)] == list(axes.values())).all(axis=1)]
-    fewer = len(splits_in(mine.to_dict("records")))
-    if cell.drawn or not 0 < fewer < cell.splits or (mine["split"] == "").any():
-        mine = mine[mine["cell"] == cell.id]
-    else:
-        mine = mine[mine["cell"] == replace(cell, splits=fewer).id]
+    then = committed.as_committed(cell, committed.splits_of(scores[scores["dataset"] == cell.dataset]))
+    mine = scores[scores["cell"] == then.id]
     return [r for r in mine.to_dict("records") if r["data_hash"] and data_hash.startswith(r["data_hash"])]
 
 

@@ -1,5 +1,7 @@
 """The committed scores come back as they were written."""
 
+from dataclasses import dataclass
+
 import pandas as pd
 import pytest
 
@@ -35,6 +37,34 @@ def test_a_damaged_file_is_an_error(tmp_path):
     write_bytes(committed.path_of(tmp_path, "e"), committed.encoded(frame())[:-9])
     with pytest.raises(ValueError, match=r"e\.csv\.gz is damaged"):
         committed.read(tmp_path, "e")
+
+
+@dataclass(frozen=True)
+class Cell:
+    splits: int
+    drawn: bool = False
+    dataset, protocol, method, setting = "wine", "authors", "sep", ""
+
+    @property
+    def id(self):
+        return f"cell of {self.splits}"
+
+
+def scores_of(splits, **changes):
+    told = {"dataset": "wine", "protocol": "authors", "method": "sep", "cell": f"cell of {splits}"}
+    return pd.concat([frame(**(told | {"split": str(k)} | changes)) for k in range(splits)])
+
+
+def test_a_cell_stands_for_the_same_with_fewer_splits():
+    known = committed.splits_of(scores_of(3))
+    assert committed.as_committed(Cell(3), known) == Cell(3)
+    assert committed.as_committed(Cell(5), known) == Cell(3)
+    assert committed.as_committed(Cell(2), known) == Cell(2)  # more splits than are asked for: another cell
+    assert committed.as_committed(Cell(5, drawn=True), known) == Cell(5, drawn=True)
+    assert committed.as_committed(Cell(5), {}) == Cell(5)
+    assert committed.as_committed(Cell(5), committed.splits_of(scores_of(3, cell="other settings"))) == Cell(5)
+    whole = pd.concat([scores_of(3), frame(dataset="wine", protocol="authors", method="sep", cell="cell of 3")])
+    assert committed.as_committed(Cell(5), committed.splits_of(whole)) == Cell(5)
 
 
 @pytest.mark.parametrize("name", reference.experiments())

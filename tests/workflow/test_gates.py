@@ -30,6 +30,7 @@ def scene(tmp_path, monkeypatch):
     monkeypatch.setattr(closure, "pairs", lambda: pairs)
     monkeypatch.setattr(compare, "REFERENCE", tmp_path)
     compare.committed.cache_clear()
+    compare._splits_of.cache_clear()
     compare.short_rows.cache_clear()
     check.Checker.seconds.cache_clear()
     monkeypatch.setattr(
@@ -51,6 +52,7 @@ def scene(tmp_path, monkeypatch):
 
     yield write
     compare.committed.cache_clear()
+    compare._splits_of.cache_clear()
     compare.short_rows.cache_clear()
     check.Checker.seconds.cache_clear()
 
