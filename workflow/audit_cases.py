@@ -26,7 +26,7 @@ MADE = {case: make for kind in _RECORDS for case, make in kind.tiny.items() if c
 #: name of a case -> model
 MODELS = {case: make(2, 0).model for case, make in MADE.items()}
 #: settings by field name: enough to run every line several times
-TINY = {"epochs": 2, "steps": 6, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
+TINY = {"epochs": 5, "steps": 60, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
 TINY |= {"num_warmup": 5, "num_samples": 5, "stored_draws": 5, "burn_in_sweeps": 3, "sweeps": 5, "grams": 3}
 DELTA = 1e-5
 SPEC = BudgetSpec(epsilon=1.0, delta=DELTA, noise_multiplier=1.0)
