@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from privacy.accountants import epsilon_of, renyi_divergence
-from privacy.audit import Recorder, noise_law
+from privacy.audit import Listener, Recorder, noise_law
 from privacy.budget import Budget, BudgetExceeded, BudgetSpec, Mode
 from privacy.calibration import gaussian_noise_multiplier, noise_multiplier
 from privacy.ledger import Event, Mechanism, Relation, Sampling
@@ -232,7 +232,7 @@ def test_an_audit_sees_each_release_with_its_event_and_its_count(made):
 
 def test_an_epoch_scheme_counts_releases_apart_from_steps():
     budget = BudgetSpec().open(RNG(0))
-    mechanism = gaussian(budget, sampling=Sampling.SHUFFLED_EPOCHS, steps=2, releases=20)
+    mechanism = gaussian(budget, sampling=Sampling.SHUFFLED_EPOCHS, relation=Relation.REPLACE_ONE, steps=2, releases=20)
     mechanism.noise(20, 3)
     assert [e.steps for e in budget.ledger] == [2]
 
@@ -376,14 +376,15 @@ def test_laplace_noise_has_the_law_of_the_scale():
     assert abs(np.abs(noise).mean() - 3.0) < stats.norm.isf(5e-7) * 3.0 / math.sqrt(20_000)
 
 
-def test_laplace_noise_after_the_recorders_map_and_with_half_the_noise():
-    """The recorder maps Laplace noise to normal: accepted as it is, refused at half the scale (rate 1e-6)."""
-    recorder = Recorder()
-    laplace(BudgetSpec().open(RNG(1), recorder)).release(np.zeros(5000))
-    z = recorder.standardised_noise()
+def test_laplace_noise_after_the_listeners_map_and_with_half_the_noise():
+    """The listener maps Laplace noise to normal: accepted as it is, refused at half the scale (rate 1e-6)."""
+    listener = Listener()
+    laplace(BudgetSpec().open(RNG(1), listener)).release(np.zeros(5000))
+    z = listener.standardised()
     assert noise_law(z, 1.0, 1e-6).accepted
-    recorder.outputs[0] = 0.5 * recorder.outputs[0]
-    assert not noise_law(recorder.standardised_noise(), 1.0, 1e-6).accepted
+    assert len(z) == 5000
+    listener.heard[:] = [(event, 0.5 * noise) for event, noise in listener.heard]
+    assert not noise_law(listener.standardised(), 1.0, 1e-6).accepted
 
 
 def test_replay_hands_out_the_stored_output_and_keeps_the_new_value():
