@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Leak, LeakKind, Method
+from methods.contract import Constants, Diverged, Fit, Leak, LeakKind, Method
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -45,7 +45,9 @@ class DPVIHonest(Method):
     title = "DP-VI (corrected)"
     reference = "this suite; after vinaroz2023dpsep, appendix D, and abadi2016deep"
     models = ("bnn_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
+    reads_ranges = True
     leaks = (
         Leak(
             LeakKind.TUNED,

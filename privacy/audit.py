@@ -22,6 +22,10 @@ from privacy.ledger import EPOCHS, Event, Mechanism, Relation, Sampling
 
 #: allowance for rounding in the ratio of a measured to a declared sensitivity: norms of sums in double precision
 ROUNDING = 1e-7
+#: of :func:`noise_fault`: numbers that are heard, and the false-alarm rate.
+SAMPLES, NOISE_ALPHA = 3000, 1e-6
+#: of :func:`sampling_fault`: fits, and the false-alarm rate of all its statistics together.
+SEEDS, COIN_ALPHA = 10, 1e-3
 
 
 class StructureDiffers(RuntimeError):
@@ -451,15 +455,22 @@ def distinguishing_game(
 class Audit:
     """The checks of one adapter on one task, each when it is asked for; what several need is computed once.
 
-    ``noise_samples``, ``alpha``: of :func:`noise_fault`.
+    ``samples``, ``alpha``: of :func:`noise_fault`.
     """
 
     def __init__(
-        self, method, task, settings, spec: BudgetSpec, seed: int, noise_samples: int = 3000, alpha: float = 1e-6
+        self,
+        method,
+        task,
+        settings,
+        spec: BudgetSpec,
+        seed: int,
+        noise_samples: int = SAMPLES,
+        alpha: float = NOISE_ALPHA,
     ):
         self.method, self.task, self.seed = method, task, seed
         self._fit = (method, task, settings, spec, seed)
-        self._noise_samples, self._alpha = noise_samples, alpha
+        self._samples, self._alpha = samples, alpha
 
     @cached_property
     def replays(self) -> list[tuple[str, Replay | Exception]]:
@@ -529,7 +540,7 @@ class Audit:
 
     def noise(self) -> str:
         """See :func:`noise_fault`."""
-        return noise_fault(*self._fit, self._noise_samples, self._alpha)
+        return noise_fault(*self._fit, self._samples, self._alpha)
 
     def noise_used(self) -> str:
         """Other noise gives another posterior."""
@@ -548,10 +559,10 @@ CHECKS = (
 
 
 def checks(
-    method, task, settings, spec: BudgetSpec, seed: int, noise_samples: int = 3000, alpha: float = 1e-6
+    method, task, settings, spec: BudgetSpec, seed: int, samples: int = SAMPLES, alpha: float = NOISE_ALPHA
 ) -> dict[str, str]:
     """Every check of :class:`Audit`; name -> "" (passed) or what was found."""
-    audit = Audit(method, task, settings, spec, seed, noise_samples, alpha)
+    audit = Audit(method, task, settings, spec, seed, samples, alpha)
     found = dict.fromkeys(CHECKS, "")
     for name in CHECKS:
         if found["runs"] and name in ("ledger", "noise", "sampling", "noise_used", "same_path"):
@@ -560,13 +571,22 @@ def checks(
     return found
 
 
+#: of :func:`noise_fault`, where a fit draws few numbers.
+_MOST_FITS = 1500
 #: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
 #: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
 _REPEATED = 1e-12
 
 
 def noise_fault(
-    method, task, settings, spec: BudgetSpec, seed: int, samples: int = 3000, alpha: float = 1e-6, fits: int = 1500
+    method,
+    task,
+    settings,
+    spec: BudgetSpec,
+    seed: int,
+    samples: int = SAMPLES,
+    alpha: float = NOISE_ALPHA,
+    fits: int = 1500,
 ) -> str:
     """ "" if the mechanisms draw what they declare, in as many ordinary fits as give ``samples`` numbers.
 
@@ -575,7 +595,7 @@ def noise_fault(
     by another mechanism or by the fit of another seed.
     """
     parts: list[np.ndarray] = []
-    while sum(map(len, parts)) < samples and len(parts) < fits:
+    while sum(map(len, parts)) < samples and len(parts) < _MOST_FITS:
         listener = Listener()
         run(method, task, settings, spec, seed + len(parts), listener)
         parts.append(listener.standardised())
@@ -589,7 +609,9 @@ def noise_fault(
     return f"{repeated} of {z.size} numbers were drawn before" if repeated else ""
 
 
-def sampling_fault(method, task, settings, spec: BudgetSpec, seed: int, seeds: int = 10, alpha: float = 1e-3) -> str:
+def sampling_fault(
+    method, task, settings, spec: BudgetSpec, seed: int, seeds: int = SEEDS, alpha: float = COIN_ALPHA
+) -> str:
     """ "" if the rows enter the releases of each Poisson event as independent coins at its sampling rate.
 
     By record and replay: which releases move where the last row is left out, over ``seeds`` fits, and where each row in

@@ -18,6 +18,7 @@ A budget limits the (epsilon, delta) of the whole ledger, its Renyi divergence a
 
 from __future__ import annotations
 
+import abc
 import copy
 import math
 from dataclasses import dataclass, replace
@@ -324,7 +325,7 @@ class Budget:
         return kind(event, event.steps if releases is None else int(releases), self._rng, self._recorder)
 
 
-class AdditiveMechanism:
+class AdditiveMechanism(abc.ABC):
     """What all mechanisms share: they add noise to a release, count the releases announced, and can be audited.
 
     ``audited`` is True while a recorder wants to see each value before its noise (``privacy.audit.Recorder``): a fast
@@ -374,8 +375,9 @@ class AdditiveMechanism:
         self._sampled = True
         return PoissonSampler(n, self.event.sampling_rate, self._rng.spawn(1)[0] if rng is None else rng)
 
+    @abc.abstractmethod
     def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
-        raise NotImplementedError
+        """Noise of one release of that shape."""
 
 
 class LaplaceMechanism(AdditiveMechanism):

@@ -153,10 +153,11 @@ class MoreOften:
 @dataclass(frozen=True)
 class Fault:
     """``mixin``: over the mechanism; ``charged``: what the ledger gets of an event; ``declared``: part of the
-    sensitivity that the adapter declares."""
+    sensitivity that the adapter declares; ``check``: of ``privacy.audit.Audit``, the one that should see it."""
 
     name: str
     what: str
+    check: str
     mixin: type = object
     charged: Callable[[Event], Event] = lambda event: event
     declared: float = 1.0
@@ -176,22 +177,22 @@ def _rarer(event: Event) -> Event:
 
 
 FAULTS: tuple[Fault, ...] = (
-    Fault("no noise", "no mechanism adds noise", NoNoise),
-    Fault("two thirds of the noise", "2/3 of the declared scale", Weak),
-    Fault("more noise than declared", "3/2 of the declared scale", Strong),
-    Fault("weak blocks", "9/10 of the declared scale where noise is drawn in blocks", WeakBlocks),
-    Fault("uniform noise", "the declared variance, another law", Uniform),
-    Fault("noise used twice", "every release gets the noise of the first", Repeated),
-    Fault("public noise", "the noise of a stream that everybody knows", PublicNoise),
-    Fault("half the sensitivity", "half of the sensitivity is declared", declared=0.5),
-    Fault("more noise in the ledger", "twice the noise that is drawn is charged", charged=_larger),
-    Fault("a third of the steps", "a third of the releases is charged", charged=_third),
-    Fault("full batches", "every row in every batch", Sampled),
-    Fault("batches in turn", "each row in every 1/rate-th batch", InTurn),
-    Fault("batches of one size", "drawn without replacement", FixedSize),
-    Fault("public batches", "batches of a constant key", PublicBatches),
-    Fault("batches at a higher rate", "3/2 of the declared rate", MoreOften),
-    Fault("a smaller rate in the ledger", "2/3 of the rate is charged", charged=_rarer),
+    Fault("no noise", "no mechanism adds noise", "noise", NoNoise),
+    Fault("two thirds of the noise", "2/3 of the declared scale", "noise", Weak),
+    Fault("more noise than declared", "3/2 of the declared scale", "noise", Strong),
+    Fault("weak blocks", "9/10 of the declared scale where noise is drawn in blocks", "noise", WeakBlocks),
+    Fault("uniform noise", "the declared variance, another law", "noise", Uniform),
+    Fault("noise used twice", "every release gets the noise of the first", "noise", Repeated),
+    Fault("public noise", "the noise of a stream that everybody knows", "noise", PublicNoise),
+    Fault("half the sensitivity", "half of the sensitivity is declared", "sensitivity", declared=0.5),
+    Fault("more noise in the ledger", "twice the noise that is drawn is charged", "steps", charged=_larger),
+    Fault("a third of the steps", "a third of the releases is charged", "steps", charged=_third),
+    Fault("full batches", "every row in every batch", "sampling", Sampled),
+    Fault("batches in turn", "each row in every 1/rate-th batch", "sampling", InTurn),
+    Fault("batches of one size", "drawn without replacement", "sampling", FixedSize),
+    Fault("public batches", "batches of a constant key", "sampling", PublicBatches),
+    Fault("batches at a higher rate", "3/2 of the declared rate", "sampling", MoreOften),
+    Fault("a smaller rate in the ledger", "2/3 of the rate is charged", "steps", charged=_rarer),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from evaluation.summary import CELL, COLUMNS
-from reports import claims, committed, common_beside_default, common_scores, ledger, verdicts, verified
+from reports import claims, committed, common_beside_default, common_scores, comparisons, ledger, verdicts, verified
 from reports.config import ReportError, by_dataset
 from reports.config import load as load_config
 from reports.files import csv_text, stacked, write_bytes, write_text
@@ -182,12 +182,13 @@ def experiments(folder: Path = FOLDER) -> list[str]:
 def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
     """What follows from the committed scores and the configs of their experiments: file name -> table.
 
-    ``verdicts.csv``, ``claims.csv`` and, where the common tasks are committed, ``common_tuned.csv``.
+    ``verdicts.csv``, ``claims.csv``, ``comparisons.csv`` and, where the common tasks are committed,
+    ``common_tuned.csv``.
     """
-    judged, said, families = [], [], []
+    judged, said, families, known = [], [], [], {}
     for name in experiments(folder):
         config = load_config(configs / f"{name}.yaml")
-        scores = committed.read(folder, name)
+        scores = known[name] = committed.read(folder, name)
         judged.append(verdicts.build(config, scores, "full"))
         said.append(claims.evaluate(config, scores, extra=folder)[CLAIM_COLUMNS])
         if config.get("rule") == common_scores.RULE:
@@ -195,7 +196,8 @@ def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
     if not judged:
         raise ReportError(f"no committed scores in {folder / 'scores'}; `reference` writes them after a full run")
     tuned = {TUNED: common_beside_default.tuned_frame(families)} if families else {}
-    return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said), **tuned}
+    compared = {comparisons.NAME: comparisons.build(known)}
+    return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said), **compared, **tuned}
 
 
 def check(configs: Path, folder: Path = FOLDER) -> int:
@@ -251,7 +253,10 @@ def _where(row: pd.Series) -> str:
     return ", ".join(f"{n} {row[n]}" for n in names if row.get(n))
 
 
-_NUMBERS = {"mean", "std", "difference", "low", "high", "p", "detectable", "default_mean", "default_std", "better_by"}
+_NUMBERS = {
+    *("mean", "std", "difference", "low", "high", "p", "detectable", "default_mean", "default_std", "better_by"),
+    *("other_mean", "margin"),
+}
 
 
 def _same(a: str, b: str, column: str) -> bool:

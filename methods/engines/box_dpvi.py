@@ -32,7 +32,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Leak, LeakKind
+from methods.contract import Constants, Diverged, Fit, Leak, LeakKind
 from methods.engines.frames import InFrame, left_for
 from methods.engines.noise_aware.settings import SQRT2, DPVISettings
 from methods.engines.requests import Together
@@ -279,6 +279,7 @@ class InBox(Together, InFrame):
     """A noisy descent in the box that gets what the frame has left of the budget. A subclass gives :meth:`descend`."""
 
     privacy = Relation.ADD_REMOVE
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     leaks = LEAKS
     grid: ClassVar[tuple[dict, ...]] = GRID
 

@@ -96,6 +96,7 @@ def left_for(
 class InFrame(Method):
     """A method on rows in the box. A subclass gives ``fit_unit``; the frame is made (and paid for) here."""
 
+    reads_ranges = True
     #: part of mu^2 for the columns without a documented range.
     share: ClassVar[float] = SHARE
 
