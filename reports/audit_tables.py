@@ -132,8 +132,8 @@ def leaks_table() -> tuple[Table, pd.DataFrame]:
         "In the words of the methods themselves, but for ranges, which the data sets tell; a method that is not named "
         "here claims to have none.",
         "An epsilon is that of one fit whose noise is secret. Here seeds are public and the budgets of a split share "
-        "their random numbers, so that two stored posteriors give the private sums back; and noise in double precision, "
-        "from generators that are not cryptographic, is for research alone.",
+        "their random numbers, so that two stored posteriors give the private sums back; and noise in double "
+        "precision, from generators that are not cryptographic, is for research alone.",
     )
     block = Block("", "Method", ["kinds of model", "leak"], rows)
     return Table("leaks", "Leaks: what no epsilon counts", "At every scale", [block], notes), frame
