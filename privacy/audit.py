@@ -581,7 +581,7 @@ def checks(
 
 
 #: of :func:`noise_fault`: fits, where each draws few numbers; numbers of a first look, which finds gross faults.
-_MOST_FITS, _FIRST_LOOK = 250, 250
+_MOST_FITS, _FIRST_LOOK = 500, 250
 #: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
 #: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
 _REPEATED = 1e-12
