@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
+
+#: counts of what rows did before any noise; released, they would be further releases, of unbounded cost.
+_OF_ROWS = frozenset({"clipped_sites", "zeroed_sites", "clipped_factors"})
 
 
 class DPSEP(Method):
@@ -89,10 +93,11 @@ class DPSEP(Method):
         if mixture:
             from methods.engines.mixture import training as engine
 
-            return engine.algorithm3(
+            found = engine.algorithm3(
                 task, rng, method=self.name, epochs=settings.epochs, clip=settings.clip, gamma=settings.gamma,
                 floor=settings.floor, mechanism=mechanism, ledger=budget.ledger,
             )  # fmt: skip
+            return replace(found, diagnostics=of_releases(found.diagnostics))
         from methods.engines.pbp import natural_training, training
 
         x, y, scale = training.standardised(task)
@@ -100,4 +105,9 @@ class DPSEP(Method):
             x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip=settings.clip,
             gamma=settings.gamma, floor=settings.floor, mechanism=mechanism, start=settings.start,
         )  # fmt: skip
-        return training.finish(state, scale, budget.ledger, diagnostics)
+        return training.finish(state, scale, budget.ledger, of_releases(diagnostics))
+
+
+def of_releases(counts: Mapping[str, float]) -> dict[str, float]:
+    """What may leave a private fit: counts of what the noise did, not of what the rows did before it."""
+    return {name: count for name, count in counts.items() if name not in _OF_ROWS}

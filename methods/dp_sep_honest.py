@@ -205,7 +205,7 @@ class DPSEPHonest(Method):
             steps=plan.steps,
             proof=_PROOF,
         )
-        batches = budget.poisson(task.n, rate)
+        batches = mechanism.batches(task.n)
         layout = Layout(task.x.shape[1] + 1, model.hidden, prior_variance, model.noise_shape, model.noise_rate)
         x1 = np.column_stack([scale.x(task.x), np.ones(task.n)])
         y = scale.y(task.y)

@@ -133,7 +133,7 @@ class DPVIHonest(Method):
         layout = mf.Layout(task.x.shape[1], task.model.hidden)
         x1, y = mf.design(scale, task.x, task.y, np.float64)
         engine = mf.Gradients(layout, s.draws, np.float64)
-        batches = budget.poisson(task.n, s.sampling_rate)
+        batches = gradients.batches(task.n)
 
         fan_in = np.repeat([layout.inputs + 1.0, layout.hidden + 1.0], [layout.first, layout.second])
         theta = training.paired_start(layout, s.start_sd, rng)

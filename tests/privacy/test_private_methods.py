@@ -23,7 +23,9 @@ from workflow.audit_cases import (
     MODELS,
     SPEC,
     broken,
+    broken_budgets,
     cases,
+    caught,
     closed,
     faults,
     get,
@@ -167,4 +169,15 @@ def test_every_private_method_has_its_mutants(name, case):
 )
 def test_mutant_is_killed(name, case, mutant):
     """The unpatched adapter passes the same checks at the same size (``test_passes_every_check``)."""
-    assert mutants.kills(module_of(name), [*closed(name, case), mutant], faults(name, case))
+    assert mutants.kills(module_of(name), [*closed(name, case), mutant], faults(name, case, first=True))
+
+
+#: a broken budget for every case in turn; ``./bench audit`` tries all of them on all.
+@pytest.mark.parametrize(
+    ("name", "case", "turn"), [(*c, k) for k, c in enumerate(CASES) if c not in OPEN], ids=lambda v: str(v)
+)
+def test_broken_budget_is_caught(name, case, turn):
+    tried = broken_budgets(name, case)
+    fault = tried[turn % len(tried)]
+    check, _ = caught(name, case, fault)
+    assert check, f"{name} on {case}: no check sees a budget with {fault.what}"

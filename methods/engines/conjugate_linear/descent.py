@@ -148,7 +148,7 @@ def train(method: str, task: Task, settings: Settings, budget: Budget, relation:
         _WHAT, sensitivity=plan.sensitivity, noise_multiplier=sigma, relation=relation, sampling=sampling,
         sampling_rate=s.sampling_rate, steps=s.steps, proof=_PROOF,
     )  # fmt: skip
-    batches = budget.poisson(task.n, s.sampling_rate)
+    batches = noise.batches(task.n)
     x1, y = with_bias(task.x), np.ascontiguousarray(task.y)
     expected = s.sampling_rate * n  # public: the expected batch size
     released = slice(0, p + d + 1) if bayes else np.r_[0:p, p + d]  # a point has no part of the inputs' squares
