@@ -73,7 +73,7 @@ def test_declared_leak_of_standardisation_is_measured(name, case):
 
 @each([c for c in CASES if c not in OPEN])
 @given(data=st.data(), seed=st.integers(0, 50))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_pair_of_neighbours_breaks_the_declared_sensitivity(name, case, data, seed):
     method = get(name)
     pair = data.draw(audit.neighbour_pairs(tiny_task(case), method.privacy))
