@@ -44,8 +44,8 @@ def parse(path: Path) -> Table:
     return Table(np.ascontiguousarray(x, dtype=np.float64), (numbers[:, 7] >= RINGS).astype(np.float64), COLUMNS)
 
 
-# abalone.names prints the ranges with three decimals (the file has four), so half of the last digit is added. The unit
-# is that of the file: millimetres or grams over 200.
+# abalone.names prints the ranges of the table's own rows (``extremes``: no public knowledge), with three decimals where
+# the file has four, so half of the last digit is added. The unit is that of the file: millimetres or grams over 200.
 DATASET = DataSet(
     name="abalone",
     title="Abalone",
@@ -77,6 +77,7 @@ DATASET = DataSet(
         (0.0, 1.0),
         (0.0, 1.0),
     ),
+    extremes=tuple(_PRINTED),  # 'Min' and 'Max' of the table's own rows; a dummy is a coding
     bounds_citation=(
         "abalone.names of the data set, section 7, 'Statistics for numeric domains', Min and Max (three decimals, "
         "widened by half of the last); sex is 'M, F, and I', so a dummy is 0 or 1"

@@ -122,6 +122,7 @@ DATASET = DataSet(
     ),
     parse=parse,
     x_bounds=(None,) * len(NUMBERS) + ((0.0, 1.0),) * (len(COLUMNS) - len(NUMBERS)),
+    extremes=(),  # a coding
     bounds_citation="adult.names of the data set lists the levels of each nominal attribute; a dummy is 0 or 1",
     n_splits=50,
     table_sha256="2ca543c3d0afc83f2ee9f0164249f795dcd0f8919a798008ae3cedb4b29e3de5",

@@ -65,6 +65,7 @@ DATASET = _SharedFiles(
     raw=adult.DATASET.raw,
     parse=parse,
     x_bounds=(None,) * len(NUMBERS) + ((0.0, 1.0),) * (len(COLUMNS) - len(NUMBERS)),
+    extremes=(),  # a coding
     bounds_citation=adult.DATASET.bounds_citation,
     n_splits=20,
     table_sha256="6156521fe5121bacdf2a5b3a2b7e655024061e6f93dbecd764fbf5d758e5cce5",

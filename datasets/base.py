@@ -83,6 +83,10 @@ class DataSet:
     x_bounds, y_bounds : documented ranges, one per input column, None where the documentation gives none.
         Never the minimum and maximum of the rows at hand: those are private.
     bounds_citation : where the ranges are documented.
+    extremes : columns (the target by the name in ``target``) whose range, though printed, is that of the table's own
+        rows: its minimum and maximum, perhaps rounded. Whoever prints them has looked at the rows, so that such a range
+        is no public knowledge, and a guarantee that takes it for free is conditional on it. All other ranges hold
+        whatever the rows: a scale, a coding, the domain of a simulation. A table with ranges has to say, () for none.
     n_splits : number of splits in the literature's standard set.
     table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" where it is not known.
     kind : "table" (genuine rows), "simulated" (drawn by the law of a published simulation study) or "synthetic"
@@ -106,6 +110,7 @@ class DataSet:
     x_bounds: tuple[Bounds, ...] = ()
     y_bounds: Bounds = None
     bounds_citation: str = ""
+    extremes: tuple[str, ...] | None = None
     n_splits: int = 20
     table_sha256: str = ""
     kind: str = "table"
@@ -130,6 +135,20 @@ class DataSet:
                 raise ValueError(f"{self.name}: bounds {bounds} are not (lower, upper) with lower < upper")
         if any(b is not None for b in (*self.x_bounds, self.y_bounds)) and not self.bounds_citation:
             raise ValueError(f"{self.name}: bounds without a citation; say where the ranges are documented")
+        if self.kind == "table" and self.bounds_of and self.extremes is None:
+            raise ValueError(f"{self.name}: bounds without `extremes`; name the table's own, () for none")
+        if unknown := sorted(set(self.extremes or ()) - set(self.bounds_of)):
+            raise ValueError(f"{self.name}: extremes name '{unknown[0]}', which has no range")
+
+    @property
+    def bounds_of(self) -> dict[str, tuple[float, float]]:
+        """column -> its range, the target by its name; those that have one."""
+        ranges = [*zip(self.columns, self.x_bounds, strict=False), (self.target, self.y_bounds)]
+        return {name: bounds for name, bounds in ranges if bounds is not None}
+
+    def conditional(self, with_target: bool) -> tuple[str, ...]:
+        """Columns among the inputs, and the target where it counts, whose range is that of the table's own rows."""
+        return tuple(c for c in self.extremes or () if with_target or c in self.columns)
 
 
 def table_sha256(x: np.ndarray, y: np.ndarray, extra: np.ndarray | None = None) -> str:

@@ -47,6 +47,7 @@ DATASET = DataSet(
     ),
     parse=parse,
     x_bounds=((-3.1416, 3.1416),) * 8,
+    extremes=(),  # the domain of the simulation
     bounds_citation=(
         "Delve, kin family, specification of kin-8nm: attributes 1 to 8 'u [-3.1416,3.1416]' (angular position of a "
         "joint in radians), attribute 9 'u [0,Inf)'"

@@ -75,6 +75,7 @@ DATASET = DataSet(
     ),
     parse=parse,
     x_bounds=((0.0, 255.0),) * (SIDE * SIDE),
+    extremes=(),  # a coding
     bounds_citation=(
         "description of the MNIST files (LeCun, Cortes & Burges): 'Pixel values are 0 to 255. 0 means background "
         "(white), 255 means foreground (black)'"

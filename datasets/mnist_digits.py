@@ -62,6 +62,7 @@ DATASET = _SharedFiles(
     ),
     parse=parse,
     x_bounds=((0.0, 255.0),) * (SIDE * SIDE),
+    extremes=(),  # a coding
     y_bounds=(0.0, 9.0),
     bounds_citation=(
         "description of the MNIST files (LeCun, Cortes & Burges): 'The labels values are 0 to 9', 'Pixel values are 0 "

@@ -69,15 +69,16 @@ def matching_rows(path: Path, rows: np.ndarray, shuffled: np.ndarray) -> np.ndar
     raise DataError(f"{path.name}: the first sheet and Sheet5 hold different rows; delete the file and fetch it again")
 
 
-# All five ranges are documented. They coincide with the extremes of the table, but it is the depositors who
-# printed them on the page of the data set: they are public, and none is computed from the rows here.
+# All five ranges are printed by the depositors on the page of the data set, and are the extremes of the table: they
+# were computed from these rows, and are no public knowledge (``extremes``).
+TARGET = "net hourly electrical energy output PE"
 DATASET = DataSet(
     name="power",
     title="Power Plant",
     n_rows=9568,
     n_inputs=4,
     columns=COLUMNS,
-    target="net hourly electrical energy output PE",
+    target=TARGET,
     unit="MW",
     licence="CC BY 4.0",
     doi="10.24432/C5002N",
@@ -95,6 +96,7 @@ DATASET = DataSet(
     parse=parse,
     x_bounds=((1.81, 37.11), (25.36, 81.56), (992.89, 1033.30), (25.56, 100.16)),
     y_bounds=(420.26, 495.76),
+    extremes=(*COLUMNS, TARGET),  # equal to the extremes of the table
     bounds_citation=(
         "UCI page of data set 294, attribute information: temperature 1.81 to 37.11 C, exhaust vacuum 25.36 to 81.56 "
         "cm Hg, ambient pressure 992.89 to 1033.30 mbar, relative humidity 25.56 to 100.16 %, output 420.26 to "

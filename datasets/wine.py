@@ -58,6 +58,7 @@ DATASET = DataSet(
     parse=parse,
     x_bounds=(None,) * 11,
     y_bounds=(0.0, 10.0),
+    extremes=(),  # a scale, of which the rows fill a part
     bounds_citation="winequality.names of the data set, attribute 12: 'quality (score between 0 and 10)'",
     table_sha256="d4f6a6d672e0ee31d41fdd93b4b58985b45a31f2f971499c18137c42229278ac",
 )

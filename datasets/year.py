@@ -42,7 +42,7 @@ def _count_lines(path: Path) -> int:
         return sum(1 for line in file if line.strip())
 
 
-# Documented: the year, 1922 to 2011. Not documented: a range of any input.
+# Printed: the year, 1922 to 2011, of the tracks of this table (``extremes``). Not documented: a range of any input.
 DATASET = DataSet(
     name="year",
     title="YearPredictionMSD",
@@ -71,6 +71,7 @@ DATASET = DataSet(
     parse=parse,
     x_bounds=(None,) * 90,
     y_bounds=(1922.0, 2011.0),
+    extremes=("release year",),  # said of the tracks of this table
     bounds_citation=(
         "UCI page of data set 203: 'western, commercial tracks ranging from 1922 to 2011'; 'the year (target), "
         "ranging from 1922 to 2011'"

@@ -5,6 +5,9 @@ comparisons (Mogstad, Romano, Shaikh & Wilhelm 2024, "Inference for ranks", sect
 Nadeau & Bengio 2003 for splits that overlap, ``evaluation.paired``): at least as many methods are better as are
 separated above it, at least as many are worse as are separated below it. Each of its M - 1 intervals has level
 1 - alpha / (M - 1), so that all of them hold together with probability at least 1 - alpha, and with them the set.
+
+A set says what its intervals say (``evaluation.paired``): with ``ratio`` = n_test / n_train it is about the rank under
+the law of the data, with ``THESE_ROWS`` about that on the rows at hand, over all their splits and all privacy noise.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ def rank_sets(
     ----------
     scores : method -> split -> score; pairs are compared over the splits that both have. A method without a score is
         below every method with one, for certain, and tied with others like it.
-    ratio : n_test / n_train of the splits.
+    ratio : n_test / n_train of the splits, or ``THESE_ROWS``.
 
     The rank is 1 + the number of methods with a better mean over common splits, + 1/2 for each tie or pair without a
     common split; it lies in its set.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +30,13 @@ class ClippedSEP(Method):
         gamma: float = 1.0
         #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
         floor: float = 1e-4
+        #: network only: where q starts, which the paper does not say: "printed" (SEP's random q) or "program" (the
+        #: same means, mean naturals and precisions of each layer scaled to norm <= C).
+        start: str = field(default="printed", metadata={"later": True})
+
+        def __post_init__(self) -> None:
+            if self.start not in ("printed", "program"):
+                raise ValueError(f"clipped_sep: start = '{self.start}'; give one of printed, program")
 
     def supports(self, task: Task) -> str | None:
         return super().supports(task) or needs_known_noise(self.name, task)
@@ -61,6 +68,6 @@ class ClippedSEP(Method):
         x, y, scale = training.standardised(task)
         state, diagnostics = natural_training.algorithm3(
             x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip=settings.clip,
-            gamma=settings.gamma, floor=settings.floor, mechanism=None,
+            gamma=settings.gamma, floor=settings.floor, mechanism=None, start=settings.start,
         )  # fmt: skip
         return training.finish(state, scale, budget.ledger, diagnostics)

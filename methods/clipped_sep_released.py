@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.contract import Fit, Leak, LeakKind, Method
-from methods.engines.dpsep_program import Settings
+from methods.contract import Fit, Method
+from methods.engines.dpsep_program import FROZEN_NOISE, STANDARDISED, Settings
 from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
@@ -18,20 +18,7 @@ class ClippedSEPReleased(Method):
     title = "SEP clipped (released program)"
     reference = "program of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")
-    leaks = (
-        Leak(
-            LeakKind.PRIORS,
-            "on the network the noise precision is frozen at the result of an earlier non-private run on the same data "
-            "set",
-            models=("bnn_regression",),
-        ),
-        Leak(
-            LeakKind.STANDARDISATION,
-            "inputs and target of a regression are standardised by the mean and standard deviation of the private "
-            "training rows",
-            models=("bnn_regression",),
-        ),
-    )
+    leaks = (FROZEN_NOISE, STANDARDISED)
 
     Settings = Settings
 

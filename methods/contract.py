@@ -81,6 +81,17 @@ class Role(enum.StrEnum):
     CONTROL = "control"  #: its outcome is known beforehand: the exact answer, or one that hardly looks at the data
 
 
+class Constants(enum.StrEnum):
+    """Where the default settings of a method come from, and with them the numbers that its code holds."""
+
+    PRINTED = "printed in the source"
+    PROGRAM = "authors' program"
+    FORMULA = "formula of n, d, epsilon"  #: follows from public numbers and the noise
+    DEVELOPED = "developed here"  #: tried on synthetic problems by this suite
+    GUESSED = "guessed here"  #: a choice of this suite; nothing says that others were tried
+    NONE = "nothing to set"
+
+
 class LeakKind(enum.StrEnum):
     """What a leak is made of."""
 
@@ -146,6 +157,12 @@ class Method(abc.ABC):
     role: ClassVar[Role] = Role.METHOD
     #: the leaks that the ledger does not count; shown in the leak table and beside each epsilon that they concern.
     leaks: ClassVar[tuple[Leak, ...]] = ()
+    #: where its default settings come from, every source that has a part in them; empty: not stated. A method of a
+    #: common task has to state it: whoever was tuned here has an advantage that no epsilon shows.
+    constants: ClassVar[tuple[Constants, ...]] = ()
+    #: does it take the printed ranges of columns (``task.public``) for public knowledge? Where they are the extremes of
+    #: the table itself (``datasets.base.DataSet.extremes``), its guarantee is conditional on them.
+    reads_ranges: ClassVar[bool] = False
     #: is the release itself a draw from a posterior? Then there is no noise to record and replay: the audit leaves the
     #: method to the brute-force checks beside its proof.
     releases_a_draw: ClassVar[bool] = False

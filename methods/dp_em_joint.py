@@ -32,6 +32,7 @@ class DPEMJoint(Method):
     reference = "after park2017dpem; the joint release and its proof are this suite's"
     models = ("mixture_of_gaussians",)
     privacy = Relation.ADD_REMOVE
+    reads_ranges = True
 
     @dataclass(frozen=True)
     class Settings:

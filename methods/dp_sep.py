@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from methods.contract import Fit, Leak, LeakKind, Method
+from methods.contract import Fit, Method
+from methods.engines.dpsep_program import STANDARDISED
 from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
+
+#: counts of what rows did before any noise; released, they would be further releases, of unbounded cost.
+_OF_ROWS = frozenset({"clipped_sites", "zeroed_sites", "clipped_factors"})
 
 
 class DPSEP(Method):
@@ -25,14 +30,7 @@ class DPSEP(Method):
     reference = "vinaroz2023dpsep, algorithm 3 and proposition 1"
     models = ("bnn_regression", "mixture_of_gaussians")
     privacy = Relation.REPLACE_ONE
-    leaks = (
-        Leak(
-            LeakKind.STANDARDISATION,
-            "inputs and target of a regression are standardised by the mean and standard deviation of the private "
-            "training rows",
-            models=("bnn_regression",),
-        ),
-    )
+    leaks = (STANDARDISED,)
 
     @dataclass(frozen=True)
     class Settings:
@@ -44,6 +42,13 @@ class DPSEP(Method):
         gamma: float = 1.0
         #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
         floor: float = 1e-4
+        #: network only: where q starts, which the paper does not say: "printed" (SEP's random q) or "program" (the
+        #: same means, mean naturals and precisions of each layer scaled to norm <= C).
+        start: str = field(default="printed", metadata={"later": True})
+
+        def __post_init__(self) -> None:
+            if self.start not in ("printed", "program"):
+                raise ValueError(f"dp_sep: start = '{self.start}'; give one of printed, program")
 
     def supports(self, task: Task) -> str | None:
         return super().supports(task) or needs_known_noise(self.name, task)
@@ -88,15 +93,21 @@ class DPSEP(Method):
         if mixture:
             from methods.engines.mixture import training as engine
 
-            return engine.algorithm3(
+            found = engine.algorithm3(
                 task, rng, method=self.name, epochs=settings.epochs, clip=settings.clip, gamma=settings.gamma,
                 floor=settings.floor, mechanism=mechanism, ledger=budget.ledger,
             )  # fmt: skip
+            return replace(found, diagnostics=of_releases(found.diagnostics))
         from methods.engines.pbp import natural_training, training
 
         x, y, scale = training.standardised(task)
         state, diagnostics = natural_training.algorithm3(
             x, y, task.model, rng, method=self.name, epochs=settings.epochs, clip=settings.clip,
-            gamma=settings.gamma, floor=settings.floor, mechanism=mechanism,
+            gamma=settings.gamma, floor=settings.floor, mechanism=mechanism, start=settings.start,
         )  # fmt: skip
-        return training.finish(state, scale, budget.ledger, diagnostics)
+        return training.finish(state, scale, budget.ledger, of_releases(diagnostics))
+
+
+def of_releases(counts: Mapping[str, float]) -> dict[str, float]:
+    """What may leave a private fit: counts of what the noise did, not of what the rows did before it."""
+    return {name: count for name, count in counts.items() if name not in _OF_ROWS}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Leak, LeakKind, Method
+from methods.contract import Constants, Diverged, Fit, Leak, LeakKind, Method
 from methods.engines.known_noise import needs_known_noise
 from models.bnn_regression import NetworkMoments
 from models.standardise import Standardiser
@@ -125,7 +125,9 @@ class DPSEPHonest(Method):
     title = "DP-SEP (corrected)"
     reference = "vinaroz2023dpsep, algorithm 3 and equation 5, corrected by this suite"
     models = ("bnn_regression", "mixture_of_gaussians")
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
+    reads_ranges = True
     leaks = (
         Leak(
             LeakKind.TUNED,
@@ -203,7 +205,7 @@ class DPSEPHonest(Method):
             steps=plan.steps,
             proof=_PROOF,
         )
-        batches = budget.poisson(task.n, rate)
+        batches = mechanism.batches(task.n)
         layout = Layout(task.x.shape[1] + 1, model.hidden, prior_variance, model.noise_shape, model.noise_rate)
         x1 = np.column_stack([scale.x(task.x), np.ones(task.n)])
         y = scale.y(task.y)

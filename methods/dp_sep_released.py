@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from methods.contract import Fit, Leak, LeakKind, Method
-from methods.engines.dpsep_program import Settings
+from methods.engines.dpsep_program import FROZEN_NOISE, STANDARDISED, Settings
 from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
@@ -31,23 +31,17 @@ class DPSEPReleased(Method):
             models=("bnn_regression",),
         ),
         Leak(
-            LeakKind.BATCHES,
-            "on the mixture an update that would leave a precision not positive definite is skipped without noise, and "
-            "rows are read in the order of the file while the accountant assumes random ones",
+            LeakKind.FAILING,
+            "on the mixture an update that would leave a precision not positive definite is skipped without noise",
             models=("mixture_of_gaussians",),
         ),
         Leak(
-            LeakKind.PRIORS,
-            "on the network the noise precision is frozen at the result of an earlier non-private run on the same data "
-            "set",
-            models=("bnn_regression",),
+            LeakKind.BATCHES,
+            "on the mixture rows are read in the order of the file while the accountant assumes random ones",
+            models=("mixture_of_gaussians",),
         ),
-        Leak(
-            LeakKind.STANDARDISATION,
-            "inputs and target of a regression are standardised by the mean and standard deviation of the private "
-            "training rows",
-            models=("bnn_regression",),
-        ),
+        FROZEN_NOISE,
+        STANDARDISED,
     )
 
     Settings = Settings

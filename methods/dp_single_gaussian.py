@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit, Role
+from methods.contract import Constants, Fit, Role
 from methods.engines.framed_mixture import RADIUS
 from methods.engines.frames import InFrame, left_for
 from models.mixture_of_gaussians import MixtureParameters
@@ -32,6 +32,7 @@ class DPSingleGaussian(InFrame):
     reference = "yardstick of this suite"
     role = Role.YARDSTICK
     models = ("bounded_mixture",)
+    constants = (Constants.DEVELOPED,)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"radius": 1.2}, {"radius": 2.0}, {"radius": 2.5}, {"radius": 3.0}, {"eigenvalue_floor": 1e-3},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Leak, LeakKind, Method
+from methods.contract import Constants, Diverged, Fit, Leak, LeakKind, Method
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -45,7 +45,9 @@ class DPVIHonest(Method):
     title = "DP-VI (corrected)"
     reference = "this suite; after vinaroz2023dpsep, appendix D, and abadi2016deep"
     models = ("bnn_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
+    reads_ranges = True
     leaks = (
         Leak(
             LeakKind.TUNED,
@@ -131,7 +133,7 @@ class DPVIHonest(Method):
         layout = mf.Layout(task.x.shape[1], task.model.hidden)
         x1, y = mf.design(scale, task.x, task.y, np.float64)
         engine = mf.Gradients(layout, s.draws, np.float64)
-        batches = budget.poisson(task.n, s.sampling_rate)
+        batches = gradients.batches(task.n)
 
         fan_in = np.repeat([layout.inputs + 1.0, layout.hidden + 1.0], [layout.first, layout.second])
         theta = training.paired_start(layout, s.start_sd, rng)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Role
+from methods.contract import Constants, Fit, Role
 from methods.engines.frames import InFrame
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
@@ -25,6 +25,7 @@ class LogisticRegressionFit(InFrame):
     reference = "scikit-learn, LogisticRegression; hastie2009elements, section 4.4"
     role = Role.YARDSTICK
     models = ("bounded_logistic_regression",)
+    constants = (Constants.GUESSED,)
 
     @dataclass(frozen=True)
     class Settings:

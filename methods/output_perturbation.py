@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit, Role
+from methods.contract import Constants, Fit, Role
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -28,6 +28,7 @@ class OutputPerturbation(InFrame):
     reference = "chaudhuri2011erm, algorithm 1, with Gaussian noise"
     role = Role.YARDSTICK
     models = ("bounded_logistic_regression",)
+    constants = (Constants.FORMULA,)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"ridge_factor": 0.3}, {"ridge_factor": 3.0}, {"norm_factor": 0.7}, {"norm_factor": 1.4},

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Method, Role
+from methods.contract import Constants, Diverged, Fit, Method, Role
 from models.bnn_regression import NetworkEnsemble
 from models.standardise import Standardiser
 from models.task import Task
@@ -26,6 +26,7 @@ class PointEstimate(Method):
     reference = "vinaroz2023dpsep, appendix C, table 5; Hernandez-Lobato & Adams 2015, column BP"
     role = Role.YARDSTICK
     models = ("bnn_regression",)
+    constants = (Constants.PRINTED, Constants.GUESSED)
 
     @dataclass(frozen=True)
     class Settings:

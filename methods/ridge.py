@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method, Role
+from methods.contract import Constants, Fit, Method, Role
 from models.linear_regression import LinearRegression, exact_posterior
 from models.standardise import Standardiser
 from models.task import Task
@@ -23,6 +23,7 @@ class Ridge(Method):
     reference = "yardstick of this suite; Hoerl & Kennard 1970; scikit-learn RidgeCV"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
+    constants = (Constants.GUESSED,)
 
     @dataclass(frozen=True)
     class Settings:

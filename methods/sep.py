@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods.contract import Constants, Fit, Method
 from methods.engines.known_noise import needs_known_noise
 from models.task import Task
 from privacy.budget import Budget
@@ -22,6 +22,7 @@ class SEP(Method):
     title = "SEP"
     reference = "li2015sep, algorithm 1; network of hernandezlobato2015pbp, mixture of li2015sep"
     models = ("bnn_regression", "mixture_of_gaussians")
+    constants = (Constants.PRINTED,)
 
     @dataclass(frozen=True)
     class Settings:

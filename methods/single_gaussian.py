@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Role
+from methods.contract import Constants, Fit, Role
 from methods.engines.frames import InFrame
 from models.mixture_of_gaussians import MixtureParameters
 from models.task import Task
@@ -22,6 +22,7 @@ class SingleGaussian(InFrame):
     reference = "yardstick of this suite"
     role = Role.YARDSTICK
     models = ("bounded_mixture",)
+    constants = (Constants.GUESSED,)
 
     @dataclass(frozen=True)
     class Settings:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Method
+from methods.contract import Constants, Diverged, Fit, Method
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -31,6 +31,7 @@ class VI(Method):
     title = "VI"
     reference = "vinaroz2023dpsep, appendix D, equations 112-123 (after graves2011practical)"
     models = ("bnn_regression",)
+    constants = (Constants.PRINTED, Constants.PROGRAM)
     privacy = None
     leaks = ()
 

@@ -21,12 +21,12 @@ Rules of conversion (each leaves a sentence in ``Cost.notes``):
 
 - Without amplification (full batch, shuffled epochs, fixed partition) the bound depends on noise_scale / sensitivity
   and steps alone, under any relation, because the sensitivity is stated under that relation.
-- Poisson sampling amplifies under ADD_REMOVE and ZERO_OUT. Under REPLACE_ONE the declared sensitivity bounds the
+- Poisson sampling amplifies under ADD_REMOVE. Under REPLACE_ONE the declared sensitivity bounds the
   distance between two contributions but not their size, so no amplification is counted.
-- Sampling without replacement amplifies under REPLACE_ONE and ZERO_OUT. Under ADD_REMOVE a removal changes one row
+- Sampling without replacement amplifies under REPLACE_ONE. Under ADD_REMOVE a removal changes one row
   inside a batch of fixed size: no amplification, distance doubled.
 - A ledger with several relations is read under REPLACE_ONE: a replacement is two moves, so the distance of the other
-  events doubles; Poisson events under ADD_REMOVE or ZERO_OUT keep their amplification in the PLD accountant (their
+  events doubles; Poisson events under ADD_REMOVE keep their amplification in the PLD accountant (their
   contributions are bounded one by one). A written bound cannot be converted: epsilon is then infinite, with the reason.
 """
 

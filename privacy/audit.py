@@ -11,17 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import stats
 
 from privacy.budget import BudgetExceeded, BudgetSpec
-from privacy.ledger import Event, Mechanism, Relation, Sampling
+from privacy.ledger import EPOCHS, Event, Mechanism, Relation, Sampling
 
 #: allowance for rounding in the ratio of a measured to a declared sensitivity: norms of sums in double precision
 ROUNDING = 1e-7
-_EPOCHS = frozenset({Sampling.SHUFFLED_EPOCHS, Sampling.FIXED_PARTITION})
+#: of :func:`noise_fault`: numbers that are heard, and the false-alarm rate.
+SAMPLES, NOISE_ALPHA = 3000, 1e-6
+#: of :func:`sampling_fault`: fits, and the false-alarm rate of all its statistics together.
+SEEDS, COIN_ALPHA = 10, 1e-3
 
 
 class StructureDiffers(RuntimeError):
@@ -36,41 +40,62 @@ class Recorder:
     """Listens to the releases of one fit; pass it to ``BudgetSpec.open``.
 
     Without ``outputs`` it records: ``values`` (before the noise) and ``outputs`` (after). With the ``outputs`` of an
-    earlier run it replays: each release returns the stored output, and the new values are stored.
+    earlier run it replays: each release returns the stored output, and the new values are stored; ``expected`` are the
+    events of that run. The noise is always the mechanism's own.
     """
 
     outputs: list[np.ndarray] | None = None
+    expected: list[Event] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     values: list[np.ndarray] = field(default_factory=list)
+    #: releases come one by one, never as a block of noise.
+    one_by_one: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.replaying = self.outputs is not None
         self.outputs = list(self.outputs) if self.replaying else []
 
-    def release(self, event: Event, value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def release(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The noisy output (recording) or the stored one (replaying). Raises :class:`StructureDiffers`."""
-        # Drawn in both modes: the streams stay in step.
-        draw = rng.laplace if event.mechanism is Mechanism.LAPLACE else rng.normal
-        noise = draw(0.0, event.noise_scale, value.shape)
         i = len(self.values)
         self.events.append(event)
         self.values.append(np.array(value, dtype=np.float64))
         if not self.replaying:
             self.outputs.append(value + noise)
-        elif i >= len(self.outputs) or self.outputs[i].shape != value.shape:
+        elif i >= len(self.outputs) or self.outputs[i].shape != value.shape or not self._due(i, event):
             raise StructureDiffers(
                 f"release {i + 1} ('{event.what}', shape {value.shape}) has no counterpart in the recorded run"
             )
         return self.outputs[i].copy()
 
-    def standardised_noise(self) -> np.ndarray:
-        """(output - value) / noise scale of all releases, flat: standard normal where the noise is as declared.
+    def _due(self, i: int, event: Event) -> bool:
+        return not self.expected or self.expected[i].what == event.what
+
+
+@dataclass
+class Listener:
+    """Hears the noise of an ordinary fit as its mechanisms draw it, single releases and blocks; changes nothing."""
+
+    heard: list[tuple[Event, np.ndarray]] = field(default_factory=list)
+    one_by_one: ClassVar[bool] = False
+
+    def release(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """The noisy output."""
+        self.heard.append((event, np.array(noise)))
+        return value + noise
+
+    def block(self, event: Event, noise: np.ndarray) -> None:
+        """Noise of several releases, a row each."""
+        self.heard.append((event, np.array(noise)))
+
+    def standardised(self) -> np.ndarray:
+        """Noise over its declared scale, flat: standard normal where it is as declared.
 
         Laplace noise is mapped to normal by its own distribution function first.
         """
         parts = []
-        for output, value, event in zip(self.outputs, self.values, self.events, strict=True):
-            z = (output - value).ravel() / event.noise_scale
+        for event, noise in self.heard:
+            z = np.ravel(noise).astype(np.float64) / event.noise_scale
             parts.append(stats.norm.ppf(stats.laplace.cdf(z)) if event.mechanism is Mechanism.LAPLACE else z)
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -96,11 +121,13 @@ class Replay:
     """Result of :func:`replay`.
 
     ``posterior_change`` : largest absolute difference of any posterior parameter, given equal outputs.
+    ``diagnostics_differ`` : names of diagnostics that differ, given equal outputs.
     ``events_differ`` : the two ledgers differ, so a declared number depends on the rows.
     """
 
     gaps: tuple[Gap, ...]
     posterior_change: float
+    diagnostics_differ: tuple[str, ...]
     events_differ: bool
     recorded: Recorder
     ledger: Any
@@ -122,12 +149,7 @@ def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> Re
 
     Raises :class:`StructureDiffers` where the two runs do not make the same releases.
     """
-    first = Recorder()
-    fit = run(method, task, settings, spec, seed, first)
-    second = Recorder(first.outputs)
-    again = run(method, neighbour, settings, spec, seed, second)
-    if len(second.values) != len(first.values):
-        raise StructureDiffers(f"{len(first.values)} releases on the data, {len(second.values)} on the neighbour")
+    first, second, fit, again = _both(method, task, neighbour, settings, spec, seed)
     gaps = []
     for event in fit.ledger:
         norm = 1 if event.mechanism is Mechanism.LAPLACE else 2
@@ -140,15 +162,39 @@ def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> Re
     return Replay(
         tuple(gaps),
         parameter_distance(fit.posterior.parameters(), again.posterior.parameters()),
+        unequal(fit.diagnostics, again.diagnostics),
         fit.ledger.to_json() != again.ledger.to_json(),
         first,
         fit.ledger,
     )
 
 
+def _both(method, task, neighbour, settings, spec: BudgetSpec, seed: int):
+    """Recorder of the run on ``task`` and of its replay on ``neighbour``, and the two fits. Raises as replay."""
+    first = Recorder()
+    fit = run(method, task, settings, spec, seed, first)
+    second = Recorder(first.outputs, first.events)
+    again = run(method, neighbour, settings, spec, seed, second)
+    if len(second.values) != len(first.values):
+        raise StructureDiffers(f"{len(first.values)} releases on the data, {len(second.values)} on the neighbour")
+    return first, second, fit, again
+
+
 def replay_gap(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> tuple[Gap, ...]:
     """Declared sensitivity, largest measured change and their ratio, per event; see :func:`replay`."""
     return replay(method, task, neighbour, settings, spec, seed).gaps
+
+
+def unequal(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names under which two mappings do not hold the same; NaN equals NaN."""
+
+    def same(x, y) -> bool:
+        try:
+            return bool(np.array_equal(np.asarray(x, np.float64), np.asarray(y, np.float64), equal_nan=True))
+        except (TypeError, ValueError):
+            return x == y
+
+    return tuple(sorted(k for k in {*a, *b} if k not in a or k not in b or not same(a[k], b[k])))
 
 
 def parameter_distance(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> float:
@@ -180,15 +226,20 @@ ROWS: dict[str, Callable[[np.ndarray, float], tuple[np.ndarray, float]]] = {
 }
 
 
-def with_last_row(task, x: np.ndarray, y: float | None):
-    """The task with its last row replaced; ``public`` unchanged."""
+def with_row(task, i: int, x: np.ndarray, y: float | None):
+    """The task with row ``i`` replaced; ``public`` unchanged."""
     rows = np.array(task.x)
-    rows[-1] = x
+    rows[i] = x
     if task.y is None:
         return replace(task, x=rows)
     targets = np.array(task.y)
-    targets[-1] = y
+    targets[i] = y
     return replace(task, x=rows, y=targets)
+
+
+def with_last_row(task, x: np.ndarray, y: float | None):
+    """The task with its last row replaced; ``public`` unchanged."""
+    return with_row(task, -1, x, y)
 
 
 def first_rows(task, n: int):
@@ -199,8 +250,8 @@ def first_rows(task, n: int):
 def neighbours(task, relation: Relation) -> Iterator[tuple[str, Any, Any]]:
     """(name, D, D') for a fixed list of hard pairs, differing in the last row; ``public`` is the same in both.
 
-    ADD_REMOVE: D has the altered row, D' lacks it. REPLACE_ONE: D has the row as it is, D' the altered one. ZERO_OUT:
-    D has the altered row, D' a row of zeros. The last pairs have one row (two against one under ADD_REMOVE: a task
+    ADD_REMOVE: D has the altered row, D' lacks it. REPLACE_ONE: D has the row as it is, D' the altered one. The
+    last pairs have one row (two against one under ADD_REMOVE: a task
     without rows is no task).
     """
     few = 2 if relation is Relation.ADD_REMOVE else 1
@@ -216,8 +267,6 @@ def neighbours(task, relation: Relation) -> Iterator[tuple[str, Any, Any]]:
                 continue
             if relation is Relation.ADD_REMOVE:
                 yield name + tag, d, first_rows(d, d.n - 1)
-            elif relation is Relation.ZERO_OUT:
-                yield name + tag, d, with_last_row(d, np.zeros_like(x), 0.0)
             else:
                 yield name + tag, base, d
 
@@ -236,8 +285,6 @@ def neighbour_pairs(task, relation: Relation):
         d = with_last_row(task, x, y)
         if relation is Relation.ADD_REMOVE:
             return d, first_rows(d, d.n - 1)
-        if relation is Relation.ZERO_OUT:
-            return d, with_last_row(d, np.zeros(width), 0.0)
         return d, with_last_row(d, other_x, other_y)
 
     return st.builds(pair, row, number, row, number)
@@ -248,16 +295,21 @@ def neighbour_pairs(task, relation: Relation):
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """Result of :func:`noise_law`: ``accepted`` at false-alarm rate alpha; the two p-values; number of samples."""
+    """Result of :func:`noise_law`: ``accepted`` at false-alarm rate alpha; the three p-values; number of samples."""
 
     accepted: bool
     p_variance: float
     p_shape: float
+    p_tails: float
     n: int
 
 
 def noise_law(samples: np.ndarray, sigma: float, alpha: float = 1e-3) -> NoiseLaw:
-    """Are ``samples`` independent N(0, sigma^2)? Chi-square test of the variance, Kolmogorov-Smirnov; alpha/2 each."""
+    """Are ``samples`` independent N(0, sigma^2)?
+
+    Chi-square test of the variance, Kolmogorov-Smirnov, and a binomial test of how many lie beyond two standard
+    deviations, which sees a law without tails in a few hundred numbers; alpha/3 each.
+    """
     z = np.ravel(samples) / sigma
     n = z.size
     if n < 2:
@@ -265,12 +317,13 @@ def noise_law(samples: np.ndarray, sigma: float, alpha: float = 1e-3) -> NoiseLa
     tail = stats.chi2.cdf(float(z @ z), n)
     p_variance = float(2 * min(tail, 1 - tail))
     p_shape = float(stats.kstest(z, "norm").pvalue)
-    return NoiseLaw(min(p_variance, p_shape) >= alpha / 2, p_variance, p_shape, n)
+    p_tails = float(stats.binomtest(int(np.sum(np.abs(z) > 2)), n, 2 * stats.norm.sf(2)).pvalue)
+    return NoiseLaw(min(p_variance, p_shape, p_tails) >= alpha / 3, p_variance, p_shape, p_tails, n)
 
 
 def noise_law_power(n: int, ratio: float, alpha: float = 1e-3) -> float:
     """Probability that the variance part of :func:`noise_law` rejects noise of ``ratio`` x sigma at ``n`` samples."""
-    low, high = stats.chi2.ppf([alpha / 4, 1 - alpha / 4], n)
+    low, high = stats.chi2.ppf([alpha / 6, 1 - alpha / 6], n)
     return float(stats.chi2.cdf(low / ratio**2, n) + stats.chi2.sf(high / ratio**2, n))
 
 
@@ -405,52 +458,264 @@ def distinguishing_game(
 # -------------------------------------------------------------------------------------------------- all checks
 
 
-def checks(
-    method, task, settings, spec: BudgetSpec, seed: int, noise_samples: int = 2000, alpha: float = 1e-6
-) -> dict[str, str]:
-    """Every check that needs no statistics of many fits; name -> "" (passed) or what was found.
+class Audit:
+    """The checks of one adapter on one task, each when it is asked for; what several need is computed once.
 
-    ``runs`` (no exception on any pair), ``sensitivity`` (measured over declared), ``posterior`` (nothing but releases
-    reaches the posterior), ``events`` (no declared number depends on rows), ``steps`` (releases against the
-    ledger's count), ``ledger`` (finite epsilon), ``noise`` (law of the recorded noise, false-alarm rate ``alpha``),
-    ``noise_used`` (other noise gives another posterior), ``same_path`` (see :func:`same_path`; a false-alarm rate
-    of 1e-3 where the two are not equal).
+    ``samples``, ``alpha``: of :func:`noise_fault`.
     """
-    from privacy.accountants import epsilon_of
 
-    names = ("runs", "sensitivity", "posterior", "events", "steps", "ledger", "noise", "noise_used", "same_path")
-    found = dict.fromkeys(names, "")
-    noise = []
-    for pair, d, dprime in neighbours(task, method.privacy):
+    def __init__(
+        self,
+        method,
+        task,
+        settings,
+        spec: BudgetSpec,
+        seed: int,
+        samples: int = SAMPLES,
+        alpha: float = NOISE_ALPHA,
+    ):
+        self.method, self.task, self.seed = method, task, seed
+        self._fit = (method, task, settings, spec, seed)
+        self._samples, self._alpha = samples, alpha
+
+    @cached_property
+    def replays(self) -> list[tuple[str, Replay | Exception]]:
+        """Each pair of :func:`neighbours` by name, with its replay or the exception that ended it."""
+        method, task, settings, spec, seed = self._fit
+        out: list[tuple[str, Replay | Exception]] = []
+        for pair, d, dprime in neighbours(task, method.privacy):
+            try:
+                out.append((pair, replay(method, d, dprime, settings, spec, seed)))
+            except (StructureDiffers, BudgetExceeded, ValueError, RuntimeError, ArithmeticError) as error:
+                out.append((pair, error))
+        return out
+
+    def _first(self, fault: Callable[[str, Replay], str]) -> str:
+        told = (fault(pair, r) for pair, r in self.replays if isinstance(r, Replay))
+        return next(filter(None, told), "")
+
+    def runs(self) -> str:
+        """No exception on any pair, and the same releases in the same order."""
+        failed = [(pair, r) for pair, r in self.replays if not isinstance(r, Replay)]
+        return f"{failed[0][0]}: {type(failed[0][1]).__name__}: {failed[0][1]}" if failed else ""
+
+    def sensitivity(self) -> str:
+        """No release moves by more than its event declares."""
+
+        def fault(pair: str, r: Replay) -> str:
+            worst = max(r.gaps, key=lambda g: g.ratio, default=None)
+            if worst is None or worst.ratio <= 1 + ROUNDING:
+                return ""
+            return f"{pair}: '{worst.what}' moved by {worst.ratio:.4g} times its declared sensitivity"
+
+        return self._first(fault)
+
+    def posterior(self) -> str:
+        """Nothing but releases reaches the posterior."""
+        words = "equal releases, posterior parameters differ by"
+        return self._first(
+            lambda pair, r: f"{pair}: {words} {r.posterior_change:.3g}" if r.posterior_change > 0 else ""
+        )
+
+    def diagnostics(self) -> str:
+        """Nothing but releases reaches the diagnostics."""
+        return self._first(
+            lambda pair, r: (
+                f"{pair}: equal releases, {', '.join(r.diagnostics_differ)} differ" if r.diagnostics_differ else ""
+            )
+        )
+
+    def events(self) -> str:
+        """No declared number depends on rows."""
+        return self._first(lambda pair, r: f"{pair}: the ledgers differ" if r.events_differ else "")
+
+    def steps(self) -> str:
+        """The events of all releases stand in the ledger, and there are as many as it says."""
+        return self._first(_steps_fault)
+
+    def sampling(self) -> str:
+        """See :func:`sampling_fault`; at a false-alarm rate of 1e-3."""
         try:
-            r = replay(method, d, dprime, settings, spec, seed)
-        except (StructureDiffers, BudgetExceeded, ValueError, RuntimeError) as error:
-            found["runs"] = found["runs"] or f"{pair}: {type(error).__name__}: {error}"
+            return sampling_fault(*self._fit)
+        except StructureDiffers as error:
+            return f"one row moves which releases there are: {error}"
+
+    def ledger(self) -> str:
+        """A finite epsilon."""
+        from privacy.accountants import epsilon_of
+
+        cost = epsilon_of(run(*self._fit).ledger, self._fit[3].delta or 1e-5)
+        return "" if 0 < cost.epsilon < math.inf else f"epsilon = {cost.epsilon} ({cost.accountant})"
+
+    def noise(self) -> str:
+        """See :func:`noise_fault`."""
+        return noise_fault(*self._fit, self._samples, self._alpha)
+
+    def noise_used(self) -> str:
+        """Other noise gives another posterior."""
+        return "" if _noise_matters(*self._fit) else "other noise gives the same posterior"
+
+    def same_path(self) -> str:
+        """See :func:`same_path`; at a false-alarm rate of 1e-3 where the two are not equal."""
+        return same_path(*self._fit, alpha=max(self._alpha, 1e-3))
+
+
+#: the checks by name, those that are cheap and find much first; what needs a whole fit is asked only after ``runs``.
+CHECKS = (
+    *("runs", "sensitivity", "posterior", "diagnostics", "events", "steps", "ledger", "noise", "sampling"),
+    *("noise_used", "same_path"),
+)
+
+
+def checks(
+    method, task, settings, spec: BudgetSpec, seed: int, samples: int = SAMPLES, alpha: float = NOISE_ALPHA
+) -> dict[str, str]:
+    """Every check of :class:`Audit`; name -> "" (passed) or what was found."""
+    audit = Audit(method, task, settings, spec, seed, samples, alpha)
+    found = dict.fromkeys(CHECKS, "")
+    for name in CHECKS:
+        if found["runs"] and name in ("ledger", "noise", "sampling", "noise_used", "same_path"):
             continue
-        worst = max(r.gaps, key=lambda g: g.ratio, default=None)
-        if worst and worst.ratio > 1 + ROUNDING and not found["sensitivity"]:
-            found["sensitivity"] = f"{pair}: '{worst.what}' moved by {worst.ratio:.4g} times its declared sensitivity"
-        if r.posterior_change > 0 and not found["posterior"]:
-            found["posterior"] = f"{pair}: equal releases, posterior parameters differ by {r.posterior_change:.3g}"
-        if r.events_differ:
-            found["events"] = f"{pair}: the ledgers differ"
-        found["steps"] = found["steps"] or _steps_fault(pair, r)
-        noise.append(r.recorded.standardised_noise())
-    if noise:
-        z = np.concatenate(noise[:1])  # one run's: the runs share their random stream
-        if z.size >= 2:
-            law = noise_law(z[:noise_samples], 1.0, alpha)
-            if not law.accepted:
-                found["noise"] = f"p = {law.p_variance:.2g} (variance), {law.p_shape:.2g} (shape) at n = {law.n}"
-    if not found["runs"]:
-        fit = run(method, task, settings, spec, seed)
-        found["same_path"] = same_path(method, task, settings, spec, seed, alpha=max(alpha, 1e-3))
-        cost = epsilon_of(fit.ledger, spec.delta or 1e-5)
-        if not (0 < cost.epsilon < math.inf):
-            found["ledger"] = f"epsilon = {cost.epsilon} ({cost.accountant})"
-        if not _noise_matters(method, task, settings, spec, seed):
-            found["noise_used"] = "other noise gives the same posterior"
+        found[name] = getattr(audit, name)()
     return found
+
+
+#: of :func:`noise_fault`: fits, where each draws few numbers; numbers of a first look, which finds gross faults.
+_MOST_FITS, _FIRST_LOOK = 500, 250
+#: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
+#: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
+_REPEATED = 1e-12
+
+
+def noise_fault(
+    method,
+    task,
+    settings,
+    spec: BudgetSpec,
+    seed: int,
+    samples: int = SAMPLES,
+    alpha: float = NOISE_ALPHA,
+    fits: int = 1500,
+) -> str:
+    """ "" if the mechanisms draw what they declare, in as many ordinary fits as give ``samples`` numbers.
+
+    The law and the scale (:func:`noise_law`, false-alarm rate ``alpha`` of the two looks together; power by
+    :func:`noise_law_power`), and that no number is drawn twice: not in another step, by another mechanism or by the fit
+    of another seed.
+    """
+    z, fits = np.empty(0), 0
+    for wanted in (min(_FIRST_LOOK, samples), samples):
+        while z.size < wanted and fits < _MOST_FITS:
+            listener = Listener()
+            run(method, task, settings, spec, seed + fits, listener)
+            z, fits = np.concatenate([z, listener.standardised()]), fits + 1
+        if z.size < 2:
+            return "no mechanism drew any noise"
+        law = noise_law(z, 1.0, alpha / 2)
+        if not law.accepted:
+            told = f"{law.p_variance:.2g} (variance), {law.p_shape:.2g} (shape), {law.p_tails:.2g} (tails)"
+            return f"p = {told} at n = {law.n}"
+        repeated = int(np.sum(np.diff(np.sort(z)) < _REPEATED))
+        if repeated:
+            return f"{repeated} of {z.size} numbers were drawn before"
+    return ""
+
+
+def sampling_fault(
+    method, task, settings, spec: BudgetSpec, seed: int, seeds: int = SEEDS, alpha: float = COIN_ALPHA
+) -> str:
+    """ "" if the rows enter the releases of each Poisson event as independent coins at its sampling rate.
+
+    By record and replay: which releases move where the last row is left out, over ``seeds`` fits, and where each row in
+    turn is altered, in one fit. Each statistic (:func:`_coin_statistics`) is held against its law under independent
+    coins, by simulation; together they raise a false alarm with probability ``alpha`` at most.
+    """
+    if not any(map(_poisson, run(method, task, settings, spec, seed).ledger)):
+        return ""
+    base = _mover(method, task, settings, spec, seed)
+    fits = [_entered(method, base, first_rows(base, base.n - 1), settings, spec, seed + k) for k in range(seeds)]
+    altered = [_entered(method, base, _altered(base, i), settings, spec, seed) for i in range(base.n)]
+    for event in fits[0]:
+        if not fits[0][event].size:
+            return f"'{event.what}': charged, and never released"
+        entered, batches = (np.array([r[event] for r in runs]) for runs in (fits, altered))
+        here = {k: float(v[0]) for k, v in _coin_statistics(entered[None], batches[None]).items()}
+        law = _coin_law(entered.shape, batches.shape, event.sampling_rate)
+        # Rows of one value may be drawn together, as a count: then only sizes that are too even tell a fault.
+        alike = len(np.unique(base.x, axis=0)) < base.n
+        for name, value in here.items():
+            low, high = np.mean(law[name] <= value), np.mean(law[name] >= value)
+            p = 2 * (low if alike and name == "sizes of batches" else min(low, high))
+            if p < alpha / len(here):
+                share = f"the row enters {entered.mean():.3g} of the releases"
+                return f"'{event.what}', rate {event.sampling_rate:.3g}: {name} (p = {p:.1g}); {share}"
+    return ""
+
+
+_LAGS = 10
+
+
+def _coin_statistics(entered: np.ndarray, batches: np.ndarray) -> dict[str, np.ndarray]:
+    """(draws,) each. ``entered``: (draws, fits, steps), of one row; ``batches``: (draws, rows, steps), of one fit.
+
+    Another rate moves the share of releases; batches in turn, their dispersion over fits; the same batches for every
+    seed, that over steps; a memory, the products of steps up to ``_LAGS`` apart; one size, or one coin for all rows,
+    the dispersion of the sizes.
+    """
+    e = entered.astype(np.float32)
+    c = e - e.mean(axis=(1, 2), keepdims=True)
+    lags = [np.abs((c[:, :, k:] * c[:, :, :-k]).sum(axis=(1, 2))) for k in range(1, min(_LAGS + 1, e.shape[2]))]
+    return {
+        "share of releases": e.sum(axis=(1, 2)),
+        "dispersion over fits": e.sum(axis=2).var(axis=1),
+        "dispersion over steps": e.sum(axis=1).var(axis=1),
+        "dependence between steps": np.max(lags, axis=0),
+        "sizes of batches": batches.sum(axis=1).astype(np.float32).var(axis=1),
+    }
+
+
+@lru_cache(maxsize=64)
+def _coin_law(fits: tuple[int, int], rows: tuple[int, int], rate: float, draws: int = 20_000) -> dict[str, np.ndarray]:
+    """``draws`` of each statistic under independent coins."""
+    rng = np.random.default_rng(0)
+    portions = [
+        _coin_statistics(
+            rng.random((100, *fits), dtype=np.float32) < rate, rng.random((100, *rows), dtype=np.float32) < rate
+        )
+        for _ in range(draws // 100)
+    ]
+    return {name: np.concatenate([p[name] for p in portions]) for name in portions[0]}
+
+
+def _altered(task, i: int, name: str = "negated"):
+    """The task with row ``i`` altered as in ``ROWS``."""
+    return with_row(task, i, *ROWS[name](np.array(task.x[i]), 0.0 if task.y is None else float(task.y[i])))
+
+
+def _mover(method, task, settings, spec: BudgetSpec, seed: int):
+    """The task with that alteration of the last row which moves most releases."""
+    best, most = task, -1
+    for name in ROWS:
+        base = _altered(task, task.n - 1, name)
+        found = _entered(method, base, first_rows(base, base.n - 1), settings, spec, seed)
+        moved = sum(int(e.sum()) for e in found.values())
+        best, most = (base, moved) if moved > most else (best, most)
+    return best
+
+
+def _poisson(event: Event) -> bool:
+    return event.sampling is Sampling.POISSON and event.sampling_rate < 1
+
+
+def _entered(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> dict[Event, np.ndarray]:
+    """Poisson event -> did its release move? One truth value a release."""
+    first, second, fit, _ = _both(method, task, neighbour, settings, spec, seed)
+    out = {}
+    for event in filter(_poisson, fit.ledger):
+        mine = [i for i, e in enumerate(first.events) if _same(e, event)]
+        tiny = ROUNDING * event.sensitivity if math.isfinite(event.sensitivity) else 0.0
+        out[event] = np.array([np.abs(first.values[i] - second.values[i]).max(initial=0.0) > tiny for i in mine])
+    return out
 
 
 def same_path(
@@ -495,8 +760,11 @@ def same_path(
 
 
 def _steps_fault(pair: str, r: Replay) -> str:
+    for event in r.recorded.events:
+        if not any(_same(event, charged) for charged in r.ledger):
+            return f"{pair}: the ledger holds no event as that of the release '{event.what}'"
     for event, gap in zip(r.ledger, r.gaps, strict=True):
-        made = gap.moved if event.sampling in _EPOCHS else gap.releases
+        made = gap.moved if event.sampling in EPOCHS else gap.releases
         if made > event.steps:
             return f"{pair}: '{event.what}' {made} releases count, the ledger says {event.steps}"
         if event.sampling in (Sampling.POISSON, Sampling.WITHOUT_REPLACEMENT):

@@ -6,7 +6,7 @@ scheme, and passes each release through it::
     noise = budget.gaussian("clipped sum of sites", sensitivity=clip, noise_multiplier=sigma, steps=T,
                             sampling=Sampling.POISSON, sampling_rate=q, relation=Relation.ADD_REMOVE,
                             proof="methods.engines.pbp.clipped_site_sum")
-    batches = budget.poisson(n_rows, q)
+    batches = noise.batches(n_rows)
     for t in range(T):
         released = noise.release(clipped_sum(state, batches.draw(t)))
 
@@ -18,14 +18,16 @@ A budget limits the (epsilon, delta) of the whole ledger, its Renyi divergence a
 
 from __future__ import annotations
 
+import abc
+import copy
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
 import numpy as np
 
-from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
+from privacy.ledger import EPOCHS, Event, Ledger, Mechanism, Relation, Sampling
 
 GENERATOR = (
     "NumPy PCG64 with its ziggurat normals; large blocks: xoshiro256++ seeded by PCG64, with Box-Muller normals "
@@ -106,12 +108,14 @@ def check_renyi(order: float, epsilon: float, what: str = "budget") -> None:
 class Budget:
     """One fit's budget. Made by :meth:`BudgetSpec.open`; not shared between fits."""
 
+    #: what this one is a view of (:meth:`stating`); it is charged instead.
+    _whole: Budget | None = None
+
     def __init__(self, spec: BudgetSpec, rng: np.random.Generator, recorder: object | None = None):
         self.spec = spec
         self.ledger = Ledger()
         self._rng = rng
         self._recorder = recorder
-        self._samplers = 0
 
     @property
     def epsilon(self) -> float | None:
@@ -136,11 +140,26 @@ class Budget:
             raise ValueError(f"{method}: the budget states no Renyi order and epsilon; give renyi: [order, epsilon]")
         return self.renyi
 
+    def stating(self, noise_multiplier: float) -> Budget:
+        """A view that states the noise multiplier which is left, for engines that calibrate to a whole budget.
+
+        Same ledger, same stream; what is charged to it is charged to this one.
+        """
+        view = copy.copy(self)
+        view._whole = self
+        view.spec = replace(
+            self.spec, noise_multiplier=float(noise_multiplier), epsilon=None, delta=None, mode=Mode.RECORD
+        )
+        return view
+
     def spend(self, event: Event) -> None:
         """Write the event. In mode ``enforce`` raise :class:`BudgetExceeded` if the ledger would then cost too much.
 
         Each limit that the budget states is held: the Renyi divergence at its order, and (epsilon, delta).
         """
+        if self._whole is not None:
+            self._whole.spend(event)
+            return
         if self.spec.mode is Mode.ENFORCE:
             self._refuse_overspending(event)
         self.ledger.record(event)
@@ -292,34 +311,39 @@ class Budget:
             )
         )
 
-    def poisson(self, n: int, rate: float) -> PoissonSampler:
-        """Poisson batches of ``n`` rows at ``rate``; independent of the noise stream."""
-        self._samplers += 1
-        return PoissonSampler(n, rate, self._rng.spawn(1)[0])
-
     def _hand_out(self, kind: type[_M], event: Event, releases: int | None) -> _M:
-        """Charge the event and make its mechanism, which allows ``releases`` calls (None: the event's steps)."""
+        """Charge the event and make its mechanism, which allows ``releases`` calls (None: the event's steps).
+
+        Raises ValueError for more releases than steps where a row may enter each of them.
+        """
+        if releases is not None and releases > event.steps and event.sampling not in EPOCHS:
+            raise ValueError(
+                f"'{event.what}': {releases} releases for {event.steps} steps; under {event.sampling} a row may enter "
+                "every release: charge a step for each"
+            )
         self.spend(event)
         return kind(event, event.steps if releases is None else int(releases), self._rng, self._recorder)
 
 
-class AdditiveMechanism:
+class AdditiveMechanism(abc.ABC):
     """What all mechanisms share: they add noise to a release, count the releases announced, and can be audited.
 
-    ``audited`` is True while a recorder listens (``privacy.audit``): a fast kernel that takes blocks of noise must
-    then go release by release through :meth:`release`, so that the value before the noise is seen.
+    ``audited`` is True while a recorder wants to see each value before its noise (``privacy.audit.Recorder``): a fast
+    kernel that takes blocks of noise must then go release by release through :meth:`release`. A
+    ``privacy.audit.Listener`` hears the noise alone, of an ordinary fit.
     """
 
     def __init__(self, event: Event, releases: int, rng: np.random.Generator, recorder: object | None):
         self.event = event
         self.noise_scale = event.noise_scale
         self._left = releases
+        self._sampled = False
         self._rng = rng
         self._recorder = recorder
 
     @property
     def audited(self) -> bool:
-        return self._recorder is not None
+        return self._recorder is not None and self._recorder.one_by_one
 
     def _count(self, k: int) -> None:
         if k > self._left:
@@ -334,12 +358,26 @@ class AdditiveMechanism:
                 f"'{self.event.what}': a NaN or infinity reached a release; clip must map it to a finite value first"
             )
         self._count(1)
-        if self._recorder is not None:
-            return self._recorder.release(self.event, value, self._rng)
-        return value + self._draw(value.shape)
+        noise = self._draw(value.shape)
+        return value + noise if self._recorder is None else self._recorder.release(self.event, value, noise)
 
+    def batches(self, n: int, rng: np.random.Generator | None = None) -> PoissonSampler:
+        """The batches of this mechanism's releases: every one of ``n`` rows with the sampling rate of its event.
+
+        ``rng``: draws the key, for engines whose batches belong to the stream of the fit; default: a child of the
+        budget's stream, independent of the noise. Raises ValueError for a scheme that is not Poisson or full batch, and
+        for a second call: the batch of a step is one.
+        """
+        if self.event.sampling not in (Sampling.POISSON, Sampling.FULL_BATCH):
+            raise ValueError(f"'{self.event.what}': its scheme is {self.event.sampling}, which Poisson batches are not")
+        if self._sampled:
+            raise ValueError(f"'{self.event.what}' has its batches already; a step reads one batch")
+        self._sampled = True
+        return PoissonSampler(n, self.event.sampling_rate, self._rng.spawn(1)[0] if rng is None else rng)
+
+    @abc.abstractmethod
     def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
-        raise NotImplementedError
+        """Noise of one release of that shape."""
 
 
 class LaplaceMechanism(AdditiveMechanism):
@@ -367,19 +405,25 @@ class GaussianMechanism(AdditiveMechanism):
         if self.audited:
             raise RuntimeError("an audited mechanism gives no block of noise; call release() for each release")
         self._count(releases)
-        if dtype == np.float64 and releases * size >= _FAST_FROM:
+        out = np.empty((releases, size), dtype)
+        self._fill(out)
+        if self._recorder is not None:
+            self._recorder.block(self.event, out)
+        return out
+
+    def _fill(self, out: np.ndarray) -> None:
+        """Fill a block (releases, size) with noise."""
+        if out.dtype == np.float64 and out.size >= _FAST_FROM:
             if self._stream is None:
                 from privacy.normal import NormalStream  # compiled: heavy import, and only where it is needed
 
                 # Seeded by the state of this stream, not by a child: children seed the batches, which are held fixed
                 # where an audit draws other noise.
                 self._stream = NormalStream(self._rng)
-            out = np.empty((releases, size))
             self._stream.fill(out.reshape(-1), self.noise_scale)
-            return out
-        out = self._rng.standard_normal((releases, size), dtype=dtype)
-        out *= dtype(self.noise_scale)
-        return out
+        else:
+            self._rng.standard_normal(out.shape, out.dtype, out)
+            out *= out.dtype.type(self.noise_scale)
 
 
 class PoissonSampler:
@@ -393,9 +437,10 @@ class PoissonSampler:
         if not (0 < rate <= 1):
             raise ValueError(f"sampling rate {rate} is not in (0, 1]")
         self.n, self.rate = n, rate
-        self._key = int(rng.integers(0, 2**63))
+        #: for kernels that draw the batches by themselves.
+        self.key = np.uint64(rng.integers(2**63))
 
     def draw(self, step: int) -> np.ndarray:
         """Row numbers of batch ``step``, increasing; may be empty."""
-        u = np.random.Generator(np.random.Philox(key=[self._key, step])).random(self.n)
+        u = np.random.Generator(np.random.Philox(key=[self.key, step])).random(self.n)
         return np.flatnonzero(u < self.rate)

@@ -73,7 +73,7 @@ def noise_multiplier(
     epsilon, delta : the target.
     sampling_rate : probability that a row is in a batch; 1 means full batches, solved exactly.
     steps : number of releases.
-    relation : ADD_REMOVE or ZERO_OUT; with sampling_rate = 1 any.
+    relation : ADD_REMOVE; with sampling_rate = 1 any.
     accountant : one of ``ACCOUNTANTS``.
 
     Raises
@@ -90,9 +90,7 @@ def noise_multiplier(
     if sampling_rate == 1 and accountant == "pld":
         return gaussian_noise_multiplier(epsilon, delta, steps)
     if sampling_rate < 1 and relation is Relation.REPLACE_ONE:
-        raise ValueError(
-            "Poisson sampling gives no amplification under replace_one here; use relation add_remove or zero_out"
-        )
+        raise ValueError("Poisson sampling gives no amplification under replace_one here; use relation add_remove")
 
     def cost(multiplier: float, names: tuple[str, ...]) -> float:
         return _epsilon(multiplier, delta, sampling_rate, steps, relation, names)

@@ -16,7 +16,6 @@ class Relation(StrEnum):
 
     ADD_REMOVE = "add_remove"  # one row more or less
     REPLACE_ONE = "replace_one"  # one row changed, the number of rows public
-    ZERO_OUT = "zero_out"  # one row replaced by a null row
 
 
 class Sampling(StrEnum):
@@ -27,6 +26,10 @@ class Sampling(StrEnum):
     WITHOUT_REPLACEMENT = "without_replacement"  # a fresh uniform batch of fixed size every step
     SHUFFLED_EPOCHS = "shuffled_epochs"  # a permutation an epoch: each row once an epoch; `steps` = epochs
     FIXED_PARTITION = "fixed_partition"  # the same batches in the same order every epoch; `steps` = epochs
+
+
+#: schemes in which a row enters one release an epoch.
+EPOCHS = frozenset({Sampling.SHUFFLED_EPOCHS, Sampling.FIXED_PARTITION})
 
 
 class Mechanism(StrEnum):
@@ -76,6 +79,11 @@ class Event:
             raise ValueError(f"{self.what}: sensitivity {self.sensitivity} is negative or NaN")
         if not (self.noise_scale >= 0.0):
             raise ValueError(f"{self.what}: noise_scale {self.noise_scale} is negative or NaN")
+        if self.relation is Relation.ADD_REMOVE and self.sampling in EPOCHS:
+            raise ValueError(
+                f"{self.what}: {self.sampling} under add_remove: without one row the batches of all others are cut "
+                "elsewhere, so that every release of an epoch moves; declare replace_one, or draw Poisson batches"
+            )
 
     @property
     def noise_multiplier(self) -> float:

@@ -117,6 +117,26 @@ _PRIVATE_BACKPROP = (
 )
 _POISSON_BACKPROP = (*_PRIVATE_BACKPROP, *(replace(GENERIC[k], module=_BACKPROP) for k in (1, 2, 3)))
 
+# One numerics of AdaSSP, whatever scale its rows come in.
+_ADASSP = tuple(
+    replace(m, module="methods.engines.adassp")
+    for m in (
+        Mutant(
+            "no noise",
+            r"mechanism\.release\((second_moments\(.*\))\)",
+            r"(mechanism.release(\1), \1)[1]",
+            what=GENERIC[0].what,
+        ),
+        GENERIC[1],
+        Mutant(
+            "no clipping",
+            r"second_moments\(rows, math\.sqrt\(squared\)\)",
+            "second_moments(rows, 1e9 * math.sqrt(squared))",
+            what=_NO_CLIPPING,
+        ),
+    )
+)
+
 _LOGISTIC = "methods.engines.logistic_gaussian"
 #: the release is drawn and thrown away; its argument, which draws a batch, is computed once.
 _BARE = r"(lambda value: (mechanism.release(value), value)[1])(\1)"
@@ -283,22 +303,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="private moments standardise, unpaid",
         ),
     ),
-    "dp_linear_regression": (
-        Mutant(
-            "no noise",
-            r"mechanism\.release\((second_moments\(.*\))\)",
-            r"(mechanism.release(\1), \1)[1]",
-            what=GENERIC[0].what,
-        ),
-        GENERIC[1],
-        Mutant(
-            "no clipping",
-            r"second_moments\(rows, math\.sqrt\(bound\)\)",
-            "second_moments(rows, 1e9 * math.sqrt(bound))",
-            what=_NO_CLIPPING,
-        ),
-        _PRIVATE_SCALING,
-    ),
+    "dp_linear_regression": (*_ADASSP, _PRIVATE_SCALING),
     "sufficient_statistics_perturbation": (
         GENERIC[0],
         GENERIC[1],
@@ -454,7 +459,7 @@ _UNPAID_FRAME = Mutant(
     module=f"{_LINEAR}.release",
     what="the box is made from private moments, unpaid",
 )
-_ONE_RELEASE = (
+_SITES = (
     Mutant(
         "no noise",
         r"released = mechanism\.release\((.*)\)\n",
@@ -464,8 +469,8 @@ _ONE_RELEASE = (
     GENERIC[1],
     Mutant(
         "no clipping",
-        r"(clipped_site_sum\(task\.x, task\.y, |second_moments\(rows, )(squared|math\.sqrt\(squared\))\)",
-        r"\g<1>1e9 * \2)",
+        r"clipped_site_sum\(task\.x, task\.y, squared\)",
+        "clipped_site_sum(task.x, task.y, 1e9 * squared)",
         what=_NO_CLIPPING,
     ),
     _UNPAID_FRAME,
@@ -495,7 +500,8 @@ _DESCENT = (
     ),
     replace(_UNPAID_FRAME, via=(f"{_LINEAR}.descent",)),
 )
-MUTANTS |= {f"{name}:bounded_linear_regression": _ONE_RELEASE for name in ("dp_sep_honest", "dp_linear_regression")}
+MUTANTS["dp_sep_honest:bounded_linear_regression"] = _SITES
+MUTANTS["dp_linear_regression:bounded_linear_regression"] = (*_ADASSP, _UNPAID_FRAME)
 MUTANTS |= {f"{name}:bounded_linear_regression": _DESCENT for name in ("dp_vi", "dp_sgd")}
 
 # DPVI and Bernstein & Sheldon in the box, which ``InFrame`` makes

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pandas as pd
 
+import datasets
 from methods import contract
+from methods.contract import Method
+from privacy.audit import COIN_ALPHA, NOISE_ALPHA, SAMPLES, SEEDS, noise_law_power
 from reports import tables
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
 from reports.files import write_text
+from reports.ledger import CONDITIONAL
 from reports.reference import FOLDER
 
 CHECKS, MUTANTS = "privacy_audit.csv", "mutants.csv"
@@ -26,10 +30,12 @@ WORDS = {
     "runs": "runs on every neighbour",
     "sensitivity": "no release moves by more than it declares",
     "posterior": "nothing but releases reaches the posterior",
+    "diagnostics": "nor the diagnostics",
     "events": "no declared number depends on rows",
-    "steps": "as many releases as the ledger says",
+    "steps": "the events of all releases stand in the ledger, as often as they are made",
     "ledger": "a finite epsilon",
-    "noise": "the law of the recorded noise",
+    "noise": "the noise that the mechanisms draw has the declared law and scale, and none is drawn twice",
+    "sampling": "rows enter the releases as independent coins at the declared rate",
     "noise_used": "other noise gives another posterior",
     "same_path": "the audited path is that of ordinary runs (law)",
     "equal_path": "and to rounding, where that of the real adapter is",
@@ -58,13 +64,20 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
             broken = mutants[(mutants["method"] == method) & (mutants["case"] == case)]
             name = contract.get(method, kind).title + ("" if case == kind else f", {case.replace('_', ' ')}")
             rows.append((name, _entries(here, broken, footnotes)))
-        heads = ["neighbours", "checks passed", "mutants caught", "declared leaks at work"]
+        heads = ["neighbours", "checks passed", "bound reached", "broken copies caught", "declared leaks at work"]
         blocks.append(Block(str(kind).replace("_", " "), "Method", heads, rows))
     asked = "; ".join(f"{name}: {words}" for name, words in WORDS.items())
     notes = (
         f"Each private method on a toy task, record and replay on its neighbours and the noise it draws. {asked}.",
-        "A mutant is the adapter with one line broken (no noise, half the noise, no clipping, a wrong count of steps, "
-        "an unpaid number of the data); it is caught where a check fails that the adapter passes. What a declared leak "
+        "Bound reached: the largest move of a release over the declared sensitivity; where it is below 1 the audit "
+        "would miss a declaration that is too small by less than that.",
+        f"Noise: up to {SAMPLES} numbers (fewer where a fit draws few) at a false-alarm rate of {NOISE_ALPHA:g}; of "
+        f"{SAMPLES}, noise of 9/10 of its scale is refused with probability "
+        f"{noise_law_power(SAMPLES, 0.9, NOISE_ALPHA / 2):.4f}. Sampling: {SEEDS} fits at a false-alarm "
+        f"rate of {COIN_ALPHA:g} for all its statistics together.",
+        "A broken copy is the adapter with a broken budget (other noise, batches or charges than it says) or with one "
+        "line broken (no noise, half the noise, no clipping, a wrong count of steps, an unpaid number of the data); it "
+        "is caught where a check fails that the adapter passes. What a declared leak "
         "does is measured on the adapter as it is, everything else on a copy in which the leak is closed. Released "
         "draws add no noise: their bounds are proved beside the code and checked by brute force in the tests.",
     )
@@ -87,24 +100,41 @@ def _entries(checks: pd.DataFrame, broken: pd.DataFrame, footnotes: Footnotes) -
     return [
         entry(str(checks["relation"].iloc[0]).replace("_", " ")),
         entry(f"{len(rest) - len(failed)} of {len(rest)}", marks=footnotes(*told)),
+        entry(next((str(r) for r in rest["reached"] if r != ""), "")),
         entry(f"{len(broken) - len(survived)} of {len(broken)}", marks=footnotes(*alive)),
         entry("" if len(leaks) else "none", marks=footnotes(*leaks["found"])),
     ]
 
 
+def _sentences(method: Method) -> list[str]:
+    """Leaks that a method names, and the ranges that it takes for public."""
+    named = [leak.sentence for leak in method.leaks]
+    if method.privacy and method.reads_ranges:
+        tables = (datasets.get(d) for d in datasets.names("table"))
+        where = ", ".join(t.title for t in tables if t.extremes)
+        named.append(f"on {where} only: the guarantee is {CONDITIONAL}")
+    return named
+
+
 def leaks_table() -> tuple[Table, pd.DataFrame]:
     """A row a method and kind of model that names a leak: ways around the ledger that no epsilon counts."""
     long = [
-        {"method": n, "kind": k, "title": contract.get(n, k).title, "leak": leak.sentence}
+        {"method": n, "kind": k, "title": contract.get(n, k).title, "leak": leak}
         for k, n in contract.pairs()
-        for leak in contract.get(n, k).leaks
+        for leak in _sentences(contract.get(n, k))
     ]
     frame = pd.DataFrame(long, columns=["method", "kind", "title", "leak"])
     rows = [
         (title, [entry(", ".join(here["kind"].str.replace("_", " "))), entry(leak)])
         for (title, leak), here in frame.groupby(["title", "leak"], sort=True)
     ]
-    notes = ("In the words of the methods themselves; a method that is not named here claims to have none.",)
+    notes = (
+        "In the words of the methods themselves, but for ranges, which the data sets tell; a method that is not named "
+        "here claims to have none.",
+        "An epsilon is that of one fit whose noise is secret. Here seeds are public and the budgets of a split share "
+        "their random numbers, so that two stored posteriors give the private sums back; and noise in double "
+        "precision, from generators that are not cryptographic, is for research alone.",
+    )
     block = Block("", "Method", ["kinds of model", "leak"], rows)
     return Table("leaks", "Leaks: what no epsilon counts", "At every scale", [block], notes), frame
 

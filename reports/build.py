@@ -94,7 +94,7 @@ def build(
         # The experiment that takes in every adapter gives the tables of its target rule; others stand under their name.
         stem = config["rule"] if "rule" in config and "include_unlisted_methods" in config else config["experiment"]
         title = f"{config.get('title', config['experiment'])}: every method, every data set"
-        kind = config["model"]["kind"]
+        model = config["model"]
         real = scores[~scores["dataset"].isin(made_up)]
         if config.get("rule") == common_scores.RULE:
             families.append(common_scores.read(config, scores))
@@ -104,7 +104,7 @@ def build(
             elif config.get("rule") == bayes_by_backprop_tables.RULE:
                 shown = [bayes_by_backprop_tables.scores_table(real, config, scale)]
             elif grids.has_grid(config):
-                shown = [grids.budget_table(real, f"{stem}_all_methods", scale, title, kind)]
+                shown = [grids.budget_table(real, f"{stem}_all_methods", scale, title, model)]
             else:
                 budgeted = {a["method"] for a in config["arms"] if "budget" in a}
                 answering = set(frame["our_method"])
@@ -122,8 +122,8 @@ def build(
                 tables.write(folder, *noise)
                 privacy.append(noise[0])
         if config["answers"]:
-            private = ledger.privacy_frame(frame, scores, cost, kind)
-            table, long = ledger.privacy_table(private, f"{stem}_privacy", tables.SCALE_BANNERS[scale], kind)
+            private = ledger.privacy_frame(frame, scores, cost, model)
+            table, long = ledger.privacy_table(private, f"{stem}_privacy", tables.SCALE_BANNERS[scale], model)
             tables.write(folder, table, long.assign(scale=scale))
             privacy.append(table)
         if with_site:

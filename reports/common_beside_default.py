@@ -25,6 +25,9 @@ COLUMNS = (
         "better_by",
         "low",
         "high",
+        "rows_low",
+        "rows_high",
+        "pairs",
         "compared",
         "scale",
     ),
@@ -62,8 +65,8 @@ def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
     notes = (
         "As many settings of every method were tried on made-up rows of the data set's shape (workflow/tuning.py); the "
         "best one stands here where it gained enough there; where none did, the default was chosen, and stands in the "
-        "tuned columns of the tables of scores. On the real data the tuned settings are, by 95 % intervals pair by "
-        f"pair: {told}.",
+        "tuned columns of the tables of scores. On the real data the tuned settings are, by 95 % intervals about "
+        f"the law of the data, pair by pair: {told}.",
     )
     return _table("common_tuned", "Tuned on a public stand-in, beside the default", rows, notes, scale)
 
@@ -80,12 +83,17 @@ def ablations_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.D
 
 
 def _table(name: str, title: str, rows: Sequence[tuple[str, list[Row]]], notes: tuple[str, ...], scale: str):
-    heads = ["data set", "metric", "epsilon", "this setting", "default", "better than it by (95 % interval)"]
+    heads = ["data set", "metric", "epsilon", "this setting", "default", "better than it by (95 %, law of the data)"]
+    heads.append("95 % on these rows (splits that both have)")
     rows = [(words, found) for words, found in rows if found]
     if not rows:
         return None
     blocks = [Block(words, "Method", heads, [(r["title"], _entries(r)) for r in found]) for words, found in rows]
-    what = "Mean ± standard deviation over splits (their number), and the paired difference (Nadeau and Bengio 2003)."
+    what = (
+        "Mean ± standard deviation over splits (their number), and the paired difference: with the interval that is "
+        "corrected for splits that share rows (Nadeau and Bengio 2003), which is about the law of the data, and with "
+        "the plain one, which is about these rows, over all their splits and all privacy noise."
+    )
     long = pd.DataFrame([r | {"scale": scale} for _, found in rows for r in found], columns=COLUMNS)
     return Table(name, title, SCALE_BANNERS[scale], blocks, (what, *notes)), long
 
@@ -124,9 +132,11 @@ def _rows(family: Family, dataset: str, arm: Arm) -> list[Row]:
         if default is not None:
             other = family.summary[dataset, default, metric]
             row |= {"default_setting": default.setting, "default_mean": other["mean"], "default_std": other["std"]}
-            difference = compare.gap(family, dataset, metric, arm, default) if mine else None
-            if difference is not None:
+            both = compare.both_gaps(family, dataset, metric, arm, default) if mine else None
+            if both is not None:
+                difference, rows = both
                 row |= {"better_by": difference.difference, "low": difference.low, "high": difference.high}
+                row |= {"rows_low": rows.low, "rows_high": rows.high, "pairs": rows.n}
                 row["compared"] = COMPARED[(difference.low <= 0) + (difference.low <= 0 <= difference.high)]
         out.append(row)
     return out
@@ -135,14 +145,15 @@ def _rows(family: Family, dataset: str, arm: Arm) -> list[Row]:
 def _entries(row: Row) -> list[Entry]:
     what = [dataset_title(row["dataset"]), f"{METRIC_WORDS[row['metric']]} ({UNITS[row['metric']]})"]
     told = _score(row["mean"], row["std"], f" ({row['n']})") if row["n"] else row["status"]
-    default, gap = "-", "-"
+    default, gap, rows = "-", "-", "-"
     if "default_mean" in row:
         asked = row["default_setting"].removeprefix("epsilon=")
         elsewhere = "" if asked == row["epsilon_claimed"] else f", at epsilon = {asked}"
         default = _score(row["default_mean"], row["default_std"], elsewhere)
     if "better_by" in row:
         gap = f"{row['better_by']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
-    return [entry(words) for words in (*what, row["epsilon_claimed"] or "-", told, default, gap)]
+        rows = f"{row['rows_low']:.3g} to {row['rows_high']:.3g} ({row['pairs']})"
+    return [entry(words) for words in (*what, row["epsilon_claimed"] or "-", told, default, gap, rows)]
 
 
 def _score(mean: float, std: float, after: str) -> str:

@@ -1,4 +1,4 @@
-"""Figures of the common tasks: score against epsilon, ranks with confidence sets, coverage, reliability."""
+"""Figures of the common tasks: score against epsilon, coverage, reliability."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pandas as pd
 
 from evaluation.intervals import binomial_band
 from evaluation.metrics import HIGHER_IS_BETTER
-from reports import common_comparisons as compare
-from reports import style
+from reports import common_rank_figure, style
 from reports.common_scores import (
     BARE,
     FREE_YARDSTICK,
@@ -27,7 +26,6 @@ from reports.common_scores import (
     name_of,
 )
 from reports.figures import Figure, half_width
-from reports.tables import dataset_title
 
 log = logging.getLogger(__name__)
 
@@ -52,10 +50,6 @@ NOMINAL = 0.90
 #: table of ``workflow.common_reliability``, and the fewest predictions of a bin that is drawn.
 RELIABILITY = "common_reliability.csv"
 FEWEST = 50
-_HOLLOW = (
-    " A method whose default won the tuning, or that has nothing to tune, stands with its default; hollow: on every "
-    "data set."
-)
 
 
 def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: Path | None = None) -> list[Figure]:
@@ -66,8 +60,7 @@ def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: 
     drawn: list[Figure | None] = []
     for family in families:
         drawn += [curves(folder, family, metric) for metric in family.metrics]
-    metrics = dict.fromkeys(m for f in families for m in f.metrics)
-    drawn += [ranks(folder, families, metric, tuned) for tuned in (False, True) for metric in metrics]
+    drawn += [common_rank_figure.draw(folder, family) for family in families]
     drawn += [coverage(folder, family, sizes) for family in families]
     if extra and (extra / RELIABILITY).is_file():
         table = pd.read_csv(extra / RELIABILITY, keep_default_na=False)
@@ -135,7 +128,7 @@ def curves(folder: Path, family: Family, metric: str) -> Figure | None:
         for ax, dataset in zip(axes.flat, sets, strict=False):
             here = table[table["dataset"] == dataset]
             _panel(ax, family, here, metric, look, handles)
-            ax.set_title(dataset_title(dataset))
+            ax.set_title(family.set_title(dataset))
             ax.set_ylabel(f"{METRIC_WORDS[metric]} ({UNITS[metric]})", fontsize=8)
             ax.set_xlabel("epsilon (delta = 1e-5)", fontsize=8)
         ends = ("(yardstick)", "(no guarantee)", "(no privacy)")  # methods first
@@ -215,73 +208,6 @@ def _beyond(ax: Any, x: float, edge: float, below: bool, kind: dict[str, Any]) -
     ax.plot([x], [edge], transform=at, marker=kind["marker"], color=kind["color"], markersize=4.2, linestyle="none")
 
 
-def ranks(folder: Path, families: Sequence[Family], metric: str, tuned: bool = False) -> Figure | None:
-    """Average rank over data sets with its confidence set, a panel a family and epsilon, best at the top.
-
-    ``tuned``: of the tuned columns, in which a method may stand with its default (``Family.defaults``).
-    """
-    name = f"common_ranks_{metric}" + ("_tuned" if tuned else "")
-    shown = [
-        (f, {e: compare.mean_ranks(f, metric, (e, tuned)) for e in f.epsilons if (e, tuned) in f.columns})
-        for f in families
-        if metric in f.metrics
-    ]
-    shown = [(f, found) for f, found in shown if any(found.values())]
-    if not shown:
-        return _skip(name, "no score of a private method")
-    columns = max(len(found) for _, found in shown)
-    tallest = [max(len(r) for r in found.values()) for _, found in shown]
-    rows = []
-    with style.canvas(len(shown), columns, panel=0.9 + 0.19 * sum(tallest) / len(shown)) as (figure, axes):
-        figure.get_layout_engine().set(w_pad=0.06, h_pad=0.08)
-        axes[0, 0].get_gridspec().set_height_ratios([n + 3 for n in tallest])
-        for line, (family, found) in zip(axes, shown, strict=True):
-            for ax in line[len(found) :]:
-                ax.set_visible(False)
-            for ax, (epsilon, of_arms) in zip(line, found.items(), strict=False):
-                on = compare.ranked_on(family, metric, (epsilon, tuned))
-                _rank_panel(ax, family, of_arms, on)
-                ax.set_title(f"{family.task.replace('_', ' ')}\nepsilon = {epsilon}", fontsize=8.5)
-                rows += [
-                    {"experiment": family.experiment, "metric": metric, "epsilon": epsilon, "method": a.method}
-                    | {"title": name_of(a, family.kind), "group": a.role, "rank": r.rank, "low": r.low}
-                    | {"high": r.high, "among": r.among, "datasets": len(on), "tuned": tuned}
-                    | {"defaults": sum(bool(family.mark(d, a)) for d in on)}
-                    for a, r in of_arms.items()
-                ]
-        style.save(figure, folder / name, pd.DataFrame(rows))
-    sets = "; ".join(f"{f.task.replace('_', ' ')}: {', '.join(map(dataset_title, f.datasets))}" for f, _ in shown)
-    return Figure(
-        name,
-        f"Ranks by {METRIC_WORDS[metric]}, private methods at the same epsilon"
-        + (", tuned on a public stand-in" if tuned else ""),
-        f"Dot: average rank over the data sets ({sets}), 1 is best; bar: its confidence set, each at 95 % by itself "
-        "(pairwise intervals over splits, Bonferroni over pairs and data sets; Mogstad, Romano, Shaikh and Wilhelm "
-        "2024). Methods whose bars overlap much are not told apart. Grey: yardsticks. A method that failed ranks last; "
-        "one that does not run on all data sets is left out." + (_HOLLOW if tuned else ""),
-    )
-
-
-def _rank_panel(ax: Any, family: Family, of_arms: dict[Arm, Any], datasets: Sequence[str]) -> None:
-    for k, (arm, r) in enumerate(of_arms.items()):
-        colour = style.BLUE if arm.role == PRIVATE else style.GREY
-        marker = "o" if arm.role == PRIVATE else "s"
-        ax.plot([r.low, r.high], [k, k], color=colour, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
-        inside = "white" if all(family.mark(d, arm) for d in datasets) else colour
-        ax.plot([r.rank], [k], color=colour, markerfacecolor=inside, marker=marker, markersize=4, linestyle="none")
-    among = max((r.among for r in of_arms.values()), default=1)
-    ax.set_yticks(range(len(of_arms)), [_short(name_of(a, family.kind)) for a in of_arms], fontsize=6.5)
-    ax.set_ylim(len(of_arms) - 0.4, -0.6)
-    ax.set_xlim(0.5, among + 0.5)
-    ax.set_xlabel(f"average rank of {among}", fontsize=7.5)
-    ax.tick_params(axis="x", labelsize=7.5)
-    ax.grid(axis="x")
-
-
-def _short(words: str, limit: int = 28) -> str:
-    return words if len(words) <= limit else words[: limit - 1].rstrip(" ,(") + "…"
-
-
 def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None:
     """Coverage of 90 % predictive intervals by method and epsilon, a panel a data set."""
     name, metric = f"common_{family.task}_coverage", f"coverage_{round(100 * NOMINAL)}"
@@ -305,7 +231,7 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
             ax.axvline(NOMINAL, color=style.BLACK, linewidth=0.8)
             _coverage_panel(ax, family, table[table["dataset"] == dataset], order, handles)
             ax.set_yticks(range(len(order)), order if k % columns == 0 else [""] * len(order), fontsize=7)
-            ax.set_title(dataset_title(dataset))
+            ax.set_title(family.set_title(dataset))
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, fontsize=8)
         style.save(figure, folder / name, table)
     return Figure(
@@ -363,7 +289,7 @@ def reliability(folder: Path, family: Family, table: pd.DataFrame) -> Figure | N
                         _reliability_line(ax, arm, family, here, look, handles)
                 ax.set_xlim(0.49, 1.01)
                 ax.set_ylim(0.35, 1.02)
-                ax.set_title(f"{dataset_title(dataset)}, epsilon = {epsilon}", fontsize=9)
+                ax.set_title(f"{family.set_title(dataset)}, epsilon = {epsilon}", fontsize=9)
                 ax.set_xlabel("confidence", fontsize=8)
                 ax.set_ylabel("share of right labels", fontsize=8)
                 ax.tick_params(labelsize=8)

@@ -58,17 +58,19 @@ def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
         for f in families:
             text, reason = _entry(f, method, standing[f.experiment])
             runs = any(a.method == method for a in f.arms)
-            entries.append(entry(*text, marks=footnotes(reason)))
+            constants = _constants(f, method) if runs else ""
+            entries.append(entry(*text, after=(constants,), marks=footnotes(reason)))
             told = {"method": method, "title": _title(method, families), "task": f.task, "entry": "; ".join(text)}
-            long.append(told | {"reason": reason, "runs": runs})
+            long.append(told | {"constants": constants, "reason": reason, "runs": runs})
         rows[any(row["runs"] for row in long[-len(families) :])].append((_title(method, families), entries))
     lines: list[tuple[str, list[Entry]]] = []
     for runs, head in ((True, "Methods that run on a common task"), (False, "Methods that run on none")):
         lines += [(head, []), *rows[runs]] if rows[runs] else []
     notes = (
         f"Entry: average rank over the data sets by each metric, among how many: private methods and yardsticks at "
-        f"epsilon = {EPSILON} among each other, methods without privacy among each other. The tables and figures of "
-        "each task have the scores and the confidence sets of the ranks. Reasons are the methods' own.",
+        f"epsilon = {EPSILON} among each other, methods without privacy among each other, all with default settings; "
+        "below it where these come from, by the methods' own statement. The tables and figures of each task have the "
+        "scores, the tuned columns and the confidence sets of the ranks. Reasons are the methods' own.",
     )
     blocks = [Block("", "Method", [f.title.partition(":")[0] for f in families], lines)]
     table = Table(
@@ -113,6 +115,11 @@ def _entry(family: Family, method: str, standing: dict[str, dict[str, Rank]]) ->
         return [("scored; not ranked" if "ok" in words else ", ".join(words)).replace("_", " ")], bare
     said = reason_of(method, family.kind)
     return ["does not run"], said or _left_out(family, method)
+
+
+def _constants(family: Family, method: str) -> str:
+    found = adapter(method, family.kind)
+    return "" if found is None else "; ".join(found.constants)
 
 
 def _status(family: Family, arm: Arm) -> tuple[str, str]:

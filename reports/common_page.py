@@ -13,14 +13,16 @@ from reports import (
     common_figures,
     common_matrix,
     common_privacy,
+    common_rank_figure,
     common_ranks,
+    common_scale,
     common_sentences,
     common_tables,
     site,
     tables,
 )
 from reports.blocks import Table
-from reports.common_scores import Family, column_words
+from reports.common_scores import CONDITIONAL_NOTE, Family, column_words
 from reports.common_sentences import Item, Sentence
 from reports.figures import Figure
 from reports.files import write_text
@@ -32,11 +34,12 @@ ORDER = ("linear_regression", "logistic_regression", "density", "network")
 
 @dataclass(frozen=True)
 class Section:
-    """One family: sentences in short, and (heading, [(metric, items)]) an epsilon."""
+    """One family: sentences in short, its figure of ranks, and (heading, [(metric, items)]) an epsilon."""
 
     id: str
     title: str
     short: Sequence[Sentence]
+    figure: str
     columns: Sequence[tuple[str, Sequence[tuple[str, Sequence[Item]]]]]
 
 
@@ -49,6 +52,7 @@ class Page:
     sections: Sequence[Section]
     figures: Sequence[Figure]
     tables: Sequence[Table]
+    conditional: str = CONDITIONAL_NOTE
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,11 @@ def build(
     )
     if not families:
         return Added([], [], [])
-    pairs = [pair for f in families for pair in common_tables.build(f, scale)]
+    pairs = [pair for f in families for pair in (*common_tables.build(f, scale), common_scale.table(f, scale))]
     across = [common_ranks.ranks_table(families, scale), common_matrix.matrix_table(families, scale)]
     across += common_beside_default.build(families, scale)
     across += [common_tables.controls_table(extra, scale)] if extra else []
-    methods = [*pairs, *(pair for pair in across if pair is not None)]
+    methods = [pair for pair in (*pairs, *across) if pair is not None]
     privacy = [common_privacy.privacy_table(families, ledger, scale), common_privacy.ranges_table(families, scale)]
     privacy = [p for p in privacy if p is not None]
     for table, long in [*methods, *privacy]:
@@ -101,10 +105,13 @@ def sections(families: Sequence[Family]) -> list[Section]:
     """One a family with a private method."""
     out = []
     for f in families:
-        columns = [(column_words(c).capitalize(), common_sentences.about(f, c)) for c in f.columns]
+        # the tuned column first: there the effort is equal
+        ordered = sorted(f.columns, key=lambda c: (float(c[0]), not c[1]))
+        columns = [(column_words(c).capitalize(), common_sentences.about(f, c)) for c in ordered]
         columns = [(heading, said) for heading, said in columns if said]
         if columns:
-            out.append(Section(f.task, f.title.partition(":")[0], common_sentences.in_short(f), columns))
+            short, figure = common_sentences.in_short(f), common_rank_figure.name_of_figure(f)
+            out.append(Section(f.task, f.title.partition(":")[0], short, figure, columns))
     return out
 
 

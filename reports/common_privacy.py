@@ -11,7 +11,7 @@ import pandas as pd
 import datasets
 from methods.engines.frames import SHARE
 from reports.blocks import Block, Entry, Footnotes, Table, entry
-from reports.common_scores import Arm, Family, column_words, name_of
+from reports.common_scores import CONDITIONAL_NOTE, Arm, Family, column_words, name_of
 from reports.ledger import TOTAL, leaks_of
 from reports.tables import SCALE_BANNERS, dataset_title
 
@@ -110,13 +110,14 @@ def privacy_table(families: Sequence[Family], ledger: pd.DataFrame, scale: str) 
                 at = {r["dataset"]: r for r in group.to_dict("records")}
                 entries = [_entry(at.get(d), footnotes) for d in f.datasets]
                 rows.append((name, [*entries, *_once(group, f.kind, footnotes)]))
-        heads = [*map(dataset_title, f.datasets), "delta", "neighbours", "accountant", "converted", "leaks"]
+        heads = [*map(f.set_title, f.datasets), "delta", "neighbours", "accountant", "converted", "leaks"]
         blocks.append(Block(f.title.partition(":")[0], "Method", heads, rows))
     notes = (
         "Under each data set: epsilon recomputed from the ledger of the run (of all splits the dearest) and whether "
         "the claim covers it. Columns without a documented range are scaled by moments that are bought from the same "
         "epsilon (table common_ranges). Where the mechanism is a released draw, its bound is written and proved. Leaks "
         "are ways around the ledger that no epsilon counts.",
+        *([CONDITIONAL_NOTE] if any(f.conditional for f in families) else []),
     )
     title = "Common tasks: claimed and real epsilon"
     table = Table("common_privacy", title, SCALE_BANNERS[scale], blocks, notes, footnotes.texts)
@@ -129,27 +130,37 @@ def ranges_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
     for f in families:
         for dataset in f.datasets:
             used.setdefault(dataset, []).append(f.task.replace("_", " "))
-    rows, long = [], []
+    rows, ids, long = [], [], []
     for dataset, tasks in used.items():
         about = datasets.get(dataset)
         known = sum(r is not None for r in about.x_bounds)
         target = "no target" if about.task == "density" else "documented" if about.y_bounds else "bought"
         target = "two classes" if about.task == "classification" else target
         inputs = f"{known} documented, {len(about.x_bounds) - known} bought"
+        own = list(about.conditional(with_target=about.task == "regression"))
         cited = about.bounds_citation or "nowhere"
-        rows.append((dataset_title(dataset), [entry(t) for t in (", ".join(tasks), inputs, target, cited)]))
+        shown = ", ".join(own) or "none"
+        rows.append((dataset_title(dataset), [entry(t) for t in (", ".join(tasks), inputs, target, shown, cited)]))
+        ids.append(range_id(dataset))
         long.append({"dataset": dataset, "tasks": " ".join(tasks), "inputs": len(about.x_bounds), "documented": known,
-                     "target": target, "citation": about.bounds_citation})  # fmt: skip
-    heads = ["tasks", "ranges of the inputs", "range of the target", "documented in"]
+                     "target": target, "extremes": "; ".join(own), "citation": about.bounds_citation})  # fmt: skip
+    heads = ["tasks", "ranges of the inputs", "range of the target", "of these, extremes of the table", "documented in"]
     notes = (
         "A private method gets documented ranges for nothing. For all others it buys a histogram of magnitudes and two "
         f"moments of each column, together {SHARE:.0%} of mu squared of its budget (Gaussian DP), before it fits "
         "(methods/engines/frames.py); the methods of the network buy theirs by themselves (privacy/scaling.py). "
-        "Without privacy a column without a documented range is scaled by the moments of the training rows.",
+        "Without privacy a column without a documented range is scaled by the moments of the training rows. Ranges "
+        "that are the extremes of the table itself follow from the private rows, and are no public knowledge though "
+        "they are printed: they are used here, and what rests on them is marked as conditional.",
     )
-    block = Block("", "Data set", heads, rows)
+    block = Block("", "Data set", heads, rows, ids=ids)
     table = Table("common_ranges", "Common tasks: which ranges are public", SCALE_BANNERS[scale], [block], notes)
     return table, pd.DataFrame(long).assign(scale=scale)
+
+
+def range_id(dataset: str) -> str:
+    """Anchor of a data set's row in the table of ranges."""
+    return f"common_ranges-{dataset}"
 
 
 def _entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:

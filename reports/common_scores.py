@@ -24,7 +24,8 @@ from evaluation.summary import summarise
 from methods.contract import Role
 from models.kind import kind as kind_of
 from models.kind import kinds
-from reports.tables import natural
+from reports.ledger import CONDITIONAL, conditional
+from reports.tables import dataset_title, natural
 
 RULE = "common_tasks"
 #: metrics that are compared, in this order; a family has those that its scores hold.
@@ -52,6 +53,9 @@ FAILED = ("failed", "timeout", "diverged")
 REFUSALS = ("MethodError: ", "BudgetExceeded: ")
 REFUSED = "refused"
 ROOT = Path(__file__).parent.parent
+#: stands behind the name of a data set whose guarantees are conditional.
+CONDITIONAL_MARK = "*"
+CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}: these follow from the private rows, and no epsilon counts them."
 #: why a method stands in a tuned column with its default: that won the tuning, there is no grid to choose from, or
 #: there is one and nothing was tried on that data set.
 DEFAULT, NO_GRID, NOT_TUNED = "default", "default, no grid", "default, not tuned"
@@ -72,9 +76,9 @@ class Arm:
         return self.epsilon, self.tuned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
-    """All scores of one experiment of the rule.
+    """All scores of one experiment of the rule; equal to itself only, so that what follows from it can be kept.
 
     ``values``: (data set, arm, metric) -> split -> score, status ok only; ``summary``: the same keys -> a row of
     ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole, with
@@ -114,6 +118,19 @@ class Family:
     def columns(self) -> list[tuple[str, bool]]:
         """(epsilon, tuned) of the private arms, epsilon rising, tuned ones after their twin."""
         return sorted({a.column for a in self.arms if a.epsilon}, key=lambda c: (float(c[0]), c[1]))
+
+    @property
+    def conditional(self) -> tuple[str, ...]:
+        """Data sets on which private methods take ranges for public that are the extremes of the table itself."""
+        return tuple(d for d in self.datasets if conditional(d, self.kind))
+
+    @property
+    def unconditional(self) -> tuple[str, ...]:
+        return tuple(d for d in self.datasets if d not in self.conditional)
+
+    def set_title(self, dataset: str) -> str:
+        """Its title, with the mark of a conditional data set."""
+        return dataset_title(dataset) + (CONDITIONAL_MARK if dataset in self.conditional else "")
 
     @property
     def epsilons(self) -> list[str]:
@@ -280,6 +297,16 @@ def name_of(arm: Arm, kind: str) -> str:
     """Heading of an arm without its epsilon."""
     words = [title(arm.method, kind), label(arm), "tuned" if arm.tuned and not arm.epsilon else ""]
     return ", ".join(filter(None, words))
+
+
+def constants_of(family: Family, dataset: str, arm: Arm) -> str:
+    """Where the settings of an arm on a data set come from: chosen by the tuning, or what the method states."""
+    found = adapter(arm.method, family.kind)
+    if found is None:
+        return ""
+    if arm.tuned and not family.mark(dataset, arm):
+        return f"tuned on a stand-in ({len(found.grid)} settings)"
+    return "; ".join(found.constants) or "not stated"
 
 
 def column_words(column: tuple[str, bool]) -> str:

@@ -9,11 +9,11 @@ import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from evaluation.paired import Difference
+from evaluation.paired import THESE_ROWS
 from reports import common_comparisons as compare
-from reports import common_ranks, common_tables
+from reports import common_privacy, common_ranks, common_tables
 from reports.common_scores import METRIC_WORDS, PRIVATE, PRIVATE_YARDSTICK, UNITS, Arm, Family, name_of, trivial
-from reports.tables import dataset_title
+from reports.ledger import CONDITIONAL
 
 #: share by which coverage may be off and still be called close.
 CLOSE = 0.05
@@ -21,17 +21,26 @@ LEVEL = 0.90
 
 #: the closed list; no number is typed in any of them.
 TEMPLATES = {
-    "short": "By {metric}, the best average rank has {firsts}.",
-    "rank": "By {metric} over {sets}, {first} has the best average rank, {rank} of {among} (confidence set "
-    "{low} to {high}){ties}{rivals}.",
+    "short": "Epsilon = {epsilon}, {effort}: the best average rank by {metric} has {first}; {told}.{beside}",
+    "without": "Without {conditional} ({why}), in the same columns: the best average rank has {firsts}.",
+    "rank": "By {metric} over {sets} ({pairs}), {first} has the best average rank, {rank} of {among} (confidence set "
+    "{low} to {high}; on these rows {rows_low} to {rows_high}){ties}{rivals}.",
+    "unconditional": "Without {conditional}: {first} has the best average rank, {rank} of {among} (confidence set "
+    "{low} to {high}; on these rows {rows_low} to {rows_high}){ties}.",
     "winner": "On {dataset}, {first} has the best {metric}: {score}, better than {second}, the next, by {gap} "
-    "({low} to {high}), and separated from every other private method.",
-    "near": "On {dataset}, {first} has the best {metric}: {score}; not separated from it: {others}.",
-    "open": "On {dataset}, {first} has the best {metric}: {score}; no other private method is separated from it.",
+    "({low} to {high}; on these rows {rows_low} to {rows_high}; {pairs}), and separated from every other private "
+    "method.",
+    "near": "On {dataset}, {first} has the best {metric}: {score}; not separated from it ({pairs}; on these rows "
+    "{rows}): {others}.",
+    "open": "On {dataset}, {first} has the best {metric}: {score}; no other private method is separated from it "
+    "({pairs}; on these rows {rows} are not).",
     "alone": "On {dataset}, {first} is the only private method with a {metric}: {score}.",
-    "behind": "That is worse than {reference}, which has no privacy, by {gap} ({low} to {high}).",
-    "ahead": "That is better than {reference}, which has no privacy, by {gap} ({low} to {high}).",
-    "level": "It is not separated from {reference}, which has no privacy.",
+    "behind": "That is worse than {reference}, which has no privacy, by {gap} ({low} to {high}; on these rows "
+    "{rows_low} to {rows_high}).",
+    "ahead": "That is better than {reference}, which has no privacy, by {gap} ({low} to {high}; on these rows "
+    "{rows_low} to {rows_high}).",
+    "level": "It is not separated from {reference}, which has no privacy and is ahead by {gap} ({low} to {high}; on "
+    "these rows {rows_low} to {rows_high}).",
     "trivial": "By {metric}, worse for certain than {yardstick}, which looks at no input: {losers}.",
     "loses": "By {metric}, worse for certain than {yardstick} at the same epsilon: {losers}.",
     "beaten_by_none": "By {metric}, no method is worse for certain than a yardstick; compared: {names}.",
@@ -87,22 +96,62 @@ def listed(items: Iterable[Sequence[str | Link]]) -> list[str | Link]:
 
 
 def in_short(family: Family) -> list[Sentence]:
-    """Who has the best average rank at each epsilon, default settings; a sentence a metric."""
-    out = []
-    for metric in family.metrics:
-        firsts = []
-        for epsilon in family.epsilons:
-            found = compare.mean_ranks(family, metric, (epsilon, False))
-            if found:
-                (arm, r), *others = found.items()
-                near = sum(o.low <= r.high for _, o in others)
-                ties = [_name(family, a) for a, o in others if o.rank == r.rank]
-                told = f"not told apart from {near} of {len(others)} others" if near else "told apart from all others"
-                told = "; ".join([*([f"the same rank: {', '.join(ties)}"] if ties else []), told])
-                firsts.append([_rank_link(family, arm), f" at epsilon = {epsilon} ({told})"])
-        if firsts:
-            out.append(say("short", metric=METRIC_WORDS[metric], firsts=listed(firsts)))
+    """Who has the best average rank, a sentence an epsilon: in the tuned column, the default beside it; and one of all
+    epsilons without the conditional data sets.
+
+    By the metric that comes last (the log-likelihood, which all families have).
+    """
+    if not family.metrics:
+        return []
+    out, firsts = [], []
+    metric, efforts = family.metrics[-1], {True: "tuned with equal effort", False: "default settings, none is tuned"}
+    for epsilon in family.epsilons:
+        tuned = (epsilon, True) in family.columns
+        found = common_ranks.standing(family, metric, (epsilon, tuned))
+        if found is None:
+            continue
+        told = {"epsilon": epsilon, "effort": efforts[tuned], "metric": METRIC_WORDS[metric]}
+        told |= {"first": _first(family, found), "told": _told(family, found)}
+        out.append(say("short", **told, beside=_beside(family, metric, epsilon) if tuned else ""))
+        rest = _unconditional_ranks(family, metric, (epsilon, tuned))
+        if rest:
+            firsts.append([_first(family, rest), f" at epsilon = {epsilon} ({_told(family, rest)})"])
+    if firsts:
+        sets = listed([[Link(family.set_title(d), common_privacy.range_id(d))] for d in family.conditional])
+        out.append(say("without", conditional=sets, why=CONDITIONAL, firsts=listed(firsts)))
     return out
+
+
+def _first(family: Family, found: common_ranks.Standing) -> Link:
+    """The arm with the best average rank."""
+    arm = next(iter(found.law))
+    return _rank_link(family, arm, family.mark_over(found.datasets, arm))
+
+
+def _told(family: Family, found: common_ranks.Standing) -> str:
+    """Who shares the first place, and how many others no set keeps apart from it, in both senses."""
+    (first, r), *others = found.law.items()
+    if not others:
+        return "there is no other"
+    ties = [_name(family, a) for a, o in others if o.rank == r.rank]
+    law, rows = (len(compare.not_told_apart(ranks, first)) for ranks in (found.law, found.rows))
+    apart = f"not told apart from it: {law} of {len(others)} others, on these rows {rows}"
+    return "; ".join([*([f"the same rank: {', '.join(ties)}"] if ties else []), apart])
+
+
+def _beside(family: Family, metric: str, epsilon: str) -> list[str | Link]:
+    """The same of the default column."""
+    found = common_ranks.standing(family, metric, (epsilon, False))
+    return [] if found is None else [" Default settings: ", _first(family, found), f"; {_told(family, found)}."]
+
+
+def _unconditional_ranks(family: Family, metric: str, column: compare.Column) -> common_ranks.Standing | None:
+    """None where no data set is conditional, or all that have a score are."""
+    return common_ranks.standing(family, metric, column, family.unconditional) if family.conditional else None
+
+
+def _conditional(family: Family) -> str:
+    return ", ".join(map(family.set_title, family.conditional))
 
 
 #: sentences that stand together.
@@ -159,30 +208,45 @@ def _of(metric: str, value: float) -> str:
     return f"{_n(100 * value)} %" if UNITS[metric] == "share" else f"{_n(value)} {UNITS[metric]}"
 
 
-def _between(metric: str, d: Difference) -> dict[str, str]:
-    """Fields gap, low and high of a difference."""
-    if UNITS[metric] != "share":
-        return {"gap": _of(metric, d.difference), "low": _n(d.low), "high": _n(d.high)}
-    low, gap, high = (_n(100 * v) for v in (d.low, d.difference, d.high))
-    return {"gap": f"{gap} percentage points", "low": low, "high": high}
+def _between(metric: str, both: compare.Both) -> dict[str, str]:
+    """Fields gap, low and high of a difference, and rows_low and rows_high."""
+    law, rows = both
+    share = UNITS[metric] == "share"
+    gap = f"{_n(100 * law.difference)} percentage points" if share else _of(metric, law.difference)
+    ends = {"low": law.low, "high": law.high, "rows_low": rows.low, "rows_high": rows.high}
+    return {"gap": gap} | {k: _n(100 * v if share else v) for k, v in ends.items()}
+
+
+def _pairs(counts: tuple[int, int]) -> str:
+    """How many splits two methods share."""
+    least, most = counts
+    return f"{least} splits a pair" if least == most else f"{least} to {most} splits a pair"
+
+
+def _best_rank(kind: str, family: Family, found: common_ranks.Standing, **fields) -> Sentence:
+    """A sentence about the best average rank and its sets."""
+    (first, r), *others = found.law.items()
+    rows = found.rows[first]
+    numbers = {"rank": r.rank, "low": r.low, "high": r.high, "rows_low": rows.low, "rows_high": rows.high}
+    same = [[_rank_link(family, a)] for a, o in others if o.rank == r.rank]
+    fields |= {k: _n(v) for k, v in numbers.items()} | {"among": str(r.among), "first": _first(family, found)}
+    return say(kind, **fields, ties=["; the same average rank: ", *listed(same)] if same else [])
 
 
 def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]:
-    found = compare.mean_ranks(family, metric, column)
-    if len(found) < 2:
+    found = common_ranks.standing(family, metric, column)
+    if found is None or len(found.law) < 2:
         return []
-    (first, r), *others = found.items()
-    same = [[_rank_link(family, a)] for a, o in others if o.rank == r.rank]
-    ties = ["; the same average rank: ", *listed(same)] if same else []
-    rivals = [[_rank_link(family, a)] for a, o in others if o.low <= r.high]
+    rivals = [[_rank_link(family, a)] for a in compare.not_told_apart(found.law)]
     tail = ["; sets that reach into it: ", *listed(rivals)] if rivals else ["; no other set reaches into it"]
-    tail = ["; the sets of all others reach into it"] if len(rivals) == len(others) else tail
-    numbers = {"rank": _n(r.rank), "among": str(r.among), "low": _n(r.low), "high": _n(r.high)}
-    datasets = compare.ranked_on(family, metric, column)
-    count = len(datasets)
+    tail = ["; the sets of all others reach into it"] if len(rivals) == len(found.law) - 1 else tail
+    count = len(found.datasets)
     told = {"metric": METRIC_WORDS[metric], "sets": f"{count} data set" + ("s" if count > 1 else "")}
-    leader = _rank_link(family, first, family.mark_over(datasets, first))
-    return [say("rank", **told, first=leader, ties=ties, rivals=tail, **numbers)]
+    out = [_best_rank("rank", family, found, **told, pairs=_pairs(found.pairs), rivals=tail)]
+    rest = _unconditional_ranks(family, metric, column)
+    if rest and len(rest.law) > 1:
+        out.append(_best_rank("unconditional", family, rest, conditional=_conditional(family)))
+    return out
 
 
 def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -> list[Sentence]:
@@ -190,36 +254,45 @@ def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -
     if found is None:
         return []
     first, near = found
-    told = {"dataset": dataset_title(dataset), "metric": METRIC_WORDS[metric]}
+    told = {"dataset": family.set_title(dataset), "metric": METRIC_WORDS[metric]}
     told |= {"first": _row(family, metric, dataset, first)}
     told |= {"score": _of(metric, family.summary[dataset, first, metric]["mean"])}
     gap = compare.lead(family, dataset, metric, column)
     if gap is None:
         return [say("alone", **told)]
-    _, second, d = gap
+    _, second, both = gap
     scored = [a for a in compare.competitors(family, column) if (dataset, a, metric) in family.values]
+    told |= {"pairs": _pairs(compare.pairs(family, [dataset], metric, scored, first))}
+    if near:
+        told |= {"rows": _on_rows(family, dataset, metric, column, len(scored) - 1)}
     if len(near) == len(scored) - 1:
         out = [say("open", **told)]
     elif near:
         out = [say("near", **told, others=listed([[_row(family, metric, dataset, a)] for a in near]))]
     else:
-        out = [say("winner", **told, second=_row(family, metric, dataset, second), **_between(metric, d))]
+        out = [say("winner", **told, second=_row(family, metric, dataset, second), **_between(metric, both))]
     return [*out, *_behind(family, dataset, metric, first)]
+
+
+def _on_rows(family: Family, dataset: str, metric: str, column: compare.Column, others: int) -> str:
+    """How many the plain intervals leave."""
+    _, near = compare.not_separated(family, dataset, metric, column, THESE_ROWS)
+    return f"{len(near) or 'none'} of {others} others"
 
 
 def _behind(family: Family, dataset: str, metric: str, first: Arm) -> list[Sentence]:
     """How far the best private method is from the first reference without privacy."""
     reference = compare.reference(family, dataset, metric)
-    d = reference and compare.gap(family, dataset, metric, reference, first)
-    if not d:
+    both = reference and compare.both_gaps(family, dataset, metric, reference, first)
+    if not both:
         return []
-    row = _row(family, metric, dataset, reference)
-    if not d.significant:
-        return [say("level", reference=row)]
-    if d.difference > 0:
-        return [say("behind", reference=row, **_between(metric, d))]
-    turned = replace(d, difference=-d.difference, low=-d.high, high=-d.low)
-    return [say("ahead", reference=row, **_between(metric, turned))]
+    told = {"reference": _row(family, metric, dataset, reference)}
+    if not both[0].significant:
+        return [say("level", **told, **_between(metric, both))]
+    if both[0].difference > 0:
+        return [say("behind", **told, **_between(metric, both))]
+    turned = tuple(replace(d, difference=-d.difference, low=-d.high, high=-d.low) for d in both)
+    return [say("ahead", **told, **_between(metric, turned))]
 
 
 def _losers(family: Family, metric: str, column: compare.Column) -> list[Sentence]:
@@ -236,7 +309,7 @@ def _losers(family: Family, metric: str, column: compare.Column) -> list[Sentenc
             [
                 name_of(arm, family.kind),
                 " (",
-                *listed([[_row(family, metric, d, arm, dataset_title(d))] for d in sets]),
+                *listed([[_row(family, metric, d, arm, family.set_title(d))] for d in sets]),
                 ")",
             ]
             for arm, sets in losers.items()
@@ -272,7 +345,7 @@ def _coverage(family: Family, column: compare.Column) -> list[Sentence]:
 
 
 def _covering(family: Family, dataset: str, arm: Arm, share: float) -> list[str | Link]:
-    return [_calibration_row(family, dataset, arm), f" {share:.0%} on {dataset_title(dataset)}"]
+    return [_calibration_row(family, dataset, arm), f" {share:.0%} on {family.set_title(dataset)}"]
 
 
 def _calibration(family: Family, column: compare.Column) -> list[Sentence]:
@@ -309,7 +382,7 @@ def _failed(family: Family, column: compare.Column) -> list[Sentence]:
     for arm in family.of(PRIVATE, PRIVATE_YARDSTICK, column=column):
         bad = [d for d in family.datasets if family.status.get((d, arm), ("ok", ""))[0] != "ok"]
         words = dict.fromkeys(family.status[d, arm][0].replace("_", " ") for d in bad)
-        sets = listed([[_calibration_row(family, d, arm, dataset_title(d))] for d in bad])
+        sets = listed([[_calibration_row(family, d, arm, family.set_title(d))] for d in bad])
         if bad:
             items.append([f"{name_of(arm, family.kind)} ({', '.join(words)} on ", *sets, ")"])
     return [say("failed", names=listed(items))] if items else []

@@ -5,26 +5,32 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from evaluation.paired import RATIO_90_10, THESE_ROWS
+from evaluation.ranking import Rank
 from evaluation.summary import mean_std
 from reports import common_comparisons as compare
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.common_scores import (
+    CONDITIONAL_NOTE,
     METRIC_WORDS,
     ROLES,
     UNITS,
     Arm,
     Family,
     column_words,
+    constants_of,
     label,
     name_of,
     title,
 )
-from reports.tables import SCALE_BANNERS, dataset_title
+from reports.ledger import CONDITIONAL
+from reports.tables import SCALE_BANNERS
 
 #: metric -> heading; those that a family has no score for are left out.
 CALIBRATION = {
@@ -100,10 +106,12 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
     columns = [*family.columns, ("", False), ("", True)]
     columns = [c for c in columns if c != ("", True) or any(a.column == c for a in family.arms)]
     heads = [column_words(c) if c[0] else "without privacy" + (", tuned" if c[1] else "") for c in columns]
+    heads.append("where the default settings come from")
     for dataset in family.datasets:
         present = [a for a in family.arms if (dataset, a) in family.status]
         for metric in family.metrics:
             winners = [compare.separated_winner(family, dataset, metric, c) for c in family.columns]
+            standing = _standing(family, dataset, metric)
             rows: list[tuple[str, list[Entry]]] = []
             ids: list[str] = []
             for role, lines in rows_of(present).items():
@@ -112,21 +120,25 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
                 for arms in lines:
                     name = _row_name(arms[0], family.kind)
                     at = {a.column: a for a in arms}
-                    rows.append(
-                        (name, [_score(family, dataset, metric, at.get(c), winners, footnotes) for c in columns])
-                    )
+                    entries = [_score(family, dataset, metric, at.get(c), winners, footnotes) for c in columns]
+                    rows.append((name, [*entries, _constants(family, dataset, arms)]))
                     ids.append(row_id(family, metric, dataset, arms[0]))
-                    long += [_long(family, dataset, metric, a, winners) for a in arms]
-            heading = f"{dataset_title(dataset)}: {METRIC_WORDS[metric]} ({UNITS[metric]})"
+                    long += [_long(family, dataset, metric, a, winners, standing) for a in arms]
+            heading = f"{_heading(family, dataset)}: {METRIC_WORDS[metric]} ({UNITS[metric]})"
             blocks.append(Block(heading, "Method", heads, rows, ids=ids))
     notes = (
         "Mean ± standard deviation over splits (their number). Neighbours: one row more or less, delta = 1e-5; the "
         "guarantees stand in the table of privacy.",
         "Bold: separated from every other private method of its column, yardsticks included, by paired intervals over "
-        "common splits (Nadeau and Bengio 2003, n_test / n_train = 1/9) of level 5 % / (number of the others) each. "
+        "common splits of level 5 % / (number of the others) each, corrected for splits that share rows (Nadeau and "
+        "Bengio 2003, n_test / n_train = 1/9): statements about the law of the data. "
         "\"Loses to\": a yardstick is better by such an interval, at 5 % / (number of yardsticks). A method whose "
         "scores spread over orders of magnitude has wide intervals: not separated does not mean near.",
         *_tuned_note(family),
+        "Last column: the default settings and what the code holds, by the methods' own statement. \"Developed here\": "
+        "tried on synthetic problems by this suite, none of its data sets; \"guessed here\": chosen, and nothing says "
+        "that others were tried. All get the same part of the budget for ranges, which was developed here.",
+        *([CONDITIONAL_NOTE] if family.conditional else []),
     )  # fmt: skip
     table = Table(f"common_{family.task}", family.title, SCALE_BANNERS[scale], blocks, notes, footnotes.texts)
     return table, pd.DataFrame(long).assign(scale=scale)
@@ -140,6 +152,26 @@ def _tuned_note(family: Family) -> tuple[str, ...]:
             "a number says that the choice was the default (its scores are those of the column before), \"default, no "
             "grid\" that the method names no other settings, \"default, not tuned\" that none were tried on this data "
             "set. Programs without a guarantee are not tuned.",)  # fmt: skip
+
+
+def _heading(family: Family, dataset: str) -> str:
+    """Title of a data set; of a conditional one with what it is conditional on."""
+    return family.set_title(dataset) + (f" ({CONDITIONAL})" if dataset in family.conditional else "")
+
+
+def _constants(family: Family, dataset: str, arms: Sequence[Arm]) -> Entry:
+    """Of a row: what its default settings rest on."""
+    plain = next((a for a in arms if not a.tuned), arms[0])
+    return entry(constants_of(family, dataset, plain))
+
+
+def _standing(family: Family, dataset: str, metric: str) -> dict[Arm, tuple[Rank, Rank]]:
+    """Rank of every private arm with its sets: under the law of the data, and on these rows."""
+    out = {}
+    for column in family.columns:
+        law, rows = (compare.ranks(family, dataset, metric, column, r) for r in (RATIO_90_10, THESE_ROWS))
+        out |= {a: (law[a], rows[a]) for a in law}
+    return out
 
 
 def _score(
@@ -161,10 +193,13 @@ def _score(
     return entry(words, after=(loses,), marks=marks, strong=arm in winners)
 
 
-def _long(family: Family, dataset: str, metric: str, arm: Arm, winners: Sequence[Arm | None]) -> dict[str, Any]:
+def _long(
+    family: Family, dataset: str, metric: str, arm: Arm, winners: Sequence[Arm | None],
+    standing: dict[Arm, tuple[Rank, Rank]],
+) -> dict[str, Any]:  # fmt: skip
     r = family.summary.get((dataset, arm, metric), {})
     status, reason = family.status.get((dataset, arm), ("not_run", ""))
-    rank = compare.ranks(family, dataset, metric, arm.column).get(arm) if arm.epsilon else None
+    rank, on_rows = standing.get(arm, (None, None))
     return _key(family, dataset, arm) | {
         "metric": metric,
         "mean": r.get("mean", math.nan),
@@ -173,6 +208,8 @@ def _long(family: Family, dataset: str, metric: str, arm: Arm, winners: Sequence
         "rank": rank.rank if rank else math.nan,
         "rank_low": rank.low if rank else math.nan,
         "rank_high": rank.high if rank else math.nan,
+        "rank_rows_low": on_rows.low if on_rows else math.nan,
+        "rank_rows_high": on_rows.high if on_rows else math.nan,
         "among": rank.among if rank else math.nan,
         "separated_winner": arm in winners,
         "loses_to": " ".join(a.method for a in compare.loses_to(family, dataset, metric, arm)),
@@ -192,9 +229,12 @@ def _key(family: Family, dataset: str, arm: Arm) -> dict[str, Any]:
         "epsilon_claimed": arm.epsilon,
         "tuned": arm.tuned,
         "chosen": family.mark(dataset, arm) or (arm.tuned and "tuned") or "",
+        "constants": constants_of(family, dataset, arm),
+        "conditional": dataset in family.conditional,
     }
 
 
+@cache
 def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float, int]]]:
     """(data set, arm) -> seconds and peak_mb -> mean, sd and number over the splits with a score.
 
@@ -231,7 +271,7 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
                     ids.append(calibration_id(family, dataset, arm))
                     long.append(_long_calibration(family, dataset, arm, metrics, spent))
         heads = [*(CALIBRATION[m] for m in metrics), *COSTS.values()]
-        blocks.append(Block(dataset_title(dataset), "Method", heads, rows, ids=ids))
+        blocks.append(Block(_heading(family, dataset), "Method", heads, rows, ids=ids))
     notes = (
         "Means over splits. Coverage: share of test targets in the central predictive interval of that level. Error of "
         "the posterior mean: mean over the coefficients of |mean - exact mean| in standard deviations of the exact "
@@ -239,6 +279,7 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
         "narrow. \"-\": a point estimate has no spread. Seconds: one fit on one core, without compilation; methods "
         "that read one run each pay for all of it. Peak memory: of the process that fits.",
         *_tuned_note(family),
+        *([CONDITIONAL_NOTE] if family.conditional else []),
     )  # fmt: skip
     name = f"common_{family.task}_calibration"
     table = Table(name, f"{family.title}: calibration and cost", SCALE_BANNERS[scale], blocks, notes, footnotes.texts)

@@ -7,7 +7,8 @@
 file (relative to ``reports/reference/``; a scores file has the columns of its cells too), conditions
 (``column=exact text``, which may be empty, or ``column<number``), column or ``function(column)`` and a Python format.
 A bare column needs exactly one row; the functions mean, sd, min, max and median need at least one, and every value of
-them a number; ``count(column)`` counts rows and may be 0.
+them a number; ``count(column)`` counts rows and may be 0; ``list(column)`` joins their distinct words ("none" where
+there is no row).
 ``reports/findings/index.csv`` says which cells a finding speaks of.
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.summary import mean_std
-from reports import compact
+from reports import committed
 
 HERE = Path(__file__).parent / "findings"
 REFERENCE = Path(__file__).parent / "reference"
@@ -64,11 +65,13 @@ class Values:
 
     def _file(self, name: str) -> pd.DataFrame:
         if name not in self._files:
-            path = (self.folder / name).resolve()
+            experiment = name.removeprefix("scores/").removesuffix(".csv")
+            scores = name.startswith("scores/")
+            path = (committed.path_of(self.folder, experiment) if scores else self.folder / name).resolve()
             if not path.is_relative_to(self.folder.resolve()) or not path.is_file():
                 raise FindingError(f"no file '{name}' below {self.folder.name}/")
-            if path.parent == self.folder.resolve() / "scores":
-                self._files[name] = compact.read(self.folder, path.stem)
+            if scores:
+                self._files[name] = committed.read(self.folder, experiment)
             else:
                 self._files[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
         return self._files[name]
@@ -92,14 +95,17 @@ class Values:
                 numbers = pd.to_numeric(frame[column], errors="coerce")  # text is below no number
                 frame = frame[numbers < _number(value, query)]
         match = re.fullmatch(r"(?:(\w+)\()?(\w+)\)?", expression)
-        if not match or (match[1] and match[1] not in {*_FUNCTIONS, "count"}):
-            raise FindingError(f"'{expression}': write a column, or one of {', '.join([*_FUNCTIONS, 'count'])}(column)")
+        if not match or (match[1] and match[1] not in {*_FUNCTIONS, "count", "list"}):
+            known = ", ".join([*_FUNCTIONS, "count", "list"])
+            raise FindingError(f"'{expression}': write a column, or one of {known}(column)")
         function, column = match.groups()
         if column not in frame.columns:
             raise FindingError(f"'{query}': no column '{column}'; columns are {', '.join(frame.columns)}")
         values = frame[column].tolist()
         if function == "count":
             return format(len(values), form)
+        if function == "list":
+            return format(_joined(list(dict.fromkeys(values))), form)
         if not values:
             raise FindingError(f"'{query}': no row answers")
         if function is None:
@@ -107,6 +113,13 @@ class Values:
                 raise FindingError(f"'{query}': {len(values)} rows answer; add conditions, or use mean({column})")
             return values[0] if form == "s" else format(_number(values[0], query), form)
         return format(_FUNCTIONS[function]([_number(v, query) for v in values]), form)
+
+
+def _joined(words: list[str]) -> str:
+    """ "a, b and c"; "none" without a word."""
+    if len(words) < 2:
+        return words[0] if words else "none"
+    return ", ".join(words[:-1]) + " and " + words[-1]
 
 
 def _number(text: str, query: str) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+import datasets
+from models.kind import kind as kind_of
 from privacy.ledger import Ledger
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
@@ -30,6 +32,8 @@ COLUMNS = [
     "reason",
 ]
 TOTAL = "(total)"
+#: what is said of a data set with such ranges.
+CONDITIONAL = "conditional on the ranges printed with the table, which are its extremes"
 #: where a budget names no delta: the one of the papers.
 DELTA = 1e-5
 
@@ -54,7 +58,8 @@ def build(
     One row per event and accountant, and a ``(total)`` row per accountant that composes all events; the total that
     the suite takes as the answer says so. ``epsilon`` is empty where an accountant cannot say, with the reason.
     Splits of a cell may differ by a row and so in their sampling rate: every distinct ledger is computed, the dearest
-    is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``committed``.
+    is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``committed``; of one
+    that was restored in part the dearer of both.
     Cells without claim and without event are left out.
     """
     account = epsilon_of or _accountant()
@@ -71,12 +76,17 @@ def build(
         record = json.loads(path.read_text(encoding="utf-8"))
         if cells is not None and record["cell"] not in cells:
             continue
-        if record.get("reused"):
-            if committed is not None:
-                rows += committed[committed["cell"] == record["cell"]].to_dict("records")
-            continue
-        rows += _rows_of(record, cost)
+        restored = {r["cell"] for r in record.get("reused", ())}
+        before = [] if committed is None else committed[committed["cell"].isin(restored)].to_dict("records")
+        fresh = _rows_of(record, cost) if record["splits"] else []
+        rows += [{**r, "cell": record["cell"]} for r in before] if _total(before) > _total(fresh) else fresh
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _total(rows: list[dict[str, Any]]) -> float:
+    """Epsilon of a whole ledger as the suite answers it, to nine digits; minus infinity without one."""
+    told = [float(r["epsilon"]) for r in rows if r["event"] == TOTAL and "taken as the answer" in r["reason"]]
+    return float(f"{max(told):.9g}") if told else (0.0 if rows else -math.inf)
 
 
 def _ledger(events: list[dict]) -> Ledger:
@@ -130,10 +140,12 @@ def _merged(events: list[dict]) -> list[dict]:
     return list(out.values())
 
 
-def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame, kind: str) -> pd.DataFrame:
+def privacy_frame(
+    verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame, model: Mapping[str, Any]
+) -> pd.DataFrame:
     """Claimed beside real epsilon for each published private column and each answer of ours to it.
 
-    ``kind``: of the experiment's model.
+    ``model``: of the experiment's config.
 
     One row per source, published column, reading, data set and method of ours with its setting; of several protocols
     the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
@@ -151,7 +163,7 @@ def privacy_frame(verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataF
         costs = epsilons[epsilons["cell"] == r["cell"]]
         worst = max(costs.to_dict("records"), key=lambda s: float(s["epsilon"]), default=None)
         # Leaks stated by the adapter are shown beside the number: the ledger does not count them.
-        leaks = leaks_of(r["our_method"], r["dataset"], kind)
+        leaks = leaks_under(model, r["our_method"], r["dataset"])
         printed, rounded = _printed_epsilon(r["setting"])
         epsilon = float(worst["epsilon"]) if worst else math.nan
         events = of_cell[of_cell["event"] != TOTAL]
@@ -212,23 +224,51 @@ def _is_private(method: str, kind: str | None = None) -> bool:
 
 
 def leaks_of(method: str, dataset: str, kind: str, scaling: str | None = None) -> tuple[str, ...]:
-    """The leaks that a method names and that concern that data set, in its words; none for a method that is gone.
+    """The leaks that concern a method on that data set; none for a method that is gone.
 
-    ``kind``: of the model; ``scaling``: how the model scales its inputs, where that is asked.
+    Those that it names, in its words, and the ranges that it takes for public where the data set says that they are the
+    extremes of its own rows. ``kind``: of the model; ``scaling``: how the model scales its inputs, where that is asked.
     """
     from methods import contract
 
     try:
-        leaks = contract.get(method, kind).leaks
+        found = contract.get(method, kind)
     except KeyError:
         return ()
-    return tuple(leak.sentence for leak in leaks if leak.applies(dataset, kind, scaling))
+    named = tuple(leak.sentence for leak in found.leaks if leak.applies(dataset, kind, scaling))
+    reads = found.reads_ranges and scaling in (None, "public")
+    return named + (range_leaks(dataset, kind) if reads else ())
 
 
-def privacy_table(frame: pd.DataFrame, name: str, banner: str, kind: str) -> tuple[Table, pd.DataFrame]:
+def conditional(dataset: str, kind: str) -> tuple[str, ...]:
+    """Columns that a task of that kind has a range for which is the extremes of the table itself; () for most.
+
+    The target's counts where there is a regression to do.
+    """
+    if dataset not in datasets.names():
+        return ()
+    return datasets.get(dataset).conditional(kind_of(kind).target == "regression")
+
+
+def range_leaks(dataset: str, kind: str) -> tuple[str, ...]:
+    """The leak of every method that takes such ranges for public knowledge."""
+    columns = conditional(dataset, kind)
+    where = f"on {dataset_title(dataset)} only: the guarantee is {CONDITIONAL} ({', '.join(columns)})"
+    return (f"{where}, and that those follow from the private rows is not counted",) if columns else ()
+
+
+def leaks_under(model: Mapping[str, Any], method: str, dataset: str) -> tuple[str, ...]:
+    """The same under the ``model`` of a config, which says how inputs are scaled (else its class does, by default)."""
+    from models import kind
+
+    default = getattr(kind.kind(model["kind"]).model, "scaling", None)
+    return leaks_of(method, dataset, model["kind"], model.get("scaling", default))
+
+
+def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[str, Any]) -> tuple[Table, pd.DataFrame]:
     """The privacy table: one block per published private method, rows are readings, columns data sets.
 
-    ``frame``, ``kind``: of :func:`privacy_frame`.
+    ``frame``, ``model``: of :func:`privacy_frame`.
 
     A cell of ours that answers several published tables or sources stands once, and settings whose rows agree in
     everything shown share one row. Leaks, accountants' notes and reasons are footnotes.
@@ -246,7 +286,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, kind: str) -> tup
             entries = [entry(printed or f"none printed; ours {' or '.join(ours_is)}")]
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
             entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
-            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_of(ours, d, kind)))
+            leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_under(model, ours, d)))
             entries.append(entry("" if leaks else "none named", marks=leaks))
             merged.setdefault((reading, ours, *entries), []).append(setting)
         rows = []

@@ -243,12 +243,13 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
     if ok.empty:
         return _skip(name, "no score")
     series: dict[str, list[tuple[float, np.ndarray]]] = {}
-    plain = None
+    plain: dict[str, np.ndarray] = {}
     for (method, setting), group in ok.groupby(["method", "setting"], sort=False):
         values = group["value"].astype(float).to_numpy()
         first, *rest = setting.split(";")
         if not first.startswith("epsilon="):
-            plain = values if method == "em" else plain
+            if method == "em":
+                plain[setting] = values
             continue
         label = method_title(method) if method != "dp_em" else ", ".join(rest)
         series.setdefault(label, []).append((float(first.removeprefix("epsilon=")), values))
@@ -269,10 +270,11 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
                             linewidth=1.1, elinewidth=0.9, label=label)  # fmt: skip
                 rows += [{"panel": kind, "series": label, "epsilon": e, "mean": m, "half_width": b, "n": len(v)}
                          for (e, v), m, b in zip(points, means, bars, strict=True)]  # fmt: skip
-            if plain is not None:
-                ax.axhline(plain.mean(), color=style.GREY, linestyle=(0, (5, 2)), linewidth=1.1, label="EM, no privacy")
-                rows.append({"panel": kind, "series": "em", "epsilon": "", "mean": plain.mean(), "half_width": "",
-                             "n": len(plain)})  # fmt: skip
+            for (setting, values), dashes in zip(plain.items(), ((5, 2), (1, 1), (5, 1, 1, 1)), strict=False):
+                label = f"EM, no privacy, {setting or 'with its tolerance'}"
+                ax.axhline(values.mean(), color=style.GREY, linestyle=(0, dashes), linewidth=1.1, label=label)
+                rows.append({"panel": kind, "series": f"em {setting}".strip(), "epsilon": "", "mean": values.mean(),
+                             "half_width": "", "n": len(values)})  # fmt: skip
             ax.set_xscale("log")
             ax.set_xticks([0.1, 0.5, 1, 5], ["0.1", "0.5", "1", "5"])
             ax.set_xticks([], minor=True)

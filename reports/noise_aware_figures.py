@@ -39,6 +39,7 @@ LOOK = {
     "dpvi_trace_average": (style.ORANGE, "v"),
     "dpvim": (style.PURPLE, "^"),
     "bernstein_sheldon_2018": (style.GREEN, "D"),
+    "bernstein_sheldon_2018_released": (style.GREY, "X"),
     "bernstein_sheldon_2019": (style.GREEN, "D"),
     "bernstein_sheldon_2019_released": (style.GREY, "X"),
 }

@@ -16,7 +16,7 @@ import pandas as pd
 from evaluation.coverage import REDRAWS
 from evaluation.summary import CELL, summarise
 from reports.blocks import Block, Entry, Footnotes, Table, entry, number
-from reports.ledger import leaks_of
+from reports.ledger import leaks_under
 from reports.tables import SCALE_BANNERS, dataset_title, method_title, natural
 
 RULE = "na_dpvi"
@@ -44,8 +44,8 @@ CHECK = {
 #: order of the rows; others come last.
 ORDER = (
     *("exact_posterior", "na_dpvi", "na_dpvi_nuts", "na_dpvi_laplace", "dpvi_last_iterate", "dpvi"),
-    *("dpvi_trace_average", "dpvim", "bernstein_sheldon_2018", "bernstein_sheldon_2019"),
-    "bernstein_sheldon_2019_released",
+    *("dpvi_trace_average", "dpvim", "bernstein_sheldon_2018", "bernstein_sheldon_2018_released"),
+    *("bernstein_sheldon_2019", "bernstein_sheldon_2019_released"),
 )
 #: what the bootstrap interval of a coverage error is.
 INTERVAL = (
@@ -154,7 +154,7 @@ _COST_HEADS = ("real epsilon", "delta", "neighbours", "accountant")
 
 def _cost(r: dict[str, Any], footnotes: Footnotes, model: dict[str, Any]) -> list[Entry]:
     """Real epsilon with the leaks of its method under this model of a config, delta, relation, accountant."""
-    marks = footnotes(*leaks_of(r["method"], r["dataset"], model["kind"], model.get("scaling")))
+    marks = footnotes(*leaks_under(model, r["method"], r["dataset"]))
     if not r["epsilon"]:
         return [entry("none", marks=marks), *[entry("-")] * 3]
     who, _, remark = r["accountant"].partition(": ")

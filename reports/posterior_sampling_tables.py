@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 
 from evaluation.summary import summarise
 from reports.blocks import Block, Entry, Footnotes, Table, entry, number
-from reports.ledger import leaks_of
+from reports.ledger import leaks_under
 from reports.tables import SCALE_BANNERS, dataset_title, method_title
 
 _BUDGET = re.compile(r"(?:(?P<label>.*);)?(?P<budget>order=[^;]+;epsilon=[^;]+)")
@@ -27,11 +28,13 @@ def has_grid(config: dict[str, Any]) -> bool:
     return any("family" in arm for arm in config["arms"])
 
 
-def budget_table(scores: pd.DataFrame, name: str, scale: str, title: str, kind: str) -> tuple[Table, pd.DataFrame]:
+def budget_table(
+    scores: pd.DataFrame, name: str, scale: str, title: str, model: Mapping[str, Any]
+) -> tuple[Table, pd.DataFrame]:
     """A block per data set, a row per budget, a column per method and label: scores, and epsilon at the ledger's delta.
 
-    Methods without a budget stand in a row of their own. Leaks of a method under this ``kind`` of model are footnotes
-    of its column.
+    Methods without a budget stand in a row of their own. Leaks of a method under this ``model`` of a config are
+    footnotes of its column.
     """
     long = summarise(scores)
     parts = long["setting"].map(_split)
@@ -42,7 +45,7 @@ def budget_table(scores: pd.DataFrame, name: str, scale: str, title: str, kind: 
         columns = list(dict.fromkeys(zip(here["method"], here["label"], strict=True)))
         heads = []
         for method, label in columns:
-            signs = " ".join(f"[{k}]" for k in footnotes(*leaks_of(method, dataset, kind)))
+            signs = " ".join(f"[{k}]" for k in footnotes(*leaks_under(model, method, dataset)))
             heads.append(f"{method_title(method)}{f', {label}' if label else ''} {signs}".rstrip())
         budgets = sorted(dict.fromkeys(here["budget"]), key=_order)
         rows = []

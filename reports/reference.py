@@ -1,7 +1,4 @@
-"""The committed reference: scores, verdicts, claims and ledger of the last full run, and the check against them.
-
-Scores stand in two files an experiment, written by ``reports.compact.compact`` and read by ``reports.compact.read``.
-"""
+"""The committed reference: scores, verdicts, claims and ledger of the last full run, and the check against them."""
 
 from __future__ import annotations
 
@@ -14,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 from evaluation.summary import CELL, COLUMNS
-from reports import claims, common_beside_default, common_scores, compact, ledger, verdicts, verified
+from reports import claims, committed, common_beside_default, common_scores, comparisons, ledger, verdicts, verified
 from reports.config import ReportError, by_dataset
 from reports.config import load as load_config
-from reports.files import csv_text, stacked, write_text
+from reports.files import csv_text, stacked, write_bytes, write_text
 
 FOLDER = Path(__file__).parent / "reference"
 #: of the whole folder.
@@ -107,10 +104,8 @@ def write(
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
     mine = scores[scores["experiment"] == config["experiment"]]
     check_full(config, mine, fits)
-    scored, cells = compact.compact(sorted_scores(mine))
-    name = f"{config['experiment']}.csv"
-    texts = {folder / "scores" / name: csv_text(scored), folder / "cells" / name: csv_text(cells)}
-    _check_size(folder, texts)
+    path, scored = committed.path_of(folder, config["experiment"]), committed.encoded(sorted_scores(mine))
+    _check_size(folder, path, scored)
     old = _committed_ledger(folder)
     fresh = ledger.build(fits, set(mine["cell"]), epsilon_of, old)
     kept = old[~old["cell"].isin(set(mine["cell"])) & ~old["cell"].str.startswith(config["experiment"] + "-")]
@@ -118,8 +113,7 @@ def write(
     rows = verified_rows(
         config["experiment"], mine, fits, manifest.get("pairs", {}), verified.read(folder / verified.NAME)
     )
-    for path, text in texts.items():
-        write_text(path, text)
+    write_bytes(path, scored)
     verified.write(rows, folder / verified.NAME)
     write_text(folder / "ledger.csv", csv_text(both))
     for name in [*config.get("extra", []), *config.get("extra_full", [])]:
@@ -164,13 +158,12 @@ def _restored(path: Path) -> bool:
     return path.is_file() and bool(json.loads(path.read_text(encoding="utf-8")).get("reused"))
 
 
-def _check_size(folder: Path, texts: dict[Path, str]) -> None:
-    """Raise :class:`ReportError` where ``folder`` with these files in it is above the limit."""
-    kept = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p not in texts)
-    size = kept + sum(len(t.encode()) for t in texts.values())
+def _check_size(folder: Path, path: Path, content: bytes) -> None:
+    """Raise :class:`ReportError` where ``folder`` with this file in it is above the limit."""
+    size = len(content) + sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p != path)
     if size > LIMIT_BYTES:
         raise ReportError(
-            f"{' and '.join(f'{p.parent.name}/{p.name}' for p in texts)} would make the reference {size / 1e6:.1f} MB; "
+            f"{path.parent.name}/{path.name} would make the reference {size / 1e6:.1f} MB; "
             f"the limit is {LIMIT_BYTES / 1e6:g} MB: store fewer metrics or splits"
         )
 
@@ -183,18 +176,19 @@ def _committed_ledger(folder: Path) -> pd.DataFrame:
 
 
 def experiments(folder: Path = FOLDER) -> list[str]:
-    return compact.experiments(folder)
+    return committed.experiments(folder)
 
 
 def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
     """What follows from the committed scores and the configs of their experiments: file name -> table.
 
-    ``verdicts.csv``, ``claims.csv`` and, where the common tasks are committed, ``common_tuned.csv``.
+    ``verdicts.csv``, ``claims.csv``, ``comparisons.csv`` and, where the common tasks are committed,
+    ``common_tuned.csv``.
     """
-    judged, said, families = [], [], []
+    judged, said, families, known = [], [], [], {}
     for name in experiments(folder):
         config = load_config(configs / f"{name}.yaml")
-        scores = compact.read(folder, name)
+        scores = known[name] = committed.read(folder, name)
         judged.append(verdicts.build(config, scores, "full"))
         said.append(claims.evaluate(config, scores, extra=folder)[CLAIM_COLUMNS])
         if config.get("rule") == common_scores.RULE:
@@ -202,7 +196,8 @@ def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
     if not judged:
         raise ReportError(f"no committed scores in {folder / 'scores'}; `reference` writes them after a full run")
     tuned = {TUNED: common_beside_default.tuned_frame(families)} if families else {}
-    return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said), **tuned}
+    compared = {comparisons.NAME: comparisons.build(known)}
+    return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said), **compared, **tuned}
 
 
 def check(configs: Path, folder: Path = FOLDER) -> int:
@@ -258,7 +253,10 @@ def _where(row: pd.Series) -> str:
     return ", ".join(f"{n} {row[n]}" for n in names if row.get(n))
 
 
-_NUMBERS = {"mean", "std", "difference", "low", "high", "p", "detectable", "default_mean", "default_std", "better_by"}
+_NUMBERS = {
+    *("mean", "std", "difference", "low", "high", "p", "detectable", "default_mean", "default_std", "better_by"),
+    *("other_mean", "margin"),
+}
 
 
 def _same(a: str, b: str, column: str) -> bool:

@@ -11,7 +11,7 @@ import jinja2
 import pandas as pd
 
 import datasets
-from reports import claims, verified
+from reports import claims, glossary, verified
 from reports.blocks import Table
 from reports.figures import Figure
 from reports.files import write_text
@@ -79,6 +79,7 @@ def render(page: Page) -> str:
         verified=sum(r["status"] == verified.VERIFIED for r in page.pairs.values()),
         known={f.id for f in page.findings},
         family=FAMILY,
+        words=glossary.load(),
     )
 
 

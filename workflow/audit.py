@@ -2,9 +2,10 @@
 
     python -m workflow.audit --checks results/extra/privacy_audit.csv --mutants results/extra/mutants.csv
 
-Each adapter is audited on every kind of model that it fits (``workflow.audit_cases``, ``privacy.audit.checks``): one
-row a check. Then it is broken on purpose, one line at a time (``privacy.mutants``), and audited again: one row a
-mutant. A check that passes on the adapter and on its mutant alike measures nothing. Where an adapter names private
+Each adapter is audited on every kind of model that it fits (``workflow.audit_cases``, ``privacy.audit.Audit``): one row
+a check; that of the sensitivity says which part of it a release has reached. Then the adapter is given broken budgets
+(``privacy.faults``) and is broken itself, one line at a time (``privacy.mutants``), and audited again: one row each. A
+check that passes on the adapter and on its broken copy alike measures nothing. Where an adapter names private
 standardisation among its leaks, more rows say what the leak does, and all others are of a copy in which it is closed.
 Needs no data; takes minutes. The tests ask for each row what the tables say (tests/privacy/test_private_methods.py).
 """
@@ -23,12 +24,9 @@ from workflow import audit_cases
 from workflow.files import write_text
 
 #: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit_cases.faults``.
-CHECKS = (
-    *("runs", "sensitivity", "posterior", "events", "steps", "ledger", "noise", "noise_used", "same_path"),
-    "equal_path",
-)
+CHECKS = audit_cases.ORDER
 PASSED, FAILED, LEAK = "passed", "failed", "leak"
-COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found"]
+COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached"]
 MUTANT_COLUMNS = ["method", "kind", "case", "mutant", "what", "killed", "killed_by", "found"]
 
 
@@ -40,21 +38,33 @@ def check_rows(name: str, case: str) -> Iterator[dict]:
             yield key | {"check": check, "result": LEAK, "found": text}
     found = faults(name, case)
     for check in CHECKS:
-        yield key | {"check": check, "result": FAILED if check in found else PASSED, "found": found.get(check, "")}
+        told = {"result": FAILED if check in found else PASSED, "found": found.get(check, "")}
+        yield key | {"check": check, **told, "reached": reached(name, case) if check == "sensitivity" else ""}
 
 
 def mutant_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a mutant of one case."""
+    """One row a broken budget and a mutant of one case; the first check that sees it."""
+    if (name, case) not in audit_cases.leaky():
+        for fault in audit_cases.broken_budgets(name, case):
+            check, text = audit_cases.caught(name, case, fault)
+            told = {"killed": int(bool(check)), "killed_by": check, "found": text}
+            yield key_of(name, case) | {"mutant": fault.name, "what": fault.what} | told
     for mutant in audit_cases.broken(name, case):
-        found = faults(name, case, mutant)
+        found = faults(name, case, mutant, first=True)
         told = {"killed": int(bool(found)), "killed_by": " ".join(found), "found": next(iter(found.values()), "")}
         yield key_of(name, case) | {"mutant": mutant.name, "what": mutant.what} | told
 
 
-def faults(name: str, case: str, *patches: mutants.Mutant) -> dict[str, str]:
+def faults(name: str, case: str, *patches: mutants.Mutant, first: bool = False) -> dict[str, str]:
     """Checks that the adapter with these patches fails -> what was found; a declared leak is closed first."""
     patches = (*audit_cases.closed(name, case), *patches)
-    return mutants.kills(audit_cases.module_of(name), patches, audit_cases.faults(name, case))
+    return mutants.kills(audit_cases.module_of(name), patches, audit_cases.faults(name, case, first))
+
+
+def reached(name: str, case: str) -> str:
+    """Largest part of the declared sensitivity that a release moves by; a declared leak is closed first."""
+    with mutants.loaded(audit_cases.module_of(name), audit_cases.closed(name, case)) as module:
+        return f"{audit_cases.reached(name, case, mutants.method_of(module)):.3f}"
 
 
 def key_of(name: str, case: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from models.kind import kinds as model_kinds
 from models.task import Task
 from privacy import audit, mutants
 from privacy.budget import BudgetSpec
+from privacy.faults import FAULTS, Fault, FaultySpec
 
 _RECORDS = tuple(kind_of(name) for name in model_kinds())
 #: name of a case -> function of (rows, seed) that gives its task; the first case of a kind of model has the kind's name
@@ -26,7 +27,7 @@ MADE = {case: make for kind in _RECORDS for case, make in kind.tiny.items() if c
 #: name of a case -> model
 MODELS = {case: make(2, 0).model for case, make in MADE.items()}
 #: settings by field name: enough to run every line several times
-TINY = {"epochs": 2, "steps": 6, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
+TINY = {"epochs": 5, "steps": 60, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
 TINY |= {"num_warmup": 5, "num_samples": 5, "stored_draws": 5, "burn_in_sweeps": 3, "sweeps": 5, "grams": 3}
 DELTA = 1e-5
 SPEC = BudgetSpec(epsilon=1.0, delta=DELTA, noise_multiplier=1.0)
@@ -106,20 +107,80 @@ def one_path(method, case: str) -> bool:
     return np.allclose(plain, recorded, rtol=1e-9, atol=1e-9)
 
 
-def faults(name: str, case: str):
+#: cheap checks first; those that need a whole fit are asked only where every pair runs.
+ORDER = ("runs", "sensitivity", "posterior", "diagnostics", "events", "steps", "ledger", "noise_used", "equal_path")
+ORDER += ("noise", "sampling", "same_path")
+_WHOLE_FITS = frozenset(ORDER[6:])
+
+
+def audit_of(name: str, case: str, method=None, spec=SPEC) -> audit.Audit:
+    """The audit of one case; ``method``: a patched copy of the adapter, ``spec``: a broken budget."""
+    method = get(name) if method is None else method
+    return audit.Audit(method, tiny_task(case), tiny_settings(method), spec, 1)
+
+
+def faults(name: str, case: str, first: bool = False):
     """The checks of ``privacy.audit`` on one case of the adapter ``name``: adapter -> what was found.
 
-    Where both paths of the real adapter are equal, equality is asked of its patched copy too: over a few fits the laws
-    of two posteriors with heavy tails tell half the noise from the whole of it hardly ever.
+    ``first``: stop at the first check that finds something. Where both paths of the real adapter are equal, equality is
+    asked of its patched copy too: over a few fits the laws of two posteriors with heavy tails tell half the noise from
+    the whole of it hardly ever.
     """
 
     def check(method) -> dict[str, str]:
-        found = audit.checks(method, tiny_task(case), tiny_settings(method), SPEC, 1)
-        if not found["runs"] and one_path(get(name), case) and not one_path(method, case):
-            found["equal_path"] = "recorded and ordinary fits differ, and those of the real adapter do not"
-        return {name: text for name, text in found.items() if text}
+        made, found = audit_of(name, case, method), {}
+        for word in ORDER:
+            if (first and found) or ("runs" in found and word in _WHOLE_FITS):
+                continue
+            if word == "equal_path":
+                broken = one_path(get(name), case) and not one_path(method, case)
+                text = "recorded and ordinary fits differ, and those of the real adapter do not" if broken else ""
+            else:
+                text = getattr(made, word)()
+            if text:
+                found[word] = text
+        return found
 
     return check
+
+
+def reached(name: str, case: str, method=None) -> float:
+    """Largest part of its declared sensitivity by which a release moves, over the pairs of the audit."""
+    return max(r.ratio for _, r in audit_of(name, case, method).replays if isinstance(r, audit.Replay))
+
+
+def broken_budgets(name: str, case: str) -> tuple[Fault, ...]:
+    """The broken budgets under which the fit is another one, or says something else, than under a true one."""
+
+    def told(spec):
+        method = get(name)
+        fit = audit.run(method, tiny_task(case), tiny_settings(method), spec, 1)
+        return audit.flat_parameters(fit), fit.ledger.to_json()
+
+    parameters, ledger = told(SPEC)
+
+    def differs(fault: Fault) -> bool:
+        try:
+            other, charged = told(FaultySpec(SPEC, fault))
+        except (ValueError, RuntimeError):
+            return True
+        return charged != ledger or not np.array_equal(other, parameters)
+
+    return tuple(f for f in FAULTS if differs(f))
+
+
+def caught(name: str, case: str, fault: Fault) -> tuple[str, str]:
+    """(check, what it found) of the first check that sees the broken budget, its own first; two empty texts if none."""
+    made = audit_of(name, case, spec=FaultySpec(SPEC, fault))
+    words = [w for w in ORDER if w != "equal_path"]
+    for word in sorted(words, key=lambda w: w != fault.check):
+        try:
+            text = getattr(made, word)()
+        except (ValueError, RuntimeError) as error:  # the broken budget itself is refused
+            text = f"{type(error).__name__}: {error}"
+        if text:
+            return word, text
+    return "", ""
 
 
 def closed(name: str, case: str) -> list[mutants.Mutant]:

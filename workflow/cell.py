@@ -25,7 +25,7 @@ from pathlib import Path
 
 from workflow.experiments import Cell, cells, families
 from workflow.files import locked, write_json, write_npz
-from workflow.record import empty_record, parameter_file, seed_text
+from workflow.record import empty_record, parameter_file
 
 
 def find(config: str, scale: str, name: str) -> list[Cell]:
@@ -47,14 +47,16 @@ def run(group: Sequence[Cell], data_path: str, results: Path, reuse: Path | None
             for cell in group:
                 finish(cell, head_of(cell, data), [empty_record(cell, None, "no_data", data.reason)], {}, results)
             return
-        if reuse is not None:
-            for cell in group:
-                if rows := reference_rows(cell, data.data_hash, reuse):
+        known = {c.id: reference_rows(c, data.data_hash, reuse) for c in group} if reuse is not None else {}
+        for cell in group:
+            if rows := known.get(cell.id):
+                whole = len(splits_in(rows)) == cell.splits or "" in {r["split"] for r in rows}
+                say(cell.id, f"restored {len(rows)} rows from the committed reference" + ("" if whole else "; goes on"))
+                if whole:
                     finish(cell, head_of(cell, data), [], {}, results, reused=rows)
-                    say(cell.id, f"restored {len(rows)} rows from the committed reference")
                     group = [c for c in group if c is not cell]
         if group:
-            fit_group(group, name, data_path, data, results)
+            fit_group(group, name, data_path, data, results, known)
 
 
 def head_of(cell: Cell, data) -> dict:
@@ -62,20 +64,34 @@ def head_of(cell: Cell, data) -> dict:
     return {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash}
 
 
-def fit_group(group: Sequence[Cell], name: str, data_path: str, data, results: Path) -> None:
-    """Fit the splits that no interrupted run has left, of all cells of the group; then write each cell whole."""
+def splits_in(rows: Sequence[dict]) -> set[int]:
+    """Splits that score rows name."""
+    return {int(r["split"]) for r in rows if r["split"] != ""}
+
+
+def fit_group(
+    group: Sequence[Cell], name: str, data_path: str, data, results: Path, known: dict[str, list[dict]] | None = None
+) -> None:
+    """Fit the splits that neither an interrupted run nor the reference has left; then write each cell whole.
+
+    ``known``: committed score rows by cell, of some splits (:func:`reference_rows`).
+    """
+    known = known or {}
     partial = results / "partial" / f"{name}.jsonl"
     head = {"group": [head_of(c, data) for c in group]}
     done = read_partial(partial, head)
     splits = group[0].splits
-    todo = [k for k in range(splits) if any((c.id, k) not in done for c in group)]
+    restored = {c.id: splits_in(known.get(c.id, ())) for c in group}
+    todo = [k for k in range(splits) if any((c.id, k) not in done and k not in restored[c.id] for c in group)]
     if done and todo:
         say(name, f"resumes: {splits - len(todo)} of {splits} splits are there")
     if todo:
         fit_missing(group, name, data_path, partial, head, done, todo)
     for cell in group:
-        rows = {k: row for (c, k), row in done.items() if c == cell.id}
-        finish(cell, head_of(cell, data), [rows[k] for k in sorted(rows)], parameters_of(partial, rows, cell), results)
+        rows = {k: row for (c, k), row in done.items() if c == cell.id and k not in restored[cell.id]}
+        parameters = parameters_of(partial, rows, cell)
+        fitted = [rows[k] for k in sorted(rows)]
+        finish(cell, head_of(cell, data), fitted, parameters, results, reused=known.get(cell.id))
     shutil.rmtree(partial.with_suffix(""), ignore_errors=True)
     partial.unlink(missing_ok=True)
 
@@ -206,21 +222,23 @@ def parameters_of(partial: Path, rows: dict[int, dict], cell: Cell) -> dict:
 
 
 def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
-    """Committed score rows of this very cell on these data; empty if there are none, or if they are stale.
+    """Committed score rows of this cell on these data; empty if there are none, or if they are stale.
 
     A cell's id holds all its values; which code still gives its numbers is not asked here but by ``workflow.gates``.
+    Rows of the same cell with fewer splits are of use too, since splits are independent: the rest is fitted. Not so
+    where scores are made from the draws of all splits together.
     """
-    from reports import compact, verified
+    from reports import committed, verified
 
-    if cell.experiment not in compact.experiments(reference):
+    if cell.experiment not in committed.experiments(reference):
         return []
     if not verified.restorable(cell.experiment, cell.method, reference / verified.NAME):
         say(cell.id, f"its committed scores are stale or have no row in {verified.NAME}; it is run")
         return []
-    scores = compact.read(reference, cell.experiment)
-    mine = scores[scores["cell"] == cell.id]
-    rows = [r for r in mine.to_dict("records") if r["data_hash"] and data_hash.startswith(r["data_hash"])]
-    return [r | {"seed": seed_text(cell.seed(int(r["split"]), "fit") if r["split"] else None)} for r in rows]
+    scores = committed.read(reference, cell.experiment)
+    then = committed.as_committed(cell, committed.splits_of(scores[scores["dataset"] == cell.dataset]))
+    mine = scores[scores["cell"] == then.id]
+    return [r for r in mine.to_dict("records") if r["data_hash"] and data_hash.startswith(r["data_hash"])]
 
 
 def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: Path, reused: list | None = None):

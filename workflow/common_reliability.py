@@ -4,8 +4,8 @@
         --data results/data --fits results/fits --out results/extra/common_reliability.csv
 
 The bins are those of the expected calibration error, from the same predictions as the scores, all splits of a cell
-together; an empty bin has no row. Re-runs no fit. A cell that was restored from the reference has no posterior: its
-rows come from the reference too.
+together; an empty bin has no row. Re-runs no fit. Splits that were restored from the reference have no posterior: their
+bins are those of the reference, to its six digits.
 """
 
 from __future__ import annotations
@@ -39,11 +39,24 @@ def pooled(found: Sequence[Reliability]) -> list[dict]:
     ]
 
 
+def unpooled(rows: Sequence[dict]) -> Reliability:
+    """What :func:`pooled` made these rows of, as if it were one split."""
+    found = Reliability(*np.zeros((3, CALIBRATION_BINS)))
+    for row in rows:
+        for name, bins in found._asdict().items():
+            bins[row["bin"] - 1] = row[name]
+    return found
+
+
 def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]:
     """Rows of one cell; none where no fit is ok."""
-    if json.loads((fits / f"{cell.id}.json").read_text())["reused"]:
-        return committed[committed["cell"] == cell.id].to_dict("records")
+    key = {"dataset": cell.dataset, "method": cell.method, "setting": cell.setting}
     found = []
+    if restored := {r["cell"] for r in json.loads((fits / f"{cell.id}.json").read_text())["reused"]}:
+        rows = committed[committed["cell"].isin(restored)].to_dict("records")
+        if restored == {cell.id}:
+            return rows
+        found.append(unpooled(rows))
     for k, posterior in fits_of(cell, fits):
         _, test = cell.split_rows(data, k)
         # the stream that the scores are made with
@@ -52,8 +65,7 @@ def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]
             p = np.asarray(predictive.mean)
         if np.isfinite(p).all():
             found.append(class_reliability(p, data.y[test]))
-    key = {"cell": cell.id, "dataset": cell.dataset, "method": cell.method, "setting": cell.setting}
-    return [key | row for row in pooled(found)]
+    return [{"cell": cell.id, **key, **row} for row in pooled(found)]
 
 
 def main() -> None:

@@ -32,13 +32,28 @@ def bands() -> dict:
 @cache
 def committed(experiment: str) -> dict[str, list[dict]]:
     """Committed score rows by cell. Exits with the reason where they cannot be read."""
-    from reports import compact
+    from reports import committed as reference
 
     try:
-        rows = compact.read(REFERENCE, experiment)
+        rows = reference.read(REFERENCE, experiment)
     except (FileNotFoundError, ValueError) as e:
         raise SystemExit(f"gate: {e}") from None
     return {name: part.to_dict("records") for name, part in rows.groupby("cell", sort=False)}
+
+
+@cache
+def _splits_of(experiment: str) -> dict:
+    from reports import committed as reference
+
+    known = experiment in reference.experiments(REFERENCE)
+    return reference.splits_of(reference.read(REFERENCE, experiment)) if known else {}
+
+
+def as_committed(cell: Cell) -> Cell:
+    """The cell, or the one with fewer splits that is committed in its place (``reports.committed.as_committed``)."""
+    from reports import committed as reference
+
+    return reference.as_committed(cell, _splits_of(cell.experiment))
 
 
 @dataclass

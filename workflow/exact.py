@@ -71,8 +71,9 @@ class Exact:
         record = self._record
         if record is None:
             return None
-        if record["reused"]:
-            rows = {r["metric"]: float(r["value"]) for r in record["reused"] if r["split"] == str(split)}
+        restored = [r for r in record["reused"] if r["split"] == str(split)]
+        if restored:
+            rows = {r["metric"]: float(r["value"]) for r in restored if r["status"] == "ok"}
             found: dict[str, dict[int, float]] = {"mean": {}, "sd": {}}
             for metric, value in rows.items():
                 if match := _TOLD.fullmatch(metric):

@@ -335,7 +335,11 @@ def _tuned(path: Path, extra: dict, where: str) -> list[dict]:
 
 
 def _settings(method, given: dict, size: dict, where: str) -> dict:
-    """All fields of the method's Settings, given or default, capped by the scale."""
+    """All fields of the method's Settings, given or default, capped by the scale.
+
+    A field that was added after cells were committed (``metadata={"later": True}``) is left out at its default: those
+    cells are what they were, and keep their ids.
+    """
     fields = {f.name: f for f in dataclasses.fields(method.Settings)}
     unknown = sorted(set(given) - set(fields))
     if unknown:
@@ -347,7 +351,7 @@ def _settings(method, given: dict, size: dict, where: str) -> dict:
     for name, cap in size.get("at_most", {}).items():
         if isinstance(values.get(name), int | float) and not isinstance(values[name], bool):
             values[name] = min(values[name], cap)
-    return values
+    return {k: v for k, v in values.items() if not (fields[k].metadata.get("later") and v == fields[k].default)}
 
 
 def experiment_files() -> list[str]:

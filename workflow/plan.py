@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import datasets
-from reports import compact
+from reports import committed
 from workflow.experiments import Cell, cells, experiment_files, families
 from workflow.imports import ROOT
 
@@ -18,8 +18,8 @@ def reference_seconds() -> dict[tuple, tuple[float, float]]:
     """Seconds a split and epochs that the committed reference took, by (experiment, dataset, method, setting)."""
     folder = ROOT / "reports/reference"
     sums: dict[tuple, list[float]] = defaultdict(list)
-    for name in compact.experiments(folder):
-        rows = compact.read(folder, name)
+    for name in committed.experiments(folder):
+        rows = committed.read(folder, name)
         # A split has a row for each metric, and one fit.
         for row in rows[rows["seconds"] != ""].drop_duplicates(["cell", "split"]).to_dict("records"):
             sums[row["experiment"], row["dataset"], row["method"], row["setting"]].append(float(row["seconds"]))

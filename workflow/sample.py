@@ -173,13 +173,14 @@ def recompute(sample: Sample, data_path: str, exact_rows: Sequence[dict] = ()) -
 def _scored(sample: Sample, data_path: str, results: Path, exact_rows: Sequence[dict]) -> tuple[list, list]:
     import datasets
     from workflow.cell import finish, head_of, parameters_of, requests_of
+    from workflow.compare import as_committed
     from workflow.draws import of_cell
     from workflow.exact import exact_posteriors
     from workflow.files import write_npz
     from workflow.score import rows_of
     from workflow.worker import respond
 
-    every = {c.id: c for c in cells(config_of(sample.experiment), "full")}
+    every = {c.id: c for c in map(as_committed, cells(config_of(sample.experiment), "full"))}
     group = [shortened(every[name], dict(sample.short)) for name in sample.cells]
     data = datasets.load(data_path)
     scratch = results / "partial" / "sample"

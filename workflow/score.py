@@ -39,11 +39,11 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
     from evaluation.metrics import DIAGNOSTICS
 
     record = json.loads((fits / f"{cell.id}.json").read_text())
-    if record["reused"]:
-        return [{**r, "scale": cell.scale} for r in record["reused"]]
+    out: list[dict] = [{**r, "cell": cell.id, "scale": cell.scale} for r in record["reused"]]
+    if out and not record["splits"]:
+        return out
     base = {k: record[k] for k in ("cell", "experiment", "dataset", "protocol", "method", "setting")}
     base |= {"code_hash": record["code_hash"], "data_hash": record["data_hash"][:DATA_HASH], "scale": cell.scale}
-    out: list[dict] = []
     drawn = load_draws(draws / f"{cell.id}.npz") if cell.drawn else {}
     with np.load(fits / f"{cell.id}.npz") as store:
         for row in record["splits"]:

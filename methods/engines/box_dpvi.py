@@ -32,8 +32,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Leak, LeakKind
-from methods.engines.frames import InFrame, Remainder, left_for
+from methods.contract import Constants, Diverged, Fit, Leak, LeakKind
+from methods.engines.frames import InFrame, left_for
 from methods.engines.noise_aware.settings import SQRT2, DPVISettings
 from methods.engines.requests import Together
 from models.noise_aware import Priors, Statistics, TracePosterior
@@ -234,7 +234,7 @@ def scaled_plan(s: DPVISettings, model, n: int, d: int, sigma: float):
 
 
 def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Generator, relation: Relation) -> Fit:
-    """One run of DPVI on rows in the box; the budget states the noise multiplier of the steps (``Remainder``).
+    """One run of DPVI on rows in the box; the budget states the noise multiplier of the steps (``Budget.stating``).
 
     As ``training.run`` but for the bound on the step sizes and the unit of log v. The posterior is a
     ``TracePosterior``. Raises ValueError for rows that do not fit, Diverged where a parameter is not finite.
@@ -248,7 +248,7 @@ def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Gene
     rows = training.prepare_rows(task, likelihood, s.sampling_rate)
     made, prior = scaled_plan(s, task.model, n, d, sigma), training.prior_numbers(task.model)
     noise = training.mechanism(s, sigma, budget, relation)
-    key, burn_in = np.uint64(rng.integers(2**63)), int(s.burn_in * s.steps)
+    key, burn_in = noise.batches(task.n, rng).key, int(s.burn_in * s.steps)
     normals = NormalStream(rng)
     phi, kept = made.start.copy(), np.zeros((5, 2 * d))
     for first in range(0, s.steps, BLOCK):
@@ -279,6 +279,7 @@ class InBox(Together, InFrame):
     """A noisy descent in the box that gets what the frame has left of the budget. A subclass gives :meth:`descend`."""
 
     privacy = Relation.ADD_REMOVE
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     leaks = LEAKS
     grid: ClassVar[tuple[dict, ...]] = GRID
 
@@ -292,7 +293,7 @@ class InBox(Together, InFrame):
         """Calibrate the noise of the steps to what is left, and run. Raises what the run raises."""
         rate = settings.rate(task.public.n)
         sigma = left_for(budget, self.name, self.privacy, sampling_rate=rate, steps=settings.steps)
-        return self.descend(task, settings, Remainder(budget, sigma), rng)
+        return self.descend(task, settings, budget.stating(sigma), rng)
 
     @abc.abstractmethod
     def descend(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from methods.contract import Leak, LeakKind
 from models.task import Task
+
+#: leaks of the adapters that run the program, or the algorithm behind it, on the network.
+FROZEN_NOISE = Leak(
+    LeakKind.PRIORS,
+    "on the network the noise precision is frozen at the result of an earlier non-private run on the same data set",
+    models=("bnn_regression",),
+)
+STANDARDISED = Leak(
+    LeakKind.STANDARDISATION,
+    "inputs and target of a regression are standardised by the mean and standard deviation of the private "
+    "training rows",
+    models=("bnn_regression",),
+)
 
 CLIP_SITES = ("none", "per_block")
 ADD_NOISE = ("none", "printed", "needed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -94,27 +93,10 @@ def left_for(
     return remaining_noise_multiplier(budget.ledger, planned, budget.epsilon, budget.delta)
 
 
-class Remainder(Budget):
-    """The same budget, stating the noise multiplier that is left: for engines that calibrate to a whole budget.
-
-    Releases are charged to the budget it is made from.
-    """
-
-    def __init__(self, budget: Budget, noise_multiplier: float):
-        vars(self).update(vars(budget))
-        self.spec = replace(
-            budget.spec, noise_multiplier=float(noise_multiplier), epsilon=None, delta=None, mode="record"
-        )
-        self._whole = budget
-
-    def spend(self, event: Event) -> None:
-        """As of the whole budget: raises BudgetExceeded where it is gone."""
-        self._whole.spend(event)
-
-
 class InFrame(Method):
     """A method on rows in the box. A subclass gives ``fit_unit``; the frame is made (and paid for) here."""
 
+    reads_ranges = True
     #: part of mu^2 for the columns without a documented range.
     share: ClassVar[float] = SHARE
 

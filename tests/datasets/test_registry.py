@@ -77,6 +77,21 @@ def test_documented_bounds():
     assert datasets.get("kin8nm").y_bounds is None
 
 
+@pytest.mark.parametrize(
+    ("name", "regression", "density"),
+    [
+        ("power", 5, 4), ("protein", 1, 0), ("year", 1, 0), ("abalone", 7, 7), ("naval", 0, 0), ("kin8nm", 0, 0),
+        ("wine", 0, 0), ("adult", 0, 0), ("adult_complete", 0, 0), ("mnist", 0, 0), ("life_science", 0, 0),
+    ],
+)  # fmt: skip
+def test_ranges_that_are_the_extremes_of_the_table(name, regression, density):
+    """How many columns have one: with the target, and without."""
+    found = datasets.get(name)
+    assert len(found.conditional(True)) == regression
+    assert len(found.conditional(False)) == density
+    assert set(found.conditional(False)) <= set(found.conditional(True)) <= set(found.bounds_of)
+
+
 def _like_wine(**changes) -> DataSet:
     return dataclasses.replace(datasets.get("wine"), **changes)
 
@@ -93,6 +108,8 @@ def _like_wine(**changes) -> DataSet:
         ({"x_bounds": (None,) * 3}, "x_bounds"),
         ({"y_bounds": (10.0, 0.0)}, "lower < upper"),
         ({"bounds_citation": ""}, "citation"),
+        ({"extremes": None}, "extremes"),
+        ({"extremes": ("alcohol",)}, "'alcohol', which has no range"),
     ],
 )
 def test_a_wrong_description_is_refused(changes, message):

@@ -51,6 +51,25 @@ def test_rows_keep_to_the_documented_bounds(name):
             assert values.max() <= bounds[1]
 
 
+#: printed ranges that the rows fill, and that hold whatever the rows: the grid of a simulation.
+FILLED = {"naval": {"v", "GT compressor decay state coefficient"}}
+
+
+@needs_mirror
+@pytest.mark.parametrize("name", ["abalone", "kin8nm", "naval", "power", "protein", "wine"])
+def test_extremes_are_those_of_the_rows_and_no_other_range_is(name):
+    """A range that both ends of a column fill, up to the digits printed, is named as an extreme or listed here."""
+    dataset, table = datasets.get(name), _table(name)
+    values = dict(zip((*dataset.columns, dataset.target), (*table.x.T, table.y), strict=True))
+    filled = set()
+    for column, (low, high) in dataset.bounds_of.items():
+        spare = 0.002 * (high - low)
+        coded = set(np.unique(values[column])) <= {0.0, 1.0}
+        if values[column].min() - low <= spare and high - values[column].max() <= spare and not coded:
+            filled.add(column)
+    assert filled == set(dataset.extremes or ()) | FILLED.get(name, set())
+
+
 @needs_mirror
 def test_naval_traps():
     table = _table("naval")

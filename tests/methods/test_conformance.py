@@ -17,9 +17,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
+import yaml
 
 import datasets
 from methods import contract
@@ -27,7 +29,7 @@ from methods.contract import Fit, Leak, LeakKind, Method, MethodError, Role
 from models import logistic_regression, logistic_regression_normal_prior, posteriors
 from models.kind import kind as kind_of
 from models.kind import tiny_cases
-from models.task import Task
+from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Event, Relation
 from workflow.imports import reached
@@ -224,6 +226,58 @@ def test_a_leak_applies_where_every_scope_that_it_has_holds():
     assert not here.applies("wine", "bnn_regression", "public")
     assert not here.applies("naval", "bnn_regression")
     assert not here.applies("wine", "bounded_mixture")
+
+
+def common_pairs() -> list[tuple[str, str]]:
+    """(kind of model, method) of the common tasks: every method of a kind that takes in all, else those named."""
+    out = set()
+    for path in (ROOT / "config" / "experiments").glob("*.yaml"):
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if config.get("rule") == "common_tasks":
+            kind = config["model"]["kind"]
+            named = [m for arm in config["arms"] for m in arm.get("methods", [arm.get("method")])]
+            listed = contract.names(kind) if "include_unlisted_methods" in config else []
+            out |= {(kind, m) for m in (*named, *listed)}
+    return sorted(out)
+
+
+@pytest.mark.parametrize(("kind", "name"), common_pairs())
+def test_a_method_of_a_common_task_states_where_its_constants_come_from(kind, name):
+    stated = contract.get(name, kind).constants
+    assert stated, f"{name} on {kind}: give `constants`"
+    assert all(isinstance(c, contract.Constants) for c in stated)
+    assert len(set(stated)) == len(stated)
+    nothing = not dataclasses.fields(contract.get(name, kind).Settings)
+    assert (contract.Constants.NONE in stated) <= (nothing and len(stated) == 1)
+
+
+class _Watched(PublicKnowledge):
+    """Public knowledge that notes whether a range is looked at."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __getattribute__(self, name):
+        if name in ("x_bounds", "y_bounds"):
+            _Watched.asked.append(name)
+        return super().__getattribute__(name)
+
+
+#: kinds of model that run on data sets with ranges that are their own extremes.
+RANGED = ("bnn_regression", "logistic_regression", *(k for k, _ in common_pairs() if k.startswith("bounded")))
+PRIVATE_FITS = [p for p in cases() if adapter(p.values[0]).privacy and p.values[1] in RANGED]
+
+
+@pytest.mark.parametrize(("name", "kind"), PRIVATE_FITS)
+def test_it_says_whether_it_takes_printed_ranges_for_public(name, kind):
+    method, task = adapter(name), TINY[kind]()
+    given = task.public
+    watched = _Watched(given.n, given.x_bounds, given.y_bounds, given.citation)
+    settings, budget = shrunk(method.Settings()), BudgetSpec(**BUDGET).open(np.random.default_rng(1))
+    task = dataclasses.replace(task, public=watched)
+    _Watched.asked.clear()
+    method.prepare(task, settings)
+    method.fit(task, settings, budget, np.random.default_rng(2))
+    assert method.reads_ranges >= bool(_Watched.asked)
 
 
 @every_adapter

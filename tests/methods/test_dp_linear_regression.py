@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from methods import contract
-from methods.dp_linear_regression import second_moments, solve
+from methods.dp_linear_regression import gaussian
+from methods.engines import adassp
+from methods.engines.adassp import second_moments
 from models.bnn_regression import BNNRegression
 from models.standardise import Standardiser
 from models.task import PublicKnowledge, Task
@@ -55,12 +57,15 @@ def test_without_noise_or_clipping_it_is_ridge_with_penalty_one():
     rng = np.random.default_rng(2)
     x1 = np.column_stack([rng.standard_normal((200, 2)), np.ones(200)])
     y = x1 @ np.array([1.0, -1.0, 0.3]) + 0.1 * rng.standard_normal(200)
-    released = second_moments(np.column_stack([x1, y]), 1e6)
-    posterior, penalty = solve(released, 0.0, 200, Standardiser(np.zeros(2), np.ones(2), 0.0, 1.0))
+    moments = adassp.Moments(adassp.unpacked(second_moments(np.column_stack([x1, y]), 1e6), 4), 0.0)
+    found = adassp.read(moments, 1.0)
+    variance = adassp.residual_variance(found, adassp.counted(moments, 200))
+    posterior = gaussian(found, 0.0, variance, Standardiser(np.zeros(2), np.ones(2), 0.0, 1.0))
     expected = np.linalg.solve(x1.T @ x1 + np.eye(3), x1.T @ y)
-    assert penalty == 1.0
+    assert found.penalty == 1.0
     np.testing.assert_allclose(posterior.weights, expected, rtol=1e-10)
     assert posterior.noise_variance == pytest.approx(np.mean((y - x1 @ expected) ** 2), rel=1e-9)
+    np.testing.assert_allclose(posterior.covariance, variance * np.linalg.inv(x1.T @ x1 + np.eye(3)), rtol=1e-9)
 
 
 def test_at_epsilon_one_it_finds_the_slopes():
@@ -106,7 +111,9 @@ def test_a_row_that_is_an_outlier_changes_little():
     np.testing.assert_allclose(slopes(other), slopes(fit(task, spec).posterior), rtol=0, atol=0.05)
 
 
-@pytest.mark.parametrize("change", [{"scaling_share": 0.0}, {"scaling_share": 1.0}, {"squared_clip": 0.0}])
+@pytest.mark.parametrize(
+    "change", [{"scaling_share": 0.0}, {"scaling_share": 1.0}, {"margin": 0.0}, {"noise_part": -1.0}]
+)
 def test_settings_out_of_range_are_refused(change):
     with pytest.raises(ValueError, match=next(iter(change))):
         METHOD.Settings(**change)

@@ -114,6 +114,43 @@ def test_it_finds_separated_clusters():
     np.testing.assert_allclose(best.covariances, np.repeat(np.eye(2)[None], 3, axis=0), rtol=0, atol=0.6)
 
 
+def closed_form(x: np.ndarray, part: np.ndarray, prior: em.Prior) -> MixtureParameters:
+    """Mode of the posterior where every label is known: what EM must find where it can be sure of each row."""
+    parts = [x[part == k] for k in range(3)]
+    d, n = x.shape[1], np.array([len(p) for p in parts])
+    centre = [p.mean(axis=0) for p in parts]
+    scatter = [(p - c).T @ (p - c) for p, c in zip(parts, centre, strict=True)]
+    kappa = prior.kappa0
+    means = np.array([m * c / (kappa + m) for m, c in zip(n, centre, strict=True)])
+    covariances = np.array(
+        [
+            (prior.scale * np.eye(d) + a + kappa * m / (kappa + m) * np.outer(c, c)) / (d + 1 + m + d + 2)
+            for a, m, c in zip(scatter, n, centre, strict=True)
+        ]
+    )
+    return MixtureParameters((n + 1) / (n + 1).sum(), means, covariances)
+
+
+def test_of_separated_clusters_it_finds_the_mode_in_closed_form():
+    """Nine standard deviations and more apart: a row counts for another cluster by less than 1e-6 of itself.
+
+    Near-misses that are told apart: the means of the clusters without the prior's half row, and twice its scale.
+    """
+    x, part = clusters(), np.arange(300) % 3
+    settings = {"prior_scale": 1e-2, "kappa0": 0.5}
+    fits = [fit(x, seed, iterations=300, tolerance=0.0, **settings) for seed in range(6)]
+    best = max(fits, key=lambda f: f.diagnostics["log_posterior"])
+    found, size = by_first_mean(best.posterior), best.diagnostics["row_scale"]
+    oracle = em.scaled(closed_form(x / size, part, em.Prior(0.5, 1e-2)), size)
+    expected = by_first_mean(oracle)
+    for name in ("weights", "means", "covariances"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-5, atol=1e-4)
+    sample = np.array([x[part == k].mean(axis=0) for k in (0, 2, 1)])
+    assert np.abs(found.means - sample).max() > 0.01  # kappa0 = 0.5 of 100 rows, centres 6 from the origin
+    wrong = by_first_mean(em.scaled(closed_form(x / size, part, em.Prior(0.5, 2e-2)), size))
+    assert np.abs(found.covariances - wrong.covariances).max() > 1e-3
+
+
 def test_scaling_back_is_the_units_alone():
     x = clusters()
     data, ball = fit(x), fit(x, scale_back=False)

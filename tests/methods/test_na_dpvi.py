@@ -1,11 +1,14 @@
 """NA-DPVI's adapters: exact draws against NUTS, readings of one run, DPVIm's averages."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from methods import contract
+from methods.engines.bernstein_sheldon import families
 from methods.engines.noise_aware import aligned
 from models.conjugate_simulators import ConjugateSimulator
 from models.noise_aware import optimum_moments
@@ -121,8 +124,7 @@ def test_aligned_gradients_find_the_mean(optimiser):
         ("na_dpvi_nuts", {"num_samples": 2}, "num_samples"),
         ("na_dpvi_nuts", {"target_accept": 1.0}, "target_accept"),
         ("bernstein_sheldon_2018", {"sweeps": 0}, "sweeps = 0"),
-        ("bernstein_sheldon_2018", {"calibration": "tight"}, "calibration"),
-        ("bernstein_sheldon_2018", {"section_from": "truth"}, "section_from"),
+        ("bernstein_sheldon_2018_released", {"burn_in_sweeps": -1}, "burn_in_sweeps = -1"),
         ("bernstein_sheldon_2019", {"input_bound": 0.0}, "input_bound"),
         ("bernstein_sheldon_2019_released", {"burn_in_sweeps": -1}, "burn_in_sweeps"),
     ],
@@ -137,13 +139,64 @@ def test_nuts_refuses_a_flat_prior():
         fit("na_dpvi_nuts", task_of("beta_bernoulli", n=100), steps=20, slope_widening=math.inf)
 
 
-def test_released_calibration_shows_in_the_ledger():
-    """Noise for sensitivity 1 where it is 2: the ledger's epsilon is twice the budget's."""
+def bernstein_sheldon_2018(name, task, epsilon, seed):
+    """A fit with two sweeps, and the noise of its statistics, (K - 1,), found in what reaches the sampler."""
+    seen, method = {}, contract.get(name)
+    gibbs = families.gibbs
+
+    def listening(model, z, b, *more):
+        seen["z"] = z
+        return gibbs(model, z, b, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(families, "gibbs", listening)
+        budget = BudgetSpec(epsilon=epsilon).open(np.random.default_rng(seed))
+        made = method.fit(task, method.Settings(burn_in_sweeps=1, sweeps=2), budget, np.random.default_rng(1))
+    own = families.section(task.model, task.x if name.endswith("released") else None)
+    return made, seen["z"] - families.release_of(task.model, task.x, own)[0]
+
+
+def test_the_released_program_gives_all_counts_one_number_of_noise():
+    """Oracle: perfectly correlated in the program, which the corrected method, the planted near-miss, is not."""
+    task, epsilon = task_of("dirichlet_categorical", n=200), 0.5
+    released, corrected = (
+        np.array([bernstein_sheldon_2018(f"bernstein_sheldon_2018{s}", task, epsilon, k)[1] for k in range(400)])
+        for s in ("_released", "")
+    )
+    np.testing.assert_allclose(released[:, 1], released[:, 0], rtol=0, atol=1e-12)  # rounding of counts below 200
+    assert np.abs(np.corrcoef(corrected.T)[0, 1]) < 4 / math.sqrt(400)  # independent: false alarm 6e-5
+    # Laplace of the program's scale 1 / epsilon, and of the proven one, 2 / epsilon; false alarm 1e-4 each
+    assert stats.kstest(released[:, 0], stats.laplace(scale=1 / epsilon).cdf).pvalue > 1e-4
+    assert stats.kstest(corrected.ravel(), stats.laplace(scale=2 / epsilon).cdf).pvalue > 1e-4
+    assert stats.kstest(released[:, 0], stats.laplace(scale=2 / epsilon).cdf).pvalue < 1e-4
+
+
+def test_a_difference_of_counts_tells_neighbours_apart_in_the_released_program():
+    """What the sharing means: two neighbours have disjoint sets of possible releases, so no epsilon holds."""
+    x = np.repeat([0.0, 1.0, 2.0], [80, 70, 50])[:, None]
+    task = replace(task_of("dirichlet_categorical", n=200), x=x)
+    other = replace(task, x=np.vstack([x[1:], [[1.0]]]))  # one row changed: 79 and 71
+    told = set()
+    for t, gap in ((task, 10), (other, 8)):
+        value = families.release_of(t.model, t.x, None)[0]
+        for seed in range(5):
+            z = value + bernstein_sheldon_2018("bernstein_sheldon_2018_released", t, 0.1, seed)[1]
+            assert z[0] - z[1] == pytest.approx(gap, abs=1e-9)
+            told.add((gap, round(z[0] - z[1])))
+    assert told == {(10, 10), (8, 8)}
+
+
+@pytest.mark.parametrize("family", ["beta_bernoulli", "dirichlet_categorical", "gamma_exponential"])
+def test_what_the_released_program_costs_stands_in_the_ledger(family):
+    """No epsilon where counts share their noise; the gamma-exponential's section is wider than it is said to be."""
     from privacy.accountants import epsilon_of
 
-    task, method = task_of("dirichlet_categorical", n=200), contract.get("bernstein_sheldon_2018")
-    for calibration, cost in (("corrected", 0.5), ("released", 1.0)):
-        budget = BudgetSpec(epsilon=0.5).open(np.random.default_rng(0))
-        s = method.Settings(calibration=calibration, burn_in_sweeps=2, sweeps=2)
-        ledger = method.fit(task, s, budget, np.random.default_rng(1)).ledger
-        assert epsilon_of(ledger, 1e-5).epsilon == pytest.approx(cost, abs=1e-4)  # delta is worth the rest
+    task = task_of(family, n=200)
+    released, corrected = (
+        bernstein_sheldon_2018(f"bernstein_sheldon_2018{s}", task, 0.5, 0)[0].ledger for s in ("_released", "")
+    )
+    low, high = families.section(task.model, task.x) or (0.0, 1.0)
+    cost = math.inf if family == "dirichlet_categorical" else 0.5 * high / (high - low)
+    assert epsilon_of(corrected, 1e-5).epsilon == pytest.approx(0.5, abs=1e-4)  # delta is worth the rest
+    assert epsilon_of(released, 1e-5).epsilon == pytest.approx(cost, abs=1e-4)
+    assert len(released) == (2 if family == "dirichlet_categorical" else 1)

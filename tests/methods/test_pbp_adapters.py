@@ -298,3 +298,23 @@ def test_settings_are_frozen_and_hold_the_papers_defaults():
     assert DPSEP.Settings() == DPSEP.Settings(epochs=40, clip=1.0, gamma=1.0, floor=1e-4)
     with pytest.raises(dataclasses.FrozenInstanceError):
         SEP.Settings().epochs = 3
+
+
+@pytest.mark.parametrize("start", ["printed", "program"])
+def test_equation_5_ends_where_it_starts(start):
+    """40 epochs absorb 40 / N of the data, so q keeps the width of its start: the program's is the broader one."""
+    from methods.engines.pbp.state import initial
+
+    task = toy()
+    result = fit(ClippedSEP, task, start=start, epochs=1, clip=1.0)
+    q, _ = initial(task.model, 3, np.random.default_rng(1))
+    expected = q.naturals().clipped_per_block(1.0) if start == "program" else q.naturals()
+    found = result.posterior.parameters()
+    variances = next(v for k, v in found.items() if v.shape == expected.lam1.shape and np.all(v > 0))
+    np.testing.assert_allclose(variances, 1.0 / expected.lam1, rtol=0.1)
+
+
+def test_a_start_is_one_of_two():
+    for method in (ClippedSEP, DPSEP):
+        with pytest.raises(ValueError, match="start = 'elsewhere'"):
+            method.Settings(start="elsewhere")

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import logsumexp
 
 from methods import contract
@@ -211,6 +212,23 @@ def test_limits_in_epsilon():
     same = [fit(m, (2.0, 1e6), task).posterior.weights for m in (DIRECT, CONCENTRATED, DIFFUSED)]
     np.testing.assert_array_equal(same[0], same[1])
     np.testing.assert_array_equal(same[0], same[2])
+
+
+def test_without_budget_a_draw_is_one_of_the_prior():
+    """Oracle: squares over the prior variance add up to chi-squared, 300 degrees; false alarm 1e-6.
+
+    A prior half as wide again, or one that the likelihood has made narrower by a third, is not taken for it.
+    """
+    scaled = laws(DIFFUSED, (2.0, 1e-8), some_task()) * math.sqrt(31 * 1e-3)
+    total, law = float((scaled**2).sum()), stats.chi2(scaled.size)
+
+    def p_value(value: float) -> float:
+        return 2 * min(law.cdf(value), law.sf(value))
+
+    assert p_value(total) > 1e-6
+    assert p_value(total * 1.5**2) < 1e-6
+    assert p_value(total * (2 / 3) ** 2) < 1e-6
+    assert stats.kstest(scaled.ravel(), "norm").pvalue > 1e-6
 
 
 def test_the_draw_depends_on_rng_alone():

@@ -392,14 +392,6 @@ def test_without_replacement_under_add_remove_doubles_the_distance():
     assert any("doubled" in note for note in cost.notes)
 
 
-def test_zero_out_is_amplified_like_add_remove():
-    one, other = (
-        epsilon_of(ledger(event(1.0, 0.05, 50, relation=r)), DELTA) for r in (Relation.ADD_REMOVE, Relation.ZERO_OUT)
-    )
-    assert one.epsilon == other.epsilon
-    assert other.relation is Relation.ZERO_OUT
-
-
 def test_several_relations_are_read_under_replace_one():
     poisson, full = event(1.0, 0.01, 1000), event(10.0, relation=Relation.REPLACE_ONE)
     cost = epsilon_of(ledger(poisson, full), DELTA)

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from privacy.accountants import epsilon_of, renyi_divergence
-from privacy.audit import Recorder, noise_law
+from privacy.audit import Listener, Recorder, noise_law
 from privacy.budget import Budget, BudgetExceeded, BudgetSpec, Mode
 from privacy.calibration import gaussian_noise_multiplier, noise_multiplier
 from privacy.ledger import Event, Mechanism, Relation, Sampling
@@ -24,6 +24,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def gaussian(budget, multiplier=2.0, **more):
     args = {"sensitivity": 1.5, "relation": Relation.ADD_REMOVE, "proof": "test"} | more
     return budget.gaussian("sum", noise_multiplier=multiplier, **args)
+
+
+def poisson(budget, n, rate):
+    """The batches of a mechanism at that rate."""
+    return gaussian(budget, sampling=Sampling.POISSON, sampling_rate=rate).batches(n)
 
 
 def laplace(budget, **more):
@@ -198,14 +203,12 @@ def test_no_release_beyond_those_announced(made, steps):
 
 
 @both_mechanisms
-def test_releases_are_counted_apart_from_the_steps_charged(made):
+def test_more_releases_than_steps_are_refused_where_a_row_may_enter_each(made):
     budget = BudgetSpec().open(RNG(0))
-    mechanism = made(budget, steps=2, releases=5)
-    for _ in range(5):
-        mechanism.release(np.zeros(2))
-    with pytest.raises(BudgetExceeded, match="announced"):
-        mechanism.release(np.zeros(2))
-    assert [e.steps for e in budget.ledger] == [2]
+    with pytest.raises(ValueError, match="5 releases for 2 steps; under full_batch a row may enter every release"):
+        made(budget, steps=2, releases=5)
+    assert len(budget.ledger) == 0
+    made(budget, steps=2, releases=1).release(np.zeros(2))
 
 
 @both_mechanisms
@@ -223,13 +226,13 @@ def test_an_audit_sees_each_release_with_its_event_and_its_count(made):
         np.testing.assert_array_equal(seen, value)
     with pytest.raises(BudgetExceeded, match="announced"):
         audited.release(np.zeros(2))
-    replayed = made(BudgetSpec().open(RNG(4), Recorder(recorder.outputs)), steps=2)
+    replayed = made(BudgetSpec().open(RNG(4), Recorder(recorder.outputs, recorder.events)), steps=2)
     np.testing.assert_array_equal(replayed.release(np.zeros(2)), out[0])
 
 
 def test_an_epoch_scheme_counts_releases_apart_from_steps():
     budget = BudgetSpec().open(RNG(0))
-    mechanism = gaussian(budget, sampling=Sampling.SHUFFLED_EPOCHS, steps=2, releases=20)
+    mechanism = gaussian(budget, sampling=Sampling.SHUFFLED_EPOCHS, relation=Relation.REPLACE_ONE, steps=2, releases=20)
     mechanism.noise(20, 3)
     assert [e.steps for e in budget.ledger] == [2]
 
@@ -279,7 +282,7 @@ def test_an_audited_mechanism_gives_no_block():
 def test_poisson_batches_have_the_rate_and_ignore_the_noise_stream():
     n, rate, steps = 50, 0.2, 400
     budget = BudgetSpec().open(RNG(3))
-    sampler = budget.poisson(n, rate)
+    sampler = poisson(budget, n, rate)
     batches = [sampler.draw(t) for t in range(steps)]
     counts = np.bincount(np.concatenate(batches), minlength=n)
     # two-sided binomial test of all inclusions together, and of the batch sizes' variance; false-alarm rate 1e-4 each
@@ -292,7 +295,7 @@ def test_poisson_batches_have_the_rate_and_ignore_the_noise_stream():
 
 
 def test_removing_the_last_row_moves_no_other_row():
-    whole, less = (BudgetSpec().open(RNG(3)).poisson(n, 0.3) for n in (40, 39))
+    whole, less = (poisson(BudgetSpec().open(RNG(3)), n, 0.3) for n in (40, 39))
     for t in range(50):
         batch = whole.draw(t)
         np.testing.assert_array_equal(batch[batch < 39], less.draw(t))
@@ -300,7 +303,7 @@ def test_removing_the_last_row_moves_no_other_row():
 
 def test_samplers_of_one_budget_differ():
     budget = BudgetSpec().open(RNG(3))
-    a, b = budget.poisson(200, 0.5), budget.poisson(200, 0.5)
+    a, b = poisson(budget, 200, 0.5), poisson(budget, 200, 0.5)
     assert not np.array_equal(a.draw(0), b.draw(0))
     assert not np.array_equal(a.draw(0), a.draw(1))
 
@@ -308,7 +311,43 @@ def test_samplers_of_one_budget_differ():
 @pytest.mark.parametrize("rate", [0.0, -0.1, 1.5])
 def test_bad_rates_are_refused(rate):
     with pytest.raises(ValueError, match="rate"):
-        BudgetSpec().open(RNG(0)).poisson(10, rate)
+        poisson(BudgetSpec().open(RNG(0)), 10, rate)
+
+
+def test_batches_belong_to_a_mechanism_and_to_one_stream():
+    """A step reads one batch, at the rate of its event; another scheme has no Poisson batches."""
+    mechanism = gaussian(BudgetSpec().open(RNG(0)), sampling=Sampling.POISSON, sampling_rate=0.25, steps=3)
+    batches = mechanism.batches(1000)
+    assert batches.rate == 0.25
+    with pytest.raises(ValueError, match="has its batches already"):
+        mechanism.batches(1000)
+    other = gaussian(BudgetSpec().open(RNG(0)), sampling=Sampling.POISSON, sampling_rate=0.25, steps=3)
+    own = other.batches(1000, RNG(9))
+    assert own.key == np.random.default_rng(9).integers(2**63)
+    assert not np.array_equal(own.draw(0), batches.draw(0))
+    whole = gaussian(BudgetSpec().open(RNG(0)))
+    np.testing.assert_array_equal(whole.batches(5).draw(0), np.arange(5))
+    for scheme in (Sampling.SHUFFLED_EPOCHS, Sampling.FIXED_PARTITION, Sampling.WITHOUT_REPLACEMENT):
+        mechanism = gaussian(BudgetSpec().open(RNG(0)), sampling=scheme, relation=Relation.REPLACE_ONE)
+        with pytest.raises(ValueError, match=f"its scheme is {scheme}"):
+            mechanism.batches(5)
+
+
+@pytest.mark.parametrize("scheme", [Sampling.SHUFFLED_EPOCHS, Sampling.FIXED_PARTITION])
+def test_an_epoch_scheme_is_refused_under_add_remove(scheme):
+    """Without one row all later batches of the epoch are other batches: the sensitivity of one step bounds nothing."""
+    with pytest.raises(ValueError, match="declare replace_one, or draw Poisson batches"):
+        gaussian(BudgetSpec().open(RNG(0)), sampling=scheme, relation=Relation.ADD_REMOVE)
+
+
+def test_a_view_that_states_a_multiplier_charges_the_whole_budget():
+    budget = BudgetSpec(epsilon=1.0, delta=1e-5, mode="enforce").open(RNG(0))
+    view = budget.stating(3.0)
+    assert (view.noise_multiplier, view.epsilon, budget.epsilon) == (3.0, None, 1.0)
+    with pytest.raises(BudgetExceeded):
+        gaussian(view, multiplier=0.1)
+    gaussian(view, multiplier=30.0)
+    assert len(budget.ledger) == len(view.ledger) == 1
 
 
 def test_noise_on_a_quantity_that_nothing_bounds_costs_an_infinite_epsilon():
@@ -337,14 +376,15 @@ def test_laplace_noise_has_the_law_of_the_scale():
     assert abs(np.abs(noise).mean() - 3.0) < stats.norm.isf(5e-7) * 3.0 / math.sqrt(20_000)
 
 
-def test_laplace_noise_after_the_recorders_map_and_with_half_the_noise():
-    """The recorder maps Laplace noise to normal: accepted as it is, refused at half the scale (rate 1e-6)."""
-    recorder = Recorder()
-    laplace(BudgetSpec().open(RNG(1), recorder)).release(np.zeros(5000))
-    z = recorder.standardised_noise()
+def test_laplace_noise_after_the_listeners_map_and_with_half_the_noise():
+    """The listener maps Laplace noise to normal: accepted as it is, refused at half the scale (rate 1e-6)."""
+    listener = Listener()
+    laplace(BudgetSpec().open(RNG(1), listener)).release(np.zeros(5000))
+    z = listener.standardised()
     assert noise_law(z, 1.0, 1e-6).accepted
-    recorder.outputs[0] = 0.5 * recorder.outputs[0]
-    assert not noise_law(recorder.standardised_noise(), 1.0, 1e-6).accepted
+    assert len(z) == 5000
+    listener.heard[:] = [(event, 0.5 * noise) for event, noise in listener.heard]
+    assert not noise_law(listener.standardised(), 1.0, 1e-6).accepted
 
 
 def test_replay_hands_out_the_stored_output_and_keeps_the_new_value():

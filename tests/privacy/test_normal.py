@@ -17,7 +17,7 @@ from scipy import stats
 from privacy import normal
 from privacy.audit import Recorder
 from privacy.budget import GENERATOR, BudgetExceeded, BudgetSpec
-from privacy.ledger import Relation
+from privacy.ledger import Relation, Sampling
 
 RNG = np.random.default_rng
 ALPHA = 1e-4
@@ -258,16 +258,17 @@ def test_large_blocks_go_on():
 
 def test_large_blocks_follow_the_noise_stream_and_leave_the_batches_alone():
     """An audit moves the noise stream ahead and holds the batches, which come from its children."""
-    blocks, batches_drawn = [], []
+    blocks, batches_drawn, half = [], [], {"sampling": Sampling.POISSON, "sampling_rate": 0.5}
     for ahead in (0, 2**64):
         bits = np.random.PCG64(0)
         bits.advance(ahead)
         budget = BudgetSpec().open(np.random.Generator(bits))
-        blocks.append(mechanism(budget=budget, steps=10).noise(10, 100))
-        batches_drawn.append(budget.poisson(50, 0.5).draw(0))
+        drawn = mechanism(budget=budget, steps=10, **half)
+        blocks.append(drawn.noise(10, 100))
+        batches_drawn.append(drawn.batches(50).draw(0))
     assert not np.isin(*blocks).any()
     np.testing.assert_array_equal(*batches_drawn)
-    np.testing.assert_array_equal(batches_drawn[0], BudgetSpec().open(RNG(0)).poisson(50, 0.5).draw(0))
+    np.testing.assert_array_equal(batches_drawn[0], mechanism(steps=10, **half).batches(50).draw(0))
 
 
 def test_mechanisms_of_one_budget_have_streams_of_their_own():

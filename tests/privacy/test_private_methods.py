@@ -23,7 +23,9 @@ from workflow.audit_cases import (
     MODELS,
     SPEC,
     broken,
+    broken_budgets,
     cases,
+    caught,
     closed,
     faults,
     get,
@@ -71,7 +73,7 @@ def test_declared_leak_of_standardisation_is_measured(name, case):
 
 @each([c for c in CASES if c not in OPEN])
 @given(data=st.data(), seed=st.integers(0, 50))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_pair_of_neighbours_breaks_the_declared_sensitivity(name, case, data, seed):
     method = get(name)
     pair = data.draw(audit.neighbour_pairs(tiny_task(case), method.privacy))
@@ -167,4 +169,15 @@ def test_every_private_method_has_its_mutants(name, case):
 )
 def test_mutant_is_killed(name, case, mutant):
     """The unpatched adapter passes the same checks at the same size (``test_passes_every_check``)."""
-    assert mutants.kills(module_of(name), [*closed(name, case), mutant], faults(name, case))
+    assert mutants.kills(module_of(name), [*closed(name, case), mutant], faults(name, case, first=True))
+
+
+#: a broken budget for every case in turn; ``./bench audit`` tries all of them on all.
+@pytest.mark.parametrize(
+    ("name", "case", "turn"), [(*c, k) for k, c in enumerate(CASES) if c not in OPEN], ids=lambda v: str(v)
+)
+def test_broken_budget_is_caught(name, case, turn):
+    tried = broken_budgets(name, case)
+    fault = tried[turn % len(tried)]
+    check, _ = caught(name, case, fault)
+    assert check, f"{name} on {case}: no check sees a budget with {fault.what}"

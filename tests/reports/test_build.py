@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from evaluation.summary import read_scores
-from reports import build, compact, findings, reference
+from reports import build, findings, reference
+from reports import committed as committed_scores
 from reports.config import ReportError, by_dataset, load
 from reports.files import csv_text
 
@@ -183,12 +184,12 @@ def test_an_experiment_without_cells_at_its_scale_reads_no_old_file(project, tmp
 
 def test_reference_is_stable_and_passes_its_own_gate(committed, capsys):
     folder = committed / "reference"
-    for name in ("scores/dpsep_uci.csv", "cells/dpsep_uci.csv", "verdicts.csv", "claims.csv", "ledger.csv"):
+    for name in ("scores/dpsep_uci.csv.gz", "verdicts.csv", "claims.csv", "ledger.csv"):
         assert (folder / name).is_file()
     assert (folder / "manifest.json").is_file()
-    before = {p: p.read_bytes() for p in folder.rglob("*.csv")}
+    before = {p: p.read_bytes() for p in folder.rglob("*.csv*")}
     assert call(committed, "reference") == 0
-    assert before == {p: p.read_bytes() for p in folder.rglob("*.csv")}
+    assert before == {p: p.read_bytes() for p in folder.rglob("*.csv*")}
     assert call(committed, "all", "full", "--check") == 0
     assert re.search(r"\d{3} verdicts agree", capsys.readouterr().out)
     assert list(pd.read_csv(folder / "claims.csv").columns) == reference.CLAIM_COLUMNS
@@ -199,17 +200,16 @@ def test_order_of_rows_does_not_matter(committed, copy):
     for path in folder.glob("*.csv"):
         pd.read_csv(path, dtype=str, keep_default_na=False).iloc[::-1].to_csv(path, index=False)
     assert call(copy, "reference") == 0
-    for name in ("scores/dpsep_uci.csv", "cells/dpsep_uci.csv", "verdicts.csv"):
+    for name in ("scores/dpsep_uci.csv.gz", "verdicts.csv"):
         assert (copy / "reference" / name).read_bytes() == (committed / "reference" / name).read_bytes()
 
 
 def test_the_gate_names_the_first_verdict_that_moved(copy, capsys):
-    path = copy / "reference/scores/dpsep_uci.csv"
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    hit = (frame["key"] == compact.key_of("power", "authors", "ep", "")) & (frame["metric"] == "rmse")
+    frame = committed_scores.read(copy / "reference", "dpsep_uci")
+    hit = (frame[["dataset", "protocol", "method", "metric"]] == ["power", "authors", "ep", "rmse"]).all(axis=1)
     assert hit.any()
     frame.loc[hit, "value"] = [repr(float(v) + 1) for v in frame.loc[hit, "value"]]
-    frame.to_csv(path, index=False)
+    committed_scores.path_of(copy / "reference", "dpsep_uci").write_bytes(committed_scores.encoded(frame))
     assert call(copy, "check") == 1
     message = capsys.readouterr().err
     assert "source vinaroz2023dpsep, table 3, dataset power, " in message
@@ -275,24 +275,22 @@ def test_numbers_may_differ_in_their_last_digits_only():
     assert not reference._same("3", "3.0", "table")
 
 
-def test_scores_are_compact_with_floats_as_repr(committed):
-    frame = pd.read_csv(committed / "reference/scores/dpsep_uci.csv", dtype=str, keep_default_na=False)
-    assert list(frame.columns) == compact.ROW
-    assert all(repr(float(v)) == v for v in frame["value"])
-    scores = compact.read(committed / "reference", "dpsep_uci")
+def test_committed_scores_are_those_of_the_run_with_floats_as_repr(committed):
+    scores = committed_scores.read(committed / "reference", "dpsep_uci")
+    assert all(repr(float(v)) == v for v in scores["value"])
     run = read_scores(committed / "results/scores/dpsep_uci")
     pd.testing.assert_frame_equal(scores, reference.sorted_scores(run))
 
 
 def test_a_reference_above_its_limit_is_refused_and_leaves_the_old_one(copy, monkeypatch, capsys):
     size = sum(p.stat().st_size for p in (copy / "reference").rglob("*") if p.is_file())
-    before = {p: p.read_bytes() for p in (copy / "reference").rglob("*.csv")}
+    before = {p: p.read_bytes() for p in (copy / "reference").rglob("*.csv*")}
     monkeypatch.setattr(reference, "LIMIT_BYTES", size)
     assert call(copy, "reference") == 0  # what is written anew counts once
     monkeypatch.setattr(reference, "LIMIT_BYTES", size - 1)
     assert call(copy, "reference") == 1
-    assert "scores/dpsep_uci.csv and cells/dpsep_uci.csv would make the reference" in capsys.readouterr().err
-    assert before == {p: p.read_bytes() for p in (copy / "reference").rglob("*.csv")}
+    assert "scores/dpsep_uci.csv.gz would make the reference" in capsys.readouterr().err
+    assert before == {p: p.read_bytes() for p in (copy / "reference").rglob("*.csv*")}
 
 
 def test_config_errors_name_file_and_key(tmp_path):
@@ -315,7 +313,7 @@ def test_committed_experiments_are_those_of_their_config():
     for name in reference.experiments():
         path = build.CONFIGS / f"{name}.yaml"
         expected = {c.id: c for c in cells(str(path), "full")}
-        rows = compact.read(reference.FOLDER, name)
+        rows = committed_scores.read(reference.FOLDER, name)
         assert set(rows["cell"]) == set(expected)
         assert set(rows["scale"]) == {"full"}
         for cell, group in rows.groupby("cell"):

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from reports import common_figures, common_scores
+from reports import common_figures, common_rank_figure, common_scores
 from reports.common_scores import PRIVATE
 from tests.reports import common_made_up as made_up
 
@@ -21,8 +21,8 @@ def family():
 
 def test_every_figure_is_drawn_with_its_data(family, tmp_path):
     drawn = common_figures.build(tmp_path, [family], SIZES)
-    names = ["linear_regression_rmse", "linear_regression_test_log_likelihood", "ranks_rmse",
-             "ranks_test_log_likelihood", "linear_regression_coverage"]  # fmt: skip
+    names = ["linear_regression_rmse", "linear_regression_test_log_likelihood", "ranks_linear_regression",
+             "linear_regression_coverage"]  # fmt: skip
     assert [f.name for f in drawn] == [f"common_{n}" for n in names]
     for figure in drawn:
         for suffix in ("png", "pdf"):
@@ -33,7 +33,8 @@ def test_every_figure_is_drawn_with_its_data(family, tmp_path):
     mean = scores.loc[kept & (scores["dataset"] == "wine"), "value"].astype(float).mean()
     row = data[(data["method"] == "dp_vi") & (data["epsilon"] == "1") & (data["dataset"] == "wine")].iloc[0]
     assert row["mean"] == pytest.approx(mean)
-    ranks = pd.read_csv(tmp_path / "common_ranks_rmse.csv")
+    ranks = pd.read_csv(tmp_path / "common_ranks_linear_regression.csv")
+    ranks = ranks[ranks["metric"] == "rmse"]
     best = ranks[(ranks["method"] == "dp_sep_honest") & (ranks["epsilon"] == 1)].iloc[0]
     assert (best["rank"], best["low"], best["high"], best["among"]) == (1, 1, 1, 6)
 
@@ -116,7 +117,7 @@ def test_reliability_leaves_out_small_bins_and_other_families(tmp_path, family):
     assert common_figures.reliability(tmp_path, family, bins(family, cell="of another family")) is None
 
 
-def test_ranks_of_the_tuned_columns_have_a_figure_of_their_own(tmp_path):
+def test_ranks_are_of_the_tuned_column_where_there_is_one(tmp_path):
     """NA-DPVI tuned on one data set, the default of all others won: all of them are ranked, defaults are counted."""
     won, other = {"1": {"settings": {}, "scores": []}}, {"1": {"settings": {"clip": 2.0}, "scores": []}}
     choices = {d: {m: won for m in made_up.PRIVATE} for d in made_up.DATASETS}
@@ -125,9 +126,10 @@ def test_ranks_of_the_tuned_columns_have_a_figure_of_their_own(tmp_path):
     rows = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=1", {"rmse": 0.3, "test_log_likelihood": -1})
     frame = pd.concat([made_up.linear_regression(), pd.DataFrame(rows)], ignore_index=True)
     family = common_scores.read(made_up.CONFIG | {"tuned": str(tmp_path / "tuned.json")}, frame)
-    figure = common_figures.ranks(tmp_path, [family], "rmse", tuned=True)
-    assert figure.name == "common_ranks_rmse_tuned"
-    drawn = pd.read_csv(tmp_path / "common_ranks_rmse_tuned.csv").set_index("method")
+    figure = common_rank_figure.draw(tmp_path, family)
+    assert figure.name == "common_ranks_linear_regression"
+    drawn = pd.read_csv(tmp_path / "common_ranks_linear_regression.csv")
+    assert set(drawn.loc[drawn["tuned"], "epsilon"]) == {1}  # elsewhere nothing is tuned
+    drawn = drawn[drawn["tuned"] & (drawn["metric"] == "rmse")].set_index("method")
     assert set(made_up.PRIVATE) <= set(drawn.index)
-    assert set(drawn["epsilon"]) == {1}
     assert (drawn.loc["na_dpvi", "defaults"], drawn.loc["dp_vi", "defaults"]) == (1, 2)

@@ -14,6 +14,7 @@ from reports import (
     common_matrix,
     common_privacy,
     common_ranks,
+    common_scale,
     common_scores,
     common_tables,
     ledger,
@@ -68,7 +69,7 @@ def test_bold_is_for_a_winner_separated_from_all(family):
     assert winners == ["dp_linear_regression", "dp_sep_honest", "dp_sep_honest"]
     table, long = common_tables.score_table(family, "full")
     entries = row(table, "Wine: test RMSE", common_scores.title("dp_sep_honest", family.kind))
-    assert [e.strong for e in entries] == [False, True, True, False]
+    assert [e.strong for e in entries] == [False, True, True, False, False]
     assert sum(e.strong for b in table.blocks for _, entries in b.rows for e in entries) == 3 * 2 * 2
     assert markdown(table).count("**0.") == 3 * 2  # the RMSE; log-likelihoods are below 0
     assert latex(table).count(r"\textbf{") == 3 * 2 * 2
@@ -94,7 +95,7 @@ def test_who_loses_to_a_yardstick_is_told(family):
     assert entries[0].after == (f"loses to {ada}, {mean}",)
     assert entries[2].after == (f"loses to {ada}",)
     best = row(table, "Wine: test RMSE", common_scores.title("dp_sep_honest", family.kind))
-    assert [e.after for e in best] == [(f"loses to {ada}",), (), (), ()]
+    assert [e.after for e in best] == [(f"loses to {ada}",), (), (), (), ()]
     assert compare.loses_to(family, "wine", "rmse", arm(family, "sep")) == []
 
 
@@ -117,7 +118,12 @@ def test_a_missing_split_is_counted_and_said(family):
     assert entries[1].lines[0].endswith("(9)")
     assert "no answer within 600 s" in table.footnotes[entries[1].marks[0] - 1]
     gap = compare.lead(family, "wine", "rmse", ("1", False))
-    assert (gap[0].method, gap[1].method, gap[2].n) == ("dp_sep_honest", "dp_linear_regression", 10)
+    law, rows = gap[2]
+    assert (gap[0].method, gap[1].method, law.n, rows.n) == ("dp_sep_honest", "dp_linear_regression", 10, 10)
+    assert law.low < rows.low < law.difference == rows.difference < rows.high < law.high
+    arms = compare.competitors(family, ("1", False))
+    assert compare.pairs(family, ["wine"], "rmse", arms) == (9, 10)
+    assert compare.pairs(family, ["power"], "rmse", arms) == (10, 10)
 
 
 def test_one_method_on_one_split_wins_nothing():
@@ -193,6 +199,7 @@ def test_a_default_in_a_tuned_column_is_marked(tuned_family):
     ranked, _ = common_ranks.ranks_table([family], "full")
     entries = dict(ranked.blocks[0].rows)[title["na_dpvi"]]
     assert entries[2].lines[0].endswith(" of 5, default on 1 of 2")
+    assert [line.partition(" ")[0] for line in entries[2].after] == ["law", "rows"]
     names = [n for n, _ in block(common_tables.calibration_table(family, "full")[0], "Wine").rows]
     assert {f"{title['dp_vi']}, default", f"{title['dp_linear_regression']}, default"} <= set(names)
     # nothing that did not run is said to have
@@ -354,3 +361,75 @@ def test_ranges_say_what_is_public_and_what_is_bought(family):
     text = markdown(table)
     assert "winequality.names" in text
     assert "0 documented, 11 bought" in text
+    assert (at.loc["wine", "extremes"], len(at.loc["power", "extremes"].split("; "))) == ("", 5)
+
+
+def test_conditional_data_sets_are_marked_and_ranks_given_without_them(family):
+    assert (family.conditional, family.unconditional) == (("power",), ("wine",))
+    table, long = common_tables.score_table(family, "full")
+    headings = [b.title for b in table.blocks]
+    assert [ledger.CONDITIONAL in t for t in headings] == ["Power" in t for t in headings]
+    assert set(long.loc[long["conditional"], "dataset"]) == {"power"}
+    ranked, frame = common_ranks.ranks_table([family], "full")
+    assert [b.title for b in ranked.blocks] == [
+        "Bayesian linear regression", "Bayesian linear regression, without Power*"
+    ]  # fmt: skip
+    assert dict(frame.groupby("without_conditional")["datasets"].max()) == {False: 2, True: 1}
+    alone = compare.ranks(family, "wine", "rmse", ("1", False))
+    here = frame[frame["without_conditional"] & (frame["metric"] == "rmse") & (frame["epsilon"] == "1")]
+    assert {r.method: r.rank for r in here.itertuples()} == {a.method: r.rank for a, r in alone.items()}
+    _, shown = common_privacy.privacy_table([family], pd.DataFrame(columns=ledger.COLUMNS), "full")
+    told = shown[(shown["dataset"] == "power") & (shown["status"] == "ok")]
+    assert told["leaks"].str.contains(ledger.CONDITIONAL).all()
+    assert not shown.loc[shown["dataset"] == "wine", "leaks"].str.contains(ledger.CONDITIONAL).any()
+
+
+def test_where_constants_come_from_is_a_column(tuned_family):
+    family = tuned_family
+    table, long = common_tables.score_table(family, "full")
+    name = common_scores.title("na_dpvi", family.kind)
+    assert row(table, "Wine: test RMSE", name)[-1].lines == ("formula of n, d, epsilon; developed here",)
+    at = long[(long["dataset"] == "wine") & (long["method"] == "na_dpvi") & (long["metric"] == "rmse")]
+    at = at[at["epsilon_claimed"] == "1"].set_index("tuned")["constants"]
+    assert at[True] == "tuned on a stand-in (6 settings)"
+    assert at[False] == "formula of n, d, epsilon; developed here"
+    own = long[(long["dataset"] == "wine") & (long["method"] == "bernstein_sheldon_2019") & (long["metric"] == "rmse")]
+    assert set(own["constants"]) == {"guessed here"}  # in the tuned column it stands with its default
+    _, frame = common_matrix.matrix_table([family], "full")
+    assert frame.set_index("method").loc["bernstein_sheldon_2019", "constants"] == "guessed here"
+
+
+def test_a_scale_needs_two_ends_that_are_apart(family):
+    """0 is the training mean at 1.0, 1 the exact posterior at 0.4; on log-likelihood the same."""
+    _, long = common_scale.table(family, "full")
+    at = long[(long["epsilon_claimed"] == "1") & (long["metric"] == "rmse")].set_index(["dataset", "method"])
+    best = at.loc[("wine", "dp_sep_honest")]
+    assert best["scaled"] == pytest.approx((1.0 - 0.5) / (1.0 - 0.4), abs=0.02)
+    assert best["scaled_low"] < best["scaled_rows_low"] < best["scaled"] < best["scaled_rows_high"]
+    assert (best["regret"], best["scaled_regret"], best["zero"], best["one"]) == (
+        0, 0, "predict_mean", "exact_posterior"
+    )  # fmt: skip
+    other = at.loc[("wine", "na_dpvi")]
+    assert other["regret"] == pytest.approx(0.2, abs=0.02)
+    assert other["regret_low"] < other["regret_rows_low"] < other["regret"]
+    assert other["scaled_regret"] == pytest.approx(0.2 / 0.6, abs=0.03)
+    assert other["pairs"] == 9
+    means = {d: at.loc[(d, "dp_vi"), "scaled"] for d in ("wine", "power", common_scale.EVERY)}
+    assert means[common_scale.EVERY] == pytest.approx((means["wine"] + means["power"]) / 2)
+    assert at.loc[(common_scale.UNCONDITIONAL, "dp_vi"), "scaled"] == pytest.approx(means["wine"])
+    assert (common_scale.EVERY, made_up.FAILED) not in at.index
+
+
+def test_without_ends_there_are_regrets_and_a_reason():
+    frame = made_up.linear_regression()
+    for method, why in (("predict_mean", "not better for certain"), ("exact_posterior", "no reference")):
+        left = frame[~frame["method"].isin([method, "ridge"])]
+        if method == "predict_mean":
+            same = frame[frame["method"] == "exact_posterior"].assign(method="predict_mean", cell="again")
+            left = pd.concat([left, same])
+        family = common_scores.read(made_up.CONFIG, left)
+        table, long = common_scale.table(family, "full")
+        assert long["scaled"].isna().all()
+        assert long["no_scale"].str.contains(why).all()
+        assert any(why in t for t in table.footnotes)
+        assert long["regret"].notna().any()

@@ -1,11 +1,12 @@
 import io
+import re
 
 import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import compact
-from reports.files import write_csv
+from reports import committed
+from reports.files import write_bytes
 from reports.findings import HERE, Finding, FindingError, Values, about, fill, render, to_html
 from reports.verdicts import read_findings
 
@@ -22,8 +23,7 @@ ep,naval,clip=1,rmse,diverged,,,
 def values(tmp_path):
     told = pd.read_csv(io.StringIO(CSV), dtype=str, keep_default_na=False)
     scores = told.assign(experiment="x", **dict.fromkeys(set(COLUMNS) - {*told, "experiment"}, ""))
-    for part, frame in zip(("scores", "cells"), compact.compact(scores), strict=True):
-        write_csv(tmp_path / part / "x.csv", frame)
+    write_bytes(committed.path_of(tmp_path, "x"), committed.encoded(scores))
     return Values(tmp_path)
 
 
@@ -39,6 +39,9 @@ def values(tmp_path):
         ("scores/x.csv where setting=clip=1 | status | s", "diverged"),
         ("scores/x.csv where dataset=wine | max(epsilon) | .1f", "0.9"),  # stands with the cells
         ("scores/x.csv where dataset=wine and split<10 | mean(value) | .1f", "0.5"),
+        ("scores/x.csv where metric=rmse | list(dataset) | s", "wine, naval and kin8nm"),
+        ("scores/x.csv where dataset=wine | list(dataset) | s", "wine"),
+        ("scores/x.csv where dataset=power | list(dataset) | s", "none"),
         ("scores/x.csv where setting=clipped and noised and split=0 | value | .1f", "3.5"),
     ],
 )
@@ -91,6 +94,22 @@ def test_committed_findings_and_their_index_agree():
     findings = render()
     assert {f.id for f in findings} == {p.stem for p in HERE.glob("*.md")}
     assert set(read_findings()["finding"]) <= {f.id for f in findings}
+
+
+def test_the_index_has_the_titles_of_the_findings():
+    titles = {f.stem: f.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") for f in HERE.glob("*.md")}
+    index = read_findings()
+    assert dict(zip(index["finding"], index["title"], strict=True)).items() <= titles.items()
+
+
+def test_no_finding_types_how_many_splits_the_uci_and_common_tasks_have():
+    """Their number is a query: it changes with the config."""
+    for path in HERE.glob("*.md"):
+        if path.stem.startswith(
+            ("common-", "dp-sep", "dp-vi", "clipping", "algorithm", "honest", "split-", "reproduced")
+        ):
+            text = re.sub(r"\[\[.*?\]\]", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+            assert not re.search(r"\b(?:10|20|21|ten|twenty) (?:random )?splits", text), path.name
 
 
 def test_markdown():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 import pytest
 
+import datasets
 from privacy.ledger import Ledger, Mechanism
 from reports import ledger
 
@@ -97,6 +98,16 @@ def test_a_restored_cell_keeps_its_committed_rows(tmp_path):
     assert ledger.build(tmp_path, {"c"}, toy, old).to_numpy().tolist() == old.to_numpy().tolist()
 
 
+def test_of_a_cell_restored_in_part_the_dearer_ledger_is_shown(tmp_path):
+    for share, before, answer in (("cheap", 0.5, "fresh"), ("dear", 9.0, "before")):
+        record(tmp_path, share, [[EVENT]], reused=[{"cell": f"{share} of fewer splits"}])
+        old = ledger.build(tmp_path, {share}, toy)
+        old = old.assign(cell=f"{share} of fewer splits", epsilon=before, reason="taken as the answer; before")
+        frame = ledger.build(tmp_path, {share}, toy, old)
+        assert set(frame["cell"]) == {share}
+        assert frame["reason"].str.contains("before").all() == (answer == "before")
+
+
 def test_real_accountants_agree_with_this_interface(tmp_path):
     record(tmp_path, "c", [[BARE]], {"claimed_epsilon": 1.0})
     frame = ledger.build(tmp_path)
@@ -108,7 +119,7 @@ def privacy(scores, config, all_verdicts, tmp_path):
     for cell in cells:
         events = [BARE] if "released" in cell else [EVENT]
         record(tmp_path, cell, [events], {"claimed_epsilon": 1.0})
-    return ledger.privacy_frame(all_verdicts, scores, ledger.build(tmp_path, epsilon_of=toy), KIND)
+    return ledger.privacy_frame(all_verdicts, scores, ledger.build(tmp_path, epsilon_of=toy), {"kind": KIND})
 
 
 def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tmp_path):
@@ -122,7 +133,7 @@ def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tm
     dp_vi = at.loc[("vinaroz2023dpsep", "dp_vi", "epsilon~1;delta=1e-5", "printed", "wine")]
     assert dp_vi["claim"] == "no ledger"
     assert set(frame["source"]) == {"vinaroz2023dpsep", "vinaroz2021dpsep"}
-    table, long = ledger.privacy_table(frame, "x_privacy", "banner", KIND)
+    table, long = ledger.privacy_table(frame, "x_privacy", "banner", {"kind": KIND})
     assert len(long) == len(frame)
     dp_sep, dp_vi = table.blocks
     names = [name for name, _ in dp_sep.rows]
@@ -142,7 +153,7 @@ def test_a_cell_without_data_says_so_once(scores, config, all_verdicts, tmp_path
     frame = privacy(scores[scores["dataset"] != "year"], config, rows, tmp_path)
     year = frame[(frame["dataset"] == "year") & (frame["method"] == "dp_sep")]
     assert set(year["claim"]) == {"no data"}
-    table, _ = ledger.privacy_table(frame, "x_privacy", "banner", KIND)
+    table, _ = ledger.privacy_table(frame, "x_privacy", "banner", {"kind": KIND})
     assert list(table.footnotes).count("no file") == 1
     at = list(table.blocks[0].columns).index("Year")
     assert {e[at].verdict for _, e in table.blocks[0].rows} == {"no data"}
@@ -188,7 +199,7 @@ def test_a_column_that_prints_no_epsilon_is_held_to_the_claim_of_the_run(scores,
     assert set(printed["epsilon"]) == {0.9}
     assert set(printed["claim"]) <= {"holds", "holds but for the leaks"}
     assert set(frame.loc[frame["our_method"] == "dp_sep_released", "claim"]) == {"does not hold"}
-    table, _ = ledger.privacy_table(frame, "p", "banner", KIND)
+    table, _ = ledger.privacy_table(frame, "p", "banner", {"kind": KIND})
     assert all(entries[0].lines[0].startswith("none printed; ours 1") for b in table.blocks for _, entries in b.rows)
 
 
@@ -200,11 +211,14 @@ MIXTURE, LINEAR, LOGISTIC = "mixture_of_gaussians", "bounded_linear_regression",
     [
         ("dp_sep_honest", "on kin8nm, power and wine only: three", ("power", KIND), ("protein", KIND)),
         ("dp_sep_released", "on the mixture an update", ("mixture_of_gaussians", MIXTURE), ("wine", KIND)),
+        ("dp_sep_released", "on the mixture rows are read", ("mixture_of_gaussians", MIXTURE), ("wine", KIND)),
         ("dp_sep_released", "on the network clipped", ("wine", KIND), ("mixture_of_gaussians", MIXTURE)),
         ("dp_sep", "inputs and target of a regression", ("wine", KIND), ("mixture_of_gaussians", MIXTURE)),
         ("dpvi", "where the model's scaling is 'moments' (Adult as published)", ("adult_complete", LOGISTIC),
          ("linear_regression_10d", "linear_regression_unknown_noise")),
-        ("bernstein_sheldon_2018", "with section_from 'data' the bounds of the gamma-exponential's sum",
+        ("bernstein_sheldon_2018_released", "all counts of the Dirichlet",
+         ("dirichlet_categorical", "conjugate_simulator"), ("beta_bernoulli", "conjugate_simulator")),
+        ("bernstein_sheldon_2018_released", "the bounds of the gamma-exponential's sum",
          ("gamma_exponential", "conjugate_simulator"), ("beta_bernoulli", "conjugate_simulator")),
         ("dp_linear_regression", "on wine only", ("wine", KIND), ("power", KIND)),
     ],
@@ -218,8 +232,35 @@ def test_a_leak_is_shown_where_it_applies(method, start, yes, no):
 def test_a_method_shows_the_leaks_of_the_kind_of_model_that_it_fits():
     assert ledger.leaks_of("dp_linear_regression", "wine", KIND)
     assert ledger.leaks_of("dp_linear_regression", "wine", LINEAR) == ()
-    ((n,),) = {ledger.leaks_of("dpvi", d, LINEAR) for d in ("wine", "power")}
+    (n,) = ledger.leaks_of("dpvi", "wine", LINEAR)
     assert n in ledger.leaks_of("dpvi", "adult_complete", LOGISTIC)
+
+
+def test_ranges_that_are_extremes_are_a_leak_of_every_method_that_takes_them():
+    """From the data set's own statement: on Power for all in the box and no other, the target where there is one."""
+    (linear,) = ledger.leaks_of("dp_sgd", "power", LINEAR)
+    assert ledger.CONDITIONAL in linear
+    assert datasets.get("power").target in linear
+    assert linear in ledger.leaks_of("dpvi", "power", LINEAR)
+    (density,) = ledger.leaks_of("dp_single_gaussian", "power", "bounded_mixture")
+    assert datasets.get("power").target not in density
+    assert ledger.leaks_of("dp_single_gaussian", "protein", "bounded_mixture") == ()
+    assert ledger.leaks_of("dp_sgd", "protein", LINEAR) != ()
+    shown = {s: ledger.leaks_of("posterior_sampling_glm_direct", "abalone", "logistic_regression", s)
+             for s in ("public", "data")}  # fmt: skip
+    assert [sum(ledger.CONDITIONAL in t for t in shown[s]) for s in ("public", "data")] == [1, 0]
+    assert not any(ledger.CONDITIONAL in t for t in ledger.leaks_of("dp_sep", "power", KIND))
+
+
+@pytest.mark.parametrize(
+    ("model", "leaks"),
+    [({"scaling": "data"}, True), ({"scaling": "public"}, False), ({}, False)],  # public is the model's default
+)
+def test_a_leak_of_scaling_is_shown_under_the_scaling_of_the_config(model, leaks):
+    """The experiment by public ranges showed the leak of the one by private ranges."""
+    shown = ledger.leaks_under({"kind": "logistic_regression", **model}, "posterior_sampling_glm_direct", "adult")
+    assert any(text.startswith("where the model's scaling is 'data'") for text in shown) is leaks
+    assert any("Markov chain" in text for text in shown)
 
 
 def test_what_a_model_pays_for_is_no_leak():

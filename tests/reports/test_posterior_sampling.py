@@ -17,6 +17,9 @@ from reports.reference import FOLDER
 CONCENTRATED, OPS = "posterior_sampling_glm_concentrated", "posterior_sampling_ops"
 
 
+MODEL = {"kind": "logistic_regression", "scaling": "data"}
+
+
 @pytest.fixture
 def scores():
     rng = np.random.default_rng(0)
@@ -37,7 +40,7 @@ def scores():
 
 
 def test_budgets_are_rows_in_the_order_of_their_numbers(scores):
-    table, long = tables.budget_table(scores, "t", "full", "Title", "logistic_regression")
+    table, long = tables.budget_table(scores, "t", "full", "Title", MODEL)
     (block,) = table.blocks
     wanted = ["no budget", "order=1, epsilon=e^-5", "order=1, epsilon=e^3", "order=10, epsilon=e^-5"]
     assert [name for name, _ in block.rows] == [*wanted, "order=10, epsilon=e^3"]
@@ -50,8 +53,19 @@ def test_budgets_are_rows_in_the_order_of_their_numbers(scores):
     assert len(long) == 12  # six arms, two metrics
 
 
+def test_the_leak_of_private_ranges_stands_where_the_config_scales_by_them(scores):
+    """And not where the same methods run on rows that public ranges scale."""
+    told = {}
+    for scaling in ("data", "public"):
+        table, _ = tables.budget_table(scores, "t", "full", "Title", {**MODEL, "scaling": scaling})
+        told[scaling] = set(table.footnotes)
+    (only,) = told["data"] - told["public"]
+    assert "range of each input is that of the private rows" in only
+    assert told["public"] < told["data"]
+
+
 def test_an_entry_holds_mean_and_spread_of_both_metrics(scores):
-    table, _ = tables.budget_table(scores, "t", "full", "Title", "logistic_regression")
+    table, _ = tables.budget_table(scores, "t", "full", "Title", MODEL)
     here = scores[(scores["method"] == OPS) & (scores["metric"] == "test_error")]["value"].astype(float)
     (block,) = table.blocks
     column = next(k for k, head in enumerate(block.columns) if "as charged" in head)
@@ -63,7 +77,7 @@ def test_an_entry_holds_mean_and_spread_of_both_metrics(scores):
 def test_a_failed_cell_says_why(scores):
     hit = scores["method"] == OPS
     scores.loc[hit, ["status", "reason"]] = ["failed", "out of luck"]
-    table, _ = tables.budget_table(scores, "t", "full", "Title", "logistic_regression")
+    table, _ = tables.budget_table(scores, "t", "full", "Title", MODEL)
     assert "out of luck" in markdown(table)
 
 

@@ -9,7 +9,7 @@ from scipy.stats import binom, mannwhitneyu, poisson
 from scipy.stats import t as student
 
 from evaluation import coverage
-from reports import compact, published, verdicts
+from reports import committed, published, verdicts
 from reports.build import CONFIGS
 from reports.config import in_scope
 from reports.config import load as load_config
@@ -94,11 +94,11 @@ def committed_cells():
     """
     numbers = published.load()
     out = []
-    for name in compact.experiments(FOLDER):
+    for name in committed.experiments(FOLDER):
         config = load_config(CONFIGS / f"{name}.yaml")
         if not config["answers"]:
             continue
-        scores = compact.read(FOLDER, name)
+        scores = committed.read(FOLDER, name)
         scores = scores[scores["status"] == "ok"]
         runs = {
             key: group.to_numpy(dtype=np.float64)

@@ -1,5 +1,6 @@
 """The cell runner: statuses, resume, torn lines; in-process and through its command line."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -9,8 +10,8 @@ import pytest
 from project import copy_project, drop_toy, environment, only_experiment, place_data
 
 import datasets
-from reports import compact, verified
-from reports.files import write_csv
+from reports import committed, verified
+from reports.files import write_bytes
 from workflow.cell import reference_rows, run
 from workflow.experiments import cells
 from workflow.score import COLUMNS, rows_of
@@ -126,8 +127,8 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
         return [{k: str(v) for k, v in row.items()} for row in rows_of(cell, results / "fits", data)]
 
     def commit(rows, **changes):
-        for part, frame in zip(("scores", "cells"), compact.compact(pd.DataFrame(rows).assign(**changes)), strict=True):
-            write_csv(tmp_path / "reference" / part / f"{cell.experiment}.csv", frame)
+        path = committed.path_of(tmp_path / "reference", cell.experiment)
+        write_bytes(path, committed.encoded(pd.DataFrame(rows).assign(**changes)))
 
     rows = scored(tmp_path / "first")
     assert all(len(r["seed"]) == 4 * 8 + 3 for r in rows)
@@ -152,6 +153,34 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
     verified.write({pair: row}, reference / verified.NAME)
     assert reference_rows(cell, "other data", reference) == []
     assert reference_rows(cell, data.data_hash, tmp_path / "nowhere") == []
+
+
+def test_more_splits_cost_the_new_ones_only(tmp_path):
+    """A committed cell with fewer splits is restored and goes on; the whole is what one run would have written."""
+    (fewer, *_) = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method == "dp_linear_regression"]
+    more = dataclasses.replace(fewer, splits=fewer.splits + 2)
+    place_data(tmp_path, "wine")
+    path = tmp_path / "results/data/wine.npz"
+    data = datasets.load(path)
+
+    def scored(cell, results, **options):
+        run([cell], str(path), results, **options)
+        rows = rows_of(cell, results / "fits", data)
+        return [{k: str(v) for k, v in r.items() if "seconds" not in k and k != "peak_mb"} for r in rows]
+
+    run([fewer], str(path), tmp_path / "fewer")
+    old = [{k: str(v) for k, v in r.items()} for r in rows_of(fewer, tmp_path / "fewer/fits", data)]
+    reference = tmp_path / "reference"
+    write_bytes(committed.path_of(reference, fewer.experiment), committed.encoded(pd.DataFrame(old)))
+    pair = (fewer.experiment, fewer.method)
+    verified.write({pair: verified.of_full_run(pair, {})}, reference / verified.NAME)
+    again = scored(more, tmp_path / "more", reuse=reference)
+    fitted = json.loads((tmp_path / f"more/fits/{more.id}.json").read_text())["splits"]
+    assert [r["split"] for r in fitted] == [fewer.splits, fewer.splits + 1]
+    assert again == scored(more, tmp_path / "whole")
+    # Another setting is another cell, whatever its splits.
+    other = dataclasses.replace(more, settings=(("squared_clip", 2.0),))
+    assert reference_rows(other, data.data_hash, reference) == []
 
 
 def test_unknown_cell_is_one_clear_error(project):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation.metrics import class_probability_scores, class_reliability
-from workflow.common_reliability import pooled
+from workflow.common_reliability import pooled, unpooled
 
 
 def some(n, seed):
@@ -26,6 +26,14 @@ def test_bins_of_several_splits_are_those_of_all_their_rows():
         assert r["count"] == both.count[r["bin"] - 1]
         assert r["confidence"] == pytest.approx(both.confidence[r["bin"] - 1])
         assert r["accuracy"] == pytest.approx(both.accuracy[r["bin"] - 1])
+
+
+def test_committed_bins_and_further_splits_give_the_bins_of_all():
+    a, b = class_reliability(*some(300, 1)), class_reliability(*some(200, 2))
+    whole, extended = pooled([a, b]), pooled([unpooled(pooled([a])), b])
+    assert [r["count"] for r in whole] == [r["count"] for r in extended]
+    for key in ("confidence", "accuracy"):
+        assert [r[key] for r in extended] == pytest.approx([r[key] for r in whole], rel=1e-12)
 
 
 def test_they_give_the_expected_calibration_error():

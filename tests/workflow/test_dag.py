@@ -10,7 +10,7 @@ import time
 from project import copy_project, drop_toy, environment, only_experiment, place_data, snakemake
 
 import datasets
-from reports import compact
+from reports import committed
 from reports.files import write_csv
 
 SLOW = """
@@ -168,7 +168,7 @@ def test_tiny_run_end_to_end_and_a_toy_adapter_is_one_more_column(tmp_path):
     place_data(project, "wine")
     # An earlier full run left scores: of a data set, and of a whole experiment, that have no cell at this scale.
     for experiment in ("dpsep_uci", "dpsep_ablation"):
-        scores = compact.read(project / "reports/reference", experiment)
+        scores = committed.read(project / "reports/reference", experiment)
         old = scores[scores["dataset"] == "naval"]
         assert len(old)
         write_csv(project / "results/scores" / experiment / "naval.csv", old)

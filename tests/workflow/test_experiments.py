@@ -86,6 +86,16 @@ def test_cell_id_is_readable_and_follows_the_settings(write):
     assert cell.id == cells(path, "full")[0].id
 
 
+def test_a_later_setting_at_its_default_changes_no_cell():
+    """``start`` of clipped_sep came after its cells were committed: they keep their ids."""
+    made = cells("config/experiments/dpsep_uci.yaml", "full")
+    of = {(c.setting, c.dataset): c for c in made if c.method == "clipped_sep" and c.protocol == "authors"}
+    plain, other = of["clip=1", "kin8nm"], of["clip=1;start=program", "kin8nm"]
+    assert set(plain.values["settings"]) == {"clip", "epochs", "floor", "gamma"}
+    assert plain.build_settings().start == "printed"
+    assert other.values["settings"]["start"] == other.build_settings().start == "program"
+
+
 def test_intervals_are_a_fact_of_the_experiment_and_of_no_id(write):
     """An experiment may ask for more scores of the same fits."""
     path = write()

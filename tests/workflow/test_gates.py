@@ -6,8 +6,8 @@ import pytest
 
 import datasets
 from datasets import store
-from reports import compact, verified
-from reports.files import write_csv
+from reports import committed, verified
+from reports.files import write_bytes
 from workflow import check, closure, compare, gates, sample
 from workflow.experiments import cells
 from workflow.imports import ROOT
@@ -30,6 +30,7 @@ def scene(tmp_path, monkeypatch):
     monkeypatch.setattr(closure, "pairs", lambda: pairs)
     monkeypatch.setattr(compare, "REFERENCE", tmp_path)
     compare.committed.cache_clear()
+    compare._splits_of.cache_clear()
     compare.short_rows.cache_clear()
     check.Checker.seconds.cache_clear()
     monkeypatch.setattr(
@@ -46,12 +47,12 @@ def scene(tmp_path, monkeypatch):
         frame = pd.DataFrame(rows).astype(str)
         moved = (frame["method"] == "ridge") & (frame["metric"] == "rmse")
         frame.loc[moved, "value"] = [repr(float(v) + shift) for v in frame.loc[moved, "value"]]
-        for part, text in zip(("scores", "cells"), compact.compact(frame), strict=True):
-            write_csv(tmp_path / part / "dpsep_uci.csv", text)
+        write_bytes(committed.path_of(tmp_path, "dpsep_uci"), committed.encoded(frame))
         return check.Checker(tmp_path / "results/data", 1)
 
     yield write
     compare.committed.cache_clear()
+    compare._splits_of.cache_clear()
     compare.short_rows.cache_clear()
     check.Checker.seconds.cache_clear()
 
@@ -70,8 +71,8 @@ def test_a_moved_number_is_named(scene, capsys):
 
 def test_a_missing_reference_is_one_clear_error(scene):
     checker = scene()
-    (compare.REFERENCE / "cells/dpsep_uci.csv").unlink()
-    with pytest.raises(SystemExit, match=r"cells/dpsep_uci\.csv is missing; a full run"):
+    (compare.REFERENCE / "scores/dpsep_uci.csv.gz").unlink()
+    with pytest.raises(SystemExit, match=r"scores/dpsep_uci\.csv\.gz is missing; a full run"):
         check.check(checker, PAIRS)
 
 

@@ -209,10 +209,10 @@ def test_a_lost_commit_is_said(monkeypatch):
 
 def test_the_committed_table_covers_every_pair_of_the_reference():
     """None of them stale or not verified."""
-    from reports import compact
+    from reports import committed
 
-    names = compact.experiments(compare.REFERENCE)
-    committed = {(name, m) for name in names for m in compact.read(compare.REFERENCE, name)["method"].unique()}
+    names = committed.experiments(compare.REFERENCE)
+    committed = {(name, m) for name in names for m in committed.read(compare.REFERENCE, name)["method"].unique()}
     found = verified.read()
     assert set(found) == committed
     assert {r["status"] for r in found.values()} == {"verified"}

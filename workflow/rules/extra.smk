@@ -46,6 +46,21 @@ rule dpem_sensitivity:
         "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
+rule em_steps:
+    """EM without noise in DP-EM's experiment, step by step, and where the program's tolerance stops it."""
+    input:
+        config="config/experiments/dpem_life_science.yaml",
+        data=RESULTS + "/data/life_science.npz",
+        code=files("workflow.em_steps"),
+    output:
+        RESULTS + "/extra/em_steps.csv",
+    log:
+        RESULTS + "/logs/em_steps.log",
+    shell:
+        "{ENVIRONMENT} {PYTHON} -m workflow.em_steps --config {input.config} --data {input.data} "
+        "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
 rule sampler_check:
     """The sampler of logistic posteriors against long chains of another one, on 12 fixed posteriors of a data set."""
     input:

@@ -46,6 +46,7 @@ rule report:
             "reports/published/numbers.csv",
             "reports/published/annotations.csv",
             "reports/published/claims.csv",
+            "reports/glossary.csv",
         ],
         code=[
             *files("reports.build"),

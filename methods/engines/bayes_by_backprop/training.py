@@ -136,7 +136,7 @@ class PoissonSums:
             steps=self.plan.steps,
             proof=PROOF,
         )
-        self._batches = budget.poisson(task.n, self.plan.rate)
+        self._batches = self._noise.batches(task.n)
 
     def release(self, w, step: int):
         """The sum at weights ``w`` (D,) over the batch of that step, with its noise, (D,)."""

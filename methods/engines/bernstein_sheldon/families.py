@@ -9,6 +9,7 @@ inverse Gaussian, then theta from the conjugate update with s. Natural parameter
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -45,12 +46,13 @@ def category_counts(x: np.ndarray, categories: int) -> np.ndarray:
     """How many of the rows x (n, 1) are 0, ..., categories - 2; (categories - 1,). The last count follows from n.
 
     L1 sensitivity under replace-one, n public: 2. Proof: a row adds 1 to at most one of these counts, so replacing
-    it moves at most two counts by 1 each. (The published program declares 1.)
+    it moves at most two counts by 1 each. (The published program declares 1, and gives all counts one and the same
+    number of noise; the first count alone has sensitivity 1.)
     """
     return (x == np.arange(categories - 1)).sum(axis=0).astype(np.float64)
 
 
-def section(model: ConjugateSimulator, x: np.ndarray | None) -> tuple[float, float] | None:
+def section(model: ConjugateSimulator, x: np.ndarray | None = None) -> tuple[float, float] | None:
     """(low, high) between which rows are summed, gamma-exponential only.
 
     Without rows: (0, 97.5 % point of the prior predictive, which is Lomax: P(x > u) = (rate / (rate + u))^shape).
@@ -65,15 +67,23 @@ def section(model: ConjugateSimulator, x: np.ndarray | None) -> tuple[float, flo
     return -mean * math.log1p(-TAIL), -mean * math.log(TAIL)
 
 
+class Sensitivities(NamedTuple):
+    """L1, replace-one, n public: of all statistics together, of the first one, and what the published program says."""
+
+    proven: float
+    first: float
+    declared: float
+
+
 def release_of(
     model: ConjugateSimulator, x: np.ndarray, ends: tuple[float, float] | None
-) -> tuple[np.ndarray, float, float, str]:
-    """The statistics of rows x (n, 1), their proven L1 sensitivity, the published program's, and where the proof is."""
+) -> tuple[np.ndarray, Sensitivities, str]:
+    """The statistics of rows x (n, 1), their sensitivities, and where the proof is."""
     if model.family == "gamma_exponential":
-        return inside_sum(x, *ends), ends[1], ends[1] - ends[0], "inside_sum"
+        return inside_sum(x, *ends), Sensitivities(ends[1], ends[1], ends[1] - ends[0]), "inside_sum"
     if model.family == "beta_bernoulli":
-        return bounded_sum(x, 0.0, 1.0), 1.0, 1.0, "bounded_sum"
-    return category_counts(x, len(model.prior)), 2.0, 1.0, "category_counts"
+        return bounded_sum(x, 0.0, 1.0), Sensitivities(1.0, 1.0, 1.0), "bounded_sum"
+    return category_counts(x, len(model.prior)), Sensitivities(2.0, 1.0, 1.0), "category_counts"
 
 
 def truncated_normal(mean: float, sd: float, low: float, high: float, rng: np.random.Generator) -> float:

@@ -21,9 +21,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtr, chdtrc
 
-from methods.contract import Diverged
+from methods.contract import Constants, Diverged
 from methods.engines.conjugate_linear import naturals
-from methods.engines.conjugate_linear.release import InKnownBox, typical_square
+from methods.engines.conjugate_linear.release import InKnownBox, expected_squares
 from methods.engines.frames import left_for
 from models.linear_regression import with_bias
 from models.task import PublicKnowledge, Task
@@ -62,6 +62,7 @@ class Descent(InKnownBox):
     """A method that is made from :func:`train`: what ``dp_sgd`` and ``dp_vi`` share."""
 
     models = ("bounded_linear_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
     leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
@@ -109,7 +110,7 @@ def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: floa
     then hardly clipped.
     """
     s = settings
-    trace = 1.0 + typical_square(public, target=False)
+    trace = 1.0 + sum(expected_squares(public, target=False))
     parts = np.array([1.0, SMALL if bayes else 0.0, SMALL])
     clips = s.clip * math.sqrt(trace) * parts
     free = s.travel * math.sqrt(3.0 / s.steps) * s.sampling_rate * public.n / (np.linalg.norm(clips) * noise_multiplier)
@@ -147,7 +148,7 @@ def train(method: str, task: Task, settings: Settings, budget: Budget, relation:
         _WHAT, sensitivity=plan.sensitivity, noise_multiplier=sigma, relation=relation, sampling=sampling,
         sampling_rate=s.sampling_rate, steps=s.steps, proof=_PROOF,
     )  # fmt: skip
-    batches = budget.poisson(task.n, s.sampling_rate)
+    batches = noise.batches(task.n)
     x1, y = with_bias(task.x), np.ascontiguousarray(task.y)
     expected = s.sampling_rate * n  # public: the expected batch size
     released = slice(0, p + d + 1) if bayes else np.r_[0:p, p + d]  # a point has no part of the inputs' squares

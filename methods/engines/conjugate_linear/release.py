@@ -1,15 +1,16 @@
-"""One noisy release of clipped second moments in the box, and what may be read from it."""
+"""Linear regression in the box from one noisy release: what its methods share beside AdaSSP (``engines/adassp``)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit
-from methods.engines.conjugate_linear import naturals
+from methods.contract import Constants, Fit
+from methods.engines import adassp
+from methods.engines.adassp import ClipRule
 from methods.engines.frames import InFrame, columns, make_frame
 from models.linear_regression import LinearGaussian
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
@@ -35,45 +36,29 @@ class InKnownBox(InFrame):
         return self.framed(self.fit_unit(replace(boxed, public=public), settings, budget, rng), frame)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Constants chosen on synthetic rows (4 to 16 columns, 500 to 40,000 rows), on no data set of the suite."""
-
-    margin: float = 1.0  #: least squared norm of (x, y) at which a row is clipped, over the typical one
-    noise_part: float = 0.003  #: noise (standard deviation, over n) up to which rows are not clipped more than that
-
-    def __post_init__(self) -> None:
-        naturals.require("one release", self, positive=("margin", "noise_part"))
-
-
 class OneRelease(InKnownBox):
     """A method that reads one noisy release of clipped second moments: what ``dp_sep_honest`` and AdaSSP share."""
 
     models = ("bounded_linear_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
     leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"margin": 0.5}, {"margin": 2.0}, {"noise_part": 0.001}, {"noise_part": 0.01}, {"noise_part": 0.1}
     )  # fmt: skip
-    Settings = Settings
+    Settings = ClipRule
 
 
-def typical_square(public: PublicKnowledge, target: bool = True) -> float:
-    """Expected squared norm of (x, y), or of x without ``target``, in the box, from what is public."""
+def expected_squares(public: PublicKnowledge, target: bool = True) -> list[float]:
+    """Expected square of every column of (x, y), or of x without ``target``, in the box, from what is public."""
     known = [*public.x_bounds, public.y_bounds] if target else public.x_bounds
-    return sum(BOUGHT if r is None else DOCUMENTED for r in known)
+    return [BOUGHT if r is None else DOCUMENTED for r in known]
 
 
-def squared_bound(public: PublicKnowledge, noise_multiplier: float, margin: float, noise_part: float) -> float:
-    """Squared norm of [x, 1, y] at which a row is clipped: from public numbers and the noise alone.
-
-    No row of the box exceeds d + 2, so nothing is clipped where the noise of that bound is small: standard deviation
-    bound x noise multiplier <= ``noise_part`` x n. Else the largest bound that keeps this, but not below 1 + ``margin``
-    times the typical squared norm of (x, y).
-    """
-    most = float(len(public.x_bounds) + 2)
-    allowed = noise_part * public.n / noise_multiplier
-    return min(most, max(1.0 + margin * typical_square(public), allowed))
+def squared_bound(rule: ClipRule, public: PublicKnowledge, noise_multiplier: float, unit: float | None = None) -> float:
+    """Squared norm of [x, 1, y] at which a row of the box is clipped; no row exceeds d + 2."""
+    most = len(public.x_bounds) + 2.0
+    return rule.squared_bound(expected_squares(public), most, public.n, noise_multiplier, unit)
 
 
 def clipped_site_sum(x: np.ndarray, y: np.ndarray, squared: float) -> np.ndarray:
@@ -103,48 +88,13 @@ def clipped_site_sum(x: np.ndarray, y: np.ndarray, squared: float) -> np.ndarray
 
 def gram_of_sites(released: np.ndarray, d: int, n: int) -> np.ndarray:
     """[x, 1, y] second moments, (d + 2, d + 2), from the vector of :func:`clipped_site_sum`; n is the bias entry."""
-    cross, squares = released[: d + 1] / math.sqrt(2.0), unpacked(released[d + 1 :], d + 1)
+    cross, squares = released[: d + 1] / math.sqrt(2.0), adassp.unpacked(released[d + 1 :], d + 1)
     order = [*range(d), d + 1, d]  # (x, y, 1) -> (x, 1, y)
     whole = np.block([[squares, cross[:, None]], [cross[None, :], np.full((1, 1), float(n))]])
     return whole[np.ix_(order, order)]
 
 
-def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
-    """Symmetric (p, p) from its upper triangle with the entries beside the diagonal times sqrt(2)."""
-    upper = np.triu_indices(p)
-    out = np.zeros((p, p))
-    out[upper] = triangle / np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
-    return out + np.triu(out, 1).T
-
-
-class Reading(NamedTuple):
-    """Ridge solution from noisy moments: weights (p,), matrix X'X + penalty I, penalty, residual sum of squares."""
-
-    weights: np.ndarray
-    matrix: np.ndarray
-    penalty: float
-    residual: float
-
-
-def read(gram: np.ndarray, noise: float, least: float) -> Reading:
-    """From the noisy second moments (p + 1, p + 1) of [x, 1, y], ``noise`` the standard deviation on the diagonal.
-
-    The noise of the p x p block of the inputs has a norm of about noise x sqrt(2 p) (edge of the semicircle law: its
-    entries beside the diagonal have variance noise^2 / 2). The penalty lifts the smallest eigenvalue to that, as in
-    AdaSSP (Wang 2018, algorithm 2), and is at least ``least``, the prior's. The residual is read from the same moments
-    and not believed below its own standard deviation, noise x (1 + |w|^2).
-    """
-    inputs, target, square = gram[:-1, :-1], gram[:-1, -1], float(gram[-1, -1])
-    p = len(target)
-    values = np.linalg.eigvalsh(inputs)
-    penalty = max(least, noise * math.sqrt(2.0 * p) - float(values[0]))
-    matrix = inputs + penalty * np.eye(p)
-    weights = np.linalg.solve(matrix, target)
-    residual = square - 2 * float(weights @ target) + float(weights @ inputs @ weights)
-    return Reading(weights, matrix, penalty, max(residual, noise * (1.0 + float(weights @ weights))))
-
-
-def posterior(model: LinearRegressionUnknownNoise, found: Reading, n: int) -> NormalInverseGamma:
+def posterior(model: LinearRegressionUnknownNoise, found: adassp.Reading, n: int) -> NormalInverseGamma:
     """Normal-inverse-gamma that takes the reading for the moments of n rows: it knows nothing of the noise."""
     scale = model.scale + 0.5 * (found.residual + model.precision * float(found.weights @ found.weights))
     return NormalInverseGamma(found.weights, np.linalg.cholesky(found.matrix), model.shape + 0.5 * n, scale)

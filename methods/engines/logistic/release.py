@@ -58,6 +58,7 @@ class LogisticPosteriorDraw(Method):
 
     models = ("logistic_regression",)
     privacy = Relation.REPLACE_ONE
+    reads_ranges = True
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
     splits_at_once = ALL_SPLITS

@@ -116,7 +116,7 @@ def point(task: Task, settings, budget: Budget, *, name: str, relation: Relation
     z, prior = centre.rows(task), centre.prior(1.0 / task.model.prior_sd**2)
     plan = plan_of(settings, n, centre.length, budget, what, relation)
     mechanism = _mechanism(budget, plan, what, relation, "clipped_gradient_sum")
-    batches = budget.poisson(task.n, plan.rate)
+    batches = mechanism.batches(task.n)
     step_size = min(plan.step_size, n / np.linalg.norm(prior, 2))
     theta, total = np.zeros(z.shape[1]), np.zeros(z.shape[1])
     for step in range(plan.steps):
@@ -145,7 +145,7 @@ def mean_field(
     z, prior = centre.rows(task), centre.prior(1.0 / task.model.prior_sd**2)
     plan = plan_of(settings, n, centre.length, budget, what, relation)
     mechanism = _mechanism(budget, plan, what, relation, "clipped_bound_sum")
-    batches = budget.poisson(task.n, plan.rate)
+    batches = mechanism.batches(task.n)
     step_size = min(plan.step_size, n / np.linalg.norm(prior, 2))
     log_sd = -0.5 * np.log(np.diag(prior) + 0.25 * n * np.append(centre.sd**2, 1.0))
     low, high = log_sd - np.log(2.0), -0.5 * np.log(np.diag(prior))

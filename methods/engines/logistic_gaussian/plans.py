@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from methods.contract import Constants
 from methods.engines.frames import InFrame
 from privacy.ledger import Relation
 
@@ -31,6 +32,7 @@ class Descent(InFrame):
     """A method that is made from ``logistic_gaussian.gradients``."""
 
     models = ("bounded_logistic_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"rate_factor": 0.3}, {"rate_factor": 1.7}, {"clip_factor": 0.5}, {"clip_factor": 2.0}, {"batch_rows": 250}

@@ -150,7 +150,7 @@ def fit(task: Task, settings, budget: Budget, *, method: str, relation: Relation
         steps=plan.steps,
         proof=_PROOF,
     )
-    batches = budget.poisson(task.n, rate)
+    batches = mechanism.batches(task.n)
     absorbed = np.zeros(sites.size(model.components, d))  # N theta_f
     for step in range(plan.steps):
         means, precisions = reading(

@@ -66,7 +66,7 @@ def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
     rows = training.prepare_rows(task, likelihood, s.sampling_rate)
     prior, n = training.prior_numbers(task.model), float(task.public.n)
     noise = training.mechanism(s, sigma, budget, relation)
-    key, normals = np.uint64(rng.integers(2**63)), NormalStream(rng)
+    key, normals = noise.batches(task.n, rng).key, NormalStream(rng)
     start = training.spread(s.start_location, d, "start_location")
     phi = np.concatenate([start, training.spread(s.start_deviation, d, "start_deviation")])
     if s.optimiser == "adam":

@@ -178,7 +178,7 @@ def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
     rows = prepare_rows(task, likelihood, s.sampling_rate)
     plan, prior = make_plan(s, d, sigma), prior_numbers(task.model)
     noise = mechanism(s, sigma, budget, relation)
-    key, burn_in = np.uint64(rng.integers(2**63)), int(s.burn_in * s.steps)
+    key, burn_in = noise.batches(task.n, rng).key, int(s.burn_in * s.steps)
     normals = NormalStream(rng)
     phi, kept, n = plan.start.copy(), np.zeros((5, 2 * d)), float(task.public.n)
     for first, count in blocks(s.steps, s.draws * d):

@@ -199,8 +199,13 @@ def algorithm3(
     gamma: float,
     floor: float,
     mechanism: GaussianMechanism | None,
+    start: str = "printed",
 ) -> tuple[State, dict[str, float]]:
     """Algorithm 3 of Vinaroz & Park 2023 as printed; without noise where ``mechanism`` is None.
+
+    ``start``: the paper does not say where q starts. "printed": at SEP's random q. "program": where the authors'
+    program starts, the same random means with mean naturals and precisions of each layer scaled to norm <= C, each by
+    itself. Neither depends on the data; all else is the same.
 
     theta is ONE vector: mean naturals and precisions of all weights and (a - 1, -b) of the noise Gamma. theta_0 and
     the initial theta_f = (theta_q - theta_0) / N, from the random initial q, are scaled to norm <= C; neither
@@ -209,6 +214,8 @@ def algorithm3(
     require_positive(method, clip=clip, gamma=gamma, floor=floor)
     n = len(y)
     q, prior = initial(model, x.shape[1], rng)
+    if start == "program":
+        q = q.with_naturals(q.naturals().clipped_per_block(clip))
     theta_0 = prior.naturals(model.noise_shape, model.noise_rate).clipped(clip)
     theta_f = ((q.naturals() - theta_0) * (1.0 / n)).clipped(clip)
     rules = Rules(

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import bernstein_sheldon_2019 as published
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame, left_for
 from models.task import Task
 from privacy.budget import Budget
@@ -28,6 +28,7 @@ class BernsteinSheldon2019(InFrame):
     title = published.BernsteinSheldon2019.title
     reference = published.BernsteinSheldon2019.reference
     models = ("bounded_linear_regression",)
+    constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
     leaks = ()
     #: the length of the sampler and the frame's part are all that there is to set; longer is closer to the model.

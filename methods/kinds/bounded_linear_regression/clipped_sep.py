@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit, MethodError
+from methods.contract import Constants, Fit, MethodError
 from methods.engines.conjugate_linear import naturals
 from methods.engines.frames import InFrame
 from models.task import Task
@@ -32,6 +32,7 @@ class ClippedSEP(InFrame):
     title = "SEP clipped (algorithm 3 without noise)"
     reference = "vinaroz2023dpsep, algorithm 3 without line 9"
     models = ("bounded_linear_regression",)
+    constants = (Constants.PRINTED,)
     grid: ClassVar[tuple[dict, ...]] = (
         {},
         {"gamma": 30.0},

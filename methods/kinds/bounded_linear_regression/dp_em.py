@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import dp_em
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.framed_mixture import RegressionInFrame, require_components
 from methods.kinds.bounded_mixture import dp_em as density
 from models.task import Task
@@ -22,6 +22,7 @@ class DPEM(RegressionInFrame, dp_em.DPEM):
     """
 
     models = ("bounded_linear_regression",)
+    constants = (Constants.PROGRAM, Constants.PRINTED)
     name = "dp_em"
     leaks = (*dp_em.DPEM.leaks, density.FRAME_LEAK)
     grid: ClassVar[tuple[dict, ...]] = (

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import dp_em_joint
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.framed_mixture import RegressionInFrame
 from methods.engines.frames import left_for
 from methods.kinds.bounded_mixture import dp_em_joint as density
@@ -35,6 +35,7 @@ class DPEMJoint(RegressionInFrame, density.DPEMJoint):
     """
 
     models = ("bounded_linear_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     name = "dp_em_joint"
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import em
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.framed_mixture import RegressionInFrame, require_components
 from methods.kinds.bounded_mixture import em as density
 from models.task import Task
@@ -22,6 +22,7 @@ class EM(RegressionInFrame, em.EM):
     """
 
     models = ("bounded_linear_regression",)
+    constants = (Constants.PROGRAM, Constants.PRINTED, Constants.GUESSED)
     name = "em"
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"components": 1}, {"components": 2}, {"components": 5}, {"components": 8}, {"prior_scale": 0.01},

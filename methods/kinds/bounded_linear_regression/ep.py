@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.conjugate_linear import naturals
 from methods.engines.frames import InFrame
 from models.task import Task
@@ -27,6 +27,7 @@ class EP(InFrame):
     title = "EP"
     reference = "minka2001ep; damping of the program of vinaroz2023dpsep"
     models = ("bounded_linear_regression",)
+    constants = (Constants.PRINTED, Constants.PROGRAM)
 
     @dataclass(frozen=True)
     class Settings:

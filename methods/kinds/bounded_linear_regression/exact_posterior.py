@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from methods import exact_posterior
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -16,6 +16,7 @@ class ExactPosterior(InFrame, exact_posterior.ExactPosterior):
 
     name = "exact_posterior"
     models = ("bounded_linear_regression",)
+    constants = (Constants.NONE,)
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Rows in the box."""

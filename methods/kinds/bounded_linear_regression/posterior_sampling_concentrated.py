@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from methods import posterior_sampling_concentrated as published
+from methods.contract import Constants
 from methods.engines.linear_posterior_sampling import guarantee
 from methods.engines.linear_posterior_sampling.release import LinearPosteriorDraw
 from privacy.budget import Budget
@@ -15,6 +16,7 @@ class PosteriorSamplingConcentrated(LinearPosteriorDraw):
     title = published.PosteriorSamplingConcentrated.title
     reference = published.PosteriorSamplingConcentrated.reference
     models = ("bounded_linear_regression",)
+    constants = (Constants.FORMULA,)
 
     def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
         """``guarantee.smallest_strength``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from methods import posterior_sampling_direct as published
-from methods.contract import MethodError
+from methods.contract import Constants, MethodError
 from methods.engines.linear_posterior_sampling import guarantee
 from methods.engines.linear_posterior_sampling.release import LinearPosteriorDraw, refusal
 from models.task import Task
@@ -17,6 +17,7 @@ class PosteriorSamplingDirect(LinearPosteriorDraw):
     title = published.PosteriorSamplingDirect.title
     reference = published.PosteriorSamplingDirect.reference
     models = ("bounded_linear_regression",)
+    constants = (Constants.NONE,)
 
     def supports(self, task: Task) -> str | None:
         """None, or why no budget covers the draw."""

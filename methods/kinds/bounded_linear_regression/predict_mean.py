@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from methods import predict_mean
+from methods.contract import Constants
 
 
 class PredictMean(predict_mean.PredictMean):
@@ -10,3 +11,4 @@ class PredictMean(predict_mean.PredictMean):
 
     name = "predict_mean"
     models = ("bounded_linear_regression",)
+    constants = (Constants.NONE,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from methods import ridge
+from methods.contract import Constants
 
 
 class Ridge(ridge.Ridge):
@@ -10,3 +11,4 @@ class Ridge(ridge.Ridge):
 
     name = "ridge"
     models = ("bounded_linear_regression",)
+    constants = (Constants.GUESSED,)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.conjugate_linear import naturals
 from methods.engines.frames import InFrame
 from models.task import Task
@@ -26,6 +26,7 @@ class SEP(InFrame):
     title = "SEP"
     reference = "li2015sep, algorithm 1"
     models = ("bounded_linear_regression",)
+    constants = (Constants.PRINTED,)
     grid: ClassVar[tuple[dict, ...]] = (
         {},
         {"damping": 0.5},

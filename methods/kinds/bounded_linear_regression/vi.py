@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.conjugate_linear import naturals
 from methods.engines.frames import InFrame
 from models.linear_posteriors import NormalTimesInverseGamma
@@ -31,6 +31,7 @@ class VI(InFrame):
     title = "VI"
     reference = "bishop2006, section 10.3"
     models = ("bounded_linear_regression",)
+    constants = (Constants.NONE,)
 
     @dataclass(frozen=True)
     class Settings:

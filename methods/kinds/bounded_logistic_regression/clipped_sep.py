@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -27,6 +27,7 @@ class ClippedSEP(InFrame):
     title = "SEP clipped (algorithm 3 without noise)"
     reference = "vinaroz2023dpsep, algorithm 3 without line 9"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.PRINTED, Constants.GUESSED)
     #: the first is the paper's; the others absorb the data (gamma / n near or below 1).
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"clip": 10.0}, {"gamma": 300.0}, {"gamma": 300.0, "clip": 10.0}, {"gamma": 1000.0},

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -44,6 +44,7 @@ class DPSEPHonest(InFrame):
     title = "DP-SEP (corrected)"
     reference = "vinaroz2023dpsep, algorithm 3 and equation 5, corrected by this suite"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"steps": 5}, {"steps": 16}, {"clip_factor": 0.5}, {"clip_factor": 2.0}, {"steps": 5, "clip_factor": 0.5}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -24,6 +24,7 @@ class EP(InFrame):
     title = "EP"
     reference = "minka2001ep, parallel, damped"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.GUESSED,)
 
     @dataclass(frozen=True)
     class Settings:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.task import Task
 from models.unconstrained import UnconstrainedDraws
@@ -24,6 +24,7 @@ class NUTS(InFrame):
     title = "NUTS"
     reference = "Hoffman & Gelman 2014, algorithm 6; NumPyro; R-hat and ESS as in Gelman et al. 2013, section 11.4"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.GUESSED,)
 
     @dataclass(frozen=True)
     class Settings:

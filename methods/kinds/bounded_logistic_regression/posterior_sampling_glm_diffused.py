@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from methods.engines.logistic.release import MARKOV_CHAIN, SamplerSettings
 from models.task import Task
@@ -24,6 +24,7 @@ class PosteriorSamplingGLMDiffused(InFrame):
     title = "Posterior sample, diffused (GLM)"
     reference = "geumlek2017rdp, algorithm 6"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

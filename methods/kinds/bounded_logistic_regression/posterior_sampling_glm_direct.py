@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from methods.engines.logistic.release import MARKOV_CHAIN, SamplerSettings
 from models.task import Task
@@ -24,6 +24,7 @@ class PosteriorSamplingGLMDirect(InFrame):
     title = "Posterior sample (GLM)"
     reference = "geumlek2017rdp, equation 17 and theorem 16"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

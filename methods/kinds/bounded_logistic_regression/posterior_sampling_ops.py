@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import chdtr
 
-from methods.contract import Fit, Leak, LeakKind, MethodError
+from methods.contract import Constants, Fit, Leak, LeakKind, MethodError
 from methods.engines.frames import InFrame
 from methods.engines.logistic.release import MARKOV_CHAIN, SamplerSettings
 from models.task import Task
@@ -34,6 +34,7 @@ class PosteriorSamplingOPS(InFrame):
     title = "One posterior sample (OPS)"
     reference = "wang2015privacy, algorithm 1"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from methods import predict_mean
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
@@ -20,6 +20,7 @@ class PredictMean(InFrame, predict_mean.PredictMean):
     name = "predict_mean"
     title = "Training rate of class 1"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.NONE,)
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a class that is not 0 or 1."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -25,6 +25,7 @@ class SEP(InFrame):
     title = "SEP"
     reference = "li2015sep, algorithm 1"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.PRINTED, Constants.GUESSED)
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"epochs": 4}, {"epochs": 16}, {"coefficient": 0.5, "epochs": 16}, {"batches": 10}, {"batches": 40}
     )  # fmt: skip

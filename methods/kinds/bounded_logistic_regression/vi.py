@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -23,6 +23,7 @@ class VI(InFrame):
     title = "VI"
     reference = "opper2009variational, equations 12 and 13"
     models = ("bounded_logistic_regression",)
+    constants = (Constants.GUESSED,)
 
     @dataclass(frozen=True)
     class Settings:

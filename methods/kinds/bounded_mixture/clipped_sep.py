@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import clipped_sep
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.framed_mixture import MeansInFrame, passes, typical_site_norm
 from models.task import Task
 from privacy.budget import Budget
@@ -23,6 +23,7 @@ class ClippedSEP(MeansInFrame, clipped_sep.ClippedSEP):
     """
 
     models = ("bounded_mixture",)
+    constants = (Constants.FORMULA, Constants.PROGRAM)
     name = "clipped_sep"
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"clip": 1.0, "gamma": 1.0}, {"clip": 1.0}, {"clip": 3.0}, {"clip": 30.0}, {"epochs": 10},

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import dp_em
-from methods.contract import Fit, Leak, LeakKind
+from methods.contract import Constants, Fit, Leak, LeakKind
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -28,6 +28,7 @@ class DPEM(InFrame, dp_em.DPEM):
     """
 
     models = ("bounded_mixture",)
+    constants = (Constants.PROGRAM,)
     name = "dp_em"
     leaks = (*dp_em.DPEM.leaks, FRAME_LEAK)
     grid: ClassVar[tuple[dict, ...]] = (

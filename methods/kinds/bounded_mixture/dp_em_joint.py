@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import dp_em_joint
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.framed_mixture import RADIUS, ball
 from methods.engines.frames import InFrame
 from models.task import Task
@@ -26,6 +26,7 @@ class DPEMJoint(InFrame, dp_em_joint.DPEMJoint):
     """
 
     models = ("bounded_mixture",)
+    constants = (Constants.DEVELOPED, Constants.PROGRAM)
     name = "dp_em_joint"
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (

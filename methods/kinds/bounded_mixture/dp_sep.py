@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods import dp_sep
-from methods.contract import Fit, Method, MethodError
+from methods.contract import Constants, Fit, Method, MethodError
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -28,6 +28,7 @@ class DPSEP(Method):
     """
 
     models = ("bounded_mixture",)
+    constants = (Constants.NONE,)
     name = "dp_sep"
     title = dp_sep.DPSEP.title
     reference = dp_sep.DPSEP.reference

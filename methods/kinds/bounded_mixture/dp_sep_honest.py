@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import dp_sep_honest
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.framed_mixture import MeansInFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -23,6 +23,7 @@ class DPSEPHonest(MeansInFrame, dp_sep_honest.DPSEPHonest):
     """
 
     models = ("bounded_mixture",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
     name = "dp_sep_honest"
     privacy = Relation.ADD_REMOVE
     leaks = ()

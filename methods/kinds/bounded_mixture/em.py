@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import em
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -23,6 +23,7 @@ class EM(InFrame, em.EM):
     """
 
     models = ("bounded_mixture",)
+    constants = (Constants.PROGRAM, Constants.GUESSED)
     name = "em"
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"iterations": 11}, {"iterations": 30}, {"prior_scale": 1.0}, {"prior_scale": 0.01}, {"scale_rows": True},

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import ep
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.framed_mixture import MeansInFrame, passes
 from models.task import Task
 from privacy.budget import Budget
@@ -22,6 +22,7 @@ class EP(MeansInFrame, ep.EP):
     """
 
     models = ("bounded_mixture",)
+    constants = (Constants.FORMULA, Constants.PROGRAM)
     name = "ep"
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"damping": 0.2}, {"damping": 0.7}, {"damping": 1.0}, {"epochs": 3}, {"epochs": 10},

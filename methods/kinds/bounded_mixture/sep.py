@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods import sep
-from methods.contract import Fit
+from methods.contract import Constants, Fit
 from methods.engines.framed_mixture import MeansInFrame, passes
 from models.task import Task
 from privacy.budget import Budget
@@ -18,6 +18,7 @@ class SEP(MeansInFrame, sep.SEP):
     """``methods.sep`` on rows in the box: one average site for all component means (Li et al. 2015, algorithm 1)."""
 
     models = ("bounded_mixture",)
+    constants = (Constants.FORMULA, Constants.PRINTED)
     name = "sep"
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"damping": 0.1}, {"damping": 0.3}, {"damping": 0.6}, {"epochs": 3}, {"epochs": 10},

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Diverged, Fit
+from methods.contract import Constants, Diverged, Fit
 from methods.engines.framed_mixture import MeansInFrame
 from models.task import Task
 from privacy.budget import Budget
@@ -24,6 +24,7 @@ class VI(MeansInFrame):
     title = "VI"
     reference = "bishop2006pattern, section 10.2, with known noise and weights"
     models = ("bounded_mixture",)
+    constants = (Constants.GUESSED,)
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"iterations": 10}, {"iterations": 30}, {"iterations": 100}, {"tolerance": 1e-6}, {"tolerance": 0.0},
     )  # fmt: skip

@@ -83,7 +83,7 @@ def test_what_is_left_uses_up_the_budget():
 
 def test_the_remainder_charges_the_whole_budget():
     budget = opened()
-    rest = frames.Remainder(budget, 3.0)
+    rest = budget.stating(3.0)
     assert (rest.noise_multiplier, rest.epsilon) == (3.0, None)
     with pytest.raises(BudgetExceeded):
         rest.gaussian("sums", sensitivity=1.0, noise_multiplier=0.1, relation=Relation.ADD_REMOVE, proof="a test")

@@ -104,17 +104,18 @@ def test_replacing_a_row_moves_a_release_by_its_sensitivity_at_most(values, othe
         (ConjugateSimulator("beta_bernoulli"), None),
         (ConjugateSimulator("dirichlet_categorical"), None),
     ):
-        one, proven, _, _ = fam.release_of(model, a, ends)
+        one, sizes, _ = fam.release_of(model, a, ends)
         two = fam.release_of(model, b, ends)[0]
-        assert np.abs(one - two).sum() <= proven * (1 + 1e-9)
+        assert np.abs(one - two).sum() <= sizes.proven * (1 + 1e-9)
+        assert abs(one[0] - two[0]) <= sizes.first * (1 + 1e-9)
 
 
 def test_published_sensitivities_are_too_small():
     """Replacing a row by one from outside the section, or one category by another, moves more than the program says."""
     gamma, dirichlet = ConjugateSimulator("gamma_exponential"), ConjugateSimulator("dirichlet_categorical")
-    one, _, declared, _ = fam.release_of(gamma, np.array([[0.0]]), (0.3, 1.7))
+    one, (*_, declared), _ = fam.release_of(gamma, np.array([[0.0]]), (0.3, 1.7))
     assert abs(fam.release_of(gamma, np.array([[1.69]]), (0.3, 1.7))[0] - one).sum() > declared
-    one, _, declared, _ = fam.release_of(dirichlet, np.array([[0.0]]), None)
+    one, (*_, declared), _ = fam.release_of(dirichlet, np.array([[0.0]]), None)
     assert np.abs(fam.release_of(dirichlet, np.array([[1.0]]), None)[0] - one).sum() > declared
 
 

@@ -231,5 +231,13 @@ def test_paid_scaling_is_charged_and_keeps_the_budget():
     posterior = training.run(task, DPVISettings(steps=50), budget, np.random.default_rng(2), Relation.ADD_REMOVE)
     assert len(budget.ledger) == 2
     assert epsilon_of(budget.ledger, 1e-5).epsilon == pytest.approx(2.0, rel=5e-3)
-    np.testing.assert_allclose(posterior.likelihood.shift, [5.0, 0.0], atol=1.0)
-    np.testing.assert_allclose(posterior.likelihood.scale, 10 / math.sqrt(12), atol=0.8)
+    # the release's noise: standard deviation of a mean in half ranges; five of them, of the variance likewise
+    moments = budget.ledger.events[0]
+    noise = moments.noise_scale / 400
+    assert moments.what.startswith("sums of the columns")
+    own = x[:, :2]
+    np.testing.assert_allclose(posterior.likelihood.shift, own.mean(axis=0), rtol=0, atol=5 * 5.0 * noise)
+    # the variance is that of a noisy square minus a noisy mean squared, |mean| <= 0.1 of the half range
+    gap = (posterior.likelihood.scale**2 - own.var(axis=0)) / 5.0**2
+    np.testing.assert_allclose(gap, 0.0, rtol=0, atol=5 * noise * math.sqrt(1 + 0.2**2) + 25 * noise**2)
+    assert 5 * 5.0 * noise < 0.8  # sharper than a guess: a column that is not scaled (0 and 1) is far outside

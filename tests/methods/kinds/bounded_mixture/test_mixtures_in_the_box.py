@@ -70,6 +70,23 @@ def test_without_privacy_the_clusters_are_found(name, bounds):
     assert fitted.posterior.log_density(new).mean() > one.posterior.log_density(new).mean()
 
 
+@pytest.mark.parametrize("name", ["em", *MEANS])
+def test_without_privacy_the_means_are_those_of_the_clusters(name):
+    """Closed form: ten standard deviations apart, so each row's cluster is sure, and a mean is that of its rows but for
+    the prior, worth less than a row (EM's: one row of 200 and a factor, 0.03 sd), and SEP's weights, which are uneven
+    by some e^-4. A twentieth of an sd: the mean of another 200 rows of the same cluster is not taken for it.
+    """
+    x = rows(600)
+    part = np.square((x[:, None] - CENTRES) / [2.0, 0.05]).sum(axis=2).argmin(axis=1)
+    found = centres_of(fit(name, some_task(), BudgetSpec()))
+    own = np.array([x[part == k].mean(axis=0) for k in range(3)])
+    assert np.abs((found - own) / [2.0, 0.05]).max() < 0.05
+    other = rows(600, seed=3)
+    part = np.square((other[:, None] - CENTRES) / [2.0, 0.05]).sum(axis=2).argmin(axis=1)
+    near = np.array([other[part == k].mean(axis=0) for k in range(3)])
+    assert np.abs((found - near) / [2.0, 0.05]).max() > 0.1
+
+
 @pytest.mark.parametrize("name", [*PRIVATE, *MEANS, "em", "single_gaussian"])
 def test_a_fit_is_a_function_of_its_seeds_and_can_be_rebuilt(name):
     task = some_task(100)

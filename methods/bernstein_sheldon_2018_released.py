@@ -1,0 +1,69 @@
+"""Bernstein & Sheldon 2018 as the released program runs it: one number of noise for all counts, not private."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from methods.contract import Fit, Leak, LeakKind, Method
+from methods.engines.bernstein_sheldon.settings import Sweeps
+from methods.engines.requests import Together
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class BernsteinSheldon2018Released(Together, Method):
+    """With its faults: one draw of noise for all statistics, its own sensitivities, a section that follows the rows.
+
+    The program adds one and the same Laplace number to every count of the Dirichlet, so each difference of two counts
+    leaves without noise: the ledger has these differences as a bare release, beside the noisy first count. The sampler
+    takes the counts' noise for independent. The section of the gamma-exponential's sum is cut at the true parameter in
+    the program, here at the nearest that a method can know, one over the mean of the rows. Where there is one
+    statistic, nothing is shared, and epsilon follows from the sensitivity: 1 is right for the Beta-Bernoulli, the width
+    of the section is too small for the gamma-exponential.
+    """
+
+    name = "bernstein_sheldon_2018_released"
+    title = "Bernstein & Sheldon (2018, released)"
+    reference = "bernstein2018differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
+    models = ("conjugate_simulator",)
+    leaks = (
+        Leak(
+            LeakKind.NO_NOISE,
+            "all counts of the Dirichlet get one and the same number of noise: their differences leave without any",
+            datasets=("dirichlet_categorical",),
+        ),
+        Leak(
+            LeakKind.RANGES,
+            "the bounds of the gamma-exponential's sum come from the mean of the private rows (in the program from the "
+            "true parameter), unpaid",
+            datasets=("gamma_exponential",),
+        ),
+    )
+    Settings = Sweeps
+
+    def fit(self, task: Task, settings: Sweeps, budget: Budget, rng: np.random.Generator) -> Fit:
+        """The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon."""
+        from methods.engines.bernstein_sheldon import families
+
+        model = task.model
+        model.dimension(task.x.shape[1])
+        if task.n < 1:
+            raise ValueError(f"{task.name}: {self.name} needs at least 1 training row, got {task.n}")
+        if budget.epsilon is None:
+            raise ValueError(f"{self.name}: the budget states no epsilon; give one")
+        section = families.section(model, task.x)
+        value, sensitivities, proof = families.release_of(model, task.x, section)
+        if len(value) > 1:
+            budget.no_noise("differences of the counts: one number of noise for all", relation=Relation.REPLACE_ONE)
+        noise = budget.laplace(
+            "first of the sufficient statistics of the rows",
+            sensitivity=sensitivities.first,
+            noise_scale=sensitivities.declared / budget.epsilon,
+            relation=Relation.REPLACE_ONE,
+            proof=f"methods.engines.bernstein_sheldon.families.{proof}",
+        )
+        z = noise.release(value[:1]) + (value - value[0])
+        n, b = task.n, noise.noise_scale
+        posterior = families.gibbs(model, z, b, n, settings.burn_in_sweeps, settings.sweeps, rng, section)
+        return Fit(posterior, budget.ledger, {"noise_scale": b, "sweeps": float(settings.sweeps)})

@@ -1,0 +1,235 @@
+"""Broken budgets: what a fit is given here draws, charges or samples otherwise than it says. No check may pass on one.
+
+A fault is a mix-in over the mechanisms that a budget hands out, or over the events that it charges, so that every
+adapter is covered without a line of its own: the audit runs the adapter as it is with a broken budget
+(``FaultySpec`` in the place of a ``BudgetSpec``). What breaks the code of one adapter is a patch in
+``privacy.mutants``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privacy.budget import Budget, BudgetSpec, PoissonSampler
+from privacy.ledger import Event, Mechanism, Sampling
+
+
+class NoNoise:
+    """Values leave bare, one by one and in blocks."""
+
+    def _draw(self, shape):
+        return 0.0 * super()._draw(shape)
+
+    def _fill(self, out):
+        super()._fill(out)
+        out *= 0.0
+
+
+class Weak:
+    """Noise of a part of its scale."""
+
+    part = 2 / 3
+
+    def _draw(self, shape):
+        return self.part * super()._draw(shape)
+
+    def _fill(self, out):
+        super()._fill(out)
+        out *= self.part
+
+
+class Strong(Weak):
+    """More noise than declared: no loss of privacy, but not the law that the accountant was told."""
+
+    part = 3 / 2
+
+
+class WeakBlocks:
+    """Nine tenths of the noise, where it is drawn in blocks."""
+
+    def _fill(self, out):
+        super()._fill(out)
+        out *= 0.9
+
+
+class Uniform:
+    """Noise of the right variance and another law."""
+
+    def _draw(self, shape):
+        scale = self.noise_scale * (np.sqrt(2.0) if self.event.mechanism is Mechanism.LAPLACE else 1.0)
+        return self._rng.uniform(-np.sqrt(3.0) * scale, np.sqrt(3.0) * scale, shape)
+
+    def _fill(self, out):
+        out[...] = Uniform._draw(self, out.shape)
+
+
+class Repeated:
+    """Every release gets the noise of the first one again, as far as it is long enough."""
+
+    _first = None
+
+    def _again(self, shape, fresh):
+        size = int(np.prod(shape))
+        if self._first is None or len(self._first) < size:
+            self._first = np.ravel(fresh).copy()
+        return self._first[:size].reshape(shape)
+
+    def _draw(self, shape):
+        return self._again(shape, super()._draw(shape))
+
+    def _fill(self, out):
+        super()._fill(out)
+        out[...] = self._again(out.shape[1:], out[0])
+
+
+class PublicNoise:
+    """Noise of a stream that everybody knows: every fit draws the same."""
+
+    def __init__(self, event, releases, rng, recorder):
+        super().__init__(event, releases, np.random.default_rng(0), recorder)
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """Stands in for a ``PoissonSampler``: ``rows`` maps (n, rate, key, step) to row numbers."""
+
+    n: int
+    rate: float
+    key: np.uint64
+    rows: Callable[[int, float, np.uint64, int], np.ndarray]
+
+    def draw(self, step: int) -> np.ndarray:
+        return self.rows(self.n, self.rate, self.key, step)
+
+
+class Sampled:
+    """Batches of another law. Kernels that draw for themselves take the key and the rate and are not reached."""
+
+    rows = staticmethod(lambda n, rate, key, step: np.arange(n))
+
+    def batches(self, n, rng=None):
+        true = super().batches(n, rng)
+        return _Batches(true.n, true.rate, true.key, self.rows)
+
+
+class InTurn(Sampled):
+    """Each row in every 1 / rate-th batch."""
+
+    rows = staticmethod(lambda n, rate, key, step: np.flatnonzero((np.arange(n) + step) % max(1, round(1 / rate)) == 0))
+
+
+class FixedSize(Sampled):
+    """Uniform batches of one size, drawn without replacement."""
+
+    @staticmethod
+    def rows(n, rate, key, step):
+        rng = np.random.Generator(np.random.Philox(key=[key, step]))
+        return np.sort(rng.choice(n, max(1, round(rate * n)), replace=False))
+
+
+class PublicBatches:
+    """Batches whose key is a constant."""
+
+    def batches(self, n, rng=None):
+        true = super().batches(n, rng)
+        return PoissonSampler(true.n, true.rate, np.random.default_rng(0))
+
+
+class MoreOften:
+    """Batches at a higher rate than the event says."""
+
+    factor = 1.5
+
+    def batches(self, n, rng=None):
+        true = super().batches(n, rng)
+        sampler = PoissonSampler(true.n, min(1.0, self.factor * true.rate), np.random.default_rng(0))
+        sampler.key = true.key
+        return sampler
+
+
+@dataclass(frozen=True)
+class Fault:
+    """``mixin``: over the mechanism; ``charged``: what the ledger gets of an event; ``declared``: part of the
+    sensitivity that the adapter declares; ``check``: of ``privacy.audit.Audit``, the one that should see it."""
+
+    name: str
+    what: str
+    check: str
+    mixin: type = object
+    charged: Callable[[Event], Event] = lambda event: event
+    declared: float = 1.0
+
+
+def _larger(event: Event) -> Event:
+    return replace(event, noise_scale=2 * event.noise_scale)
+
+
+def _third(event: Event) -> Event:
+    return replace(event, steps=max(1, event.steps // 3))
+
+
+def _rarer(event: Event) -> Event:
+    sampled = event.sampling is Sampling.POISSON
+    return replace(event, sampling_rate=event.sampling_rate * 2 / 3) if sampled else event
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault("no noise", "no mechanism adds noise", "noise", NoNoise),
+    Fault("two thirds of the noise", "2/3 of the declared scale", "noise", Weak),
+    Fault("more noise than declared", "3/2 of the declared scale", "noise", Strong),
+    Fault("weak blocks", "9/10 of the declared scale where noise is drawn in blocks", "noise", WeakBlocks),
+    Fault("uniform noise", "the declared variance, another law", "noise", Uniform),
+    Fault("noise used twice", "every release gets the noise of the first", "noise", Repeated),
+    Fault("public noise", "the noise of a stream that everybody knows", "noise", PublicNoise),
+    Fault("half the sensitivity", "half of the sensitivity is declared", "sensitivity", declared=0.5),
+    Fault("more noise in the ledger", "twice the noise that is drawn is charged", "steps", charged=_larger),
+    Fault("a third of the steps", "a third of the releases is charged", "steps", charged=_third),
+    Fault("full batches", "every row in every batch", "sampling", Sampled),
+    Fault("batches in turn", "each row in every 1/rate-th batch", "sampling", InTurn),
+    Fault("batches of one size", "drawn without replacement", "sampling", FixedSize),
+    Fault("public batches", "batches of a constant key", "sampling", PublicBatches),
+    Fault("batches at a higher rate", "3/2 of the declared rate", "sampling", MoreOften),
+    Fault("a smaller rate in the ledger", "2/3 of the rate is charged", "steps", charged=_rarer),
+)
+
+
+class _FaultyBudget(Budget):
+    fault: Fault
+
+    def gaussian(self, what, *, sensitivity, **rest):
+        return super().gaussian(what, sensitivity=self.fault.declared * sensitivity, **rest)
+
+    def laplace(self, what, *, sensitivity, noise_scale, **rest):
+        part = self.fault.declared
+        return super().laplace(what, sensitivity=part * sensitivity, noise_scale=part * noise_scale, **rest)
+
+    def _hand_out(self, kind, event, releases):
+        if self.fault.mixin is not object:
+            kind = type(f"{self.fault.mixin.__name__}{kind.__name__}", (self.fault.mixin, kind), {})
+        return super()._hand_out(kind, event, releases)
+
+    def spend(self, event):
+        super().spend(self.fault.charged(event) if self._whole is None else event)
+
+
+@dataclass(frozen=True)
+class FaultySpec:
+    """Opens broken budgets in the place of those of ``spec``."""
+
+    spec: BudgetSpec
+    fault: Fault
+
+    def __getattr__(self, name):
+        return getattr(self.spec, name)
+
+    def open(self, rng, recorder=None):
+        """A budget with the fault."""
+        return type("Faulty", (_FaultyBudget,), {"fault": self.fault})(self.spec, rng, recorder)
+
+
+def of(name: str) -> Fault:
+    """The fault of that name. Raises KeyError."""
+    return {f.name: f for f in FAULTS}[name]

@@ -1,0 +1,79 @@
+"""The committed scores come back as they were written."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import pytest
+
+from evaluation.summary import COLUMNS
+from reports import committed, reference
+from reports.files import write_bytes
+
+ROW = dict.fromkeys(COLUMNS, "") | {"cell": "c", "experiment": "e", "metric": "rmse", "value": "1.5", "status": "ok"}
+
+
+def frame(**changes):
+    return pd.DataFrame([ROW | changes], columns=COLUMNS, dtype=str)
+
+
+def test_what_is_written_comes_back_and_gives_the_same_bytes(tmp_path):
+    scores = frame(reason='a "quoted", odd\nreason')
+    write_bytes(committed.path_of(tmp_path, "e"), committed.encoded(scores))
+    assert committed.experiments(tmp_path) == ["e"]
+    back = committed.read(tmp_path, "e")
+    pd.testing.assert_frame_equal(back, scores)
+    assert committed.encoded(back) == committed.encoded(scores)
+
+
+def test_a_missing_file_and_an_unknown_status_are_clear_errors(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"e\.csv\.gz is missing; a full run"):
+        committed.read(tmp_path, "e")
+    write_bytes(committed.path_of(tmp_path, "e"), committed.encoded(frame(status="fine")))
+    with pytest.raises(ValueError, match=r"e\.csv\.gz: unknown status 'fine'"):
+        committed.read(tmp_path, "e")
+
+
+def test_a_damaged_file_is_an_error(tmp_path):
+    write_bytes(committed.path_of(tmp_path, "e"), committed.encoded(frame())[:-9])
+    with pytest.raises(ValueError, match=r"e\.csv\.gz is damaged"):
+        committed.read(tmp_path, "e")
+
+
+@dataclass(frozen=True)
+class Cell:
+    splits: int
+    drawn: bool = False
+    dataset, protocol, method, setting = "wine", "authors", "sep", ""
+
+    @property
+    def id(self):
+        return f"cell of {self.splits}"
+
+
+def scores_of(splits, **changes):
+    told = {"dataset": "wine", "protocol": "authors", "method": "sep", "cell": f"cell of {splits}"}
+    return pd.concat([frame(**(told | {"split": str(k)} | changes)) for k in range(splits)])
+
+
+def test_a_cell_stands_for_the_same_with_fewer_splits():
+    known = committed.splits_of(scores_of(3))
+    assert committed.as_committed(Cell(3), known) == Cell(3)
+    assert committed.as_committed(Cell(5), known) == Cell(3)
+    assert committed.as_committed(Cell(2), known) == Cell(2)  # more splits than are asked for: another cell
+    assert committed.as_committed(Cell(5, drawn=True), known) == Cell(5, drawn=True)
+    assert committed.as_committed(Cell(5), {}) == Cell(5)
+    assert committed.as_committed(Cell(5), committed.splits_of(scores_of(3, cell="other settings"))) == Cell(5)
+    whole = pd.concat([scores_of(3), frame(dataset="wine", protocol="authors", method="sep", cell="cell of 3")])
+    assert committed.as_committed(Cell(5), committed.splits_of(whole)) == Cell(5)
+
+
+@pytest.mark.parametrize("name", reference.experiments())
+def test_every_committed_row_has_its_seed(name):
+    scores = committed.read(reference.FOLDER, name)
+    of_a_split = (scores["split"] != "") & (scores["status"] != "not_supported")
+    assert scores.loc[of_a_split, "seed"].ne("").all()
+
+
+def test_the_committed_reference_is_within_its_limit():
+    size = sum(p.stat().st_size for p in reference.FOLDER.rglob("*") if p.is_file())
+    assert 0 < size < reference.LIMIT_BYTES

@@ -1,0 +1,120 @@
+"""What findings compare: by hand on made-up scores, and every committed answer from the committed scores."""
+
+import math
+import re
+
+import pandas as pd
+import pytest
+
+from evaluation.paired import median_paired, paired, unpaired
+from reports import committed, comparisons
+from reports.config import ReportError
+from reports.findings import HERE
+from reports.reference import FOLDER
+
+ASKED = dict.fromkeys(comparisons.PLAN, "") | {"id": "q", "kind": "mean", "experiment": "x", "protocol": "literature"}
+
+
+def scores(**cells):
+    """Cells ``method_setting`` -> values by split; protocol literature, data set wine, metric rmse."""
+    rows = []
+    for name, values in cells.items():
+        method, _, setting = name.partition("_")
+        for k, v in enumerate(values):
+            rows.append(
+                {"dataset": "wine", "protocol": "literature", "method": method, "setting": setting, "split": str(k)}
+                | {
+                    "metric": "rmse",
+                    "value": "" if v is None else repr(v),
+                    "status": "ok" if v is not None else "failed",
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def ask(frame, **asked):
+    plan = [ASKED | {"metric": "rmse", "method": "a", "other_method": "b"} | asked]
+    return comparisons.build({"x": frame}, plan).to_dict("records")
+
+
+A, B = [1.0, 1.1, 1.2, 1.0], [2.0, 2.2, 2.1, 2.3]
+
+
+def test_paired_over_the_splits_that_both_have():
+    (row,) = ask(scores(a=[*A, None], b=[*B, 9.0]))
+    expected = paired(dict(enumerate(A)), dict(enumerate(B)))
+    assert (row["low"], row["high"], row["n"]) == (expected.low, expected.high, 4)
+    assert (row["mean"], row["other_mean"]) == (pytest.approx(1.075), pytest.approx(2.15))
+    assert (row["compared"], row["close"], row["not_worse"]) == ("better", "no", "yes")  # a smaller error is better
+    assert ask(scores(a=B, b=A))[0]["compared"] == "worse"
+    assert row["interval"].startswith("-1.07 (-1.")
+
+
+def test_close_and_not_worse_ask_for_the_whole_interval():
+    (row,) = ask(scores(a=[1.0, 1.01, 1.0], b=[1.0, 1.0, 1.01]))
+    assert (row["compared"], row["close"], row["not_worse"]) == ("not separated", "yes", "yes")
+    assert row["margin"] == pytest.approx(0.1 * row["other_mean"])
+    (row,) = ask(scores(a=[1.0, 1.5, 0.5], b=[1.0, 1.0, 1.0]))
+    assert (row["compared"], row["close"], row["not_worse"]) == ("not separated", "no", "no")
+
+
+def test_other_protocols_other_experiments_and_settings_by_their_end():
+    frame = scores(a=A)
+    other = scores(b=B).assign(protocol="authors")
+    (row,) = comparisons.build(
+        {"x": frame, "y": other},
+        [ASKED | {"metric": "rmse", "method": "a", "other_method": "b"}
+         | {"other_experiment": "y", "other_protocol": "authors"}],
+    ).to_dict("records")  # fmt: skip
+    expected = unpaired(dict(enumerate(A)), dict(enumerate(B)))
+    assert (row["low"], row["high"]) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    many = scores(**{"a_epsilon=1": A, "a_epsilon=8": A, "a_other": A, "b_fair;epsilon=1": B, "b_fair;epsilon=8": B})
+    found = ask(many, setting="epsilon=*", other_setting="fair;epsilon=*")
+    assert [r["setting"] for r in found] == ["epsilon=1", "epsilon=8"]
+    assert len(ask(many, setting="epsilon=*", other_setting="fair;epsilon=1")) == 2
+
+
+def test_a_median_of_independent_data_sets_and_a_side_without_scores():
+    a, b = [float(k) for k in range(20)], [k + 1.0 + k % 3 for k in range(20)]
+    (row,) = ask(scores(a=a, b=b), kind="median")
+    expected = median_paired(dict(enumerate(a)), dict(enumerate(b)))
+    assert (row["difference"], row["low"], row["high"]) == (expected.difference, expected.low, expected.high)
+    assert ask(scores(a=A)) == ask(scores(a=A, b=[1.0])) == []  # nothing, or one split: no interval
+
+
+def test_the_plan_is_checked(tmp_path):
+    path = tmp_path / "plan.csv"
+    path.write_text("id,kind\n")
+    with pytest.raises(ReportError, match="columns"):
+        comparisons.read_plan(path)
+    line = "q,mode,x,literature,,rmse,a,,,,b,\n"
+    path.write_text(",".join(comparisons.PLAN) + "\n" + line)
+    with pytest.raises(ReportError, match="kind 'mode'"):
+        comparisons.read_plan(path)
+    path.write_text(",".join(comparisons.PLAN) + "\n" + line.replace("mode", "mean") * 2)
+    with pytest.raises(ReportError, match="asked twice"):
+        comparisons.read_plan(path)
+
+
+def test_committed_comparisons_are_those_of_the_committed_scores():
+    told = pd.read_csv(FOLDER / comparisons.NAME, dtype=str, keep_default_na=False)
+    needed = {row[k] for row in comparisons.read_plan() for k in ("experiment", "other_experiment")} - {""}
+    again = comparisons.build({n: committed.read(FOLDER, n) for n in sorted(needed)})
+    assert told[["id", "dataset", "setting"]].to_numpy().tolist() == (
+        again[["id", "dataset", "setting"]].to_numpy().tolist()
+    )
+    for column in ("difference", "low", "high"):
+        for mine, theirs in zip(told[column], again[column], strict=True):
+            assert math.isclose(float(mine), theirs, rel_tol=1e-9, abs_tol=1e-12)
+    assert told["compared"].tolist() == again["compared"].tolist()
+
+
+def test_every_comparison_is_asked_by_a_finding_and_every_query_is_in_the_plan():
+    asked = {row["id"] for row in comparisons.read_plan()}
+    text = "".join(p.read_text(encoding="utf-8") for p in HERE.glob("*.md"))
+    used = {
+        re.split(r"\s+and\s+(?=\w+\s*[=<])|\s*\|", match)[0].strip()
+        for match in re.findall(r"comparisons\.csv where id=(.*?)\]\]", text, re.DOTALL)
+    }
+    assert used <= asked
+    assert asked - used == set()

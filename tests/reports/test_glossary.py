@@ -1,0 +1,69 @@
+"""The words of the suite are defined once, and every page leads there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reports import glossary, site
+from reports.findings import HERE
+
+#: words that a reader of the field does not know, or knows otherwise; a finding that uses one needs its definition.
+HOUSE = (
+    "reading",
+    "yardstick",
+    "control",
+    "unit box",
+    "box",
+    "stand-in",
+    "noise multiplier",
+    "mu squared",
+    "separated",
+)
+
+
+def prose() -> str:
+    """The text of all findings, without queries and code."""
+    text = "\n".join(p.read_text(encoding="utf-8") for p in HERE.glob("*.md"))
+    return re.sub(r"`[^`]*`", "", re.sub(r"\[\[.*?\]\]", "", text, flags=re.DOTALL))
+
+
+def everything() -> str:
+    pages = [*site.TEMPLATES.glob("*.html"), *Path(site.__file__).parent.glob("*.py")]
+    return prose() + "\n".join(p.read_text(encoding="utf-8") for p in pages)
+
+
+def test_house_words_of_findings_are_defined():
+    words = glossary.load()
+    text = prose()
+    for house in HOUSE:
+        if re.search(rf"\b{house}\b", text, re.IGNORECASE):
+            assert any(w.used(house) for w in words), f"'{house}' is used in a finding and not in {glossary.FILE.name}"
+
+
+def test_every_word_is_used_somewhere():
+    text = everything()
+    assert [w.word for w in glossary.load() if not w.used(text)] == []
+
+
+def test_no_finding_says_frame_or_our_reading():
+    """ "Frame" is a word of the code; "our reading" of what is inferred is called an inference."""
+    text = re.sub(r"\s+", " ", prose())
+    assert re.findall(r"(?i)\b(?:unit )?frame\b|\bour reading\b", text) == []
+
+
+def test_every_page_leads_to_the_words():
+    front, which = ((site.TEMPLATES / n).read_text(encoding="utf-8") for n in ("index.html", "which_method.html"))
+    assert f'id="{glossary.ANCHOR}"' in front
+    assert f'href="#{glossary.ANCHOR}"' in front
+    assert f'href="index.html#{glossary.ANCHOR}"' in which
+
+
+def test_a_bad_glossary_is_refused(tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text("word,meaning\na,b\n")
+    with pytest.raises(ValueError, match="columns"):
+        glossary.load(path)
+    path.write_text("word,also,meaning\na,,b\na,,c\n")
+    with pytest.raises(ValueError, match="once"):
+        glossary.load(path)
