@@ -102,6 +102,10 @@ def write(
     """
     if scale != "full":
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
+    if manifest.get("noise", "public") != "public":
+        raise ReportError(
+            "the run's noise is secret, so that nobody can repeat it; only a run with noise=public becomes the reference"
+        )
     mine = scores[scores["experiment"] == config["experiment"]]
     check_full(config, mine, fits)
     path, scored = committed.path_of(folder, config["experiment"]), committed.encoded(sorted_scores(mine))

@@ -12,6 +12,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from workflow import noise
 from workflow.files import write_json
 from workflow.imports import ROOT
 
@@ -74,6 +75,7 @@ def manifest(scale: str) -> dict:
 
     return {
         "scale": scale,
+        "noise": noise.of_run(),
         "command": os.environ.get("DPBAYES_COMMAND", ""),
         "commit": commit(),
         "python": platform.python_version(),

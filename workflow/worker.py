@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from workflow.noise import generator
 from workflow.record import empty_record, parameter_file
 
 
@@ -127,9 +128,9 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
 
         for delta, n in {(s.delta, tasks[k].public.n) for s, (_, k) in zip(specs, pairs, strict=True) if s.delta}:
             check_delta(delta, n)  # warns, in the cell's log, where delta is not below 1/n
-    noise = [np.random.default_rng(cell.seed(k, "noise")) for cell, k in pairs]
+    noise = [generator(cell, k, "noise") for cell, k in pairs]
     budgets = [spec.open(rng) for spec, rng in zip(specs, noise, strict=True)]
-    rngs = [np.random.default_rng(cell.seed(k, "fit")) for cell, k in pairs]
+    rngs = [generator(cell, k, "fit") for cell, k in pairs]
     if len({cell.method for cell, _ in pairs}) > 1:
         fits, seconds = readings(pairs, tasks, budgets, rngs)
     else:

@@ -17,9 +17,10 @@ rule fit:
     threads: 1
     params:
         values=lambda w: CELLS[w.cell].values,
+        noise=config["noise"],
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
-        "{ENVIRONMENT} "
+        "{ENVIRONMENT} {NOISE} "
         "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {wildcards.cell} "
         "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
@@ -44,10 +45,11 @@ for name, group in families(CELLS.values()).items():
         threads: 1
         params:
             values=[c.values for c in group],
+            noise=config["noise"],
             config=EXPERIMENTS[group[0].experiment],
             family=name,
         shell:
-            "{ENVIRONMENT} "
+            "{ENVIRONMENT} {NOISE} "
             "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {params.family} "
             "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 

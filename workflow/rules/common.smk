@@ -3,7 +3,7 @@ import re
 import sys
 from pathlib import Path
 
-from workflow import arithmetic
+from workflow import arithmetic, noise
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -13,7 +13,7 @@ from workflow.experiments import (
 )
 from workflow.imports import files
 
-KNOWN = {"scale", "reuse", "mirror", "results"}
+KNOWN = {"scale", "reuse", "mirror", "results", "noise"}
 if unknown := sorted(set(config) - KNOWN):
     raise ConfigError(
         f"config: unknown key '{unknown[0]}'; config/config.yaml has {', '.join(sorted(KNOWN))}"
@@ -23,6 +23,15 @@ SCALE = config["scale"]
 RESULTS = config["results"]
 if config["reuse"] not in ("none", "reference"):
     raise ConfigError(f"config: reuse is '{config['reuse']}'; choose none or reference")
+if config["noise"] not in noise.CHOICES:
+    raise ConfigError(
+        f"config: noise is '{config['noise']}'; choose {' or '.join(noise.CHOICES)}"
+    )
+if config["noise"] == noise.SECRET and config["reuse"] != "none":
+    raise ConfigError(
+        "config: noise=secret with reuse=reference: the noise of committed cells is public; take reuse=none"
+    )
+NOISE = f"{noise.VARIABLE}={config['noise']}"
 REUSE = "--reuse reports/reference" if config["reuse"] == "reference" else ""
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
 PYTHON = sys.executable

@@ -34,8 +34,9 @@ rule manifest:
         RESULTS + "/logs/manifest.log",
     params:
         scale=SCALE,
+        noise=config["noise"],
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.manifest --scale {params.scale} --out {output} 2> {log}"
+        "{ENVIRONMENT} {NOISE} {PYTHON} -m workflow.manifest --scale {params.scale} --out {output} 2> {log}"
 
 
 rule report:

@@ -1,0 +1,33 @@
+"""Is the noise of a run public or secret?
+
+public: every random number follows from the cell's seed, so that a run can be repeated bit for bit. Then an epsilon
+holds for nobody who has this program. secret: entropy of the operating system is mixed into the streams of every fit
+that claims a guarantee, noise, batches and posterior draws alike. Such a run cannot be repeated, restored or committed.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+import numpy as np
+
+PUBLIC, SECRET = CHOICES = ("public", "secret")
+#: how the rules tell the processes that fit
+VARIABLE = "DPBAYES_NOISE"
+
+
+def of_run() -> str:
+    """The choice of this run. Raises ValueError for another word."""
+    word = os.environ.get(VARIABLE, PUBLIC)
+    if word not in CHOICES:
+        raise ValueError(f"{VARIABLE} is '{word}'; choose {' or '.join(CHOICES)}")
+    return word
+
+
+def generator(cell, split: int, role: str) -> np.random.Generator:
+    """The stream of one split for ``role`` ("noise" or "fit"; see ``Cell.seed``)."""
+    seed = cell.seed(split, role)
+    if of_run() == SECRET and cell.adapter().privacy is not None:
+        seed = [*seed, secrets.randbits(128)]
+    return np.random.default_rng(seed)
