@@ -27,8 +27,8 @@ REFUSED = (audit.StructureDiffers, BudgetExceeded, ValueError, RuntimeError, Ari
 class Pair:
     """``rows`` (n, d) of D, and ``targets`` (n,) or None; the last row is the one that differs.
 
-    ``other`` (d,), ``other_target``: what D' has in its place under REPLACE_ONE; unused under ADD_REMOVE, where D' lacks
-    the row.
+    ``other`` (d,), ``other_target``: what D' has in its place under REPLACE_ONE; unused under ADD_REMOVE, where D'
+    lacks the row.
     """
 
     rows: np.ndarray

@@ -104,7 +104,7 @@ def write(
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
     if manifest.get("noise", "public") != "public":
         raise ReportError(
-            "the run's noise is secret, so that nobody can repeat it; only a run with noise=public becomes the reference"
+            "the run's noise is secret: nobody can repeat it; only a run with noise=public becomes the reference"
         )
     mine = scores[scores["experiment"] == config["experiment"]]
     check_full(config, mine, fits)

@@ -1,4 +1,4 @@
-"""Secret noise: no stream of a private fit follows from public seeds, and such a run is neither restored nor committed."""
+"""Secret noise: no stream of a private fit follows from public seeds; such a run is neither restored nor committed."""
 
 from types import SimpleNamespace
 

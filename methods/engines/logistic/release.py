@@ -21,6 +21,12 @@ MARKOV_CHAIN = Leak(
     LeakKind.SAMPLER,
     "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
 )
+#: of the same: what ``methods.engines.logistic.sampler`` raises
+NO_DRAW = Leak(
+    LeakKind.FAILING,
+    "where the mode is not found, a trajectory leaves the finite range or no draw lies in the ball the fit fails, and "
+    "that it does is not counted",
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,8 @@ class Release:
 class LogisticPosteriorDraw(Method):
     """A method that releases one draw of a logistic posterior; an adapter says which (:meth:`release`).
 
-    Diagnostics: what the adapter tells; gradients (of all runs) and mode_gradients; acceptance and energy_error (mean
-    absolute, nats).
+    Diagnostics: what the adapter tells of public numbers. What the sampler met reads the rows and is not told: the
+    draw is all that was paid for.
     """
 
     models = ("logistic_regression",)
@@ -69,6 +75,11 @@ class LogisticPosteriorDraw(Method):
             scaling=("data",),
         ),
         MARKOV_CHAIN,
+        NO_DRAW,
+        Leak(
+            LeakKind.FAILING,
+            "a row above the norm bound ends the fit with a message that names it, and that is not counted",
+        ),
     )
     Settings = SamplerSettings
 
@@ -108,16 +119,6 @@ class LogisticPosteriorDraw(Method):
         if not np.isfinite(draws.weights).all():
             raise Diverged(f"{rows.name}: a draw is not finite; check the scale of the rows")
         return [
-            Fit(
-                LogisticSample(draws.weights[k], rows.scaling),
-                budget.ledger,
-                {
-                    **release.told,
-                    "gradients": float(plan.gradients * draws.runs[k]),
-                    "mode_gradients": float(draws.mode_gradients[k]),
-                    "acceptance": float(draws.acceptance[k]),
-                    "energy_error": float(draws.energy_error[k]),
-                },
-            )
+            Fit(LogisticSample(draws.weights[k], rows.scaling), budget.ledger, dict(release.told))
             for k, (release, budget) in enumerate(zip(releases, budgets, strict=True))
         ]

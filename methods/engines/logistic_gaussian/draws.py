@@ -149,11 +149,5 @@ def draw(
     found = sample(z, [target], [rng], Plan(settings.trajectories, settings.leapfrog_steps))
     if not np.isfinite(found.weights).all():
         raise Diverged(f"{task.name}: {name} drew a value that is not finite")
-    told = {
-        "power": target.power,
-        "precision": target.precision,
-        "acceptance": float(found.acceptance[0]),
-        "energy_error": float(found.energy_error[0]),
-        "runs": float(found.runs[0]),
-    }
+    told = {"power": target.power, "precision": target.precision}  # what the sampler met reads the rows
     return Fit(LogisticPoint(found.weights[0]), budget.ledger, told)

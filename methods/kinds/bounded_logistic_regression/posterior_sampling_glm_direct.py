@@ -6,7 +6,7 @@ import numpy as np
 
 from methods.contract import Constants, Fit
 from methods.engines.frames import InFrame
-from methods.engines.logistic.release import MARKOV_CHAIN, SamplerSettings
+from methods.engines.logistic.release import MARKOV_CHAIN, NO_DRAW, SamplerSettings
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -28,7 +28,7 @@ class PosteriorSamplingGLMDirect(InFrame):
     privacy = Relation.ADD_REMOVE
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
-    leaks = (MARKOV_CHAIN,)
+    leaks = (MARKOV_CHAIN, NO_DRAW)
     Settings = SamplerSettings
 
     def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:

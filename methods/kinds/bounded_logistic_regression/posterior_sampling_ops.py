@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import chdtr
 
-from methods.contract import Constants, Fit, Leak, LeakKind, MethodError
+from methods.contract import Constants, Fit, MethodError
 from methods.engines.frames import InFrame
-from methods.engines.logistic.release import MARKOV_CHAIN, SamplerSettings
+from methods.engines.logistic.release import MARKOV_CHAIN, NO_DRAW, SamplerSettings
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -38,13 +38,7 @@ class PosteriorSamplingOPS(InFrame):
     privacy = Relation.ADD_REMOVE
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
-    leaks = (
-        MARKOV_CHAIN,
-        Leak(
-            LeakKind.FAILING,
-            "where nearly all of the posterior lies outside of the ball the fit fails, and that it does is not counted",
-        ),
-    )
+    leaks = (MARKOV_CHAIN, NO_DRAW)
     grid: ClassVar[tuple[dict, ...]] = tuple(
         {} if f == 2.0 else {"radius_factor": f} for f in (2.0, 0.7, 1.0, 1.4, 3.0, 4.0)
     )
