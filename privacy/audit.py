@@ -32,6 +32,10 @@ class StructureDiffers(RuntimeError):
     """The neighbour's run made other releases (number, order or shape): the pattern of releases leaks rows."""
 
 
+#: exceptions by which a fit refuses rows, or a replay ends
+REFUSED = (StructureDiffers, BudgetExceeded, ValueError, RuntimeError, ArithmeticError)
+
+
 # ------------------------------------------------------------------------------------------- record and replay
 
 
@@ -486,7 +490,7 @@ class Audit:
         for pair, d, dprime in neighbours(task, method.privacy):
             try:
                 out.append((pair, replay(method, d, dprime, settings, spec, seed)))
-            except (StructureDiffers, BudgetExceeded, ValueError, RuntimeError, ArithmeticError) as error:
+            except REFUSED as error:
                 out.append((pair, error))
         return out
 

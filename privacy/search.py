@@ -14,13 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privacy import audit
-from privacy.budget import BudgetExceeded, BudgetSpec
+from privacy.budget import BudgetSpec
 from privacy.ledger import Relation
 
 #: a pair that reaches this part of the bound is enough: nothing short of a tenth can hide behind it
 ENOUGH = 0.9
-#: exceptions by which a fit refuses rows, or a replay ends
-REFUSED = (audit.StructureDiffers, BudgetExceeded, ValueError, RuntimeError, ArithmeticError)
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def climb(
     def part(pair: Pair) -> float:
         try:
             return audit.replay(method, *pair.tasks(task, method.privacy), settings, spec, seed).ratio
-        except REFUSED:
+        except audit.REFUSED:
             return -math.inf
 
     best, reached = None, -math.inf
