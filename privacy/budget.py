@@ -442,5 +442,7 @@ class PoissonSampler:
 
     def draw(self, step: int) -> np.ndarray:
         """Row numbers of batch ``step``, increasing; may be empty."""
-        u = np.random.Generator(np.random.Philox(key=[self.key, step])).random(self.n)
+        # of a list of both kinds NumPy makes floats, which lose the last bits of the key
+        key = np.array([self.key, step], np.uint64)
+        u = np.random.Generator(np.random.Philox(key=key)).random(self.n)
         return np.flatnonzero(u < self.rate)

@@ -213,14 +213,19 @@ FACTS = ("what", "mechanism", "relation", "sensitivity", "noise_scale", "samplin
 
 
 def events_digest(events: Sequence[tuple[str, int, list[dict]]]) -> str:
-    """Digest of the facts of all events, nine digits each; empty where there is none."""
+    """Digest of the cells and splits, and of the facts of all their events, nine digits each; empty without events.
+
+    Two of the same first part can be compared: the ledgers of other splits are other ledgers.
+    """
 
     def fact(value):
         return f"{float(value):.9g}" if isinstance(value, float) or value == "inf" else str(value)
 
-    told = []
+    told, of = [], sorted({(cell, split) for cell, split, rows in events if rows})
     for cell, split, rows in sorted(events, key=lambda e: (e[0], e[1])):
         for row in rows:
             curve = [(fact(float(a)), fact(float(b))) for a, b in row.get("renyi_curve", ())]
             told.append([cell, split, *(fact(row[k]) for k in FACTS), curve])
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16] if told else ""
+    if not told:
+        return ""
+    return "-".join(hashlib.sha256(json.dumps(one).encode()).hexdigest()[:16] for one in (of, told))

@@ -13,7 +13,7 @@ from scipy import stats
 
 from privacy.accountants import epsilon_of, renyi_divergence
 from privacy.audit import Listener, Recorder, noise_law
-from privacy.budget import Budget, BudgetExceeded, BudgetSpec, Mode
+from privacy.budget import Budget, BudgetExceeded, BudgetSpec, Mode, PoissonSampler
 from privacy.calibration import gaussian_noise_multiplier, noise_multiplier
 from privacy.ledger import Event, Mechanism, Relation, Sampling
 
@@ -277,6 +277,16 @@ def test_an_audited_mechanism_gives_no_block():
     assert mechanism.audited
     with pytest.raises(RuntimeError, match="audited"):
         mechanism.noise(1, 1)
+
+
+def test_every_bit_of_the_key_counts():
+    """NumPy makes floats of a list of a key and a step where their kinds differ: 53 of 64 bits."""
+    sampler = PoissonSampler(1000, 0.5, RNG(3))
+    batch = sampler.draw(2)
+    exact = np.random.Generator(np.random.Philox(key=[int(sampler.key), 2])).random(1000)
+    np.testing.assert_array_equal(batch, np.flatnonzero(exact < 0.5))
+    sampler.key = np.uint64(int(sampler.key) ^ 1)
+    assert not np.array_equal(sampler.draw(2), batch)
 
 
 def test_poisson_batches_have_the_rate_and_ignore_the_noise_stream():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from workflow import compare
+from workflow import compare, sample
 from workflow.compare import Outcome, compare_cell
 from workflow.experiments import cells
 
@@ -93,10 +93,22 @@ def test_the_shift_nearest_to_its_band_is_told():
     assert about.bands == [(0.5, "a"), (0.5, "b"), (1.0, "c")]
 
 
+EVENT = {
+    "what": "sum", "mechanism": "gaussian", "relation": "add_remove", "sensitivity": 1.0, "noise_scale": 2.0,
+    "sampling": "poisson", "sampling_rate": 0.1, "steps": 5, "renyi_curve": [],
+}  # fmt: skip
+
+
 def test_events_that_were_verified_are_compared():
     about = Outcome(("e", "m"))
     about.compare_events("0123456789abcdef")  # nothing recomputed: nothing to say
     assert about.wrong == []
+    about.events = [("cell", 0, [EVENT])]
+    about.compare_events(about.ledger)
+    about.compare_events(sample.events_digest([("cell", 1, [EVENT | {"steps": 7}])]))  # of another split: no comparison
+    assert about.wrong == []
+    about.compare_events(sample.events_digest([("cell", 0, [EVENT | {"steps": 7}])]))
+    assert about.wrong == ["e/m: the events of its ledgers are not those that were verified"]
 
 
 def test_with_the_same_kernels_nothing_is_chaotic(monkeypatch):
