@@ -79,8 +79,11 @@ def size(cell: Cell) -> tuple[float, float]:
 
 
 def choices(cell: Cell) -> frozenset[tuple[str, object]]:
-    """Its settings that are words, switches or left open: they choose which code runs, numbers rarely do."""
-    return frozenset((k, v) for k, v in cell.settings if v is None or isinstance(v, bool | str))
+    """Settings of it and of its model that are words, switches or left open: they choose which code runs.
+
+    Numbers rarely do.
+    """
+    return frozenset((k, v) for k, v in (*cell.settings, *cell.model) if v is None or isinstance(v, bool | str))
 
 
 def shortened(cell: Cell, caps: Mapping[str, int]) -> Cell:
