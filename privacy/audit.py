@@ -22,6 +22,9 @@ from privacy.ledger import EPOCHS, Event, Mechanism, Relation, Sampling
 
 #: allowance for rounding in the ratio of a measured to a declared sensitivity: norms of sums in double precision
 ROUNDING = 1e-7
+#: the part of its declared sensitivity by which a release moves that a row has entered: a row that is fitted well moves
+#: little; what no row of the batch moves differs by rounding of sums at most
+SEEN = 1e-13
 #: of :func:`noise_fault`: numbers that are heard, and the false-alarm rate.
 SAMPLES, NOISE_ALPHA = 3000, 1e-6
 #: of :func:`sampling_fault`: fits, and the false-alarm rate of all its statistics together.
@@ -445,17 +448,20 @@ def distinguishing_game(
 ) -> LowerBound:
     """Lower bound on epsilon from ``runs`` fits on each of D and D'.
 
-    The score is the posterior's parameters projected on the difference of means over spread; direction and threshold
-    come from the first half of the runs, the bound from the second.
+    The score is the posterior's parameters in the direction that tells two normal laws of one covariance apart best
+    (linear discriminant; parameters that are close to a function of others are left out); direction and threshold come
+    from the first half of the runs, the bound from the second.
     """
     children = np.random.SeedSequence(seed).generate_state(2 * runs, np.uint64)
     a = np.array([flat_parameters(run(method, task, settings, spec, int(s))) for s in children[:runs]])
     b = np.array([flat_parameters(run(method, neighbour, settings, spec, int(s))) for s in children[runs:]])
     half = runs // 2
-    spread = np.var(a[:half], axis=0) + np.var(b[:half], axis=0)
-    direction = np.divide(
-        a[:half].mean(axis=0) - b[:half].mean(axis=0), spread, out=np.zeros(a.shape[1]), where=spread > 0
-    )
+    x, y = a[:half], b[:half]
+    spread = np.sqrt(np.var(x, axis=0) + np.var(y, axis=0))
+    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    covariance = np.cov((x - x.mean(axis=0)) * scale, rowvar=False) + np.cov((y - y.mean(axis=0)) * scale, rowvar=False)
+    difference = (x.mean(axis=0) - y.mean(axis=0)) * scale
+    direction = scale * (np.linalg.pinv(np.atleast_2d(covariance), rcond=1e-6, hermitian=True) @ difference)
     return epsilon_lower_bound(a @ direction, b @ direction, delta, confidence)
 
 
@@ -788,7 +794,7 @@ def _entered(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> 
     out = {}
     for event in filter(_poisson, fit.ledger):
         mine = [i for i, e in enumerate(first.events) if _same(e, event)]
-        tiny = ROUNDING * event.sensitivity if math.isfinite(event.sensitivity) else 0.0
+        tiny = SEEN * event.sensitivity if math.isfinite(event.sensitivity) else 0.0
         out[event] = np.array([np.abs(first.values[i] - second.values[i]).max(initial=0.0) > tiny for i in mine])
     return out
 
