@@ -22,6 +22,9 @@ from privacy.ledger import EPOCHS, Event, Mechanism, Relation, Sampling
 
 #: allowance for rounding in the ratio of a measured to a declared sensitivity: norms of sums in double precision
 ROUNDING = 1e-7
+#: the part of its declared sensitivity by which a release moves that a row has entered: a row that is fitted well moves
+#: little; what no row of the batch moves differs by rounding of sums at most
+SEEN = 1e-13
 #: of :func:`noise_fault`: numbers that are heard, and the false-alarm rate.
 SAMPLES, NOISE_ALPHA = 3000, 1e-6
 #: of :func:`sampling_fault`: fits, and the false-alarm rate of all its statistics together.
@@ -445,27 +448,67 @@ def distinguishing_game(
 ) -> LowerBound:
     """Lower bound on epsilon from ``runs`` fits on each of D and D'.
 
-    The score is the posterior's parameters projected on the difference of means over spread; direction and threshold
-    come from the first half of the runs, the bound from the second.
+    The score is the posterior's parameters in the direction that tells two normal laws of one covariance apart best
+    (linear discriminant; parameters that are close to a function of others are left out); direction and threshold come
+    from the first half of the runs, the bound from the second.
     """
     children = np.random.SeedSequence(seed).generate_state(2 * runs, np.uint64)
     a = np.array([flat_parameters(run(method, task, settings, spec, int(s))) for s in children[:runs]])
     b = np.array([flat_parameters(run(method, neighbour, settings, spec, int(s))) for s in children[runs:]])
     half = runs // 2
-    spread = np.var(a[:half], axis=0) + np.var(b[:half], axis=0)
-    direction = np.divide(
-        a[:half].mean(axis=0) - b[:half].mean(axis=0), spread, out=np.zeros(a.shape[1]), where=spread > 0
-    )
+    x, y = a[:half], b[:half]
+    spread = np.sqrt(np.var(x, axis=0) + np.var(y, axis=0))
+    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    covariance = np.cov((x - x.mean(axis=0)) * scale, rowvar=False) + np.cov((y - y.mean(axis=0)) * scale, rowvar=False)
+    difference = (x.mean(axis=0) - y.mean(axis=0)) * scale
+    direction = scale * (np.linalg.pinv(np.atleast_2d(covariance), rcond=1e-6, hermitian=True) @ difference)
     return epsilon_lower_bound(a @ direction, b @ direction, delta, confidence)
 
 
 # -------------------------------------------------------------------------------------------------- all checks
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """``n`` pairs, releases or numbers were compared; a true adapter fails with probability ``false_alarm`` at most.
+
+    ``power``: probability that a copy with the fault ``against`` fails; NaN where it is of a kind that has no size.
+    """
+
+    n: int
+    false_alarm: float
+    power: float
+    against: str
+
+
+@lru_cache(maxsize=64)
+def noise_power(n: int, laplace: bool, alpha: float, ratio: float = 2 / 3, repeats: int = 200) -> float:
+    """Probability that :func:`noise_law` at ``alpha`` refuses noise of ``ratio`` times its scale.
+
+    By its formula for normal noise, which is that of the variance alone; for Laplace noise by simulation.
+    """
+    if not laplace:
+        return noise_law_power(n, ratio, alpha)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(repeats):
+        refused += not noise_law(stats.norm.ppf(stats.laplace.cdf(ratio * rng.laplace(size=n))), 1.0, alpha).accepted
+    return refused / repeats
+
+
+def share_power(n: int, rate: float, other: float, alpha: float = COIN_ALPHA) -> float:
+    """Probability that the share of releases of :func:`sampling_fault` rejects coins of rate ``other`` in n flips.
+
+    One of its five statistics, two-sided, so at alpha / 5.
+    """
+    low, high = stats.binom.ppf([alpha / 10, 1 - alpha / 10], n, rate)
+    return float(stats.binom.cdf(low - 1, n, other) + stats.binom.sf(high, n, other))
+
+
 class Audit:
     """The checks of one adapter on one task, each when it is asked for; what several need is computed once.
 
-    ``samples``, ``alpha``: of :func:`noise_fault`.
+    ``samples``, ``alpha``: of :func:`noise_fault`. ``more``: pairs (name, D, D') beside those of :func:`neighbours`.
     """
 
     def __init__(
@@ -477,8 +520,9 @@ class Audit:
         seed: int,
         samples: int = SAMPLES,
         alpha: float = NOISE_ALPHA,
+        more: Sequence[tuple[str, Any, Any]] = (),
     ):
-        self.method, self.task, self.seed = method, task, seed
+        self.method, self.task, self.seed, self._more = method, task, seed, tuple(more)
         self._fit = (method, task, settings, spec, seed)
         self._samples, self._alpha = samples, alpha
 
@@ -487,12 +531,45 @@ class Audit:
         """Each pair of :func:`neighbours` by name, with its replay or the exception that ended it."""
         method, task, settings, spec, seed = self._fit
         out: list[tuple[str, Replay | Exception]] = []
-        for pair, d, dprime in neighbours(task, method.privacy):
+        for pair, d, dprime in (*neighbours(task, method.privacy), *self._more):
             try:
                 out.append((pair, replay(method, d, dprime, settings, spec, seed)))
             except REFUSED as error:
                 out.append((pair, error))
         return out
+
+    @property
+    def reached(self) -> float:
+        """Largest part of its declared sensitivity by which a release moves on these pairs."""
+        return max((r.ratio for _, r in self.replays if isinstance(r, Replay)), default=0.0)
+
+    def evidence(self, check: str) -> Evidence:
+        """What a passed ``check`` rests on; see :class:`Evidence`."""
+        replayed = [r for _, r in self.replays if isinstance(r, Replay)]
+        if check == "sensitivity":
+            moves = sum(g.releases for r in replayed for g in r.gaps)
+            share = f"{min(self.reached, 1.0):.3f}"
+            return Evidence(moves, 0.0, 1.0, f"a sensitivity declared below {share} of what it is")
+        if check == "noise":
+            most = max((sum(v.size for v in r.recorded.values) for r in replayed), default=0)
+            fits = min(math.ceil(self._samples / most), _MOST_FITS) if most else 0
+            n = most * fits
+            laplace = any(e.mechanism is Mechanism.LAPLACE for r in replayed for e in r.ledger)
+            power = noise_power(n, laplace, self._alpha / 2) if n > 1 else math.nan
+            return Evidence(n, self._alpha, power, "2/3 of the declared noise")
+        if check == "sampling":
+            counts = [(g.releases, e.sampling_rate) for r in replayed[:1] for g, e in zip(r.gaps, r.ledger, strict=True)
+                      if _poisson(e)]  # fmt: skip
+            if not counts:
+                return Evidence(0, 0.0, math.nan, "no Poisson batches")
+            powers = [(SEEDS * steps, share_power(SEEDS * steps, rate, min(1.0, 1.5 * rate))) for steps, rate in counts]
+            n, power = min(powers, key=lambda p: p[1])
+            return Evidence(n, COIN_ALPHA, power, "1.5 times the declared rate")
+        if check == "steps":
+            return Evidence(len(replayed), 1e-9 * len(replayed), math.nan, "")
+        if check == "same_path":
+            return Evidence(100, max(self._alpha, 1e-3), math.nan, "")
+        return Evidence(len(replayed), 0.0, math.nan, "")
 
     def _first(self, fault: Callable[[str, Replay], str]) -> str:
         told = (fault(pair, r) for pair, r in self.replays if isinstance(r, Replay))
@@ -717,7 +794,7 @@ def _entered(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> 
     out = {}
     for event in filter(_poisson, fit.ledger):
         mine = [i for i, e in enumerate(first.events) if _same(e, event)]
-        tiny = ROUNDING * event.sensitivity if math.isfinite(event.sensitivity) else 0.0
+        tiny = SEEN * event.sensitivity if math.isfinite(event.sensitivity) else 0.0
         out[event] = np.array([np.abs(first.values[i] - second.values[i]).max(initial=0.0) > tiny for i in mine])
     return out
 

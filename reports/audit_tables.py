@@ -2,7 +2,8 @@
 
     python -m reports.audit_tables --extra results/extra --out results/parts/audit [--commit]
 
-Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``workflow.audit``; leaks are the methods' own words.
+Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``workflow.audit`` and ``distinguishing.csv`` of
+``workflow.distinguishing``.
 """
 
 from __future__ import annotations
@@ -12,18 +13,15 @@ from pathlib import Path
 
 import pandas as pd
 
-import datasets
 from methods import contract
-from methods.contract import Method
 from privacy.audit import COIN_ALPHA, NOISE_ALPHA, SAMPLES, SEEDS, noise_law_power
-from reports import tables
+from reports import leaks, tables, two_posteriors
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
 from reports.files import write_text
-from reports.ledger import CONDITIONAL
 from reports.reference import FOLDER
 
-CHECKS, MUTANTS = "privacy_audit.csv", "mutants.csv"
+FILES = CHECKS, MUTANTS, GAMES = "privacy_audit.csv", "mutants.csv", "distinguishing.csv"
 TOY = "Toy tasks of a dozen rows"
 #: what a check of ``privacy.audit.checks`` is called in the notes.
 WORDS = {
@@ -42,17 +40,18 @@ WORDS = {
 }
 
 
-def read(extra: Path | None, folder: Path = FOLDER) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-    """Checks and mutants of a run, or else the committed ones; None where there are neither."""
+def read(extra: Path | None, folder: Path = FOLDER) -> tuple[pd.DataFrame, ...] | None:
+    """Checks, mutants and games of a run, or else the committed ones; None where there are neither."""
     for place in filter(None, (extra, folder)):
-        if all((place / name).is_file() for name in (CHECKS, MUTANTS)):
-            return tuple(pd.read_csv(place / name, keep_default_na=False) for name in (CHECKS, MUTANTS))
+        if all((place / name).is_file() for name in FILES):
+            return tuple(pd.read_csv(place / name, keep_default_na=False) for name in FILES)
     return None
 
 
-def build(found: tuple[pd.DataFrame, pd.DataFrame]) -> list[tuple[Table, pd.DataFrame]]:
-    """The table of the audit, and that of the leaks, each with its long frame."""
-    return [audit_table(*found), leaks_table()]
+def build(found: tuple[pd.DataFrame, ...]) -> list[tuple[Table, pd.DataFrame]]:
+    """The tables of the audit, the games, the leaks and what two posteriors show, each with its long frame."""
+    checks, mutants, games = found
+    return [audit_table(checks, mutants), games_table(games), leaks.table(), two_posteriors.table()]
 
 
 def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
@@ -64,7 +63,8 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
             broken = mutants[(mutants["method"] == method) & (mutants["case"] == case)]
             name = contract.get(method, kind).title + ("" if case == kind else f", {case.replace('_', ' ')}")
             rows.append((name, _entries(here, broken, footnotes)))
-        heads = ["neighbours", "checks passed", "bound reached", "broken copies caught", "declared leaks at work"]
+        heads = ["neighbours", "checks passed", "bound reached", "power: 2/3 of the noise", "power: 1.5 x the rate"]
+        heads += ["broken copies caught", "declared leaks at work"]
         blocks.append(Block(str(kind).replace("_", " "), "Method", heads, rows))
     asked = "; ".join(f"{name}: {words}" for name, words in WORDS.items())
     notes = (
@@ -85,6 +85,39 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
     return table, checks.merge(caught(mutants), how="left", on=["method", "kind", "case"])
 
 
+def _power(checks: pd.DataFrame, check: str) -> str:
+    """Power of that check at its n; empty where it has none to have."""
+    here = checks[(checks["check"] == check) & (checks["power"].astype(str) != "")]
+    return "" if here.empty else f"{float(here['power'].iloc[0]):.3f} (n = {here['n'].iloc[0]})"
+
+
+def games_table(games: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
+    """A row a family: the ledger's epsilon, what posteriors alone prove, the same with weak noise, and the power."""
+
+    def shown(r, name):
+        return entry("" if r[name] == "" else f"{float(r[name]):.2f}")
+
+    heads = ["epsilon of the ledger", "at least", "at least, if Gaussian", "2/3 of the noise: at least", "if Gaussian"]
+    heads += ["power", "power, if Gaussian"]
+    names = ["epsilon", "lower", "lower_gdp", "weak_lower", "weak_lower_gdp", "power", "power_gdp"]
+    rows = []
+    for r in games.to_dict("records"):
+        title = contract.get(r["method"], r["kind"]).title
+        rows.append((f"{r['family']}: {title}", [shown(r, n) for n in names]))
+    first = games.iloc[0]
+    notes = (
+        f"{first['runs']} fits on each of two neighbours of a dozen rows, delta {float(first['delta']):g}; each bound "
+        f"holds with confidence {float(first['confidence']):.4f}. Posteriors alone are seen: where a method releases "
+        "much that its posterior does not show, the bound is loose, and says little for the ledger and nothing "
+        "against it.",
+        "If Gaussian: for a mechanism whose trade-off is that of one Gaussian release; tighter, and not valid for "
+        "others. Power: how often the bound of one Gaussian release of that epsilon exceeds it when 2/3 of its noise "
+        "is added.",
+    )
+    block = Block("", "Family", heads, rows)
+    return Table("distinguishing", "End to end: what posteriors alone prove", TOY, [block], notes), games
+
+
 def caught(mutants: pd.DataFrame) -> pd.DataFrame:
     """method, kind, case, mutants, mutants_caught."""
     groups = mutants.groupby(["method", "kind", "case"], sort=False)["killed"]
@@ -100,48 +133,19 @@ def _entries(checks: pd.DataFrame, broken: pd.DataFrame, footnotes: Footnotes) -
     return [
         entry(str(checks["relation"].iloc[0]).replace("_", " ")),
         entry(f"{len(rest) - len(failed)} of {len(rest)}", marks=footnotes(*told)),
-        entry(next((str(r) for r in rest["reached"] if r != ""), "")),
+        entry(next((str(r) for r in rest["reached"] if r != ""), "by proof")),
+        *(entry(_power(rest, check)) for check in ("noise", "sampling")),
         entry(f"{len(broken) - len(survived)} of {len(broken)}", marks=footnotes(*alive)),
         entry("" if len(leaks) else "none", marks=footnotes(*leaks["found"])),
     ]
 
 
-def _sentences(method: Method) -> list[str]:
-    """Leaks that a method names, and the ranges that it takes for public."""
-    named = [leak.sentence for leak in method.leaks]
-    if method.privacy and method.reads_ranges:
-        tables = (datasets.get(d) for d in datasets.names("table"))
-        where = ", ".join(t.title for t in tables if t.extremes)
-        named.append(f"on {where} only: the guarantee is {CONDITIONAL}")
-    return named
-
-
-def leaks_table() -> tuple[Table, pd.DataFrame]:
-    """A row a method and kind of model that names a leak: ways around the ledger that no epsilon counts."""
-    long = [
-        {"method": n, "kind": k, "title": contract.get(n, k).title, "leak": leak}
-        for k, n in contract.pairs()
-        for leak in _sentences(contract.get(n, k))
-    ]
-    frame = pd.DataFrame(long, columns=["method", "kind", "title", "leak"])
-    rows = [
-        (title, [entry(", ".join(here["kind"].str.replace("_", " "))), entry(leak)])
-        for (title, leak), here in frame.groupby(["title", "leak"], sort=True)
-    ]
-    notes = (
-        "In the words of the methods themselves, but for ranges, which the data sets tell; a method that is not named "
-        "here claims to have none.",
-        "An epsilon is that of one fit whose noise is secret. Here seeds are public and the budgets of a split share "
-        "their random numbers, so that two stored posteriors give the private sums back; and noise in double "
-        "precision, from generators that are not cryptographic, is for research alone.",
-    )
-    block = Block("", "Method", ["kinds of model", "leak"], rows)
-    return Table("leaks", "Leaks: what no epsilon counts", "At every scale", [block], notes), frame
-
-
 def commit(extra: Path, folder: Path = FOLDER) -> None:
-    """Copy both tables of a run into the reference. Raises ReportError for a failed check or a mutant that lives."""
-    checks, mutants = _of_run(extra)
+    """Copy the tables of a run into the reference.
+
+    Raises ReportError for a failed check, a mutant that lives, or a game that refutes an epsilon.
+    """
+    checks, mutants, games = _of_run(extra)
     failed, alive = checks[checks["result"] == "failed"], mutants[mutants["killed"] != 1]
     if len(failed):
         row = failed.iloc[0]
@@ -149,13 +153,17 @@ def commit(extra: Path, folder: Path = FOLDER) -> None:
     if len(alive):
         row = alive.iloc[0]
         raise ReportError(f"{row['method']} on {row['case']}: the mutant '{row['mutant']}' lives; mend the audit")
-    for name in (CHECKS, MUTANTS):
+    above = games[pd.to_numeric(games["lower"]) > pd.to_numeric(games["epsilon"])]
+    if len(above):
+        row = above.iloc[0]
+        raise ReportError(f"{row['method']}: epsilon is at least {row['lower']}, the ledger says {row['epsilon']}")
+    for name in FILES:
         write_text(folder / name, (extra / name).read_text(encoding="utf-8"))
 
 
-def _of_run(extra: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _of_run(extra: Path) -> tuple[pd.DataFrame, ...]:
     if (found := read(extra, extra)) is None:
-        raise ReportError(f"no {CHECKS} and {MUTANTS} in {extra}; run `./bench audit` first")
+        raise ReportError(f"no {CHECKS}, {MUTANTS} and {GAMES} in {extra}; run `./bench audit` first")
     return found
 
 

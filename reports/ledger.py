@@ -33,6 +33,12 @@ COLUMNS = [
 ]
 TOTAL = "(total)"
 #: what is said of a data set with such ranges.
+#: data sets whose scores were in view when the range release got a guard, and the leak of all that use it there
+GUARDED = ("wine",)
+GUARD = (
+    "on wine only: the release of ranges that are not documented has a guard (range of an input hidden by noise) that "
+    "was added after looking at a score of split 0"
+)
 CONDITIONAL = "conditional on the ranges printed with the table, which are its extremes"
 #: where a budget names no delta: the one of the papers.
 DELTA = 1e-5
@@ -237,7 +243,20 @@ def leaks_of(method: str, dataset: str, kind: str, scaling: str | None = None) -
         return ()
     named = tuple(leak.sentence for leak in found.leaks if leak.applies(dataset, kind, scaling))
     reads = found.reads_ranges and scaling in (None, "public")
-    return named + (range_leaks(dataset, kind) if reads else ())
+    tuned = (GUARD,) if dataset in GUARDED and guarded(found) else ()
+    return named + (range_leaks(dataset, kind) if reads else ()) + tuned
+
+
+def guarded(method) -> bool:
+    """Does it buy the ranges that are not documented, by the release that has the guard?
+
+    Methods that say so among their own leaks are left out.
+    """
+    from methods.contract import LeakKind
+    from methods.engines.frames import InFrame
+
+    own = any(leak.kind is LeakKind.TUNED and "hidden by noise" in leak.sentence for leak in method.leaks)
+    return isinstance(method, InFrame) and method.privacy is not None and not own
 
 
 def conditional(dataset: str, kind: str) -> tuple[str, ...]:

@@ -13,33 +13,56 @@ Needs no data; takes minutes. The tests ask for each row what the tables say (te
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from privacy import mutants
+from privacy import audit, draw_audit, mutants
 from workflow import audit_cases
 from workflow.files import write_text
 
 #: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit_cases.faults``.
 CHECKS = audit_cases.ORDER
 PASSED, FAILED, LEAK = "passed", "failed", "leak"
-COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached"]
+COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached", "n", "false_alarm", "power"]
+COLUMNS += ["against"]
 MUTANT_COLUMNS = ["method", "kind", "case", "mutant", "what", "killed", "killed_by", "found"]
 
 
 def check_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a check of one case."""
+    """One row a check of one case; a declared leak is closed first, and stands in rows of its own."""
     key = key_of(name, case) | {"relation": str(audit_cases.get(name).privacy)}
     if (name, case) in audit_cases.leaky():
         for check, text in audit_cases.faults(name, case)(audit_cases.get(name)).items():
             yield key | {"check": check, "result": LEAK, "found": text}
-    found = faults(name, case)
-    for check in CHECKS:
-        told = {"result": FAILED if check in found else PASSED, "found": found.get(check, "")}
-        yield key | {"check": check, **told, "reached": reached(name, case) if check == "sensitivity" else ""}
+    with mutants.loaded(audit_cases.module_of(name), audit_cases.closed(name, case)) as module:
+        made = audit_cases.audit_of(name, case, mutants.method_of(module))
+        found = audit_cases.found_by(made, name, case)
+        for check in CHECKS:
+            told = {"result": FAILED if check in found else PASSED, "found": found.get(check, "")}
+            share = {"reached": f"{made.reached:.3f}"} if check == "sensitivity" else {}
+            yield key | {"check": check} | told | share | rests_on(made.evidence(check))
+
+
+def rests_on(evidence: audit.Evidence) -> dict[str, str]:
+    """The columns ``n``, ``false_alarm``, ``power`` and ``against``."""
+    power = "" if math.isnan(evidence.power) else f"{evidence.power:.4g}"
+    told = {"n": str(evidence.n), "false_alarm": f"{evidence.false_alarm:.2g}"}
+    return told | {"power": power, "against": evidence.against}
+
+
+def draw_rows(name: str, case: str) -> Iterator[dict]:
+    """One row a check of a method whose release is a draw."""
+    made = audit_cases.draw_audit_of(name, case)
+    for check in draw_audit.CHECKS:
+        text = getattr(made, check)()
+        declared = check == "runs" and audit_cases.may_fail(name)
+        result = PASSED if not text else LEAK if declared else FAILED
+        told = {"check": check, "result": result, "found": text, "n": str(len(made.pairs)), "false_alarm": "0"}
+        yield key_of(name, case) | {"relation": str(audit_cases.get(name).privacy)} | told
 
 
 def mutant_rows(name: str, case: str) -> Iterator[dict]:
@@ -61,24 +84,22 @@ def faults(name: str, case: str, *patches: mutants.Mutant, first: bool = False) 
     return mutants.kills(audit_cases.module_of(name), patches, audit_cases.faults(name, case, first))
 
 
-def reached(name: str, case: str) -> str:
-    """Largest part of the declared sensitivity that a release moves by; a declared leak is closed first."""
-    with mutants.loaded(audit_cases.module_of(name), audit_cases.closed(name, case)) as module:
-        return f"{audit_cases.reached(name, case, mutants.method_of(module)):.3f}"
-
-
 def key_of(name: str, case: str) -> dict[str, str]:
     """method, kind of model, case."""
     return {"method": audit_cases.get(name).name, "kind": audit_cases.MODELS[case].kind, "case": case}
 
 
-def tables(cases: Sequence[tuple[str, str]]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Checks and mutants of these cases; says on the error stream where it is."""
+def tables(
+    cases: Sequence[tuple[str, str]], drawn: Sequence[tuple[str, str]] = ()
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Checks and mutants of these cases, and of those that release a draw; says on the error stream where it is."""
     checks, broken = [], []
     for k, (name, case) in enumerate(cases, 1):
         checks += check_rows(name, case)
         broken += mutant_rows(name, case)
         print(f"audit: {k} of {len(cases)}: {name} on {case}", file=sys.stderr, flush=True)
+    for name, case in drawn:
+        checks += draw_rows(name, case)
     return pd.DataFrame(checks, columns=COLUMNS), pd.DataFrame(broken, columns=MUTANT_COLUMNS)
 
 
@@ -89,9 +110,11 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", help="adapters, by name or <kind>/<method>; default: all")
     args = parser.parse_args()
     cases = [c for c in audit_cases.cases() if not args.methods or c[0] in args.methods]
-    if unknown := sorted(set(args.methods or ()) - {n for n, _ in audit_cases.cases()}):
-        parser.error(f"no private adapter {unknown[0]}; there are {', '.join(audit_cases.private())}")
-    for path, table in zip((args.checks, args.mutants), tables(cases), strict=True):
+    drawn = [c for c in audit_cases.drawn() if not args.methods or c[0] in args.methods]
+    known = {n for n, _ in (*audit_cases.cases(), *audit_cases.drawn())}
+    if unknown := sorted(set(args.methods or ()) - known):
+        parser.error(f"no private adapter {unknown[0]}; there are {', '.join(sorted(known))}")
+    for path, table in zip((args.checks, args.mutants), tables(cases, drawn), strict=True):
         write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 

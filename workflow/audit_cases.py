@@ -1,14 +1,15 @@
 """The toy tasks on which every private adapter is audited, and what must be found on them: nothing.
 
 A method is audited on every kind of model that it fits. A posterior draw adds no noise, so there is nothing to record,
-replay or leave out: its bound is checked by brute force beside its proof (tests/methods/test_posterior_sampling*.py).
+replay or leave out: its bound is checked by brute force beside its proof (tests/methods/test_posterior_sampling*.py),
+and here that nothing but the draw leaves the fit.
 Names: an adapter goes by its own, a method that was taught a kind of model (``methods/kinds/``) by ``<kind>/<method>``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -17,20 +18,47 @@ from methods.contract import Leak, LeakKind
 from models.kind import kind as kind_of
 from models.kind import kinds as model_kinds
 from models.task import Task
-from privacy import audit, mutants
+from privacy import audit, mutants, search
 from privacy.budget import BudgetSpec
+from privacy.draw_audit import DrawAudit
 from privacy.faults import FAULTS, Fault, FaultySpec
+
+
+def _without_ranges(make, n: int, seed: int) -> Task:
+    """The task of ``make`` with no range of any input; that of a target which is a class stays."""
+    task = make(n, seed)
+    classes = kind_of(task.model.kind).target == "classification"
+    public = dataclasses.replace(
+        task.public, x_bounds=(None,) * task.x.shape[1], y_bounds=task.public.y_bounds if classes else None
+    )
+    return dataclasses.replace(task, public=public)
+
 
 _RECORDS = tuple(kind_of(name) for name in model_kinds())
 #: name of a case -> function of (rows, seed) that gives its task; the first case of a kind of model has the kind's name
 MADE = {case: make for kind in _RECORDS for case, make in kind.tiny.items() if case not in kind.unaudited}
+#: one adapter of each engine that buys the ranges that it is not given, and the case that gives it none
+BUYS = {
+    "linear_regression": ("dp_linear_regression",),
+    "bnn_regression": ("dp_vi_honest",),
+    "bounded_linear_regression": ("bounded_linear_regression/dp_sgd",),
+    "bounded_logistic_regression": ("output_perturbation",),
+    "bounded_mixture": ("dp_single_gaussian",),
+}
+NO_RANGES = " without ranges"
+MADE |= {case + NO_RANGES: partial(_without_ranges, MADE[case]) for case in BUYS}
 #: name of a case -> model
 MODELS = {case: make(2, 0).model for case, make in MADE.items()}
 #: settings by field name: enough to run every line several times
-TINY = {"epochs": 5, "steps": 60, "batch_size": 4, "batch_rows": 6, "draws": 3, "predictive_draws": 3}
+TINY = {"epochs": 5, "steps": 60, "batch_size": 4, "batch_rows": 4, "draws": 3, "predictive_draws": 3}
 TINY |= {"num_warmup": 5, "num_samples": 5, "stored_draws": 5, "burn_in_sweeps": 3, "sweeps": 5, "grams": 3}
 DELTA = 1e-5
 SPEC = BudgetSpec(epsilon=1.0, delta=DELTA, noise_multiplier=1.0)
+#: a budget from which every draw can be calibrated
+DRAW_SPEC = BudgetSpec(epsilon=5.0, delta=DELTA, noise_multiplier=1.0, renyi=(2.0, 1.0))
+#: of the search of a pair: settings of its short runs, and replays
+SHORT = {"epochs": 3, "steps": 20, "num_warmup": 1, "num_samples": 2, "burn_in_sweeps": 0, "sweeps": 1}
+EVALUATIONS = 100
 
 
 @cache
@@ -58,6 +86,24 @@ def private() -> tuple[str, ...]:
     return tuple(n for n in every if get(n).privacy is not None and not get(n).releases_a_draw)
 
 
+@cache
+def drawn() -> tuple[tuple[str, str], ...]:
+    """(adapter, case) of adapters whose release is one posterior draw: ``privacy.draw_audit``."""
+    every = [n for n in (*contract.names(), *taught()) if get(n).privacy is not None and get(n).releases_a_draw]
+    return tuple((n, c) for n in every for c in MODELS if NO_RANGES not in c and get(n).supports(tiny_task(c)) is None)
+
+
+def draw_audit_of(name: str, case: str, method=None) -> DrawAudit:
+    """The audit of one of them; ``method``: a patched copy of the adapter."""
+    method = get(name) if method is None else method
+    return DrawAudit(method, tiny_task(case), tiny_settings(method), DRAW_SPEC, 1)
+
+
+def may_fail(name: str) -> bool:
+    """Does the adapter say, among its leaks, that rows decide whether it fails?"""
+    return any(leak.kind is LeakKind.FAILING for leak in get(name).leaks)
+
+
 def tiny_task(case: str, n: int = 12) -> Task:
     """n made-up rows of that case, with documented ranges."""
     return MADE[case](n, 0)
@@ -66,7 +112,12 @@ def tiny_task(case: str, n: int = 12) -> Task:
 @cache
 def cases() -> tuple[tuple[str, str], ...]:
     """(adapter, case) for every model that it fits."""
-    return tuple((n, c) for n in private() for c in MODELS if get(n).supports(tiny_task(c)) is None)
+    return tuple((n, c) for n in private() for c in MODELS if _takes(n, c))
+
+
+def _takes(name: str, case: str) -> bool:
+    kind = case.removesuffix(NO_RANGES)
+    return (kind == case or name in BUYS[kind]) and get(name).supports(tiny_task(case)) is None
 
 
 @cache
@@ -113,10 +164,27 @@ ORDER += ("noise", "sampling", "same_path")
 _WHOLE_FITS = frozenset(ORDER[6:])
 
 
+@cache
+def searched(name: str, case: str) -> tuple[tuple[str, Task, Task], ...]:
+    """The pair that a search finds on the adapter as it is, where the fixed pairs leave part of the bound open.
+
+    Short runs, and no more than ``EVALUATIONS`` replays: cheap, and deterministic.
+    """
+    with mutants.loaded(module_of(name), closed(name, case)) as module:
+        method = mutants.method_of(module)
+        task, settings = tiny_task(case), tiny_settings(method)
+        if audit.Audit(method, task, settings, SPEC, 1).reached >= search.ENOUGH:
+            return ()
+        names = {f.name for f in dataclasses.fields(settings)}
+        short = dataclasses.replace(settings, **{k: v for k, v in SHORT.items() if k in names})
+        _, pair = search.climb(method, task, short, SPEC, 1, np.random.default_rng(0), EVALUATIONS)
+    return (("searched", *pair.tasks(task, method.privacy)),)
+
+
 def audit_of(name: str, case: str, method=None, spec=SPEC) -> audit.Audit:
     """The audit of one case; ``method``: a patched copy of the adapter, ``spec``: a broken budget."""
     method = get(name) if method is None else method
-    return audit.Audit(method, tiny_task(case), tiny_settings(method), spec, 1)
+    return audit.Audit(method, tiny_task(case), tiny_settings(method), spec, 1, more=searched(name, case))
 
 
 def faults(name: str, case: str, first: bool = False):
@@ -127,26 +195,23 @@ def faults(name: str, case: str, first: bool = False):
     the whole of it hardly ever.
     """
 
-    def check(method) -> dict[str, str]:
-        made, found = audit_of(name, case, method), {}
-        for word in ORDER:
-            if (first and found) or ("runs" in found and word in _WHOLE_FITS):
-                continue
-            if word == "equal_path":
-                broken = one_path(get(name), case) and not one_path(method, case)
-                text = "recorded and ordinary fits differ, and those of the real adapter do not" if broken else ""
-            else:
-                text = getattr(made, word)()
-            if text:
-                found[word] = text
-        return found
-
-    return check
+    return lambda method: found_by(audit_of(name, case, method), name, case, first)
 
 
-def reached(name: str, case: str, method=None) -> float:
-    """Largest part of its declared sensitivity by which a release moves, over the pairs of the audit."""
-    return max(r.ratio for _, r in audit_of(name, case, method).replays if isinstance(r, audit.Replay))
+def found_by(made: audit.Audit, name: str, case: str, first: bool = False) -> dict[str, str]:
+    """Check -> what it found; see :func:`faults`."""
+    found: dict[str, str] = {}
+    for word in ORDER:
+        if (first and found) or ("runs" in found and word in _WHOLE_FITS):
+            continue
+        if word == "equal_path":
+            broken = one_path(get(name), case) and not one_path(made.method, case)
+            text = "recorded and ordinary fits differ, and those of the real adapter do not" if broken else ""
+        else:
+            text = getattr(made, word)()
+        if text:
+            found[word] = text
+    return found
 
 
 def broken_budgets(name: str, case: str) -> tuple[Fault, ...]:

@@ -1,0 +1,108 @@
+"""What no epsilon counts, as one table: question, methods, answer, and where the answer comes from.
+
+A method names its own leaks (``methods.contract.Leak``). What holds for many by their relation or by what they read is
+not left to them: it is derived here, evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+import datasets
+from methods import contract
+from methods.contract import LeakKind, Method
+from privacy import floating_point
+from privacy.ledger import Relation
+from reports.blocks import Block, Table, entry
+from reports.ledger import CONDITIONAL, GUARD, guarded
+
+NAMED, DERIVED = "named by the method", "derived for every method: "
+#: kind of a leak -> question
+QUESTIONS = {
+    LeakKind.PUBLIC_N: "Is the number of rows taken as public?",
+    LeakKind.RANGES: "Are ranges of columns taken from the rows?",
+    LeakKind.STANDARDISATION: "Are rows centred or scaled by their own mean, spread or norm?",
+    LeakKind.PRIVATE_MOMENTS: "Are other averages of the rows used bare?",
+    LeakKind.STARTING_VALUES: "Do starting values come from a fit that is not private?",
+    LeakKind.PRIORS: "Is a law, a prior or a parameter taken as public that nobody has published?",
+    LeakKind.TUNED: "Were settings or code chosen with scores or rows in view?",
+    LeakKind.BATCHES: "Are batches drawn otherwise than the accountant assumes?",
+    LeakKind.SENSITIVITY: "Is noise scaled by a bound that is too small, or private itself?",
+    LeakKind.NO_NOISE: "Is a private number released without noise or bound?",
+    LeakKind.ACCOUNTING: "Are releases charged at less than they cost?",
+    LeakKind.FAILING: "Do rows decide, without noise, whether a step is taken, a run stops or a fit fails?",
+    LeakKind.SAMPLER: "Is the released draw an exact sample?",
+    LeakKind.FLOATING_POINT: "Does the proof cover double precision?",
+}
+COLUMNS = ["kind_of_leak", "question", "method", "kind", "title", "leak", "evidence"]
+#: outputs counted for the size of the floating-point leak
+OUTPUTS = 2000
+
+
+def derived(method: Method) -> Iterator[tuple[LeakKind, str, str]]:
+    """(kind, sentence, evidence) of what follows from the method's relation and from what it reads."""
+    if method.privacy is None:
+        return
+    if method.privacy is Relation.ADD_REMOVE and not any(leak.kind is LeakKind.PUBLIC_N for leak in method.leaks):
+        yield (
+            LeakKind.PUBLIC_N,
+            "neighbours differ by one row, and the number of rows is used exactly and stored",
+            "its relation; models.task.PublicKnowledge.n",
+        )
+    if method.reads_ranges:
+        where = ", ".join(t.title for t in map(datasets.get, datasets.names("table")) if t.extremes)
+        yield LeakKind.RANGES, f"on {where} only: the guarantee is {CONDITIONAL}", "datasets.base.DataSet.extremes"
+    if guarded(method):
+        yield LeakKind.TUNED, GUARD, "methods.engines.frames.InFrame; privacy.scaling"
+    if not method.releases_a_draw:
+        yield (
+            LeakKind.FLOATING_POINT,
+            "noise and sums are double precision, from generators that are not cryptographic",
+            "privacy.budget.GENERATOR; privacy.floating_point",
+        )
+
+
+def frame() -> pd.DataFrame:
+    """One row a leak, method and kind of model."""
+    rows = []
+    for kind, name in contract.pairs():
+        method = contract.get(name, kind)
+        told = [(leak.kind, leak.sentence, NAMED) for leak in method.leaks]
+        told += [(k, text, DERIVED + where) for k, text, where in derived(method)]
+        rows += [(str(k), QUESTIONS[k], name, kind, method.title, text, evidence) for k, text, evidence in told]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def table() -> tuple[Table, pd.DataFrame]:
+    """A block a question; a row an answer, with all methods that it is true of."""
+    long, blocks = frame(), []
+    for kind in QUESTIONS:
+        here = long[long["kind_of_leak"] == str(kind)]
+        rows = [
+            (_names(of), [entry(leak), entry(evidence)])
+            for (leak, evidence), of in here.groupby(["leak", "evidence"], sort=True)
+        ]
+        rows = rows or [("none", [entry("no method says so"), entry("")])]
+        blocks.append(Block(QUESTIONS[kind], "Methods", ["answer", "evidence"], rows))
+    share = floating_point.ruled_out(1.0, 1.0, OUTPUTS, np.random.default_rng(0))
+    notes = (
+        "A method that a question does not name claims that the answer is no; the audit tests what can be tested.",
+        "An epsilon is that of one fit whose noise is secret. Here seeds are public and the budgets of a split share "
+        "their random numbers, so that two stored posteriors give the private sums back (next table). A row also "
+        "stands in many splits, methods and budgets.",
+        f"Size of the last question: of {OUTPUTS:,} numbers of the Laplace mechanism at epsilon 1, {share:.0%} cannot "
+        "come from the neighbour at all, by the values that double precision has (sampled with a fixed seed; all "
+        "uniform numbers near the inverse are tried). Who reads a posterior to its last digit has that, not epsilon.",
+        "Rows outside of a task's declared domain (a class that is none, a number that is not finite) end a fit with "
+        "an error that names them; that they do is counted nowhere.",
+    )
+    return Table("leaks", "Leaks: what no epsilon counts", "At every scale", blocks, notes), long
+
+
+def _names(rows: pd.DataFrame) -> str:
+    """Titles, each with its kinds of model where it has several rows."""
+    kinds = rows.groupby("title", sort=True)["kind"].agg(lambda k: sorted({str(v).replace("_", " ") for v in k}))
+    return "; ".join(f"{title} ({', '.join(of)})" for title, of in kinds.items())
