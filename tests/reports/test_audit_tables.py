@@ -5,41 +5,47 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from methods import contract
 from privacy.faults import FAULTS
 from reports import audit_tables, committed
 from reports.blocks import latex, markdown
 from reports.config import ReportError
-from reports.ledger import CONDITIONAL
 from reports.reference import FOLDER
 from workflow import audit_cases
 from workflow.audit import CHECKS, COLUMNS, MUTANT_COLUMNS
+from workflow.distinguishing import COLUMNS as GAME_COLUMNS
+from workflow.distinguishing import GAMES
 
 
-def made_up(result="passed", killed=1):
+def made_up(result="passed", killed=1, lower=0.5):
     key = {"method": "dp_vi_honest", "kind": "bnn_regression", "case": "bnn_regression"}
-    checks = [
-        key | {"relation": "add_remove", "check": c, "result": "passed", "found": "", "reached": ""} for c in CHECKS
-    ]
+    empty = {"found": "", "reached": "", "n": "9", "false_alarm": "0", "power": "", "against": ""}
+    checks = [key | {"relation": "add_remove", "check": c, "result": "passed"} | empty for c in CHECKS]
     checks[1] |= {"reached": "0.987"}
+    checks[CHECKS.index("noise")] |= {"power": "0.75", "n": "300"}
     checks[1] |= {"result": result, "found": "" if result == "passed" else "moved by 2"}
     told = {"what": "w", "killed_by": "sensitivity" if killed else "", "found": ""}
     mutants = [
         key | {"mutant": "no noise", "killed": 1} | told,
         key | {"mutant": "half noise", "killed": killed} | told,
     ]
-    return pd.DataFrame(checks, columns=COLUMNS), pd.DataFrame(mutants, columns=MUTANT_COLUMNS)
+    game = {"family": "gradients", "method": "dp_vi_honest", "kind": "bnn_regression", "case": "bnn_regression"}
+    game |= {"pair": "negated", "runs": 100, "confidence": 0.99, "delta": 1e-5, "epsilon": 1.0, "lower": lower}
+    game |= {"lower_gdp": 0.6, "weak_lower": 0.7, "weak_lower_gdp": 0.8, "power": 0.1, "power_gdp": 0.4}
+    frames = pd.DataFrame(checks, columns=COLUMNS), pd.DataFrame(mutants, columns=MUTANT_COLUMNS)
+    return *frames, pd.DataFrame([game], columns=GAME_COLUMNS)
 
 
 def put(folder, found):
-    for name, frame in zip((audit_tables.CHECKS, audit_tables.MUTANTS), found, strict=True):
+    for name, frame in zip(audit_tables.FILES, found, strict=True):
         frame.to_csv(folder / name, index=False)
     return folder
 
 
 def test_the_committed_audit_is_of_every_private_method_with_committed_scores():
     """Where a new one has scores: `./bench audit`, then `python -m reports.audit_tables --commit`."""
-    checks, mutants = audit_tables.read(None)
+    checks, mutants, games = audit_tables.read(None)
+    assert set(games["family"]) == set(GAMES)
+    assert (games["lower"] <= games["epsilon"]).all()
     scored = {m for name in committed.experiments(FOLDER) for m in committed.read(FOLDER, name)["method"].unique()}
     cases = [(n, c) for n, c in audit_cases.cases() if audit_cases.get(n).name in scored]
     assert len(cases) > 70
@@ -51,25 +57,36 @@ def test_the_committed_audit_is_of_every_private_method_with_committed_scores():
     leaky = {(audit_cases.get(n).name, c) for n, c in audit_cases.leaky()}
     assert {key for key, count in given.items() if count >= 5} == set(wanted) - leaky
     assert set(wanted) <= set(checks[["method", "case"]].itertuples(index=False, name=None))
+    drawn = {(audit_cases.get(n).name, c) for n, c in audit_cases.drawn() if audit_cases.get(n).name in scored}
+    assert drawn <= set(checks[["method", "case"]].itertuples(index=False, name=None))
     assert set(checks["check"]) == set(CHECKS) == set(audit_tables.WORDS)
+    rests = checks[(checks["result"] == "passed")]
+    assert (pd.to_numeric(rests["n"]) > 0).sum() > 0.9 * len(rests)
+    powers = pd.to_numeric(rests.loc[rests["check"] == "noise", "power"])
+    assert powers.min() > 0.99  # of noise at 2/3 of what is declared
+    reached = pd.to_numeric(rests.loc[rests["check"] == "sensitivity", "reached"])
+    assert reached.min() > 0.5  # half of a sensitivity cannot hide
     assert set(checks["result"]) == {"passed", "leak"}
     assert (mutants["killed"] == 1).all()
 
 
 def test_every_declared_leak_of_standardisation_is_seen_at_work():
-    checks, _ = audit_tables.read(None)
-    seen = checks.loc[checks["result"] == "leak", ["method", "case"]].drop_duplicates()
-    assert set(seen.itertuples(index=False, name=None)) == {
-        (audit_cases.get(n).name, c) for n, c in audit_cases.leaky()
-    }
+    checks, *_ = audit_tables.read(None)
+    seen = checks.loc[checks["result"] == "leak", ["method", "case", "check"]].drop_duplicates()
+    failing = {(audit_cases.get(n).name, c) for n, c in audit_cases.drawn() if audit_cases.may_fail(n)}
+    wanted = {(audit_cases.get(n).name, c) for n, c in audit_cases.leaky()}
+    at_work = set(seen.loc[seen["check"] != "runs", ["method", "case"]].itertuples(index=False, name=None))
+    assert at_work == wanted
+    assert set(seen[["method", "case"]].itertuples(index=False, name=None)) - wanted <= failing
 
 
 def test_the_table_counts_checks_and_mutants():
-    table, long = audit_tables.audit_table(*made_up("failed", 0))
+    table, long = audit_tables.audit_table(*made_up("failed", 0)[:2])
     text = markdown(table)
     assert f"{len(CHECKS) - 1} of {len(CHECKS)}" in text
     assert "1 of 2" in text
     assert "moved by 2" in text
+    assert "0.750 (n = 300)" in text
     assert "half noise" in text
     assert set(long["mutants"]) == {2}
     assert set(long["mutants_caught"]) == {1}
@@ -77,7 +94,12 @@ def test_the_table_counts_checks_and_mutants():
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"), [(("failed", 1), "fails 'sensitivity'"), (("passed", 0), "'half noise' lives")]
+    ("bad", "words"),
+    [
+        (("failed", 1), "fails 'sensitivity'"),
+        (("passed", 0), "'half noise' lives"),
+        (("passed", 1, 1.5), "epsilon is at least 1.5, the ledger says 1.0"),
+    ],
 )
 def test_a_bad_audit_is_not_committed(tmp_path, bad, words):
     (tmp_path / "reference").mkdir()
@@ -89,8 +111,8 @@ def test_a_bad_audit_is_not_committed(tmp_path, bad, words):
 def test_a_good_audit_is_committed_whole(tmp_path):
     (tmp_path / "reference").mkdir()
     audit_tables.commit(put(tmp_path, made_up()), tmp_path / "reference")
-    checks, mutants = audit_tables.read(None, tmp_path / "reference")
-    assert (len(checks), len(mutants)) == (len(CHECKS), 2)
+    checks, mutants, games = audit_tables.read(None, tmp_path / "reference")
+    assert (len(checks), len(mutants), len(games)) == (len(CHECKS), 2, 1)
 
 
 def test_without_a_run_the_remedy_is_named(tmp_path):
@@ -98,11 +120,8 @@ def test_without_a_run_the_remedy_is_named(tmp_path):
         audit_tables.commit(tmp_path, tmp_path)
 
 
-def test_every_leak_of_every_method_is_in_the_table():
-    _, frame = audit_tables.leaks_table()
-    told = {(n, leak.sentence) for k, n in contract.pairs() for leak in contract.get(n, k).leaks}
-    shown = set(frame[["method", "leak"]].itertuples(index=False, name=None))
-    assert told <= shown
-    ranges = {(n, k) for k, n in contract.pairs() if (m := contract.get(n, k)).privacy and m.reads_ranges}
-    assert {leak for _, leak in shown - told} == {next(t for _, t in shown if CONDITIONAL in t)}
-    assert set(frame.loc[frame["leak"].str.contains(CONDITIONAL), ["method", "kind"]].apply(tuple, axis=1)) == ranges
+def test_the_games_are_shown_beside_the_ledger():
+    table, _ = audit_tables.games_table(made_up()[2].astype(str))
+    text = markdown(table)
+    assert "gradients: DP-VI (corrected)" in text
+    assert "| 1.00 | 0.50 | 0.60 | 0.70 | 0.80 | 0.10 | 0.40 |" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from privacy import audit as privacy_audit
 from workflow import audit, audit_cases
 
 SOUND, LEAKY = ("dp_linear_regression", "bnn_regression"), ("dp_vi", "bnn_regression")
@@ -32,6 +33,53 @@ def test_a_broken_adapter_fails_with_what_was_found():
     found = audit.faults(*SOUND, next(m for m in audit_cases.broken(*SOUND) if m.name == "half noise"))
     assert set(found) <= set(audit.CHECKS)
     assert "times its declared sensitivity" in found["sensitivity"]
+
+
+def test_rows_say_what_they_rest_on():
+    rows = {r["check"]: r for r in audit.check_rows("bounded_logistic_regression/dp_vi", "bounded_logistic_regression")}
+    assert int(rows["noise"]["n"]) >= 3000
+    assert float(rows["noise"]["power"]) > 0.999
+    assert rows["sampling"]["against"] == "1.5 times the declared rate"  # the batches of the toy are Poisson
+    assert float(rows["sampling"]["power"]) > 0.9
+    assert float(rows["sampling"]["false_alarm"]) == 1e-3
+
+
+def test_a_draw_has_rows_too_and_a_declared_failure_is_a_leak():
+    by_check = {
+        r["check"]: r["result"] for r in audit.draw_rows("posterior_sampling_glm_diffused", "logistic_regression")
+    }
+    assert by_check == {
+        "runs": audit.LEAK,
+        "diagnostics": audit.PASSED,
+        "events": audit.PASSED,
+        "posterior": audit.PASSED,
+    }
+
+
+def test_each_engine_that_buys_ranges_buys_them_in_a_case():
+    """Without documented ranges the ledger holds their release, and with them it does not."""
+    for kind, names in audit_cases.BUYS.items():
+        for name in names:
+            events = {}
+            for case in (kind, kind + audit_cases.NO_RANGES):
+                method = audit_cases.get(name)
+                spec, task = audit_cases.SPEC, audit_cases.tiny_task(case)
+                fit = privacy_audit.run(method, task, audit_cases.tiny_settings(method), spec, 1)
+                events[case] = [e.proof for e in fit.ledger]
+            bought = "privacy.scaling.range_counts"
+            assert bought in events[kind + audit_cases.NO_RANGES]
+            assert bought not in events[kind]
+            assert (name, kind + audit_cases.NO_RANGES) in audit_cases.cases()
+
+
+def test_a_search_is_made_where_fixed_pairs_leave_a_bound_open():
+    case = ("bernstein_sheldon_2019", "linear_regression_unknown_noise")
+    assert audit_cases.searched(*SOUND) == ()
+    ((_, d, other),) = audit_cases.searched(*case)
+    made = audit_cases.audit_of(*case)
+    fixed = max(r.ratio for pair, r in made.replays if pair != "searched")
+    assert fixed < 0.5 < made.reached
+    assert d.n == other.n
 
 
 def test_an_unknown_method_is_named(monkeypatch, capsys, tmp_path):

@@ -219,3 +219,19 @@ rule privacy_audit:
     shell:
         "{ENVIRONMENT} {PYTHON} -m workflow.audit --checks {output[0]} --mutants {output[1]} "
         "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule distinguishing:
+    """The distinguishing game of every family of private methods. Needs no data; minutes on one core."""
+    input:
+        code=[
+            *files("workflow.distinguishing"),
+            *sorted(str(p) for p in Path("methods").rglob("*.py")),
+        ],
+    output:
+        RESULTS + "/extra/distinguishing.csv",
+    log:
+        RESULTS + "/logs/distinguishing.log",
+    shell:
+        "{ENVIRONMENT} {PYTHON} -m workflow.distinguishing --out {output} "
+        "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"

@@ -131,6 +131,7 @@ rule audit:
     """The privacy audit of every private method, as tables."""
     input:
         rules.privacy_audit.output,
+        rules.distinguishing.output,
         code=files("reports.audit_tables"),
     output:
         RESULTS + "/parts/audit/tables/privacy_audit.csv",

@@ -1,0 +1,32 @@
+"""Outputs that a neighbour cannot give: none of its own is among them, and all are where the noise is a lattice."""
+
+import numpy as np
+import pytest
+
+from privacy import floating_point
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -3.7])
+@pytest.mark.parametrize("scale", [0.25, 1.0, 10.0])
+def test_what_a_value_has_given_it_can_give(value, scale):
+    outputs = value + np.random.default_rng(1).laplace(0.0, scale, 500)
+    assert all(floating_point.possible(float(o), value, scale) for o in outputs)
+
+
+def test_the_noise_is_that_of_numpy():
+    """From the same uniform number: the generator draws it from the top 53 bits of its next word."""
+    bits = np.random.PCG64(7).random_raw(200) >> 11
+    mine = [floating_point.laplace(float(b) * floating_point.GRID, 2.0) for b in bits]
+    np.testing.assert_array_equal(mine, np.random.Generator(np.random.PCG64(7)).laplace(0.0, 2.0, 200))
+
+
+def test_most_outputs_near_zero_rule_the_neighbour_out_and_few_of_the_same_value():
+    rng = np.random.default_rng(2)
+    assert floating_point.ruled_out(1.0, 1.0, 400, rng, near=0.01) > 0.9
+    assert floating_point.ruled_out(0.0, 1.0, 400, rng) == 0.0
+
+
+def test_more_uniform_numbers_tried_find_no_more(monkeypatch):
+    few = floating_point.ruled_out(1.0, 1.0, 300, np.random.default_rng(3))
+    monkeypatch.setattr(floating_point, "TRIED", 64)
+    assert floating_point.ruled_out(1.0, 1.0, 300, np.random.default_rng(3)) == few
