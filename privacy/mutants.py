@@ -455,7 +455,7 @@ _LINEAR = "methods.engines.conjugate_linear"
 _UNPAID_FRAME = Mutant(
     "data-dependent standardisation",
     r"make_frame\(task, budget, self\.share\)",
-    "make_frame(replace(task, public=PublicKnowledge(task.public.n)), None, self.share)",
+    "make_frame(__import__('dataclasses').replace(task, public=PublicKnowledge(task.public.n)), None, self.share)",
     module=f"{_LINEAR}.release",
     what="the box is made from private moments, unpaid",
 )
@@ -509,7 +509,8 @@ _BOX_DPVI = "methods.engines.box_dpvi"
 _UNPAID_BOX = Mutant(
     "data-dependent standardisation",
     r"make_frame\(task, None if self\.privacy is None else budget, self\.share\)",
-    "make_frame(replace(task, public=replace(task.public, x_bounds=(), y_bounds=None)), None, self.share)",
+    "(lambda new: make_frame(new(task, public=new(task.public, x_bounds=(), y_bounds=None)), None, self.share))"
+    "(__import__('dataclasses').replace)",
     module="methods.engines.frames",
     what="the box is made from private moments, unpaid",
 )
