@@ -73,8 +73,8 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
         "would miss a declaration that is too small by less than that.",
         f"Noise: up to {SAMPLES} numbers (fewer where a fit draws few) at a false-alarm rate of {NOISE_ALPHA:g}; of "
         f"{SAMPLES}, noise of 9/10 of its scale is refused with probability "
-        f"{noise_law_power(SAMPLES, 0.9, NOISE_ALPHA / 2):.4f}. Sampling: {SEEDS} to {MOST_SEEDS} fits at a false-alarm "
-        f"rate of {COIN_ALPHA:g} for all its statistics together.",
+        f"{noise_law_power(SAMPLES, 0.9, NOISE_ALPHA / 2):.4f}. Sampling: {SEEDS} to {MOST_SEEDS} fits at a "
+        f"false-alarm rate of {COIN_ALPHA:g} for all its statistics together.",
         "A broken copy is the adapter with a broken budget (other noise, batches or charges than it says) or with one "
         "line broken (no noise, half the noise, no clipping, a wrong count of steps, an unpaid number of the data); it "
         "is caught where a check fails that the adapter passes. What a declared leak "
