@@ -65,8 +65,8 @@ COMMON = {
     "adult": ((CONCENTRATED, "8"), (DIFFUSED, "0.1")),
 }
 #: draws, and the smallest level at which they say something of a tail.
-DRAWS = {"separable": 5000, "abalone": 1000, "adult": 200}
-LEVEL = {"separable": 1e-3, "abalone": 1e-2, "adult": 5e-2}
+DRAWS = {"separable": 5000, "abalone": 400, "adult": 100}
+LEVEL = {"separable": 1e-3, "abalone": 0.02, "adult": 0.05}
 #: weighted draws of the reference; their least worth a draw; chains, warm-up and samples of the other reference.
 WEIGHTED, LEAST, CHAINS = 4000, 0.1, (4, 100, 150)
 #: draws made in one batch.
