@@ -76,6 +76,7 @@ def build(
     every_score = stacked([scores for _, scores in experiments])
     paper, privacy, every = [], [], []
     families: list[common_scores.Family] = []
+    on_draws: list[str] = []
     sizes: dict[str, tables.Table] = {}
     for config, scores in experiments:
         for row_scale in set(scores["scale"]) - {scale}:
@@ -96,15 +97,17 @@ def build(
         title = f"{config.get('title', config['experiment'])}: every method, every data set"
         model = config["model"]
         real = scores[~scores["dataset"].isin(made_up)]
+        told = grids.distance_note(extra, config.get("extra_full", []))
         if config.get("rule") == common_scores.RULE:
             families.append(common_scores.read(config, scores))
+            on_draws += told
         elif len(real):
             if config.get("rule") == noise_aware_tables.RULE:
                 shown = noise_aware_tables.build(config, real, scale)
             elif config.get("rule") == bayes_by_backprop_tables.RULE:
                 shown = [bayes_by_backprop_tables.scores_table(real, config, scale)]
             elif grids.has_grid(config):
-                shown = [grids.budget_table(real, f"{stem}_all_methods", scale, title, model)]
+                shown = [grids.budget_table(real, f"{stem}_all_methods", scale, title, model, told)]
             else:
                 budgeted = {a["method"] for a in config["arms"] if "budget" in a}
                 answering = set(frame["our_method"])
@@ -112,10 +115,10 @@ def build(
             for table, long in shown:
                 tables.write(folder, table, long)
                 every.append(table)
-        checked = extra and grids.sampler_table(extra, config.get("extra_full", []), scale)
-        if checked:
-            tables.write(folder, *checked)
-            privacy.append(checked[0])
+        for about in (grids.sampler_table, grids.distance_table):
+            if checked := extra and about(extra, config.get("extra_full", []), scale):
+                tables.write(folder, *checked)
+                privacy.append(checked[0])
         if extra and config.get("rule") == bayes_by_backprop_tables.RULE:
             noise = bayes_by_backprop_tables.accounting_table(extra, scale)
             if noise:
@@ -139,7 +142,7 @@ def build(
         for table, long in audit_tables.build(audited):
             tables.write(folder, table, long)
             privacy.append(table)
-    added = common_page.build(out, families, stacked(costs), found, scale, with_site, extra)
+    added = common_page.build(out, families, stacked(costs), found, scale, with_site, extra, on_draws)
     every, privacy, drawn = every + added.methods, privacy + added.privacy, drawn + added.figures
     all_verdicts, all_claims = stacked(judged), stacked(said)
     write_csv(out / "verdicts.csv", all_verdicts)

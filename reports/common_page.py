@@ -72,11 +72,12 @@ def build(
     scale: str,
     with_site: bool,
     extra: Path | None = None,
+    on_privacy: Sequence[str] = (),
 ) -> Added:
     """Write tables, figures and the page of these families under ``out``; families without a row are left out.
 
     ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``; ``extra``: folder of the tables
-    that are no scores.
+    that are no scores; ``on_privacy``: notes of the privacy table.
     """
     families = sorted(
         (f for f in families if f.arms), key=lambda f: ORDER.index(f.task) if f.task in ORDER else len(ORDER)
@@ -88,7 +89,8 @@ def build(
     across += common_beside_default.build(families, scale)
     across += [common_tables.controls_table(extra, scale)] if extra else []
     methods = [pair for pair in (*pairs, *across) if pair is not None]
-    privacy = [common_privacy.privacy_table(families, ledger, scale), common_privacy.ranges_table(families, scale)]
+    privacy = [common_privacy.privacy_table(families, ledger, scale, on_privacy)]
+    privacy.append(common_privacy.ranges_table(families, scale))
     privacy = [p for p in privacy if p is not None]
     for table, long in [*methods, *privacy]:
         tables.write(out / "tables", table, long)

@@ -89,8 +89,13 @@ def conversion(method: str, kind: str) -> str:
     )
 
 
-def privacy_table(families: Sequence[Family], ledger: pd.DataFrame, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """A block a family; rows methods at their claimed epsilon; columns the data sets, then what is said once a row."""
+def privacy_table(
+    families: Sequence[Family], ledger: pd.DataFrame, scale: str, more: Sequence[str] = ()
+) -> tuple[Table, pd.DataFrame] | None:
+    """A block a family; rows methods at their claimed epsilon; columns the data sets, then what is said once a row.
+
+    ``more``: notes behind its own.
+    """
     frame = privacy_frame(families, ledger)
     if frame.empty:
         return None
@@ -118,6 +123,7 @@ def privacy_table(families: Sequence[Family], ledger: pd.DataFrame, scale: str) 
         "epsilon (table common_ranges). Where the mechanism is a released draw, its bound is written and proved. Leaks "
         "are ways around the ledger that no epsilon counts.",
         *([CONDITIONAL_NOTE] if any(f.conditional for f in families) else []),
+        *more,
     )
     title = "Common tasks: claimed and real epsilon"
     table = Table("common_privacy", title, SCALE_BANNERS[scale], blocks, notes, footnotes.texts)

@@ -12,6 +12,9 @@ variance of 200 draws has a heavier one, so it is exceeded somewhat more often).
 once more, with other random numbers and ten times the draws, and both rows stay: chance goes away, an error grows.
 
 Posteriors that an interrupted run has finished are kept beside the output and not done again.
+
+``--table separable`` and ``--table common`` measure how far the draws are from exact ones, and what that adds to delta,
+where these chains say little: ``workflow.sampler_distance``.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import io
 import json
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +35,7 @@ from methods import contract
 from methods.engines.logistic.reference import compare, long_chains
 from methods.engines.logistic.sampler import Target, sample
 from models.logistic_regression import potential, rows_of, signed_rows
+from workflow import sampler_distance
 from workflow.experiments import Cell, cells
 from workflow.files import write_text
 from workflow.imports import code_hash
@@ -112,31 +117,63 @@ def limit(d: int) -> float:
     return float(norm.isf(FALSE_ALARM / (2 * (2 * d + 1))))
 
 
-def table(found: list[dict]) -> str:
+def table(found: list[dict], columns: tuple[str, ...] = COLUMNS) -> str:
     """CSV of the rows, ten digits."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
     writer.writeheader()
     for row in found:
         writer.writerow({k: f"{v:.10g}" if isinstance(v, float) else v for k, v in row.items()})
     return buffer.getvalue()
 
 
+def kept(out: Path, head: dict, makers: Sequence[Callable[[], dict]]) -> list[dict]:
+    """The row of each maker; those that an interrupted run has finished are read from beside ``out``."""
+    partial = out.with_suffix(".partial")
+    lines = [json.loads(line) for line in partial.read_text().splitlines()] if partial.exists() else []
+    done = lines[1:] if lines[:1] == [head] else []
+    if not done:
+        write_text(partial, json.dumps(head) + "\n")
+    for k, make in enumerate(makers):
+        if k < len(done):
+            continue
+        done.append(make())
+        with partial.open("a", encoding="utf-8") as f:
+            f.write(json.dumps(done[-1]) + "\n")
+        said = f"row {k + 1} of {len(makers)}, {done[-1]['seconds']:.1f} CPU seconds"
+        print(f"{out.name}: {said}", file=sys.stderr, flush=True)
+    return done
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Check the logistic sampler against long chains, 12 posteriors.")
-    parser.add_argument("--config", required=True, help="the experiment's YAML file")
-    parser.add_argument("--dataset", required=True)
-    parser.add_argument("--data", required=True, help="the data set's npz file")
+    parser.add_argument("--table", choices=("chains", "separable", "common"), default="chains")
+    parser.add_argument("--config", help="the experiment's YAML file")
+    parser.add_argument("--dataset")
+    parser.add_argument("--data", help="the data set's npz file; none of the three for the separable table")
     parser.add_argument("--out", required=True, type=Path, help="the table, CSV")
     parser.add_argument("--laws", type=int, default=len(LAWS), help="check only the first so many posteriors")
     args = parser.parse_args()
+    if args.table == "separable":
+        found = kept(args.out, {"code": code_hash("workflow.sampler_check")}, sampler_distance.separable(args.laws))
+        write_text(args.out, table(found, sampler_distance.COLUMNS))
+        args.out.with_suffix(".partial").unlink()
+        return
+    if not (args.config and args.dataset and args.data):
+        parser.error(f"--table {args.table} needs --config, --dataset and --data")
 
     import datasets
 
     data = datasets.load(args.data)
     if data.status != "ok":
-        write_text(args.out, table([]))
+        write_text(args.out, table([], COLUMNS if args.table == "chains" else sampler_distance.COLUMNS))
         print(f"{args.out.name}: {data.reason}", file=sys.stderr)
+        return
+    if args.table == "common":
+        head = {"code": code_hash("workflow.sampler_check"), "data": data.data_hash}
+        makers = sampler_distance.common(cells(args.config, "full"), data, args.dataset, args.laws)
+        write_text(args.out, table(kept(args.out, head, makers), sampler_distance.COLUMNS))
+        args.out.with_suffix(".partial").unlink()
         return
     known = {(c.method, c.setting): c for c in cells(args.config, "full") if c.dataset == args.dataset}
     partial = args.out.with_suffix(".partial")

@@ -13,6 +13,7 @@ from reports import posterior_sampling_figures as figures
 from reports import posterior_sampling_tables as tables
 from reports.blocks import markdown
 from reports.reference import FOLDER
+from workflow.sampler_distance import COLUMNS as COLUMNS_OF_DISTANCE
 
 CONCENTRATED, OPS = "posterior_sampling_glm_concentrated", "posterior_sampling_ops"
 
@@ -83,6 +84,32 @@ def test_a_failed_cell_says_why(scores):
 
 def test_the_sampler_table_is_left_out_without_its_files(tmp_path):
     assert tables.sampler_table(tmp_path, ["rdp_sampler_abalone.csv"], "full") is None
+
+
+def test_the_distance_of_the_draws_stands_beside_the_epsilon(scores, tmp_path):
+    """In a table of its own and in the notes of the tables that show epsilons; nothing without the files."""
+    names = ["rdp_sampler_abalone.csv", "sampler_separable.csv"]
+    assert tables.distance_table(tmp_path, names, "full") is None
+    assert tables.distance_note(tmp_path, names) == tables.distance_note(None, names) == ()
+    row = {"task": "separable", "dataset": "", "method": figures.DIRECT, "setting": "beta0=0.001", "n": 10, "d": 1}
+    row |= {"power": 1, "precision": 0.01, "radius": "inf", "epsilon": 296.0, "delta": 1e-5, "draws": 5000}
+    row |= {"reference": "quadrature", "reference_size": "", "level": 0.001, "tv_by": "quadrature", "seconds": 4.0}
+    for name, values in {"below": (0.02, 0.01, 0.03), "above": (0, 0, 0.001), "kolmogorov": (0.02, 0, 0.04)}.items():
+        row |= dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
+    row |= {"tv_low": 0.0040, "tv_high": 0.0041, "delta_added_low": 1.0, "delta_added_high": 1.0, "law_p": 0.5}
+    row |= {"delta_exact": 0.0, "delta_drawn": 1e-31, "epsilon_exact": 39.4, "epsilon_drawn": ""}
+    pd.DataFrame([row], columns=COLUMNS_OF_DISTANCE).to_csv(tmp_path / "sampler_separable.csv", index=False)
+    table, long = tables.distance_table(tmp_path, names, "full")
+    text = markdown(table)
+    for shown in ("2.00% (1.00% to 3.00%)", "0.004 to 0.0041", "1 to 1", "39.4, -", "0.0e+00, 1.0e-31", "296 at 1e-05"):
+        assert shown in text
+    assert table.name == "sampler_distance_separable"
+    assert len(long) == 1
+    (note,) = tables.distance_note(tmp_path, names)
+    assert "at most 0.0041" in note
+    budgets, _ = tables.budget_table(scores, "t", "full", "Title", MODEL, [note])
+    assert note in budgets.notes
+    assert tables.sampler_table(tmp_path, names, "full") is None  # that file is of another table
 
 
 def test_the_figure_of_a_grid_has_a_row_per_order_and_every_mean(scores, tmp_path):

@@ -80,6 +80,41 @@ rule sampler_check:
         "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
 
 
+rule sampler_separable:
+    """Draws of one weight from separable posteriors, against quadrature. Needs no data."""
+    input:
+        code=files("workflow.sampler_check"),
+    output:
+        RESULTS + "/extra/sampler_separable.csv",
+    log:
+        RESULTS + "/logs/sampler_separable.log",
+    threads: 1
+    params:
+        laws=12 if SCALE == "full" else 1,
+    shell:
+        "{ENVIRONMENT} {PYTHON} -m workflow.sampler_check --table separable --laws {params.laws} --out {output} "
+        "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
+rule sampler_common:
+    """Draws of the common task's posteriors, at its budgets, against independent references."""
+    input:
+        data=RESULTS + "/data/{dataset}.npz",
+        config="config/experiments/common_logistic_regression.yaml",
+        code=files("workflow.sampler_check"),
+    output:
+        RESULTS + "/extra/sampler_common_{dataset}.csv",
+    log:
+        RESULTS + "/logs/sampler_common_{dataset}.log",
+    threads: 1
+    params:
+        laws=12 if SCALE == "full" else 1,
+    shell:
+        "{ENVIRONMENT} {PYTHON} -m workflow.sampler_check --table common --config {input.config} "
+        "--dataset {wildcards.dataset} --data {input.data} --laws {params.laws} --out {output} "
+        "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+
+
 rule noise_aware_checks:
     """Coverage of NA-DPVI under other priors, of the exact posterior made too narrow or wide, by other references."""
     input:

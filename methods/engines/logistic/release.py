@@ -19,7 +19,8 @@ from privacy.ledger import Event, Relation
 #: of every method whose release is the end of a chain
 MARKOV_CHAIN = Leak(
     LeakKind.SAMPLER,
-    "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted",
+    "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted (what "
+    "was measured of it, and what that would add to delta: tables sampler_distance)",
 )
 #: of the same: what ``methods.engines.logistic.sampler`` raises
 NO_DRAW = Leak(

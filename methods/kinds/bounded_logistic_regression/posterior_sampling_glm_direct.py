@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from methods.contract import Constants, Fit
@@ -9,7 +11,10 @@ from methods.engines.frames import InFrame
 from methods.engines.logistic.release import MARKOV_CHAIN, NO_DRAW, SamplerSettings
 from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Relation
+from privacy.ledger import Event, Relation
+
+if TYPE_CHECKING:
+    from methods.engines.logistic.sampler import Target
 
 
 class PosteriorSamplingGLMDirect(InFrame):
@@ -31,12 +36,19 @@ class PosteriorSamplingGLMDirect(InFrame):
     leaks = (MARKOV_CHAIN, NO_DRAW)
     Settings = SamplerSettings
 
-    def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises BudgetExceeded where the budget does not hold the draw, ValueError for a task without rows."""
+    def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
+        """What one draw from d inputs is from and costs. Raises BudgetExceeded where the budget does not hold it."""
         from methods.engines.logistic.sampler import Target
         from methods.engines.logistic_gaussian import draws
 
-        precision = 1.0 / task.model.prior_sd**2
-        event = draws.draw_event(1.0, precision, draws.norm_bound(task.x.shape[1]))
+        precision = 1.0 / model.prior_sd**2
+        event = draws.draw_event(1.0, precision, draws.norm_bound(d))
         draws.afford(event, budget, self.name)
-        return draws.draw(task, Target(1.0, precision), event, budget, rng, settings, self.name)
+        return Target(1.0, precision), event
+
+    def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows, and what :meth:`law` raises."""
+        from methods.engines.logistic_gaussian import draws
+
+        target, event = self.law(task.model, task.x.shape[1], settings, budget)
+        return draws.draw(task, target, event, budget, rng, settings, self.name)

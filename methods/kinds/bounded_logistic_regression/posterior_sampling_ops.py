@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.special import chdtr
@@ -14,7 +14,10 @@ from methods.engines.frames import InFrame
 from methods.engines.logistic.release import MARKOV_CHAIN, NO_DRAW, SamplerSettings
 from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Relation
+from privacy.ledger import Event, Relation
+
+if TYPE_CHECKING:
+    from methods.engines.logistic.sampler import Target
 
 #: a ball that holds less of the prior makes another prior of it, and the sampler finds next to no draw inside. Added
 #: after a fit on Adult, at the setting that a stand-in had chosen (4e-6 of the prior), found none; no score was seen.
@@ -53,21 +56,29 @@ class PosteriorSamplingOPS(InFrame):
             if not (math.isfinite(self.radius_factor) and self.radius_factor > 0):
                 raise ValueError(f"posterior_sampling_ops: radius_factor = {self.radius_factor}; give a number above 0")
 
-    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows or a budget with nothing for the draw, MethodError for a ball that
-        holds less than ``LEAST_MASS`` of the prior (of D and the radius alone).
+    def law(self, model, d: int, settings: Settings, budget: Budget) -> tuple[Target, Event]:
+        """What one draw from d inputs is from and costs, by public numbers alone.
+
+        Raises ValueError for a budget with nothing for the draw, MethodError for a ball that holds less than
+        ``LEAST_MASS`` of the prior (of D and the radius alone).
         """
         from methods.engines.logistic.sampler import Target
         from methods.engines.logistic_gaussian import draws
 
-        precision, c = 1.0 / task.model.prior_sd**2, draws.norm_bound(task.x.shape[1])
-        radius = settings.radius_factor * task.model.prior_sd * math.sqrt(task.x.shape[1] + 1.0)
-        mass = float(chdtr(task.x.shape[1] + 1.0, (radius / task.model.prior_sd) ** 2))
+        precision, c = 1.0 / model.prior_sd**2, draws.norm_bound(d)
+        radius = settings.radius_factor * model.prior_sd * math.sqrt(d + 1.0)
+        mass = float(chdtr(d + 1.0, (radius / model.prior_sd) ** 2))
         if mass < LEAST_MASS:
             raise MethodError(
                 f"{self.name}: a ball of radius {radius:.4g} holds {mass:.2g} of the prior; raise radius_factor above "
                 f"{settings.radius_factor:g}"
             )
         power = min(1.0, draws.largest(lambda v: draws.pure_event(v, c, radius), budget, self.name))
-        event = draws.pure_event(power, c, radius)
-        return draws.draw(task, Target(power, precision, radius), event, budget, rng, settings, self.name)
+        return Target(power, precision, radius), draws.pure_event(power, c, radius)
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows, and what :meth:`law` raises."""
+        from methods.engines.logistic_gaussian import draws
+
+        target, event = self.law(task.model, task.x.shape[1], settings, budget)
+        return draws.draw(task, target, event, budget, rng, settings, self.name)

@@ -105,6 +105,52 @@ def test_truncated_to_a_ball():
     assert largest_z(found.weights, *grid(z, target, 12.0, 1201)) < WITHIN
 
 
+class Counted:
+    """A generator that counts what is asked of it."""
+
+    def __init__(self, seed):
+        self.rng, self.normals, self.uniforms = np.random.default_rng(seed), 0, 0
+
+    def standard_normal(self, size):
+        self.normals += size
+        return self.rng.standard_normal(size)
+
+    def random(self, size):
+        self.uniforms += size
+        return self.rng.random(size)
+
+
+@pytest.mark.parametrize("plan", [Plan(), Plan(10, 1)])
+def test_no_trajectory_is_made_again_because_it_was_rejected(plan):
+    """A run takes the random numbers of its start and of its trajectories, however many of them are rejected.
+
+    Precision 1e-3 beside a separable column: with one leapfrog step a trajectory nearly all are rejected.
+    """
+    z, target = np.ones((50, 1)), Target(1.0, 1e-3)
+    rngs = [Counted(i) for i in range(40)]
+    found = sample(z, [target] * 40, rngs, plan)
+    assert found.acceptance.min() < 0.8  # some were rejected
+    assert (found.runs == 1).all()
+    assert {r.normals for r in rngs} == {1 + plan.trajectories}
+    assert {r.uniforms for r in rngs} == {2 * plan.trajectories}
+
+
+def test_the_ball_is_met_by_rejection_sampling():
+    """The draw is the first of independent runs that lies inside, from the numbers that follow in the stream."""
+    z, whole = signed(6, 2, 2), Target(1.0, 0.05)
+    ball, seen = Target(1.0, 0.05, 4.0), []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        tried = [sample(z, [whole], [rng]).weights[0]]
+        while np.linalg.norm(tried[-1]) > ball.radius:
+            tried.append(sample(z, [whole], [rng]).weights[0])
+        found = sample(z, [ball], [np.random.default_rng(seed)])
+        np.testing.assert_allclose(found.weights[0], tried[-1], rtol=1e-12)
+        assert found.runs[0] == len(tried)
+        seen.append(len(tried))
+    assert max(seen) > 1
+
+
 def test_without_likelihood_it_draws_from_the_prior():
     found = draws_of(signed(5, 3, 4), Target(0.0, 4.0))
     np.testing.assert_allclose(found.weights.mean(axis=0), 0, atol=WITHIN * 0.5 / math.sqrt(DRAWS))
