@@ -37,7 +37,7 @@ import torch
 
 from methods.engines.bayes_by_backprop import gradients, training, variational
 from models.bnn_classification import GaussianPrior, layers
-from privacy.budget import BudgetSpec
+from privacy.budget import BudgetSpec, PoissonSampler
 from privacy.ledger import Relation, Sampling
 
 WIDTHS = (784, 400, 400, 10)
@@ -57,7 +57,7 @@ class Problem:
         self.x *= rng.random(self.x.shape, dtype=np.float32) < 0.19
         self.rows = training.Rows(self.x.astype(np.float64), rng.integers(0, widths[-1], rows), 1.0, widths)
         self.start = variational.start(widths, rng)
-        self.batches = BudgetSpec().open(rng).poisson(rows, self.rate)
+        self.batches = PoissonSampler(rows, self.rate, rng.spawn(1)[0])
 
     def mechanism(self, steps: int):
         return (
