@@ -523,7 +523,8 @@ def fits_for(steps: int, rate: float, power: float = 0.99) -> int:
 class Audit:
     """The checks of one adapter on one task, each when it is asked for; what several need is computed once.
 
-    ``samples``, ``alpha``: of :func:`noise_fault`. ``more``: pairs (name, D, D') beside those of :func:`neighbours`.
+    ``samples``, ``alpha``: of :func:`noise_fault`. ``more``: pairs (name, D, D') beside those of :func:`neighbours`;
+    ``only``: the names of those that are wanted, all by default.
     """
 
     def __init__(
@@ -536,8 +537,9 @@ class Audit:
         samples: int = SAMPLES,
         alpha: float = NOISE_ALPHA,
         more: Sequence[tuple[str, Any, Any]] = (),
+        only: Sequence[str] = (),
     ):
-        self.method, self.task, self.seed, self._more = method, task, seed, tuple(more)
+        self.method, self.task, self.seed, self._more, self._only = method, task, seed, tuple(more), tuple(only)
         self._fit = (method, task, settings, spec, seed)
         self._samples, self._alpha = samples, alpha
 
@@ -547,6 +549,8 @@ class Audit:
         method, task, settings, spec, seed = self._fit
         out: list[tuple[str, Replay | Exception]] = []
         for pair, d, dprime in (*neighbours(task, method.privacy), *self._more):
+            if self._only and pair not in self._only:
+                continue
             try:
                 out.append((pair, replay(method, d, dprime, settings, spec, seed)))
             except REFUSED as error:

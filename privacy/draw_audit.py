@@ -7,6 +7,7 @@ that come with the draw, and whether there is a result at all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -18,10 +19,13 @@ CHECKS = ("runs", "diagnostics", "events", "posterior")
 
 
 class DrawAudit:
-    """The checks of one adapter on one task, each when it is asked for; "" or what was found."""
+    """The checks of one adapter on one task, each when it is asked for; "" or what was found.
 
-    def __init__(self, method, task, settings, spec: BudgetSpec, seed: int):
-        self._fit = (method, task, settings, spec, seed)
+    ``only``: the names of the pairs of ``audit.neighbours`` that are wanted, all by default.
+    """
+
+    def __init__(self, method, task, settings, spec: BudgetSpec, seed: int, only: Sequence[str] = ()):
+        self._fit, self._only = (method, task, settings, spec, seed), tuple(only)
 
     @cached_property
     def pairs(self) -> list[tuple[str, object, object]]:
@@ -34,7 +38,8 @@ class DrawAudit:
             except audit.REFUSED as error:
                 return error
 
-        return [(name, one(d), one(other)) for name, d, other in audit.neighbours(task, method.privacy)]
+        pairs = [p for p in audit.neighbours(task, method.privacy) if not self._only or p[0] in self._only]
+        return [(name, one(d), one(other)) for name, d, other in pairs]
 
     def runs(self) -> str:
         """Both fits of each pair have a result."""

@@ -9,6 +9,7 @@ Names: an adapter goes by its own, a method that was taught a kind of model (``m
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from functools import cache, partial
 
 import numpy as np
@@ -22,6 +23,7 @@ from privacy import audit, mutants, search
 from privacy.budget import BudgetSpec
 from privacy.draw_audit import DrawAudit
 from privacy.faults import FAULTS, Fault, FaultySpec
+from privacy.wrapped import PAIR, WRAPPED, Wrapped
 
 
 def _without_ranges(make, n: int, seed: int) -> Task:
@@ -246,6 +248,26 @@ def caught(name: str, case: str, fault: Fault) -> tuple[str, str]:
         if text:
             return word, text
     return "", ""
+
+
+def wrapped_rows(name: str, case: str, method=None) -> Iterator[tuple[Wrapped, str, str]]:
+    """(fault, check, what it found) of each copy that is broken outside of its budget; two empty texts if none sees it.
+
+    Where the adapter as it is fails the check on that pair too, a fault that is seen shows nothing: it is left out.
+    """
+    method = get(name) if method is None else method
+
+    def audit_with(one):
+        if one.releases_a_draw:
+            return DrawAudit(one, tiny_task(case), tiny_settings(one), DRAW_SPEC, 1, only=(PAIR,))
+        return audit.Audit(one, tiny_task(case), tiny_settings(one), SPEC, 1, only=(PAIR,))
+
+    sound = audit_with(method)
+    for fault in WRAPPED:
+        if getattr(sound, fault.check)() or sound.runs():
+            continue
+        text = getattr(audit_with(fault.of(method)), fault.check)()
+        yield fault, fault.check if text else "", text
 
 
 def closed(name: str, case: str) -> list[mutants.Mutant]:

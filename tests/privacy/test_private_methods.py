@@ -15,9 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privacy import audit, mutants
+from privacy import audit, draw_audit, mutants
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec
+from privacy.wrapped import WRAPPED
 from workflow.audit_cases import (
     DELTA,
     MODELS,
@@ -27,14 +28,18 @@ from workflow.audit_cases import (
     cases,
     caught,
     closed,
+    draw_audit_of,
+    drawn,
     faults,
     get,
     leaky,
+    may_fail,
     module_of,
     private,
     taught,
     tiny_settings,
     tiny_task,
+    wrapped_rows,
 )
 
 PRIVATE, CASES, OPEN = private(), cases(), leaky()
@@ -181,3 +186,24 @@ def test_broken_budget_is_caught(name, case, turn):
     fault = tried[turn % len(tried)]
     check, _ = caught(name, case, fault)
     assert check, f"{name} on {case}: no check sees a budget with {fault.what}"
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "turn"), [(*c, k) for k, c in enumerate((*CASES, *drawn()))], ids=lambda v: str(v)
+)
+def test_a_copy_that_is_broken_outside_of_its_budget_is_caught(name, case, turn):
+    """One a case in turn, too."""
+    with mutants.loaded(module_of(name), closed(name, case)) as module:
+        found = list(wrapped_rows(name, case, mutants.method_of(module)))
+    assert len(found) == len(WRAPPED)
+    fault, check, _ = found[turn % len(found)]
+    assert check, f"{name} on {case}: no check sees that {fault.what}"
+
+
+@each(drawn())
+def test_nothing_but_the_draw_leaves_a_fit(name, case):
+    made = draw_audit_of(name, case)
+    found = {check: getattr(made, check)() for check in draw_audit.CHECKS}
+    if may_fail(name):
+        found["runs"] = ""
+    assert not any(found.values()), found

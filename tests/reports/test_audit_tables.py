@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from privacy.faults import FAULTS
+from privacy.wrapped import WRAPPED
 from reports import audit_tables, committed
 from reports.blocks import latex, markdown
 from reports.config import ReportError
@@ -50,10 +51,16 @@ def test_the_committed_audit_is_of_every_private_method_with_committed_scores():
     cases = [(n, c) for n, c in audit_cases.cases() if audit_cases.get(n).name in scored]
     assert len(cases) > 70
     wanted = {(audit_cases.get(n).name, c): sorted(m.name for m in audit_cases.broken(n, c)) for n, c in cases}
-    budgets = {f.name for f in FAULTS}
-    own = mutants[~mutants["mutant"].isin(budgets)].groupby(["method", "case"])["mutant"].apply(sorted).to_dict()
-    assert {key: own.get(key) for key in wanted} == wanted
-    given = mutants[mutants["mutant"].isin(budgets)].groupby(["method", "case"])["mutant"].nunique()
+    budgets, outside = ({(f.name, f.what) for f in of} for of in (FAULTS, WRAPPED))
+    keys = [tuple(k) for k in mutants[["mutant", "what"]].to_numpy()]
+    mutants = mutants.assign(budget=[k in budgets for k in keys], outside=[k in outside for k in keys])
+    everywhere = mutants[mutants["outside"]].groupby(["method", "case"])["mutant"].nunique()
+    assert set(everywhere) == {len(outside)}
+    assert set(wanted) <= set(everywhere.index)
+    rest = mutants[~mutants["budget"] & ~mutants["outside"]]
+    own = rest.groupby(["method", "case"])["mutant"].apply(sorted).to_dict()
+    assert {key: own.get(key, []) for key in wanted} == wanted
+    given = mutants[mutants["budget"]].groupby(["method", "case"])["mutant"].nunique()
     leaky = {(audit_cases.get(n).name, c) for n, c in audit_cases.leaky()}
     assert {key for key, count in given.items() if count >= 5} == set(wanted) - leaky
     assert set(wanted) <= set(checks[["method", "case"]].itertuples(index=False, name=None))
