@@ -20,8 +20,8 @@ rule fit:
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
         "{ENVIRONMENT} "
-        "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {wildcards.cell} "
-        "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {wildcards.cell:q} "
+        "--data {input.data:q} --results {RESULTS:q} {REUSE} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 for name, group in families(CELLS.values()).items():
@@ -48,8 +48,8 @@ for name, group in families(CELLS.values()).items():
             family=name,
         shell:
             "{ENVIRONMENT} "
-            "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {params.family} "
-            "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+            "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {params.family:q} "
+            "--data {input.data:q} --results {RESULTS:q} {REUSE} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 def scoring_code(group, *roots):
@@ -76,8 +76,9 @@ rule draws:
     params:
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.draws --config {params.config} --scale {SCALE} "
-        "--cell {wildcards.cell} --data {input.data} --results {RESULTS} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.draws --config {params.config:q} --scale {SCALE:q} "
+        "--cell {wildcards.cell:q} --data {input.data:q} --results {RESULTS:q} 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 for name, group in families(c for c in CELLS.values() if c.drawn).items():
@@ -98,9 +99,9 @@ for name, group in families(c for c in CELLS.values() if c.drawn).items():
             config=EXPERIMENTS[group[0].experiment],
             family=name,
         shell:
-            "{ENVIRONMENT} {PYTHON} -m workflow.draws --config {params.config} "
-            "--scale {SCALE} --cell {params.family} --data {input.data} --results {RESULTS} 2> {log} "
-            "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+            "{ENVIRONMENT} {PYTHON:q} -m workflow.draws --config {params.config:q} "
+            "--scale {SCALE:q} --cell {params.family:q} --data {input.data:q} --results {RESULTS:q} 2> {log:q} "
+            "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule score:
@@ -126,6 +127,6 @@ rule score:
         scale=SCALE,
         config=lambda w: EXPERIMENTS[w.experiment],
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.score --config {params.config} "
-        "--scale {params.scale} --dataset {wildcards.dataset} --data {input.data} --fits {RESULTS}/fits "
-        "--draws {RESULTS}/draws --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} "
+        "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --fits {RESULTS:q}/fits "
+        "--draws {RESULTS:q}/draws --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

@@ -1,9 +1,10 @@
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
-from workflow import arithmetic
+from workflow import arithmetic, names
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -20,13 +21,19 @@ if unknown := sorted(set(config) - KNOWN):
     )
 
 SCALE = config["scale"]
-RESULTS = config["results"]
+try:
+    RESULTS = names.folder(config["results"], "config: results")
+except ValueError as e:
+    raise ConfigError(str(e)) from None
 if config["reuse"] not in ("none", "reference"):
     raise ConfigError(f"config: reuse is '{config['reuse']}'; choose none or reference")
 REUSE = "--reuse reports/reference" if config["reuse"] == "reference" else ""
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
 PYTHON = sys.executable
-ENVIRONMENT = " ".join(f"{k}={v}" for k, v in arithmetic.environment().items())
+# Whatever goes into a shell command is quoted: here, or by Snakemake where the command says :q.
+ENVIRONMENT = " ".join(
+    f"{k}={shlex.quote(v)}" for k, v in arithmetic.environment().items()
+)
 
 EXPERIMENTS = {load(path)["experiment"]: path for path in experiment_files()}
 CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}

@@ -31,7 +31,7 @@ def tried_with(wildcards):
     return files_in_mirror(name)
 
 
-MIRROR_OPTION = f"--mirror '{MIRROR}'" if MIRROR else ""
+MIRROR_OPTION = f"--mirror {shlex.quote(MIRROR)}" if MIRROR else ""
 
 
 rule fetch:
@@ -46,5 +46,5 @@ rule fetch:
     params:
         tried=tried_with,
     shell:
-        "{PYTHON} -m datasets.fetch {wildcards.dataset} --raw {RESULTS}/raw --out {output} {MIRROR_OPTION} 2>&1 "
-        "| tee {log} && printf '%s' '{params.tried}' > {RESULTS}/data/{wildcards.dataset}.tried"
+        "{PYTHON:q} -m datasets.fetch {wildcards.dataset:q} --raw {RESULTS:q}/raw --out {output:q} {MIRROR_OPTION} 2>&1 "
+        "| tee {log:q} && printf '%s' {params.tried:q} > {RESULTS:q}/data/{wildcards.dataset:q}.tried"

@@ -35,7 +35,7 @@ rule manifest:
     params:
         scale=SCALE,
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.manifest --scale {params.scale} --out {output} 2> {log}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.manifest --scale {params.scale:q} --out {output:q} 2> {log:q}"
 
 
 rule report:
@@ -66,8 +66,8 @@ rule report:
         scale=SCALE,
         cells=sorted(CELLS),
     shell:
-        "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} --scores {input.scores} 2> {log} "
-        "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --scores {input.scores:q} "
+        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule part:
@@ -86,8 +86,9 @@ rule part:
     params:
         scale=SCALE,
     shell:
-        "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} --config {input.configs} "
-        "--scores {input.scores} --out {RESULTS}/parts/{wildcards.part} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --config {input.configs:q} "
+        "--scores {input.scores:q} --out {RESULTS:q}/parts/{wildcards.part:q} 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule bnn_regression:
@@ -137,5 +138,5 @@ rule audit:
     log:
         RESULTS + "/logs/report_audit.log",
     shell:
-        "{PYTHON} -m reports.audit_tables --extra {RESULTS}/extra --out {RESULTS}/parts/audit 2> {log} "
-        "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{PYTHON:q} -m reports.audit_tables --extra {RESULTS:q}/extra --out {RESULTS:q}/parts/audit 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
