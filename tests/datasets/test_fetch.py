@@ -43,6 +43,7 @@ class Server:
 
     def __init__(self):
         self.files, self.faults, self.ranges, self.honour_range = {}, [], [], True
+        self.closing = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -68,6 +69,9 @@ class Server:
             return
         if fault == "silence":
             time.sleep(1.0)
+        if fault == "dripping head":
+            self.drip(request, b"HTTP/1.0 200 OK\r\n" + b"X: " + b"x" * 10**6)
+            return
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.honour_range else 0
         if wanted and self.honour_range and start >= len(body):
             request.send_response(416)
@@ -80,12 +84,26 @@ class Server:
             request.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         request.send_header("Content-Length", str(len(body) - start))
         request.end_headers()
+        if fault == "drip":
+            self.drip(request, body[start:])
+            return
         request.wfile.write(body[start:][: 1000 if fault == "truncate" else None])
+
+    def drip(self, request, body):
+        """Byte by byte: never silent for long, and never done; until the other side hangs up or the test ends."""
+        for k in range(len(body)):
+            if self.closing.wait(0.02):
+                return
+            try:
+                request.wfile.write(body[k : k + 1])
+            except OSError:
+                return
 
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.http.server_address[1]}{path}"
 
     def close(self):
+        self.closing.set()
         self.http.shutdown()
         self.thread.join()
         self.http.server_close()
@@ -186,6 +204,23 @@ def test_a_silent_server_is_left_after_the_timeout(server, tmp_path):
     server.faults = ["silence"]
     with pytest.raises(DataError, match=r"no answer in 0.1 s"):
         get(dataset(Source(server.url("/toy.csv"))), tmp_path, timeout=0.1, retries=0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [("drip", r"stuck: \d+ bytes in"), ("dripping head", "no whole answer in")]
+)
+def test_a_dripping_server_is_left_and_the_next_source_serves(fault, words, server, tmp_path):
+    """50 bytes a second: each comes well within the limit of a wait, the whole would take minutes."""
+    data = dataset(Source(server.url("/toy.csv")))
+    server.faults = [fault]
+    with pytest.raises(DataError, match=words):
+        get(data, tmp_path, timeout=0.5, retries=0)
+    server.faults = [fault]
+    log = []
+    both = dataset(Source(server.url("/toy.csv")), Source(server.url("/toy.csv")))
+    (path,) = get(both, tmp_path, timeout=0.5, retries=0, log=log.append)
+    assert path.read_bytes() == CONTENT
+    assert any("toy.csv" in line for line in log)
 
 
 def test_wrong_checksum_names_both_and_moves_on(server, tmp_path):
