@@ -129,7 +129,7 @@ def _fetch_file(
             options.log(f"{name}: {stored} has sha256 {found}")
             raise DataError(
                 f"{name}: {place} is there with the wrong checksum (sha256 {found}, expected {raw.sha256}); "
-                "replace that file or remove it from the mirror, then ./bench --forcerun fetch"
+                "replace that file or remove it from the mirror, then ./bench --cores 1 --forcerun fetch"
             )
         with _disk(target):
             _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
@@ -149,7 +149,7 @@ def _fetch_file(
             tried.append(f"{source.url} ({error})")
     raise DataError(
         f"{name}: {raw.name} could not be had. Tried: {'; '.join(tried)}. Remedy: put the file at {place} and name the "
-        "mirror's folder in DPBAYES_MIRROR, or go online; then ./bench --forcerun fetch"
+        "mirror's folder in DPBAYES_MIRROR, or go online; then ./bench --cores 1 --forcerun fetch"
     )
 
 
@@ -359,7 +359,7 @@ def build(dataset: DataSet, paths: tuple[Path, ...] = ()) -> tuple[Table, str]:
     if table.x.shape != expected or table.y.shape != expected[:1]:
         raise DataError(
             f"{dataset.name}: the parsed table is {table.x.shape[0]} x {table.x.shape[1]}, expected {expected[0]} x "
-            f"{expected[1]}; delete the raw file and run ./bench --forcerun fetch"
+            f"{expected[1]}; delete the raw file and run ./bench --cores 1 --forcerun fetch"
         )
     for what, values in (("x", table.x), ("y", table.y)):
         if not np.isfinite(values).all():

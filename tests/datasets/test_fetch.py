@@ -294,7 +294,7 @@ def test_nothing_listens_or_no_such_host(tmp_path, monkeypatch):
     for part in ("http://127.0.0.1:9/toy.csv (no connection", "http://no-such-host.invalid/toy.zip (no connection"):
         assert part in message
     assert "put the file at MIRROR/toy/toy.csv" in message
-    assert "./bench --forcerun fetch" in message
+    assert "./bench --cores 1 --forcerun fetch" in message
     assert str(tmp_path) not in message
 
 
@@ -406,7 +406,7 @@ def test_command_line_without_data_goes_on(content, tmp_path, registered, monkey
     assert loaded.x.shape == (0, 2)
     assert loaded.data_hash == ""
     assert ("could not be had" if content is None else "wrong checksum") in loaded.reason
-    assert "./bench --forcerun fetch" in loaded.reason
+    assert "./bench --cores 1 --forcerun fetch" in loaded.reason
     assert str(tmp_path) not in loaded.reason  # reasons are published: no path of this machine
     assert loaded.reason in capsys.readouterr().err
 
@@ -430,7 +430,7 @@ def test_command_line_with_bad_arguments(arguments, capsys):
 
 
 def test_load_names_file_and_remedy(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"none.npz does not exist; .*--forcerun fetch"):
+    with pytest.raises(FileNotFoundError, match=r"none.npz does not exist; .*bench --cores 1 .*none.npz"):
         load(tmp_path / "none.npz")
     path = tmp_path / "bad.npz"
     path.write_bytes(b"PK\x03\x04 no zip")

@@ -1,6 +1,9 @@
 #: cells that are no member of a family; a pattern that nothing matches where there is none.
 ALONE = "|".join(re.escape(c.id) for c in CELLS.values() if not c.family) or "(?!)"
 
+#: megabytes of the process that stands above the one that fits.
+PARENT_MB = 500
+
 
 rule fit:
     """One cell: one method at one setting on one data set, over all splits. Resumes inside."""
@@ -15,13 +18,18 @@ rule fit:
     wildcard_constraints:
         cell=ALONE,
     threads: 1
+    resources:
+        mem_mb=lambda w: CELLS[w.cell].mem_mb + PARENT_MB,
     params:
         values=lambda w: CELLS[w.cell].values,
+        # another number than that of the last run where that has lost splits: they are tried again
+        attempt=lambda w: attempts.wanted(RESULTS, w.cell, RETRY),
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
         "{ENVIRONMENT} "
         "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {wildcards.cell:q} "
-        "--data {input.data:q} --results {RESULTS:q} {REUSE} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "--data {input.data:q} --results {RESULTS:q} {REUSE} "
+        "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 for name, group in families(CELLS.values()).items():
@@ -42,14 +50,18 @@ for name, group in families(CELLS.values()).items():
         log:
             f"{RESULTS}/logs/{name}.log",
         threads: 1
+        resources:
+            mem_mb=group[0].mem_mb + PARENT_MB,
         params:
             values=[c.values for c in group],
+            attempt=attempts.wanted(RESULTS, name, RETRY),
             config=EXPERIMENTS[group[0].experiment],
             family=name,
         shell:
             "{ENVIRONMENT} "
             "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {params.family:q} "
-            "--data {input.data:q} --results {RESULTS:q} {REUSE} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+            "--data {input.data:q} --results {RESULTS:q} {REUSE} "
+            "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 def scoring_code(group, *roots):

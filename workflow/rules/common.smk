@@ -4,7 +4,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from workflow import arithmetic, names
+from methods import contract
+from workflow import arithmetic, attempts, names
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -14,7 +15,7 @@ from workflow.experiments import (
 )
 from workflow.imports import files
 
-KNOWN = {"scale", "reuse", "mirror", "results"}
+KNOWN = {"scale", "reuse", "retry", "mirror", "results"}
 if unknown := sorted(set(config) - KNOWN):
     raise ConfigError(
         f"config: unknown key '{unknown[0]}'; config/config.yaml has {', '.join(sorted(KNOWN))}"
@@ -28,6 +29,11 @@ except ValueError as e:
 if config["reuse"] not in ("none", "reference"):
     raise ConfigError(f"config: reuse is '{config['reuse']}'; choose none or reference")
 REUSE = "--reuse reports/reference" if config["reuse"] == "reference" else ""
+RETRY = config["retry"]
+if RETRY not in attempts.RETRIED:
+    raise ConfigError(
+        f"config: retry is '{RETRY}'; choose {' or '.join(attempts.RETRIED)}"
+    )
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
 PYTHON = sys.executable
 # Whatever goes into a shell command is quoted: here, or by Snakemake where the command says :q.
@@ -37,6 +43,10 @@ ENVIRONMENT = " ".join(
 
 EXPERIMENTS = {load(path)["experiment"]: path for path in experiment_files()}
 CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}
+
+
+for why in contract.broken():
+    print(f"bench: left out: {why}", file=sys.stderr)
 
 
 #: target rules

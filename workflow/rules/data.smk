@@ -1,6 +1,5 @@
-import numpy as np
-
 import datasets as data_sets
+from datasets import store
 from datasets.fetch import mirror_folder
 
 
@@ -24,10 +23,13 @@ def tried_with(wildcards):
     """
     name = wildcards.dataset
     table, note = f"{RESULTS}/data/{name}.npz", f"{RESULTS}/data/{name}.tried"
-    if os.path.exists(table) and os.path.exists(note):
-        with np.load(table) as npz:
-            if str(npz["status"]) == "ok":
-                return Path(note).read_text()
+    found = store.status(table)
+    if found == "ok" and os.path.exists(note):
+        return Path(note).read_text()
+    if not found and os.path.exists(
+        table
+    ):  # other words than those of its last run: it is made anew
+        return f"damaged table; {files_in_mirror(name)}"
     return files_in_mirror(name)
 
 
