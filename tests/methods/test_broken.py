@@ -42,13 +42,13 @@ def copy(tmp_path):
 )
 def test_one_broken_file_takes_out_one_method(copy, line, words):
     path = copy / "methods/ridge.py"
-    path.write_text(f"{line}{path.read_text()}")
+    path.write_text(f"{path.read_text()}\n{line}")
     left = said(copy, "print(*contract.names())").split()
     assert left == [n for n in contract.names() if n != "ridge"]
     pairs = said(copy, "print(*(f'{k}/{n}' for k, n in contract.pairs()))").split()
     assert pairs == [f"{k}/{n}" for k, n in contract.pairs() if n != "ridge"]
     # the file of a kind that builds on it is named, too
-    own, taught = said(copy, "print(*contract.broken(), sep='\\n')").strip().splitlines()
+    taught, own = said(copy, "print(*contract.broken(), sep='\\n')").strip().splitlines()
     assert own.startswith(f"methods/ridge.py cannot be imported: {words}")
     assert taught.startswith(f"methods/kinds/{LINEAR}/ridge.py cannot be imported: {words}")
     asked = "try:\n    contract.get('ridge')\nexcept contract.BrokenAdapter as e:\n    print(e.args[0])"
@@ -57,7 +57,7 @@ def test_one_broken_file_takes_out_one_method(copy, line, words):
 
 def test_the_file_of_a_kind_is_not_stood_in_for_by_the_methods_own(copy):
     path = copy / f"methods/kinds/{LINEAR}/exact_posterior.py"
-    path.write_text(f"1 / 0\n{path.read_text()}")
+    path.write_text(f"{path.read_text()}\n1 / 0\n")
     asked = f"""
 print('exact_posterior' in contract.names('{LINEAR}'), contract.get('exact_posterior').name)
 try:

@@ -26,7 +26,7 @@ def test_a_tree_is_ended_whole(manner):
     # From a process of its own, below which there is nothing else; that of the test runner has more.
     code = "import sys; from workflow import processes; processes.end_below(int(sys.argv[1]), 1.0)"
     subprocess.run([sys.executable, "-c", code, str(root.pid)], check=True)
-    assert root.wait(60) == 0  # its child is gone, so that it has nothing to wait for
+    assert root.wait() == 0  # its child is gone, so that it has nothing to wait for
     assert not tree[0].is_running()
     root.stdout.close()
 
