@@ -278,6 +278,17 @@ def broken() -> list[str]:
     return sorted(why for kind in ("", *_taught()) for why in _scan(kind)[1].values())
 
 
+def left_out(name: str, kind: str | None = None) -> str:
+    """Why this method, or the run that it reads, cannot be imported; "" where both can (or nobody knows it)."""
+    try:
+        get(get(name, kind).run_of or name, kind)
+    except BrokenAdapter as error:
+        return error.args[0]
+    except KeyError:
+        return ""
+    return ""
+
+
 def _taught() -> list[str]:
     """Kinds of model that methods are taught by a file of their own."""
     return sorted(p.name for p in (_HERE / "kinds").iterdir() if (p / "__init__.py").is_file())
