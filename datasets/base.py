@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +119,8 @@ class DataSet:
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z0-9_]+", self.name):  # it is part of paths and commands
+            raise ValueError(f"data set '{self.name}': give it a name of small letters, digits and _")
         if self.kind not in ("table", "simulated", "synthetic"):
             raise ValueError(f"{self.name}: kind = '{self.kind}'; give 'table', 'simulated' or 'synthetic'")
         if self.task not in ("regression", "classification", "density"):

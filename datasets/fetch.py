@@ -15,9 +15,11 @@ import errno
 import hashlib
 import http.client
 import os
+import queue
 import re
 import shutil
 import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -37,6 +39,10 @@ from datasets.store import save
 
 _BLOCK = 1 << 20
 _PROGRESS_SECONDS = 5.0
+#: bytes a second below which a server that sends at all counts as stuck.
+_SLOWEST = 1000
+#: connecting, redirections and the head of an answer may take this many times the limit of a single wait.
+_WAITS_FOR_HEAD = 3
 
 
 class DiskFull(OSError):
@@ -82,8 +88,9 @@ def fetch(
     """Paths of the verified raw files, in the order of ``dataset.raw``, under ``raw_dir/<data set>/``.
 
     A file that is there with the right sha256 is reused; then the mirror, then each source in order. ``timeout``
-    (seconds) bounds every wait on the network; after an error that may pass, ``retries`` further attempts follow
-    after backoff, 2 backoff, 4 backoff, ... seconds and resume the partial download.
+    (seconds) bounds every wait on the network, and a server that sends next to nothing for so long is left; after an
+    error that may pass, ``retries`` further attempts follow after backoff, 2 backoff, 4 backoff, ... seconds and resume
+    the partial download.
     Raises DataError when a file cannot be had (it names what was tried and the remedy) or when the mirror holds it
     with a wrong checksum, DiskFull when there is no space left.
     """
@@ -122,7 +129,7 @@ def _fetch_file(
             options.log(f"{name}: {stored} has sha256 {found}")
             raise DataError(
                 f"{name}: {place} is there with the wrong checksum (sha256 {found}, expected {raw.sha256}); "
-                "replace that file or remove it from the mirror, then ./bench --forcerun fetch"
+                "replace that file or remove it from the mirror, then ./bench --cores 1 --forcerun fetch"
             )
         with _disk(target):
             _rename_into(target, lambda temporary: shutil.copyfile(stored, temporary))
@@ -142,7 +149,7 @@ def _fetch_file(
             tried.append(f"{source.url} ({error})")
     raise DataError(
         f"{name}: {raw.name} could not be had. Tried: {'; '.join(tried)}. Remedy: put the file at {place} and name the "
-        "mirror's folder in DPBAYES_MIRROR, or go online; then ./bench --forcerun fetch"
+        "mirror's folder in DPBAYES_MIRROR, or go online; then ./bench --cores 1 --forcerun fetch"
     )
 
 
@@ -179,12 +186,12 @@ def _download(name: str, url: str, part: Path, options: _Options) -> None:
     if have:
         headers["Range"] = f"bytes={have}-"
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=options.timeout) as answer:
+        with _open(urllib.request.Request(url, headers=headers), options.timeout) as answer:
             if have and not _continues(answer, have):
                 have = 0  # the server sends the whole file again
             length = answer.headers.get("Content-Length")
             total = None if length is None else have + int(length)
-            done = _write(name, answer, part, have, total, options.log)
+            done = _write(name, answer, part, have, total, options)
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416 and have:  # asked for bytes past the end: the partial file is as long or longer
@@ -208,17 +215,55 @@ def _continues(answer, have: int) -> bool:
     return answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
 
 
-def _write(name: str, answer, part: Path, have: int, total: int | None, log: Callable[[str], None]) -> int:
+def _open(request: urllib.request.Request, timeout: float):
+    """The answer to a request, once its head is there.
+
+    The limit of a socket begins anew with every byte, so that a head that drips would hold us for hours: it is waited
+    for in a thread, which is left behind where it takes too long.
+    """
+    found: queue.SimpleQueue = queue.SimpleQueue()
+    left = threading.Event()
+
+    def ask() -> None:
+        try:
+            answer = urllib.request.urlopen(request, timeout=timeout)
+        except Exception as error:  # raised again where it is waited for
+            found.put(error)
+            return
+        if left.is_set():
+            answer.close()
+        else:
+            found.put(answer)
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        answer = found.get(timeout=_WAITS_FOR_HEAD * timeout)
+    except queue.Empty:
+        left.set()
+        raise _Retry(f"no whole answer in {_WAITS_FOR_HEAD * timeout:g} s") from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _write(name: str, answer, part: Path, have: int, total: int | None, options: _Options) -> int:
+    """Write what the server sends; gives the bytes of the whole. Raises _Retry where it sends next to nothing."""
     done, told = have, time.monotonic()
+    since, before = told, have
     with part.open("ab" if have else "wb", buffering=0) as file:
-        while block := answer.read(_BLOCK):
+        while block := answer.read1(_BLOCK):  # what has come: `read` would wait for a whole block, however long
             view = memoryview(block)
             while view:
                 view = view[file.write(view) :]
             done += len(block)
-            if time.monotonic() - told > _PROGRESS_SECONDS:
-                told = time.monotonic()
-                log(f"{name}: {done / 1e6:.1f} of {'unknown' if total is None else f'{total / 1e6:.1f}'} MB")
+            now = time.monotonic()
+            if now - since > options.timeout:
+                if done - before < _SLOWEST * (now - since):
+                    raise _Retry(f"stuck: {done - before} bytes in {now - since:.3g} s")
+                since, before = now, done
+            if now - told > _PROGRESS_SECONDS:
+                told = now
+                options.log(f"{name}: {done / 1e6:.1f} of {'unknown' if total is None else f'{total / 1e6:.1f}'} MB")
     return done
 
 
@@ -314,7 +359,7 @@ def build(dataset: DataSet, paths: tuple[Path, ...] = ()) -> tuple[Table, str]:
     if table.x.shape != expected or table.y.shape != expected[:1]:
         raise DataError(
             f"{dataset.name}: the parsed table is {table.x.shape[0]} x {table.x.shape[1]}, expected {expected[0]} x "
-            f"{expected[1]}; delete the raw file and run ./bench --forcerun fetch"
+            f"{expected[1]}; delete the raw file and run ./bench --cores 1 --forcerun fetch"
         )
     for what, values in (("x", table.x), ("y", table.y)):
         if not np.isfinite(values).all():

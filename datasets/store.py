@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from datasets.base import DataSet, Table, table_sha256
+
+#: what reading an npz file raises that is not whole.
+_UNREADABLE = (KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+class Damaged(ValueError):
+    """A stored file that is not whole; the message names it and the remedy."""
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, so that the next run makes it again; gives its new name."""
+    aside = path.with_name(f"{path.name}.damaged")
+    path.replace(aside)
+    return aside
 
 
 @dataclass(frozen=True)
@@ -78,12 +93,20 @@ def save(path: Path, dataset: DataSet, table: Table | None, reason: str = "", fi
         temporary.unlink(missing_ok=True)
 
 
+def status(path: str | Path) -> str:
+    """ "ok", "no_data", or "" where there is no table or none that can be read. Reads no row."""
+    try:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as npz:
+            return str(npz["status"])
+    except (*_UNREADABLE, FileNotFoundError):
+        return ""
+
+
 def load(path: str | Path) -> Loaded:
-    """Read what :func:`save` wrote. Raises FileNotFoundError or ValueError that name the file and the remedy."""
+    """Read what :func:`save` wrote. Raises FileNotFoundError, or Damaged once it has set a damaged file aside."""
     path = Path(path)
-    remedy = "make it again: ./bench --forcerun fetch"
     if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; {remedy}")
+        raise FileNotFoundError(f"{path} does not exist; make it: ./bench --cores 1 {path}")
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as npz:
             x, y, order = npz["x"], npz["y"], npz["authors_order"]
@@ -101,7 +124,8 @@ def load(path: str | Path) -> Loaded:
                 raw_sha256=tuple(map(str, npz["raw_sha256"])),
                 data_hash=str(npz["table_sha256"]),
             )
-    except KeyError as error:
-        raise ValueError(f"{path} has no array {error}; {remedy}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is damaged ({error}); {remedy}") from error
+    except _UNREADABLE as error:
+        what = f"has no array {error}" if isinstance(error, KeyError) else f"is damaged ({error})"
+        aside = set_aside(path)
+        words = f"{path} {what} and was set aside as {aside.name}"
+        raise Damaged(f"{words}; run the same command again: it is made anew") from error

@@ -228,18 +228,34 @@ def fits(method: Method) -> str:
 _HERE = Path(__file__).parent
 
 
-@cache
+class BrokenAdapter(KeyError):
+    """The file of a method cannot be imported; the message names it and says why."""
+
+
 def _found(kind: str = "") -> Mapping[str, Method]:
     """Adapters by name: those of ``methods/``, or those of ``methods/kinds/<kind>/``."""
+    return _scan(kind)[0]
+
+
+@cache
+def _scan(kind: str) -> tuple[Mapping[str, Method], Mapping[str, str]]:
+    """Adapters by name, and why the others cannot be imported: an error in one file takes out that file only."""
     folder, package = (_HERE / "kinds" / kind, f"methods.kinds.{kind}") if kind else (_HERE, "methods")
     found: dict[str, Method] = {}
+    broken: dict[str, str] = {}
     if not folder.is_dir():
-        return found
+        return found, broken
     for info in pkgutil.iter_modules([str(folder)]):
         if info.ispkg or (not kind and info.name == "contract"):
             continue
-        module = importlib.import_module(f"{package}.{info.name}")
-        file = f"{module.__name__.replace('.', '/')}.py"
+        file = f"{package.replace('.', '/')}/{info.name}.py"
+        try:
+            module = importlib.import_module(f"{package}.{info.name}")
+        except MemoryError:  # the machine's fault, not the file's
+            raise
+        except Exception as error:
+            broken[info.name] = f"{file} cannot be imported: {type(error).__name__}: {error}"
+            continue
         classes = [
             c
             for c in vars(module).values()
@@ -254,7 +270,28 @@ def _found(kind: str = "") -> Mapping[str, Method]:
         if kind and info.name in _found() and kind in _found()[info.name].models:
             raise TypeError(f"{file} and methods/{info.name}.py both fit {kind}; take it out of one of them")
         found[info.name] = classes[0]()
-    return found
+    return found, broken
+
+
+def broken() -> list[str]:
+    """Which files of methods cannot be imported, and why, one sentence each. Names, pairs and runs leave them out."""
+    return sorted(why for kind in ("", *_taught()) for why in _scan(kind)[1].values())
+
+
+def left_out(name: str, kind: str | None = None) -> str:
+    """Why this method, or the run that it reads, cannot be imported; "" where both can (or nobody knows it)."""
+    try:
+        get(get(name, kind).run_of or name, kind)
+    except BrokenAdapter as error:
+        return error.args[0]
+    except KeyError:
+        return ""
+    return ""
+
+
+def _taught() -> list[str]:
+    """Kinds of model that methods are taught by a file of their own."""
+    return sorted(p.name for p in (_HERE / "kinds").iterdir() if (p / "__init__.py").is_file())
 
 
 def names(kind: str | None = None) -> list[str]:
@@ -267,17 +304,19 @@ def names(kind: str | None = None) -> list[str]:
 def pairs() -> list[tuple[str, str]]:
     """(kind of model, method) for all that every method fits; first by the methods' own files, then by what they were
     taught."""
-    taught = sorted(p.name for p in (_HERE / "kinds").iterdir() if (p / "__init__.py").is_file())
-    return [(k, n) for n in names() for k in get(n).models] + [(k, n) for k in taught for n in sorted(_found(k))]
+    return [(k, n) for n in names() for k in get(n).models] + [(k, n) for k in _taught() for n in sorted(_found(k))]
 
 
 def get(name: str, kind: str | None = None) -> Method:
     """The adapter of that name: as it fits this kind of model, or its own where it was not taught the kind.
 
-    Raises KeyError that lists the known methods.
+    Raises KeyError that lists the known methods, BrokenAdapter where its file cannot be imported.
     """
     if kind and name in _found(kind):
         return _found(kind)[name]
+    for folder in (kind or "", ""):  # a kind's own file that is broken is not stood in for by the method's other one
+        if why := _scan(folder)[1].get(name):
+            raise BrokenAdapter(why)
     try:
         return _found()[name]
     except KeyError:

@@ -22,6 +22,7 @@ import pandas as pd
 
 import datasets
 from evaluation.summary import COLUMNS, read_scores
+from methods import contract
 from reports import (
     audit_tables,
     bayes_by_backprop_figures,
@@ -38,6 +39,7 @@ from reports import (
     posterior_sampling_figures,
     published,
     reference,
+    seals,
     site,
     tables,
     verdicts,
@@ -172,6 +174,7 @@ def build(
         manifest=manifest,
         pairs=verified.read(),
         which=bool(added.methods),
+        broken=contract.broken(),
     )
     site.write(out / "report" / "index.html", page)
 
@@ -182,6 +185,7 @@ def _scores(name: str, files: list[Path], scale: str) -> pd.DataFrame:
         if scale == "full":
             raise FileNotFoundError(f"{name}: no scores; run `./bench full` first, or name its files with --scores")
         return pd.DataFrame(columns=COLUMNS, dtype=str)
+    seals.check(files)
     scores = read_scores(files)
     foreign = scores[scores["experiment"] != name]
     if len(foreign):
@@ -223,7 +227,7 @@ def main(argv: list[str] | None = None) -> int:
     logging.getLogger("reports").setLevel(logging.INFO)
     try:
         return _run(args)
-    except (ReportError, FileNotFoundError, ValueError) as e:
+    except (ReportError, OSError, ValueError) as e:
         print(f"reports.build: {e}", file=sys.stderr)
         return 1
 

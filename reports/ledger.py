@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 import datasets
+from datasets.store import Damaged, set_aside
 from models.kind import kind as kind_of
 from privacy.ledger import Ledger
 from reports.blocks import Block, Entry, Footnotes, Table, entry
@@ -79,7 +80,7 @@ def build(
 
     rows: list[dict[str, Any]] = []
     for path in sorted(Path(fits).glob("*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = _record(path)
         if cells is not None and record["cell"] not in cells:
             continue
         restored = {r["cell"] for r in record.get("reused", ())}
@@ -87,6 +88,19 @@ def build(
         fresh = _rows_of(record, cost) if record["splits"] else []
         rows += [{**r, "cell": record["cell"]} for r in before] if _total(before) > _total(fresh) else fresh
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _record(path: Path) -> dict[str, Any]:
+    """What a fit's file holds. Raises Damaged once one that is damaged, and the scores made from it, are set aside."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        experiment, dataset, *_ = path.stem.split("-")
+        scores = path.parent.parent / "scores" / experiment / f"{dataset}.csv"
+        for part in (path, scores):
+            if part.is_file():
+                set_aside(part)
+        raise Damaged(f"{path} is damaged and was set aside; run the same command again: it is made anew") from error
 
 
 def _total(rows: list[dict[str, Any]]) -> float:

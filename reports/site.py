@@ -64,6 +64,8 @@ class Page:
     pairs: dict[verified.Pair, verified.Row]
     #: is there a page ``which_method.html`` beside it?
     which: bool = False
+    #: files of methods that cannot be imported, and why
+    broken: Sequence[str] = ()
 
 
 def render(page: Page) -> str:

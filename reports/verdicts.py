@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.summary import summarise
+from methods import contract
 from reports import published as published_numbers
 from reports import verdict_v1
 from reports.config import READINGS, ReportError, in_scope
@@ -202,6 +203,8 @@ def _judged(
     label = f" [{answer['label']}]" if answer["label"] else ""
     wanted = f"{answer['method']}{label} on {dataset} ({answer['protocol']})"
     if ours is None:
+        if why := contract.left_out(answer["method"], config["model"]["kind"]):
+            return _no_score(cell, reading, answer, "not_run", why, headline)
         if scale == "full":
             raise ReportError(
                 f"{config['experiment']}: {_name(cell)} is answered by {wanted}, which has no row in the scores; "

@@ -6,8 +6,10 @@ the run. Each of its cells has files of its own all the same, and can be run alo
     python -m workflow.cell --config config/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
 
 Rows are appended to ``results/partial/<cell or family>.jsonl`` as they come (Snakemake deletes declared outputs of a
-killed job, so they are kept outside them); the last line of a killed run may be torn and is dropped. When all splits
-are there, ``results/fits/<cell>.json`` and ``.npz`` are written whole.
+killed job, so they are kept outside them), each with its checksum; a line that is torn or edited is dropped, and its
+split is fitted again. When all splits are there, ``results/fits/<cell>.json`` and ``.npz`` are written whole. Rows of a
+cell that has lost splits are kept: the next call tries those again (``workflow.attempts``). A fault of the machine is
+no row: the job stops (``workflow.machine``).
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from workflow import noise
+from workflow import attempts, machine, noise
 from workflow.experiments import Cell, cells, families
-from workflow.files import locked, write_json, write_npz
+from workflow.files import locked, write_json, write_npz, write_text
 from workflow.record import empty_record, parameter_file
+from workflow.sealed import intact, sealed
+from workflow.stored import whole
+from workflow.waiting import answered
 
 
 def find(config: str, scale: str, name: str) -> list[Cell]:
@@ -37,8 +42,18 @@ def find(config: str, scale: str, name: str) -> list[Cell]:
     raise SystemExit(f"{config} at scale {scale} has no cell and no family '{name}'; `./bench -n` lists them")
 
 
-def run(group: Sequence[Cell], data_path: str, results: Path, reuse: Path | None = None) -> None:
-    """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family."""
+def run(
+    group: Sequence[Cell],
+    data_path: str,
+    results: Path,
+    reuse: Path | None = None,
+    retry: str = "timeout",
+    attempt: int = 0,
+) -> None:
+    """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family.
+
+    ``retry``: which lost splits are tried again (``workflow.attempts``); ``attempt``: the number of this attempt.
+    """
     import datasets
 
     name = group[0].id if len(group) == 1 else group[0].family
@@ -57,7 +72,7 @@ def run(group: Sequence[Cell], data_path: str, results: Path, reuse: Path | None
                     finish(cell, head_of(cell, data), [], {}, results, reused=rows)
                     group = [c for c in group if c is not cell]
         if group:
-            fit_group(group, name, data_path, data, results, known)
+            fit_group(group, name, data_path, data, results, known, retry, attempt)
 
 
 def head_of(cell: Cell, data) -> dict:
@@ -72,7 +87,14 @@ def splits_in(rows: Sequence[dict]) -> set[int]:
 
 
 def fit_group(
-    group: Sequence[Cell], name: str, data_path: str, data, results: Path, known: dict[str, list[dict]] | None = None
+    group: Sequence[Cell],
+    name: str,
+    data_path: str,
+    data,
+    results: Path,
+    known: dict[str, list[dict]] | None = None,
+    retry: str = "timeout",
+    attempt: int = 0,
 ) -> None:
     """Fit the splits that neither an interrupted run nor the reference has left; then write each cell whole.
 
@@ -81,7 +103,7 @@ def fit_group(
     known = known or {}
     partial = results / "partial" / f"{name}.jsonl"
     head = {"group": [head_of(c, data) for c in group]}
-    done = read_partial(partial, head)
+    done = read_partial(partial, head, attempts.RETRIED[retry])
     splits = group[0].splits
     restored = {c.id: splits_in(known.get(c.id, ())) for c in group}
     todo = [k for k in range(splits) if any((c.id, k) not in done and k not in restored[c.id] for c in group)]
@@ -94,8 +116,9 @@ def fit_group(
         parameters = parameters_of(partial, rows, cell)
         fitted = [rows[k] for k in sorted(rows)]
         finish(cell, head_of(cell, data), fitted, parameters, results, reused=known.get(cell.id))
-    shutil.rmtree(partial.with_suffix(""), ignore_errors=True)
-    partial.unlink(missing_ok=True)
+    if not attempts.write(results, name, attempt, done.values()):
+        shutil.rmtree(partial.with_suffix(""), ignore_errors=True)
+        partial.unlink(missing_ok=True)
 
 
 def fit_missing(
@@ -104,45 +127,59 @@ def fit_missing(
     keep = partial.with_suffix("")
     keep.mkdir(parents=True, exist_ok=True)
     if not partial.exists():
-        append(partial, head)
+        append(partial, sealed(head))
     method = group[0].adapter()
     requests = requests_of(method, len({c.method for c in group}) < len(group), todo)
     # The worker is started afresh ("spawn"): no inherited locks, no inherited threads.
     context = mp.get_context("spawn")
     with tempfile.TemporaryDirectory(dir=keep) as scratch:
         worker = pipe = None
-        for request in requests:
-            if worker is None:
-                worker, pipe = start(context, group, data_path, scratch)
-            limit = group[0].timeout_s * len(request) * len(group)
-            pipe.send(request)
-            rows = None
-            try:
-                if pipe.poll(limit):
-                    rows = pipe.recv()
-                else:
-                    reason = f"no answer within {limit:g} s; raise timeout_s in the experiment's config"
-                    rows = [(c.id, empty_record(c, k, "timeout", reason)) for k in request for c in group]
-                    stop(worker)
-                    worker = None
-            except (EOFError, ConnectionResetError):
-                worker.join()
-                reason = f"the fit's process ended with code {worker.exitcode} (killed, or out of memory)"
-                rows = [(c.id, empty_record(c, k, "failed", reason)) for k in request for c in group]
-                worker = None
-            for cell_id, row in rows:
-                produced = Path(scratch) / parameter_file(cell_id, row["split"])
-                if produced.exists():
-                    os.replace(produced, keep / produced.name)  # the posterior first, then the row that names it
-                append(partial, {"cell": cell_id, "row": row})
-                done[cell_id, row["split"]] = row
-            for k in request:
-                mine = [row for cell_id, row in rows if row["split"] == k]
-                say(name, f"split {k + 1} of {group[0].splits}: {summary(mine)}")
-        if worker is not None:
-            pipe.close()
-            worker.join(10)
-            stop(worker)
+        try:
+            for request in requests:
+                if worker is None:
+                    worker, pipe = start(context, group, data_path, scratch)
+                rows, alive = answer(worker, pipe, request, group)
+                worker = worker if alive else None
+                for cell_id, row in rows:
+                    produced = Path(scratch) / parameter_file(cell_id, row["split"])
+                    if produced.exists():
+                        os.replace(produced, keep / produced.name)  # the posterior first, then the row that names it
+                    append(partial, sealed({"cell": cell_id, "row": row}))
+                    done[cell_id, row["split"]] = row
+                for k in request:
+                    mine = [row for cell_id, row in rows if row["split"] == k]
+                    say(name, f"split {k + 1} of {group[0].splits}: {summary(mine)}")
+            if worker is not None:
+                pipe.close()
+                worker.join(10)
+        finally:
+            if worker is not None:
+                stop(worker)
+
+
+def answer(worker, pipe, request: list[int], group: Sequence[Cell]) -> tuple[list[tuple[str, dict]], bool]:
+    """Pairs (cell id, record) of the splits of one request, and whether the worker is still there for another.
+
+    Raises MachineFault, which is no record.
+    """
+    one = len(request) * len(group) == 1
+    limit = group[0].timeout_s if one else group[0].request_timeout_s
+    try:
+        pipe.send(request)
+        if answered(pipe, worker.pid, limit, group[0].mem_mb):
+            rows = pipe.recv()
+            if isinstance(rows, machine.MachineFault):
+                raise rows
+            return rows, True
+        key = "timeout_s" if one else "request_timeout_s"
+        status, reason = "timeout", f"no answer within {limit:g} s; raise {key} in the experiment's config"
+        stop(worker)
+    except (EOFError, ConnectionError):
+        worker.join()
+        if fault := machine.killed(worker.exitcode):
+            raise fault from None
+        status, reason = "failed", f"the fit's process ended with code {worker.exitcode}"
+    return [(c.id, empty_record(c, k, status, reason)) for k in request for c in group], False
 
 
 def requests_of(method, budgets: bool, todo: list[int]) -> list[list[int]]:
@@ -186,30 +223,38 @@ def append(path: Path, row: dict) -> None:
         os.fsync(f.fileno())
 
 
-def read_partial(path: Path, head: dict) -> dict[tuple[str, int], dict]:
-    """Rows of an interrupted run of the SAME code and data, by (cell, split). Others, and a torn line, are dropped."""
+def read_partial(path: Path, head: dict, again: Sequence[str] = ()) -> dict[tuple[str, int], dict]:
+    """Rows of an interrupted run of the SAME code and data, by (cell, split), but those with a status of ``again``.
+
+    Other rows, lines that are torn or edited, and posteriors that are not whole are dropped.
+    """
     if not path.exists():
         return {}
-    rows: list[dict] = []
-    whole = 0
-    with open(path, "rb") as f:
-        for line in f:
-            try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                break
-            if not line.endswith(b"\n"):
-                rows.pop()
-                break
-            whole += len(line)
-    if not rows or rows[0] != head:
+    first, *others = [_opened(line) for line in path.read_bytes().splitlines(keepends=True)] or [None]
+    if first != sealed(head):
         path.unlink()
         shutil.rmtree(path.with_suffix(""), ignore_errors=True)
         return {}
-    os.truncate(path, whole)
+    found = {(r["cell"], r["row"]["split"]): r for r in others if r is not None}
     keep = path.with_suffix("")
-    found = {(r["cell"], r["row"]["split"]): r["row"] for r in rows[1:]}
-    return {key: r for key, r in found.items() if r["status"] != "ok" or (keep / parameter_file(*key)).exists()}
+    kept = {
+        key: r
+        for key, r in found.items()
+        if r["row"]["status"] not in again and (r["row"]["status"] != "ok" or whole(keep / parameter_file(*key)))
+    }
+    if len(kept) < len(others):  # written anew: a line is never appended to a torn one
+        say(path.stem, f"{len(others) - len(kept)} of {len(others)} stored rows are tried again or were not whole")
+        write_text(path, "".join(json.dumps(r, sort_keys=True) + "\n" for r in [first, *kept.values()]))
+    return {key: r["row"] for key, r in kept.items()}
+
+
+def _opened(line: bytes) -> dict | None:
+    """The object of a line; None where the line is torn, or is not what was written."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if line.endswith(b"\n") and intact(value) else None
 
 
 def parameters_of(partial: Path, rows: dict[int, dict], cell: Cell) -> dict:
@@ -246,10 +291,8 @@ def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
 def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: Path, reused: list | None = None):
     fits = results / "fits"
     write_npz(fits / f"{cell.id}.npz", parameters)
-    write_json(
-        fits / f"{cell.id}.json",
-        {**cell.values, **head, "scale": cell.scale, "splits": rows, "n_splits": cell.splits, "reused": reused or []},
-    )
+    record = {**cell.values, **head, "scale": cell.scale, "splits": rows, "n_splits": cell.splits}
+    write_json(fits / f"{cell.id}.json", sealed({**record, "reused": reused or [], "arrays": len(parameters)}))
 
 
 def say(name: str, text: str) -> None:
@@ -264,8 +307,12 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
+    parser.add_argument("--retry", default="timeout", choices=list(attempts.RETRIED), help="lost splits to try again")
+    parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.attempts")
     args = parser.parse_args()
-    run(find(args.config, args.scale, args.cell), args.data, args.results, args.reuse)
+    with machine.one_error():
+        group = find(args.config, args.scale, args.cell)
+        run(group, args.data, args.results, args.reuse, args.retry, args.attempt)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ come from the reference too.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from evaluation.metrics import categorical_scores, reliability
 from models.bnn_classification import ClassifierMeanField, ClassifierPoint
 from workflow.experiments import Cell, cells
 from workflow.files import write_text
-from workflow.stored import fits_of
+from workflow.stored import fits_of, record_of
 
 KEYS = ["cell", "method", "setting", "split"]
 LEARNING = [*KEYS, "epoch", "test_error", "test_log_likelihood"]
@@ -59,7 +58,7 @@ def bins_of(log_probabilities: np.ndarray, y: np.ndarray) -> list[dict]:
 
 def of_cell(cell: Cell, fits: Path, data, committed: dict[str, pd.DataFrame]) -> tuple[list[dict], list[dict]]:
     """Rows (learning, reliability) of one cell; none for a fit that failed."""
-    record = json.loads((fits / f"{cell.id}.json").read_text())
+    record = record_of(cell, fits)
     if record["reused"]:
         return tuple(committed[k][committed[k]["cell"] == cell.id].to_dict("records") for k in ("learning", "bins"))
     learning, bins = [], []

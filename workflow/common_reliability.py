@@ -11,7 +11,6 @@ bins are those of the reference, to its six digits.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,7 +20,7 @@ import pandas as pd
 from evaluation.metrics import CALIBRATION_BINS, Reliability, class_reliability
 from workflow.experiments import Cell, cells
 from workflow.files import write_text
-from workflow.stored import fits_of
+from workflow.stored import fits_of, record_of
 
 COLUMNS = ["cell", "dataset", "method", "setting", "bin", "count", "confidence", "accuracy"]
 
@@ -52,7 +51,7 @@ def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]
     """Rows of one cell; none where no fit is ok."""
     key = {"dataset": cell.dataset, "method": cell.method, "setting": cell.setting}
     found = []
-    if restored := {r["cell"] for r in json.loads((fits / f"{cell.id}.json").read_text())["reused"]}:
+    if restored := {r["cell"] for r in record_of(cell, fits)["reused"]}:
         rows = committed[committed["cell"].isin(restored)].to_dict("records")
         if restored == {cell.id}:
             return rows

@@ -11,10 +11,11 @@ whose posterior gives a number that is not finite has the reason, a text, instea
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from workflow.stored import parameters_of
+from workflow import machine
+from workflow.record import RAISED
+from workflow.stored import parameters_of, record_of
 
 
 def of_split(cell, k: int, kind: str, parameters: dict, data):
@@ -36,7 +37,7 @@ def of_cell(cell, fits: Path, data) -> dict:
 
     from workflow.cell import say
 
-    record, out = json.loads((fits / f"{cell.id}.json").read_text()), {}
+    record, out = record_of(cell, fits), {}
     with np.load(fits / f"{cell.id}.npz") as store:
         for row in [r for r in record["splits"] if r["status"] == "ok"]:
             k = row["split"]
@@ -44,6 +45,10 @@ def of_cell(cell, fits: Path, data) -> dict:
                 out[str(k)] = of_split(cell, k, row["posterior_kind"], parameters_of(store, k), data)
             except (ValueError, FloatingPointError) as e:
                 out[str(k)] = np.array(str(e))
+            except Exception as e:  # of one method: the others keep their scores
+                if fault := machine.fault_of(e):
+                    raise fault from e
+                out[str(k)] = np.array(f"its draws {RAISED} {type(e).__name__}: {e}")
             if (k + 1) % 100 == 0:
                 say(cell.id, f"draws of split {k + 1} of {cell.splits}")
     return out
@@ -62,9 +67,10 @@ def main() -> None:
     from workflow.cell import find
     from workflow.files import write_npz
 
-    data = datasets.load(args.data)
-    for cell in find(args.config, args.scale, args.cell):
-        write_npz(args.results / "draws" / f"{cell.id}.npz", of_cell(cell, args.results / "fits", data))
+    with machine.one_error():
+        data = datasets.load(args.data)
+        for cell in find(args.config, args.scale, args.cell):
+            write_npz(args.results / "draws" / f"{cell.id}.npz", of_cell(cell, args.results / "fits", data))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ as well as a fitted one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from evaluation.posterior_distance import DRAWS, Moments, moments
 from models.bounded import Frame
 from models.kind import CONJUGATE
-from workflow.stored import parameters_of
+from workflow.stored import parameters_of, record_of
 
 _TOLD = re.compile(r"reference_(mean|sd)\[(\d+)\]")
 
@@ -39,7 +38,7 @@ class Exact:
         self._reference = next((c for c in cells if c.method == cells[0].about.exact), None)
         self._record = None
         if self._reference is not None and (path := fits / f"{self._reference.id}.json").exists():
-            self._record, self._store = json.loads(path.read_text()), path.with_suffix(".npz")
+            self._record, self._store = record_of(self._reference, fits), path.with_suffix(".npz")
 
     def is_reference(self, cell) -> bool:
         return self._reference is not None and cell.id == self._reference.id

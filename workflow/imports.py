@@ -33,7 +33,10 @@ def path_of(module: str, root: Path = ROOT) -> Path | None:
 
 @cache
 def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    except SyntaxError:  # it can be imported by nobody, and so reaches nothing; `methods.contract.broken` names it
+        return ast.Module([], [])
 
 
 @cache
@@ -94,7 +97,10 @@ def code_hash(*modules: str, root: Path = ROOT) -> str:
 @cache
 def normalised(source: str) -> str:
     """The syntax tree of a source text without docstrings and positions, as text."""
-    tree = ast.parse(source)
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # no program: its text stands for itself
+        return source
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:

@@ -1,14 +1,24 @@
-"""What ``./bench`` runs: says what is ahead, keeps a lock of its own, clears a stale lock of Snakemake, starts it."""
+"""What ``./bench`` runs: says what is ahead, keeps a lock, clears a stale one of Snakemake, starts it and ends it."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from workflow import processes
 from workflow.imports import ROOT
+
+
+class Stopped(BaseException):
+    """Somebody asked us to end; ``args`` holds the signal."""
+
+
+def stop(number: int, frame) -> None:
+    raise Stopped(number)
 
 
 def scaled(scale: str, rest: list[str]) -> list[str]:
@@ -52,11 +62,26 @@ def main(argv: list[str]) -> int:
             print(f"{cleared.stdout.rstrip()}\nbench: the lock stays until the error above is mended", file=sys.stderr)
             return cleared.returncode
     os.environ["DPBAYES_COMMAND"] = " ".join(["snakemake", *command])
-    process = subprocess.Popen([*snakemake, *command], pass_fds=(lock.fileno(),))
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        return process.wait()
+    return run([*snakemake, *command], lock.fileno())
+
+
+def run(command: list[str], lock: int) -> int:
+    """Run Snakemake to its end, and end it with all that it started where we are told to end. Gives the exit status."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(getattr(signal, name), stop)
+    process = None
+    while True:
+        try:
+            process = process or subprocess.Popen(command, pass_fds=(lock,))
+            return process.wait()
+        except KeyboardInterrupt:
+            continue  # the terminal has told Snakemake too
+        except Stopped as e:
+            # Snakemake would wait for its jobs to finish, for hours; they go on with the next call where they were.
+            print("bench: ending all jobs; the same command goes on where they were", file=sys.stderr, flush=True)
+            processes.end_below(os.getpid())
+            return 128 + e.args[0]
 
 
 if __name__ == "__main__":

@@ -17,13 +17,12 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from workflow.stored import fits_of
+from workflow.stored import fits_of, record_of
 
 COLUMNS = ("rmse", "sd", "low", "high", "floor", "floor_upper", "n", "scale")
 
@@ -159,7 +158,7 @@ def main() -> None:
     name, fits = f"na_dpvi_{args.table}_{args.dataset}.csv", args.results / "fits"
     keys, rows_of, methods = TABLES[args.table]
     read = [c for c in cells(args.config, args.scale) if c.dataset == args.dataset and c.method in methods]
-    if any(json.loads((fits / f"{c.id}.json").read_text())["reused"] for c in read):
+    if any(record_of(c, fits)["reused"] for c in read):
         write_text(args.results / "extra" / name, (args.reuse / name).read_text(encoding="utf-8"))
         return
     rows = []

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 STATUS = ("ok", "failed", "timeout", "diverged", "not_supported", "no_data")
 
+#: stands in the reason of a split whose draws or scores ended with an error that is no number's.
+RAISED = "raised"
+
 
 def seed_text(seed: list[int] | None) -> str:
     """The words of a seed (``Cell.seed``) as a score row holds them; empty where nothing was fitted."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import json
 import math
 from functools import partial
 from pathlib import Path
 
-from workflow.record import seed_text
-from workflow.stored import parameters_of
+from workflow import machine
+from workflow.record import RAISED, seed_text
+from workflow.stored import draws_of, parameters_of, record_of
 
 COLUMNS = (
     *("cell", "experiment", "dataset", "protocol", "method", "setting", "split", "seed", "metric", "value", "unit"),
@@ -38,13 +38,13 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
 
     from evaluation.metrics import DIAGNOSTICS
 
-    record = json.loads((fits / f"{cell.id}.json").read_text())
+    record = record_of(cell, fits)
     out: list[dict] = [{**r, "cell": cell.id, "scale": cell.scale} for r in record["reused"]]
     if out and not record["splits"]:
         return out
     base = {k: record[k] for k in ("cell", "experiment", "dataset", "protocol", "method", "setting")}
     base |= {"code_hash": record["code_hash"], "data_hash": record["data_hash"][:DATA_HASH], "scale": cell.scale}
-    drawn = load_draws(draws / f"{cell.id}.npz") if cell.drawn else {}
+    drawn = draws_of(cell, draws, record) if cell.drawn else {}
     with np.load(fits / f"{cell.id}.npz") as store:
         for row in record["splits"]:
             common = {
@@ -70,20 +70,31 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
             except (ValueError, FloatingPointError) as e:
                 out.append({**common, "status": "diverged", "reason": str(e), "metric": "", "value": "", "unit": ""})
                 continue
+            except Exception as e:  # of one method: the others keep their scores
+                out.append({**common, **unscored(e)})
+                continue
             told = {m: (row["diagnostics"][m], u) for m, u in DIAGNOSTICS.items() if m in row["diagnostics"]}
             scores |= told if cell.about.diagnostics else {}
             out.extend({**common, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items())
     if cell.protocol == "simulated_truth" and len(record["splits"]) == cell.splits:
-        out += whole_cell(cell, drawn, next((r for r in out if r["status"] == "ok"), None))
+        like = next((r for r in out if r["status"] == "ok"), None)
+        try:
+            out += whole_cell(cell, drawn, like)
+        except Exception as e:
+            out.append({**like, "split": "", "seed": "", **unscored(e)})
     return out
 
 
-def load_draws(path: Path) -> dict:
-    """Split -> array or, as a text, why there is none."""
-    import numpy as np
+def unscored(error: Exception) -> dict:
+    """What a score row says where a score raised. Raises MachineFault where the machine is to blame."""
+    if fault := machine.fault_of(error):
+        raise fault from error
+    reason = str(error) if isinstance(error, NoDraws) else f"its scores {RAISED} {type(error).__name__}: {error}"
+    return {"status": "failed", "reason": reason, "metric": "", "value": "", "unit": ""}
 
-    with np.load(path) as store:
-        return {int(k): store[k] for k in store.files}
+
+class NoDraws(RuntimeError):
+    """The draws of a split raised; the message says what."""
 
 
 def case_of(cell, k: int, data, posterior=None, drawn=None):
@@ -105,9 +116,12 @@ def case_of(cell, k: int, data, posterior=None, drawn=None):
 
 
 def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
-    """Scores of one split from its draws (``workflow.draws``). Raises ValueError with the reason that stands there."""
+    """Scores of one split from its draws (``workflow.draws``).
+
+    Raises ValueError with the reason that stands there, NoDraws where that is an error of another kind.
+    """
     if found.dtype.kind == "U":
-        raise ValueError(str(found))
+        raise (NoDraws if f" {RAISED} " in str(found) else ValueError)(str(found))
     return cell.about.score(case_of(cell, k, data, drawn=found))
 
 
@@ -199,10 +213,16 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
 
+    with machine.one_error():
+        write(args)
+
+
+def write(args: argparse.Namespace) -> None:
+    """Score and write the file that the command line names."""
     import datasets
+    from reports.seals import write_sealed
     from workflow.exact import exact_posteriors
     from workflow.experiments import cells
-    from workflow.files import write_text
 
     data = datasets.load(args.data)
     buffer = io.StringIO()
@@ -212,7 +232,7 @@ def main() -> None:
     exact = exact_posteriors(mine, args.fits, data)
     for cell in mine:
         writer.writerows(rows_of(cell, args.fits, data, args.draws, exact))
-    write_text(args.out, buffer.getvalue())
+    write_sealed(args.out, buffer.getvalue())
 
 
 if __name__ == "__main__":

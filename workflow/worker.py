@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from workflow import machine, returned
 from workflow.noise import generator
 from workflow.record import empty_record, parameter_file
 
@@ -32,7 +33,10 @@ def die_with_parent() -> None:
 
 
 def main(connection, group, data_path: str, scratch: str) -> None:
-    """Loop over requests until the parent closes the pipe: split numbers in, pairs (cell id, record) out."""
+    """Loop over requests until the parent closes the pipe: split numbers in, pairs (cell id, record) out.
+
+    A fault of the machine is answered by itself, and ends the worker.
+    """
     die_with_parent()
     fresh = True
     while True:
@@ -40,7 +44,11 @@ def main(connection, group, data_path: str, scratch: str) -> None:
             wanted = connection.recv()
         except EOFError:
             return
-        rows = respond(group, wanted, data_path, Path(scratch), fresh)
+        try:
+            rows = respond(group, wanted, data_path, Path(scratch), fresh)
+        except machine.MachineFault as fault:
+            connection.send(fault)
+            return
         fresh = fresh and not any(row["status"] == "ok" for _, row in rows)
         connection.send(rows)
 
@@ -48,8 +56,9 @@ def main(connection, group, data_path: str, scratch: str) -> None:
 def respond(group, wanted: list[int], data_path: str, scratch: Path, fresh: bool) -> list[tuple[str, dict]]:
     """Fit splits ``wanted`` of all cells of the group: pairs (cell id, record). What raises becomes a record.
 
-    The parameters of each posterior are in ``scratch`` under :func:`workflow.record.parameter_file`. ``fresh``: nothing
-    was prepared yet in this process; what it costs is counted once.
+    Raises MachineFault where no method is to blame. The parameters of each posterior are in ``scratch`` under
+    :func:`workflow.record.parameter_file`. ``fresh``: nothing was prepared yet in this process; what it costs is
+    counted once.
     """
     import datasets
 
@@ -95,7 +104,9 @@ def attempt(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> l
 
 
 def failure(cell, split: int, error: Exception) -> dict:
-    """The record of a split whose fit raised."""
+    """The record of a split whose fit raised. Raises MachineFault where the machine is to blame."""
+    if fault := machine.fault_of(error):
+        raise fault from error
     status = "diverged" if type(error).__name__ in ("Diverged", "FloatingPointError") else "failed"
     return empty_record(cell, split, status, f"{type(error).__name__}: {error}")
 
@@ -143,8 +154,8 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     out = []
     for (cell, k), one, took in zip(pairs, fits, seconds, strict=True):
-        parameters = {name: np.asarray(v) for name, v in one.posterior.parameters().items()}
-        bad = [n for n, v in parameters.items() if v.dtype.kind == "f" and not np.isfinite(v).all()]
+        parameters = returned.parameters_of(cell.adapter(), tasks[k], one)
+        bad = returned.not_finite(parameters)
         facts = {
             "seconds": took,
             "compile_seconds": compile_seconds,
@@ -156,7 +167,7 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
         for event in facts["ledger"]:  # JSON has no infinity
             event["sensitivity"] = event["sensitivity"] if np.isfinite(event["sensitivity"]) else "inf"
         if bad:
-            reason = f"NaN or infinity in the posterior's {bad[0]}"
+            reason = f"NaN or infinity in the posterior's {bad}"
             out.append((cell.id, empty_record(cell, k, "diverged", reason, **facts)))
             continue
         np.savez(scratch / parameter_file(cell.id, k), **parameters)

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import io
+import re
 import threading
 import time
 import zipfile
@@ -43,6 +44,7 @@ class Server:
 
     def __init__(self):
         self.files, self.faults, self.ranges, self.honour_range = {}, [], [], True
+        self.closing = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -68,6 +70,9 @@ class Server:
             return
         if fault == "silence":
             time.sleep(1.0)
+        if fault == "dripping head":
+            self.drip(request, b"HTTP/1.0 200 OK\r\n" + b"X: " + b"x" * 10**6)
+            return
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.honour_range else 0
         if wanted and self.honour_range and start >= len(body):
             request.send_response(416)
@@ -80,12 +85,26 @@ class Server:
             request.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         request.send_header("Content-Length", str(len(body) - start))
         request.end_headers()
+        if fault == "drip":
+            self.drip(request, body[start:])
+            return
         request.wfile.write(body[start:][: 1000 if fault == "truncate" else None])
+
+    def drip(self, request, body):
+        """Byte by byte: never silent for long, and never done; until the other side hangs up or the test ends."""
+        for k in range(len(body)):
+            if self.closing.wait(0.02):
+                return
+            try:
+                request.wfile.write(body[k : k + 1])
+            except OSError:
+                return
 
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.http.server_address[1]}{path}"
 
     def close(self):
+        self.closing.set()
         self.http.shutdown()
         self.thread.join()
         self.http.server_close()
@@ -101,7 +120,7 @@ def server(monkeypatch):
 
 
 def get(data, folder, **options):
-    options = {"timeout": 5.0, "backoff": 0.01, "retries": 3} | options
+    options = {"timeout": 60.0, "backoff": 0.01, "retries": 3} | options
     return fetch(data, options.pop("mirror", None), folder, **options)
 
 
@@ -188,6 +207,20 @@ def test_a_silent_server_is_left_after_the_timeout(server, tmp_path):
         get(dataset(Source(server.url("/toy.csv"))), tmp_path, timeout=0.1, retries=0)
 
 
+@pytest.mark.parametrize(
+    ("fault", "words"), [("drip", r"stuck: \d+ bytes in"), ("dripping head", "no whole answer in")]
+)
+def test_a_dripping_server_is_left_and_the_next_source_serves(fault, words, server, tmp_path):
+    """50 bytes a second: each comes well within the limit of a wait, the whole would take minutes."""
+    server.faults, log = [fault], []
+    data = dataset(Source(server.url("/toy.csv")), Source(server.url("/toy.csv")))
+    (path,) = get(data, tmp_path, timeout=2.0, retries=0, log=log.append)
+    assert path.read_bytes() == CONTENT
+    assert len(server.ranges) == 2
+    (line,) = log
+    assert re.search(words, line)
+
+
 def test_wrong_checksum_names_both_and_moves_on(server, tmp_path):
     server.files["/other.csv"] = CONTENT + b"1,2,3\n"
     other = hashlib.sha256(server.files["/other.csv"]).hexdigest()
@@ -259,7 +292,7 @@ def test_nothing_listens_or_no_such_host(tmp_path, monkeypatch):
     for part in ("http://127.0.0.1:9/toy.csv (no connection", "http://no-such-host.invalid/toy.zip (no connection"):
         assert part in message
     assert "put the file at MIRROR/toy/toy.csv" in message
-    assert "./bench --forcerun fetch" in message
+    assert "./bench --cores 1 --forcerun fetch" in message
     assert str(tmp_path) not in message
 
 
@@ -371,7 +404,7 @@ def test_command_line_without_data_goes_on(content, tmp_path, registered, monkey
     assert loaded.x.shape == (0, 2)
     assert loaded.data_hash == ""
     assert ("could not be had" if content is None else "wrong checksum") in loaded.reason
-    assert "./bench --forcerun fetch" in loaded.reason
+    assert "./bench --cores 1 --forcerun fetch" in loaded.reason
     assert str(tmp_path) not in loaded.reason  # reasons are published: no path of this machine
     assert loaded.reason in capsys.readouterr().err
 
@@ -395,7 +428,7 @@ def test_command_line_with_bad_arguments(arguments, capsys):
 
 
 def test_load_names_file_and_remedy(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"none.npz does not exist; .*--forcerun fetch"):
+    with pytest.raises(FileNotFoundError, match=r"none.npz does not exist; .*bench --cores 1 .*none.npz"):
         load(tmp_path / "none.npz")
     path = tmp_path / "bad.npz"
     path.write_bytes(b"PK\x03\x04 no zip")

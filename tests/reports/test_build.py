@@ -125,6 +125,30 @@ def test_page_shows_the_words_and_the_margin_of_a_claim(built):
     assert 'Repeats <a href="#claim-dp_sep_comparable_to_sep">' in text
 
 
+def test_page_names_a_method_that_cannot_be_imported(copy, monkeypatch):
+    monkeypatch.setattr(build.contract, "broken", lambda: ["methods/x.py cannot be imported: <b>SyntaxError"])
+    assert call(copy, "all") == 0
+    text = (copy / "results/report/index.html").read_text()
+    assert 'role="alert">Left out: methods/x.py cannot be imported: &lt;b&gt;SyntaxError</p>' in text
+
+
+def test_damaged_scores_are_named_and_set_aside(copy, capsys):
+    path = copy / "results/scores/dpsep_uci/wine.csv"
+    path.write_text("")
+    assert call(copy, "all") == 1
+    assert "wine.csv. Run the same command again" in capsys.readouterr().err
+    assert not path.exists()
+
+
+def test_a_damaged_fit_is_set_aside_with_the_scores_made_from_it(copy, capsys):
+    path = copy / "results/fits/dpsep_uci-wine-authors-dp_sep-00000000.json"
+    path.write_text('{"cell": ')
+    assert call(copy, "all") == 1
+    assert f"{path.name} is damaged and was set aside" in capsys.readouterr().err
+    assert not path.exists()
+    assert not (copy / "results/scores/dpsep_uci/wine.csv").exists()
+
+
 def test_outputs_stand_where_they_are_promised(built):
     results = built / "results"
     for name in ("verdicts.csv", "claims.csv", "ledger.csv", "report/index.html"):

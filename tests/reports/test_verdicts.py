@@ -3,6 +3,7 @@ import math
 import pandas as pd
 import pytest
 
+from methods import contract
 from reports import published, site
 from reports.build import CONFIGS
 from reports.config import ReportError, load
@@ -95,6 +96,15 @@ def test_missing_answer_is_an_error_at_full_and_visible_below(config, scores):
     rows = pick(build(config, scores, "quick", findings=NO_FINDINGS), method="point_estimate")
     assert rows["verdict"].tolist() == ["not_run"] * 6
     assert rows["reason"].tolist() == ["no cell of ours answers it"] * 6
+
+
+def test_a_method_that_cannot_be_imported_is_named_in_its_cells(config, scores, monkeypatch):
+    why = "methods/dp_sep.py cannot be imported: SyntaxError"
+    monkeypatch.setattr(contract, "left_out", lambda name, kind: why if name == "dp_sep" else "")
+    frame = build(config, scores[scores["method"] != "dp_sep"], "full", findings=NO_FINDINGS)
+    gone = frame[frame["reason"] == why]
+    assert set(gone["verdict"]) == {"not_run"}
+    assert len(gone) < len(frame)
 
 
 def test_answer_without_scores_is_an_error_at_full_and_visible_below(config, scores):

@@ -49,6 +49,9 @@ def snakemake(project: Path, *arguments: str, **variables: str) -> subprocess.Co
 TOY = '''
 """A toy method: predicts the training mean (dropped in by a test)."""
 
+import errno
+import os
+import signal
 import time
 from dataclasses import dataclass
 
@@ -60,6 +63,25 @@ from datasets import store
 from methods.contract import Fit, Method
 from models.linear_regression import ConstantGaussian
 from privacy.ledger import Event, Mechanism, Relation
+
+
+def go_wrong(fault):
+    """What a machine may do to a fit, and what a fit may do to itself."""
+    if fault == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if fault == "exits":
+        os._exit(3)
+    if fault == "hangs":
+        time.sleep(3600)
+    if fault == "hungry":
+        taken = np.ones(10**9 // 8)  # 1 GB, in use
+        time.sleep(3600)
+    errors = {
+        "no memory": MemoryError("no memory for 1 GB"),
+        "no space": OSError(errno.ENOSPC, "No space left on device"),
+        "lost mount": OSError(errno.ESTALE, "Stale file handle"),
+    }
+    raise errors.get(fault) or ValueError(f"the toy went wrong: {fault}")
 
 
 class Toy(Method):
@@ -74,11 +96,15 @@ class Toy(Method):
         hang: bool = False
         fail: bool = False
         nan: bool = False
+        once: str = ""  # what goes wrong in the first fit only: the name of a fault below
         spend: float = 0.0  # Renyi divergence of order 2 to charge
 
     def fit(self, task, settings, budget, rng):
         if settings.hang:
             time.sleep(3600)
+        if settings.once and not os.path.exists(settings.once):
+            open(settings.once, "w").close()
+            go_wrong(settings.once)
         if settings.fail:
             raise ValueError("the toy was asked to fail")
         if settings.spend:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from project import copy_project, drop_toy, environment, only_experiment, place_data, snakemake
+from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data, snakemake
 
 import datasets
 from reports import committed
@@ -50,7 +50,7 @@ def lines_in_partial(project):
     return sum(len(p.read_text().splitlines()) - 1 for p in (project / "results" / "partial").glob("*.jsonl"))
 
 
-def wait_for(condition, seconds=90):
+def wait_for(condition, seconds=HANGS):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -103,6 +103,24 @@ def test_kill_9_of_snakemake_and_of_a_cell_then_the_same_command(tmp_path):
     assert done.returncode == 0, done.stderr
     assert rows(project) == expected  # same numbers, nothing lost, nothing twice
     assert not list((project / "results" / "partial").glob("*.jsonl"))
+
+
+def test_sigterm_ends_all_jobs_and_the_same_command_goes_on(tmp_path):
+    project = slow_project(tmp_path, "ended")
+    command = [sys.executable, "-m", "workflow.launch", "--cores", "2", TARGET]
+    run = subprocess.Popen(command, cwd=project, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    wait_for(lambda: lines_in_partial(project) >= 2)
+    run.terminate()  # the launcher alone, as a service manager or `kill` does
+    _, said = run.communicate(timeout=HANGS)
+    assert run.returncode == 128 + signal.SIGTERM
+    assert b"the same command goes on" in said
+    assert not processes_of(project, "")  # neither Snakemake nor a cell nor its worker
+    kept = lines_in_partial(project)
+    assert 2 <= kept < 12
+    done = snakemake(project, "--cores", "2", TARGET)
+    assert done.returncode == 0, done.stderr
+    assert {r["status"] for r in rows(project)} == {"ok"}
+    assert len(rows(project)) == 2 * 6 * 2
 
 
 def test_a_second_run_in_the_same_folder_is_refused(tmp_path):

@@ -95,9 +95,7 @@ def project(tmp_path_factory):
 
 
 def run(project, *arguments):
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=project, env=environment(), capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run([sys.executable, *arguments], cwd=project, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.split()
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from project import place_data
 
 import datasets
 from datasets import store
 from models.logistic_regression import LogisticSample, RowScaling
+from workflow import draws, machine, score
+from workflow.cell import run
 from workflow.experiments import cells
 from workflow.score import score_split
 
@@ -29,3 +32,53 @@ def test_a_logistic_draw_is_scored_by_wrong_labels_and_log_likelihood(tmp_path):
     assert scores["test_error"] == (pytest.approx(np.mean((p > 0.5) != (y[test] == 1))), "share")
     likelihood = np.mean(np.log(np.where(y[test] == 1, p, 1 - p)))
     assert scores["test_log_likelihood"] == (pytest.approx(likelihood), "nats")
+
+
+@pytest.fixture
+def fitted(tmp_path):
+    """Two methods on made-up wine, fitted: cells, folder of the fits, data."""
+    place_data(tmp_path, "wine")
+    path = tmp_path / "results/data/wine.npz"
+    wanted = ("predict_mean", "ridge")
+    found = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method in wanted]
+    for cell in found:
+        run([cell], str(path), tmp_path / "results")
+    return found, tmp_path / "results/fits", datasets.load(path)
+
+
+def test_a_score_that_raises_is_a_row_of_its_method(fitted, monkeypatch):
+    found, fits, data = fitted
+    whole = score.score_split
+
+    def raising(cell, *rest):
+        if cell.method == "ridge":
+            raise TypeError("no number")
+        return whole(cell, *rest)
+
+    monkeypatch.setattr(score, "score_split", raising)
+    rows = [r for cell in found for r in score.rows_of(cell, fits, data)]
+    by = {m: {(r["status"], r["reason"]) for r in rows if r["method"] == m} for m in ("predict_mean", "ridge")}
+    assert by == {"predict_mean": {("ok", "")}, "ridge": {("failed", "its scores raised TypeError: no number")}}
+
+    def full(*args):
+        raise MemoryError
+
+    monkeypatch.setattr(score, "score_split", full)
+    with pytest.raises(machine.MachineFault):  # no row: another machine, or the next call, scores it
+        score.rows_of(found[0], fits, data)
+
+
+def test_draws_that_raise_are_a_row_too(fitted, monkeypatch):
+    (cell, *_), fits, data = fitted
+
+    def raising(*args):
+        raise TypeError("no draw")
+
+    monkeypatch.setattr(draws, "of_split", raising)
+    kept = draws.of_cell(cell, fits, data)
+    assert {str(v) for v in kept.values()} == {"its draws raised TypeError: no draw"}
+    with pytest.raises(score.NoDraws):
+        score.score_draws(cell, 0, kept["0"], data)
+    with pytest.raises(ValueError, match="not finite"):  # a number, and so no error
+        score.score_draws(cell, 0, np.array("a fraction is not finite"), data)
+    assert score.unscored(score.NoDraws("its draws raised TypeError: no draw"))["reason"].endswith("no draw")

@@ -1,6 +1,9 @@
 #: cells that are no member of a family; a pattern that nothing matches where there is none.
 ALONE = "|".join(re.escape(c.id) for c in CELLS.values() if not c.family) or "(?!)"
 
+#: megabytes of the process that stands above the one that fits.
+PARENT_MB = 500
+
 
 rule fit:
     """One cell: one method at one setting on one data set, over all splits. Resumes inside."""
@@ -15,14 +18,19 @@ rule fit:
     wildcard_constraints:
         cell=ALONE,
     threads: 1
+    resources:
+        mem_mb=lambda w: CELLS[w.cell].mem_mb + PARENT_MB,
     params:
         values=lambda w: CELLS[w.cell].values,
         noise=config["noise"],
+        # another number than that of the last run where that has lost splits: they are tried again
+        attempt=lambda w: attempts.wanted(RESULTS, w.cell, RETRY),
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
         "{ENVIRONMENT} {NOISE} "
-        "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {wildcards.cell} "
-        "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {wildcards.cell:q} "
+        "--data {input.data:q} --results {RESULTS:q} {REUSE} "
+        "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 for name, group in families(CELLS.values()).items():
@@ -43,15 +51,19 @@ for name, group in families(CELLS.values()).items():
         log:
             f"{RESULTS}/logs/{name}.log",
         threads: 1
+        resources:
+            mem_mb=group[0].mem_mb + PARENT_MB,
         params:
             values=[c.values for c in group],
             noise=config["noise"],
+            attempt=attempts.wanted(RESULTS, name, RETRY),
             config=EXPERIMENTS[group[0].experiment],
             family=name,
         shell:
             "{ENVIRONMENT} {NOISE} "
-            "{PYTHON} -m workflow.cell --config {params.config} --scale {SCALE} --cell {params.family} "
-            "--data {input.data} --results {RESULTS} {REUSE} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+            "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {params.family:q} "
+            "--data {input.data:q} --results {RESULTS:q} {REUSE} "
+            "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 def scoring_code(group, *roots):
@@ -78,8 +90,9 @@ rule draws:
     params:
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.draws --config {params.config} --scale {SCALE} "
-        "--cell {wildcards.cell} --data {input.data} --results {RESULTS} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.draws --config {params.config:q} --scale {SCALE:q} "
+        "--cell {wildcards.cell:q} --data {input.data:q} --results {RESULTS:q} 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 for name, group in families(c for c in CELLS.values() if c.drawn).items():
@@ -100,9 +113,9 @@ for name, group in families(c for c in CELLS.values() if c.drawn).items():
             config=EXPERIMENTS[group[0].experiment],
             family=name,
         shell:
-            "{ENVIRONMENT} {PYTHON} -m workflow.draws --config {params.config} "
-            "--scale {SCALE} --cell {params.family} --data {input.data} --results {RESULTS} 2> {log} "
-            "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+            "{ENVIRONMENT} {PYTHON:q} -m workflow.draws --config {params.config:q} "
+            "--scale {SCALE:q} --cell {params.family:q} --data {input.data:q} --results {RESULTS:q} 2> {log:q} "
+            "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule score:
@@ -128,6 +141,6 @@ rule score:
         scale=SCALE,
         config=lambda w: EXPERIMENTS[w.experiment],
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.score --config {params.config} "
-        "--scale {params.scale} --dataset {wildcards.dataset} --data {input.data} --fits {RESULTS}/fits "
-        "--draws {RESULTS}/draws --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} "
+        "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --fits {RESULTS:q}/fits "
+        "--draws {RESULTS:q}/draws --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

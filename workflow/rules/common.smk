@@ -1,9 +1,11 @@
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
-from workflow import arithmetic, noise
+from methods import contract
+from workflow import arithmetic, attempts, names, noise
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -13,14 +15,17 @@ from workflow.experiments import (
 )
 from workflow.imports import files
 
-KNOWN = {"scale", "reuse", "mirror", "results", "noise"}
+KNOWN = {"scale", "reuse", "retry", "mirror", "results", "noise"}
 if unknown := sorted(set(config) - KNOWN):
     raise ConfigError(
         f"config: unknown key '{unknown[0]}'; config/config.yaml has {', '.join(sorted(KNOWN))}"
     )
 
 SCALE = config["scale"]
-RESULTS = config["results"]
+try:
+    RESULTS = names.folder(config["results"], "config: results")
+except ValueError as e:
+    raise ConfigError(str(e)) from None
 if config["reuse"] not in ("none", "reference"):
     raise ConfigError(f"config: reuse is '{config['reuse']}'; choose none or reference")
 if config["noise"] not in noise.CHOICES:
@@ -31,14 +36,26 @@ if config["noise"] == noise.SECRET and config["reuse"] != "none":
     raise ConfigError(
         "config: noise=secret with reuse=reference: the noise of committed cells is public; take reuse=none"
     )
-NOISE = f"{noise.VARIABLE}={config['noise']}"
+NOISE = f"{noise.VARIABLE}={shlex.quote(config['noise'])}"
 REUSE = "--reuse reports/reference" if config["reuse"] == "reference" else ""
+RETRY = config["retry"]
+if RETRY not in attempts.RETRIED:
+    raise ConfigError(
+        f"config: retry is '{RETRY}'; choose {' or '.join(attempts.RETRIED)}"
+    )
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
 PYTHON = sys.executable
-ENVIRONMENT = " ".join(f"{k}={v}" for k, v in arithmetic.environment().items())
+# Whatever goes into a shell command is quoted: here, or by Snakemake where the command says :q.
+ENVIRONMENT = " ".join(
+    f"{k}={shlex.quote(v)}" for k, v in arithmetic.environment().items()
+)
 
 EXPERIMENTS = {load(path)["experiment"]: path for path in experiment_files()}
 CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}
+
+
+for why in contract.broken():
+    print(f"bench: left out: {why}", file=sys.stderr)
 
 
 #: target rules

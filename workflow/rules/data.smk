@@ -1,6 +1,5 @@
-import numpy as np
-
 import datasets as data_sets
+from datasets import store
 from datasets.fetch import mirror_folder
 
 
@@ -24,14 +23,17 @@ def tried_with(wildcards):
     """
     name = wildcards.dataset
     table, note = f"{RESULTS}/data/{name}.npz", f"{RESULTS}/data/{name}.tried"
-    if os.path.exists(table) and os.path.exists(note):
-        with np.load(table) as npz:
-            if str(npz["status"]) == "ok":
-                return Path(note).read_text()
+    found = store.status(table)
+    if found == "ok" and os.path.exists(note):
+        return Path(note).read_text()
+    if not found and os.path.exists(
+        table
+    ):  # other words than those of its last run: it is made anew
+        return f"damaged table; {files_in_mirror(name)}"
     return files_in_mirror(name)
 
 
-MIRROR_OPTION = f"--mirror '{MIRROR}'" if MIRROR else ""
+MIRROR_OPTION = f"--mirror {shlex.quote(MIRROR)}" if MIRROR else ""
 
 
 rule fetch:
@@ -46,5 +48,5 @@ rule fetch:
     params:
         tried=tried_with,
     shell:
-        "{PYTHON} -m datasets.fetch {wildcards.dataset} --raw {RESULTS}/raw --out {output} {MIRROR_OPTION} 2>&1 "
-        "| tee {log} && printf '%s' '{params.tried}' > {RESULTS}/data/{wildcards.dataset}.tried"
+        "{PYTHON:q} -m datasets.fetch {wildcards.dataset:q} --raw {RESULTS:q}/raw --out {output:q} {MIRROR_OPTION} 2>&1 "
+        "| tee {log:q} && printf '%s' {params.tried:q} > {RESULTS:q}/data/{wildcards.dataset:q}.tried"

@@ -10,7 +10,7 @@ rule kl_bound:
     log:
         RESULTS + "/logs/kl_bound.log",
     shell:
-        "{ENVIRONMENT} {PYTHON} -m evaluation.kl_claims {output[0]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m evaluation.kl_claims {output[0]:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule rdp_exponential_family:
@@ -27,8 +27,8 @@ rule rdp_exponential_family:
     log:
         RESULTS + "/logs/rdp_exponential_family.log",
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.rdp_exponential_family --config {input.config} "
-        "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.rdp_exponential_family --config {input.config:q} "
+        "--out-folder {RESULTS:q}/extra 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule dpem_sensitivity:
@@ -42,8 +42,8 @@ rule dpem_sensitivity:
     log:
         RESULTS + "/logs/dpem_sensitivity.log",
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.dpem_sensitivity --data {input.data} "
-        "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.dpem_sensitivity --data {input.data:q} "
+        "--out-folder {RESULTS:q}/extra 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule em_steps:
@@ -57,8 +57,8 @@ rule em_steps:
     log:
         RESULTS + "/logs/em_steps.log",
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.em_steps --config {input.config} --data {input.data} "
-        "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.em_steps --config {input.config:q} --data {input.data:q} "
+        "--out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule sampler_check:
@@ -75,9 +75,9 @@ rule sampler_check:
         # below full scale one posterior a data set: enough to run every line
         laws=12 if SCALE == "full" else 1,
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.sampler_check "
-        "--config config/experiments/rdp_logistic.yaml --dataset {wildcards.dataset} --data {input.data} "
-        "--out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.sampler_check "
+        "--config config/experiments/rdp_logistic.yaml --dataset {wildcards.dataset:q} --data {input.data:q} "
+        "--out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule sampler_separable:
@@ -92,8 +92,8 @@ rule sampler_separable:
     params:
         laws=12 if SCALE == "full" else 1,
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.sampler_check --table separable --laws {params.laws} --out {output} "
-        "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.sampler_check --table separable --laws {params.laws:q} --out {output:q} "
+        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule sampler_common:
@@ -110,9 +110,9 @@ rule sampler_common:
     params:
         laws=12 if SCALE == "full" else 1,
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.sampler_check --table common --config {input.config} "
-        "--dataset {wildcards.dataset} --data {input.data} --laws {params.laws} --out {output} "
-        "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.sampler_check --table common --config {input.config:q} "
+        "--dataset {wildcards.dataset:q} --data {input.data:q} --laws {params.laws:q} --out {output:q} "
+        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule noise_aware_checks:
@@ -148,9 +148,9 @@ rule noise_aware_checks:
             )
         ],
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.noise_aware_checks --table {wildcards.table} "
-        "--config {params.config} --scale {SCALE} --dataset {wildcards.dataset} --data {input.data} "
-        "--results {RESULTS} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.noise_aware_checks --table {wildcards.table:q} "
+        "--config {params.config:q} --scale {SCALE:q} --dataset {wildcards.dataset:q} --data {input.data:q} "
+        "--results {RESULTS:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule bayes_by_backprop_claims:
@@ -169,8 +169,8 @@ rule bayes_by_backprop_claims:
     log:
         RESULTS + "/logs/bayes_by_backprop_claims.log",
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.bayes_by_backprop_claims --config {input.config} "
-        "--out-folder {RESULTS}/extra 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.bayes_by_backprop_claims --config {input.config:q} "
+        "--out-folder {RESULTS:q}/extra 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule classifier_curves:
@@ -195,11 +195,11 @@ rule classifier_curves:
     params:
         scale=SCALE,
         # no cell of this scale reads data: no option then
-        data=lambda w, input: f"--data {input.data[0]}" if input.data else "",
+        data=lambda w, input: ["--data", input.data[0]] if input.data else [],
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.classifier_curves --config "
-        "config/experiments/dp_bayes_by_backprop.yaml --scale {params.scale} {params.data} --fits {RESULTS}/fits "
-        "--learning {output[0]} --reliability {output[1]} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.classifier_curves --config "
+        "config/experiments/dp_bayes_by_backprop.yaml --scale {params.scale:q} {params.data:q} --fits {RESULTS:q}/fits "
+        "--learning {output[0]:q} --reliability {output[1]:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule common_controls:
@@ -211,8 +211,8 @@ rule common_controls:
     log:
         RESULTS + "/logs/common_controls.log",
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.common_controls --out {output} 2> {log} "
-        "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.common_controls --out {output:q} 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule common_reliability:
@@ -234,9 +234,9 @@ rule common_reliability:
     params:
         scale=SCALE,
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.common_reliability --config "
-        "config/experiments/common_logistic_regression.yaml --scale {params.scale} --data {RESULTS}/data "
-        "--fits {RESULTS}/fits --out {output} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.common_reliability --config "
+        "config/experiments/common_logistic_regression.yaml --scale {params.scale:q} --data {RESULTS:q}/data "
+        "--fits {RESULTS:q}/fits --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule privacy_audit:
@@ -252,8 +252,8 @@ rule privacy_audit:
     log:
         RESULTS + "/logs/privacy_audit.log",
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.audit --checks {output[0]} --mutants {output[1]} "
-        "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.audit --checks {output[0]:q} --mutants {output[1]:q} "
+        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule distinguishing:
@@ -268,5 +268,5 @@ rule distinguishing:
     log:
         RESULTS + "/logs/distinguishing.log",
     shell:
-        "{ENVIRONMENT} {PYTHON} -m workflow.distinguishing --out {output} "
-        "2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.distinguishing --out {output:q} "
+        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

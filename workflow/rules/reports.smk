@@ -36,7 +36,7 @@ rule manifest:
         scale=SCALE,
         noise=config["noise"],
     shell:
-        "{ENVIRONMENT} {NOISE} {PYTHON} -m workflow.manifest --scale {params.scale} --out {output} 2> {log}"
+        "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.manifest --scale {params.scale:q} --out {output:q} 2> {log:q}"
 
 
 rule report:
@@ -67,8 +67,8 @@ rule report:
         scale=SCALE,
         cells=sorted(CELLS),
     shell:
-        "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} --scores {input.scores} 2> {log} "
-        "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --scores {input.scores:q} "
+        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule part:
@@ -87,8 +87,9 @@ rule part:
     params:
         scale=SCALE,
     shell:
-        "{PYTHON} -m reports.build all --scale {params.scale} --results {RESULTS} --config {input.configs} "
-        "--scores {input.scores} --out {RESULTS}/parts/{wildcards.part} 2> {log} || {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --config {input.configs:q} "
+        "--scores {input.scores:q} --out {RESULTS:q}/parts/{wildcards.part:q} 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule bnn_regression:
@@ -139,5 +140,5 @@ rule audit:
     log:
         RESULTS + "/logs/report_audit.log",
     shell:
-        "{PYTHON} -m reports.audit_tables --extra {RESULTS}/extra --out {RESULTS}/parts/audit 2> {log} "
-        "|| {{ tail -n 20 {log} >&2; exit 1; }}"
+        "{PYTHON:q} -m reports.audit_tables --extra {RESULTS:q}/extra --out {RESULTS:q}/parts/audit 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"

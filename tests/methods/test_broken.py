@@ -1,0 +1,88 @@
+"""A file of a method that cannot be imported takes out that method, by name, and no other."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from methods import contract
+
+ROOT = Path(__file__).resolve().parents[2]
+LINEAR = "bounded_linear_regression"
+
+
+def test_no_adapter_is_broken():
+    """The run leaves a broken adapter out and goes on; CI does not."""
+    assert contract.broken() == []
+
+
+def said(root: Path, code: str) -> str:
+    command = [sys.executable, "-c", f"from methods import contract\n{code}"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def copy(tmp_path):
+    for folder in ("datasets", "evaluation", "methods", "models", "privacy", "workflow", "config"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("def f(:\n", "SyntaxError"),
+        ("import no_such_library\n", "ModuleNotFoundError"),
+        ("1 / 0\n", "ZeroDivisionError"),
+    ],
+)
+def test_one_broken_file_takes_out_one_method(copy, line, words):
+    path = copy / "methods/ridge.py"
+    path.write_text(f"{path.read_text()}\n{line}")
+    left = said(copy, "print(*contract.names())").split()
+    assert left == [n for n in contract.names() if n != "ridge"]
+    pairs = said(copy, "print(*(f'{k}/{n}' for k, n in contract.pairs()))").split()
+    assert pairs == [f"{k}/{n}" for k, n in contract.pairs() if n != "ridge"]
+    # the file of a kind that builds on it is named, too
+    taught, own = said(copy, "print(*contract.broken(), sep='\\n')").strip().splitlines()
+    assert own.startswith(f"methods/ridge.py cannot be imported: {words}")
+    assert taught.startswith(f"methods/kinds/{LINEAR}/ridge.py cannot be imported: {words}")
+    asked = "try:\n    contract.get('ridge')\nexcept contract.BrokenAdapter as e:\n    print(e.args[0])"
+    assert words in said(copy, asked)
+
+
+def test_the_file_of_a_kind_is_not_stood_in_for_by_the_methods_own(copy):
+    path = copy / f"methods/kinds/{LINEAR}/exact_posterior.py"
+    path.write_text(f"{path.read_text()}\n1 / 0\n")
+    asked = f"""
+print('exact_posterior' in contract.names('{LINEAR}'), contract.get('exact_posterior').name)
+try:
+    contract.get('exact_posterior', '{LINEAR}')
+except contract.BrokenAdapter as e:
+    print(e.args[0])
+"""
+    found = said(copy, asked).splitlines()
+    assert found[0] == "False exact_posterior"
+    assert found[1].startswith(f"methods/kinds/{LINEAR}/exact_posterior.py cannot be imported")
+
+
+def test_cells_of_a_broken_method_and_of_those_that_read_its_run_are_left_out(copy):
+    code = """
+from workflow.experiments import cells
+for name in ('dpsep_uci', 'nadpvi_exponential'):
+    print(*sorted({c.method for c in cells(f'config/experiments/{name}.yaml', 'full')}))
+"""
+    whole = [line.split() for line in said(copy, code).splitlines()]
+    for name in ("ridge", "dpvi"):
+        path = copy / f"methods/{name}.py"
+        path.write_text(f"def f(:\n{path.read_text()}")
+    left = [line.split() for line in said(copy, code).splitlines()]
+    assert left[0] == [n for n in whole[0] if n != "ridge"]
+    gone = {n for n in whole[1] if n == "dpvi" or contract.get(n).run_of == "dpvi"}
+    assert len(gone) > 1
+    assert not gone & set(left[1])
+    assert left[1]

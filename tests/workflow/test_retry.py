@@ -1,0 +1,110 @@
+"""Through Snakemake: lost splits are tried again by the next call, and damaged files are made anew by it."""
+
+import csv
+import json
+
+import pytest
+from project import copy_project, drop_toy, only_experiment, place_data, snakemake
+
+EXPERIMENT = """
+experiment: toy_experiment
+title: toy
+rule: bnn_regression
+sources: []
+model: {kind: bnn_regression, hidden: 3}
+datasets: [wine]
+protocols: {literature: {splits: 2}}
+arms:
+  - {method: toy, label: good, protocols: [literature]}
+  - {method: toy, label: raises, protocols: [literature], settings: {once: raises}}
+scales: {full: {}, quick: {}, tiny: {}}
+answers: []
+"""
+#: apart from the other, with a limit that any of its fits may reach.
+HANGS = (
+    EXPERIMENT.partition("arms:")[0].replace("toy_experiment", "toy_hangs")
+    + """
+timeout_s: LIMIT
+arms: [{method: toy, label: hangs, protocols: [literature], settings: {once: hangs}}]
+scales: {full: {}, quick: {}, tiny: {}}
+answers: []
+"""
+)
+TARGETS = ["results/scores/toy_experiment/wine.csv", "results/scores/toy_hangs/wine.csv"]
+
+
+def limit(project, seconds):
+    (project / "config/experiments/toy_hangs.yaml").write_text(HANGS.replace("LIMIT", seconds))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    project = copy_project(tmp_path_factory.mktemp("retry"))
+    drop_toy(project)
+    only_experiment(project, EXPERIMENT)
+    limit(project, "4")
+    place_data(project, "wine")
+    return project
+
+
+def rows(project):
+    found = []
+    for target in TARGETS:
+        with open(project / target, newline="") as f:
+            found += csv.DictReader(f)
+    return [{k: v for k, v in r.items() if k not in ("seconds", "compile_seconds", "peak_mb")} for r in found]
+
+
+def statuses(project):
+    return {(r["setting"], r["split"]): r["status"] for r in rows(project)}
+
+
+def call(project, *arguments):
+    done = snakemake(project, "--cores", "1", *TARGETS, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_lost_splits_are_tried_again_and_no_more_than_that(project):
+    call(project)
+    found = statuses(project)
+    assert found["hangs", "0"] == "timeout"
+    assert found["raises", "0"] == "failed"
+    limit(project, "3600")
+    call(project)  # what timed out is tried again by itself, what raised is not
+    found = statuses(project)
+    assert found["hangs", "0"] == found["hangs", "1"] == "ok"
+    assert found["raises", "0"] == "failed"
+    assert "Nothing to be done" in call(project, "-n")
+    call(project, "--config", "retry=failed")
+    assert set(statuses(project).values()) == {"ok"}
+    for more in ([], ["--config", "retry=failed"]):
+        assert "Nothing to be done" in call(project, "-n", *more)
+
+
+def test_damaged_files_are_named_once_and_made_anew(project):
+    call(project, "--config", "retry=failed")
+    before = rows(project)
+    (fit,) = (project / "results/fits").glob("*-good-*.json")
+    store, score = fit.with_suffix(".npz"), project / TARGETS[0]
+    record = json.loads(fit.read_text())
+    fit.write_text(json.dumps(record | {"splits": record["splits"][:1]}))  # too few splits
+    score.unlink()
+    done = snakemake(project, "--cores", "1", *TARGETS)
+    assert done.returncode != 0
+    assert f"{fit.name} is damaged" in done.stdout + done.stderr
+    assert "Run the same command again" in done.stdout + done.stderr
+    store.write_bytes(store.read_bytes()[:50] if store.exists() else b"PK")  # and what is left of it is no fit
+    call(project)
+    assert rows(project) == before
+    table = project / "results/data/wine.npz"
+    table.write_bytes(table.read_bytes()[:1000])  # is known when the run is planned
+    planned = snakemake(project, "-n", "--cores", "1", *TARGETS)
+    assert planned.returncode == 0, planned.stderr
+    assert "fetch" in planned.stdout + planned.stderr
+
+
+def test_an_unknown_word_for_retry_is_refused(project):
+    done = snakemake(project, "--cores", "1", *TARGETS, "--config", "retry=all")
+    assert done.returncode != 0
+    assert "config: retry is 'all'; choose timeout or failed" in done.stderr
