@@ -25,7 +25,6 @@ from workflow.compare import (
     SHORT_COLUMNS,
     SHORT_RUNS,
     Outcome,
-    as_committed,
     bands,
     committed,
     compare_cell,
@@ -47,7 +46,7 @@ class Checker:
 
     def __init__(self, data: Path, jobs: int):
         self.data, self.jobs = data, jobs
-        self.pairs = {pair: tuple(map(as_committed, of)) for pair, of in closure.pairs().items()}
+        self.pairs = {pair: tuple(map(sample.as_committed, of)) for pair, of in closure.pairs().items()}
         self.cells = {c.id: c for of in self.pairs.values() for c in of}
         self.family = families(self.cells.values())
         self.outcomes: dict[Pair, Outcome] = {}

@@ -41,21 +41,6 @@ def committed(experiment: str) -> dict[str, list[dict]]:
     return {name: part.to_dict("records") for name, part in rows.groupby("cell", sort=False)}
 
 
-@cache
-def _splits_of(experiment: str) -> dict:
-    from reports import committed as reference
-
-    known = experiment in reference.experiments(REFERENCE)
-    return reference.splits_of(reference.read(REFERENCE, experiment)) if known else {}
-
-
-def as_committed(cell: Cell) -> Cell:
-    """The cell, or the one with fewer splits that is committed in its place (``reports.committed.as_committed``)."""
-    from reports import committed as reference
-
-    return reference.as_committed(cell, _splits_of(cell.experiment))
-
-
 @dataclass
 class Outcome:
     """What the samples of one pair showed. ``wrong``: one sentence a difference."""

@@ -15,12 +15,14 @@ import tempfile
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from evaluation.arms import ABLATION
 from workflow import tracing
 from workflow.experiments import Cell, cells, experiment_files, load
 from workflow.files import write_json
+from workflow.imports import ROOT
 
 #: a cell that costs at most this many seconds in all is recomputed in full where it has numbers of all splits together.
 WHOLE_SECONDS = 5.0
@@ -158,6 +160,23 @@ def choose(
     return out
 
 
+@cache
+def _splits_of(experiment: str) -> dict:
+    from reports import committed as reference
+
+    folder = ROOT / "reports/reference"
+    return (
+        reference.splits_of(reference.read(folder, experiment)) if experiment in reference.experiments(folder) else {}
+    )
+
+
+def as_committed(cell: Cell) -> Cell:
+    """The cell, or the one with fewer splits that is committed in its place (``reports.committed.as_committed``)."""
+    from reports import committed as reference
+
+    return reference.as_committed(cell, _splits_of(cell.experiment))
+
+
 def config_of(experiment: str) -> str:
     """The file of an experiment. Raises KeyError for an unknown name."""
     return {load(path)["experiment"]: path for path in experiment_files()}[experiment]
@@ -176,7 +195,6 @@ def recompute(sample: Sample, data_path: str, exact_rows: Sequence[dict] = ()) -
 def _scored(sample: Sample, data_path: str, results: Path, exact_rows: Sequence[dict]) -> tuple[list, list]:
     import datasets
     from workflow.cell import finish, head_of, parameters_of, requests_of
-    from workflow.compare import as_committed
     from workflow.draws import of_cell
     from workflow.exact import exact_posteriors
     from workflow.files import write_npz
