@@ -227,10 +227,12 @@ def test_algorithm_3_with_vanishing_noise_is_clipped_sep():
 class Recorder:
     """Sees every value before its noise, and adds none."""
 
+    one_by_one = True
+
     def __init__(self):
         self.values = []
 
-    def release(self, event, value, rng):
+    def release(self, event, value, noise):
         self.values.append(value.copy())
         return value
 
@@ -254,7 +256,7 @@ def test_what_an_audited_release_returns_is_what_goes_on():
     shift = np.random.default_rng(3).normal(0, 0.02, 2 * (11 * 3 + 12) + 2)
 
     class Shifter(Recorder):
-        def release(self, event, value, rng):
+        def release(self, event, value, noise):
             return value + shift
 
     budget = BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0), Shifter())

@@ -12,6 +12,7 @@ from evaluation.summary import COLUMNS
 from reports import posterior_sampling_figures as figures
 from reports import posterior_sampling_tables as tables
 from reports.blocks import markdown
+from reports.ledger import CONDITIONAL
 from reports.reference import FOLDER
 from workflow.sampler_distance import COLUMNS as COLUMNS_OF_DISTANCE
 
@@ -62,7 +63,7 @@ def test_the_leak_of_private_ranges_stands_where_the_config_scales_by_them(score
         told[scaling] = set(table.footnotes)
     (only,) = told["data"] - told["public"]
     assert "range of each input is that of the private rows" in only
-    assert told["public"] < told["data"]
+    assert all(CONDITIONAL in text for text in told["public"] - told["data"])  # ranges that Abalone prints of itself
 
 
 def test_an_entry_holds_mean_and_spread_of_both_metrics(scores):
