@@ -2,8 +2,8 @@
 
     python -m reports.build readme
 
-writes what stands between the markers of ``README.md`` (template ``templates/readme.md``, whose numbers are references as
-in findings), ``docs/result.svg`` with its data ``docs/result.csv``, and ``reports/findings/rendered/``.
+writes what stands between the markers of ``README.md`` (template ``templates/readme.md``, whose numbers are references
+as in findings), ``docs/result.svg`` with its data ``docs/result.csv``, and ``reports/findings/rendered/``.
 """
 
 from __future__ import annotations
@@ -69,8 +69,15 @@ def points(verdicts: pd.DataFrame) -> pd.DataFrame:
         if r["headline"] != "yes" or r["verdict"] not in VERDICTS or tuple(r[k] for k in KEY) in copies:
             continue
         row = f"{METHOD_TITLES.get(r['method'], r['method'])} · {_short(r['source'])}"
-        rows.append({**r, "row": row, "ratio": ratio(float(r["mean"]), float(r["published_mean"]), r["metric"])})
-    return pd.DataFrame(rows, columns=COLUMNS)
+        exact = ratio(float(r["mean"]), float(r["published_mean"]), r["metric"])
+        # Six digits are more than a figure shows, and the same with every build of exp.
+        rows.append({**r, "row": row, "ratio": float(f"{exact:.6g}")})
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values(
+        ["source", "method"],
+        key=lambda c: c.map({k: i for i, k in enumerate([*SOURCE_TITLES, *METHOD_TITLES])}),
+        kind="stable",
+        ignore_index=True,
+    )
 
 
 def _short(source: str) -> str:
@@ -80,8 +87,11 @@ def _short(source: str) -> str:
     return f"{re.split('[ ,]', title)[0]} {year[0]}" if year else title
 
 
-def figure(data: pd.DataFrame) -> bytes:
-    """SVG of :func:`points`; its description is the digest of the data. White behind it: it is read on dark pages too."""
+def figure(data: pd.DataFrame, form: str = "svg") -> bytes:
+    """SVG (or PNG) of :func:`points`; its description is the digest of the data.
+
+    White stands behind it, so that it can be read on a dark page, too.
+    """
     from matplotlib.lines import Line2D
 
     rows = list(dict.fromkeys(data["row"]))
@@ -92,14 +102,14 @@ def figure(data: pd.DataFrame) -> bytes:
                 here = data[(data["reading"] == reading) & (data["row"] == row)].sort_values("ratio", kind="stable")
                 # Neighbours in value stand on five lines of their own, so that one hides no other.
                 lines = k + 0.15 * (np.arange(len(here)) % 5 - 2) * (len(here) > 4)
-                for (_, point), y in zip(here.iterrows(), lines, strict=True):
-                    colour, marker = LOOK[point["verdict"]]
-                    x = min(max(point["ratio"], LOWEST), HIGHEST)
-                    ax.plot([x], [y], marker=marker, color=colour, markersize=4, linestyle="none", alpha=0.85,
-                            zorder=2 + list(LOOK).index(point["verdict"]), clip_on=False)  # fmt: skip
+                x = here["ratio"].clip(LOWEST, HIGHEST).to_numpy()
+                for verdict in filter(set(here["verdict"]).__contains__, LOOK):
+                    (colour, marker), of = LOOK[verdict], (here["verdict"] == verdict).to_numpy()
+                    ax.plot(x[of], lines[of], marker=marker, color=colour, markersize=4, linestyle="none", alpha=0.85,
+                            zorder=3, clip_on=False)  # fmt: skip
             ax.set_xscale("log")
             ax.set_xlim(LOWEST, HIGHEST)
-            ax.set_xticks([0.1, 1, 10, 100, 1000], ["≤ 0.1", "1", "10", "100", "≥ 1000"])
+            ax.set_xticks([0.1, 1, 10, 100, 1000], ["≤ 0.1", "1", "10", "100", "≥ 1000"], fontsize=8)
             ax.set_ylim(len(rows) - 0.4, -0.6)
             ax.set_yticks(range(len(rows)), rows if ax is axes[0, 0] else [""] * len(rows))
             ax.set_title(reading)
@@ -111,8 +121,9 @@ def figure(data: pd.DataFrame) -> bytes:
         ]
         made.legend(handles=marks, loc="outside lower center", ncols=len(marks))
         out = io.BytesIO()
-        made.savefig(out, format="svg", facecolor="white", metadata={"Date": None, "Description": digest(data)})
-    return "\n".join(line.rstrip() for line in out.getvalue().decode("utf-8").splitlines()).encode("utf-8") + b"\n"
+        about = {"Date": None, "Description": digest(data)} if form == "svg" else None
+        made.savefig(out, format=form, facecolor="white", metadata=about)
+    return out.getvalue()
 
 
 def digest(data: pd.DataFrame) -> str:
@@ -172,7 +183,7 @@ def rendered(found: list[Finding]) -> dict[str, str]:
 
 
 def write(root: Path = ROOT, found: list[Finding] | None = None) -> None:
-    """Bring README.md, ``docs/`` and the rendered findings below ``root`` up to date. ``found``: findings as rendered."""
+    """Bring README.md, ``docs/`` and the rendered findings below ``root`` up to date. ``found``: as rendered."""
     verdicts = read_verdicts()
     found = findings.render() if found is None else found
     path = root / "README.md"
