@@ -6,8 +6,8 @@
     python -m reports.build readme
 
 ``tables`` writes verdicts, claims, ledger and tables; ``site`` those and the page; ``all`` is the same as ``site``;
-``reference`` writes ``reports/reference/``; ``readme`` makes README.md's result, its figure and the rendered findings from
-it; ``check`` (or ``--check``) compares the committed verdicts with what the committed scores give.
+``reference`` writes ``reports/reference/``; ``readme`` makes README.md's result and the rendered findings of it;
+``check`` (or ``--check``) compares the committed verdicts with what the committed scores give.
 """
 
 from __future__ import annotations

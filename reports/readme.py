@@ -164,15 +164,12 @@ def rendered(found: list[Finding]) -> dict[str, str]:
     """File name -> text of ``reports/findings/rendered/``: a file a finding, and ``README.md`` that lists them."""
     note = f"<!-- made from ../{{}}.md by `{COMMAND}`; edit that file -->\n\n"
     out = {f"{f.id}.md": note.format(f.id) + f.text.rstrip("\n") + "\n" for f in found}
-    index = read_findings()
-    spoken = {
-        f.id: [*dict.fromkeys(s for s in index.loc[index["finding"] == f.id, "source"] if s != "*")] for f in found
-    }
+    index = read_findings().to_dict("records")
     groups: dict[str, list[Finding]] = {}
     for f in found:
-        about = " and ".join(SOURCE_TITLES.get(s, s) for s in sorted(spoken[f.id]))
-        wide = (index["finding"] == f.id).any()
-        groups.setdefault(about or ("several sources" if wide else "no published number"), []).append(f)
+        sources = sorted({r["source"] for r in index if r["finding"] == f.id})
+        about = " and ".join(SOURCE_TITLES.get(s, s) for s in sources if s != "*")
+        groups.setdefault(about or ("several sources" if sources else "no published number"), []).append(f)
     lines = [f"<!-- made by `{COMMAND}` -->", "", "# Findings", ""]
     lines += ["Why a published number does not come back, what a privacy claim is worth, and which method does better,"]
     lines += ["with the runs that show it. Every number is read from `reports/reference/` when the text is made.", ""]
