@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from reports import findings, reference, style
+from reports.common_scores import RULE
 from reports.config import READINGS, ReportError
 from reports.files import csv_text, write_bytes, write_text
 from reports.findings import Finding, Values
@@ -168,7 +169,7 @@ def rendered(found: list[Finding]) -> dict[str, str]:
     groups: dict[str, list[Finding]] = {}
     for f in found:
         sources = sorted({r["source"] for r in index if r["finding"] == f.id})
-        about = " and ".join(SOURCE_TITLES.get(s, s) for s in sources if s != "*")
+        about = " and ".join({**SOURCE_TITLES, RULE: "the common tasks"}.get(s, s) for s in sources if s != "*")
         groups.setdefault(about or ("several sources" if sources else "no published number"), []).append(f)
     lines = [f"<!-- made by `{COMMAND}` -->", "", "# Findings", ""]
     lines += ["Why a published number does not come back, what a privacy claim is worth, and which method does better,"]
