@@ -2,6 +2,10 @@
 #
 #   source -> table -> cells (fit) -> scores -> verdicts, tables, site          see ARCHITECTURE.md
 
+from snakemake.utils import min_version
+
+min_version("9.20")
+
 
 configfile: "config/config.yaml"
 

@@ -3,10 +3,11 @@
     python -m reports.build all --scale quick --results results
     python -m reports.build reference --scale full --results results
     python -m reports.build --check
+    python -m reports.build readme
 
 ``tables`` writes verdicts, claims, ledger and tables; ``site`` those and the page; ``all`` is the same as ``site``;
-``reference`` writes ``reports/reference/``; ``check`` (or ``--check``) compares the committed verdicts with what the
-committed scores give.
+``reference`` writes ``reports/reference/``; ``readme`` makes README.md's result and the rendered findings of it;
+``check`` (or ``--check``) compares the committed verdicts with what the committed scores give.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from reports import (
     noise_aware_tables,
     posterior_sampling_figures,
     published,
+    readme,
     reference,
     seals,
     site,
@@ -51,6 +53,7 @@ from reports.config import load as load_config
 from reports.files import stacked, write_csv
 
 CONFIGS = Path(__file__).parent.parent / "config" / "experiments"
+WHAT = ("all", "tables", "site", "reference", "readme", "check")
 TITLE = "dpbayes-bench: published numbers and privacy claims of differentially private Bayesian inference"
 
 
@@ -209,7 +212,7 @@ def _score_files(names: list[str], folder: Path, given: list[Path] | None) -> di
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="all", choices=["all", "tables", "site", "reference", "check"])
+    parser.add_argument("what", nargs="?", default="all", choices=WHAT)
     parser.add_argument("--check", action="store_true", help="compare the committed verdicts with the committed scores")
     parser.add_argument("--config", nargs="+", type=Path, help="experiment files (default: all in config/experiments)")
     parser.add_argument("--scores", nargs="*", type=Path, help="score files (default: all in RESULTS/scores/NAME/)")
@@ -237,6 +240,10 @@ def _run(args: argparse.Namespace) -> int:
     if args.check or args.what == "check":
         home = args.config[0].parent if args.config else CONFIGS
         print(f"against the papers: {reference.check(home, args.reference)} verdicts agree with the committed scores")
+        return 0
+    if args.what == "readme":
+        readme.write()
+        print("README.md, docs/result.svg and reports/findings/rendered/ are made from the committed reference")
         return 0
     loaded = [load_config(path) for path in configs]
     files = _score_files([c["experiment"] for c in loaded], args.results / "scores", args.scores)

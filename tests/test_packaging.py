@@ -28,3 +28,27 @@ def test_every_declared_package_is_pinned():
 def test_no_addresses_in_the_packaging_files():
     for name in ("pyproject.toml", "constraints.txt", "environment.yml"):
         assert "://" not in (ROOT / name).read_text(), f"{name} names an address; an index is the user's own choice"
+
+
+def test_the_snakefile_asks_for_the_snakemake_that_is_declared():
+    declared = next(d for d in _declared() if d.startswith("snakemake"))
+    least = re.search(r'^min_version\("([\d.]+)"\)$', (ROOT / "Snakefile").read_text(), re.MULTILINE)
+    assert least, "Snakefile: no min_version"
+    assert declared.startswith(f"snakemake>={least[1]},")
+
+
+def test_workflows_hooks_and_templates_can_be_read():
+    """YAML, and each workflow runs what .ci/run runs."""
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        workflow = yaml.safe_load(path.read_text())
+        steps = [s for job in workflow["jobs"].values() for s in job["steps"]]
+        assert any(s.get("run") == ".ci/run" for s in steps), path.name
+    templates = {p.stem: yaml.safe_load(p.read_text()) for p in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")}
+    assert {"a-number-is-wrong", "add-a-method", "add-a-paper"} <= set(templates)
+    for name in set(templates) - {"config"}:
+        assert templates[name]["name"]
+        assert templates[name]["description"]
+        ids = [part["id"] for part in templates[name]["body"]]
+        assert len(ids) == len(set(ids)), name
+    hooks = [h for r in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"] for h in r["hooks"]]
+    assert {h["id"] for h in hooks} == {"ruff", "ruff-format", "snakefmt"}

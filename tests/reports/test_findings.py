@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import committed
+from reports import committed, readme
 from reports.files import write_bytes
 from reports.findings import HERE, Finding, FindingError, Values, about, fill, render, to_html
 from reports.verdicts import read_findings
@@ -90,8 +90,10 @@ def test_render_names_the_file(tmp_path, values):
 
 
 def test_committed_findings_and_their_index_agree():
-    """Every number of every committed finding is read here from the committed reference."""
+    """Every number of every committed finding is read here from the committed reference, and stands in its text."""
     findings = render()
+    texts = {p.name: p.read_text(encoding="utf-8") for p in readme.RENDERED.glob("*.md")}
+    assert texts == readme.rendered(findings), f"run `{readme.COMMAND}` and commit what it writes"
     assert {f.id for f in findings} == {p.stem for p in HERE.glob("*.md")}
     assert set(read_findings()["finding"]) <= {f.id for f in findings}
 
