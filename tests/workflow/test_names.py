@@ -11,7 +11,7 @@ from workflow import names
 
 ROOT = Path(__file__).resolve().parents[2]
 #: in a shell command Snakemake puts these as they are: words that the rules quote themselves.
-QUOTED_BEFORE = {"ENVIRONMENT", "REUSE", "MIRROR_OPTION"}
+QUOTED_BEFORE = {"NOISE", "ENVIRONMENT", "REUSE", "MIRROR_OPTION"}
 
 EXPERIMENT = """
 experiment: toy_experiment
