@@ -6,7 +6,7 @@ not left to them: it is derived here, evenly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -78,18 +78,19 @@ def frame() -> pd.DataFrame:
 
 def table() -> tuple[Table, pd.DataFrame]:
     """A block a question; a row an answer, with all methods that it is true of."""
-    long, blocks = frame(), []
+    long, blocks, every = frame(), [], kinds_of_titles()
     for kind in QUESTIONS:
         here = long[long["kind_of_leak"] == str(kind)]
         rows = [
-            (_names(of), [entry(leak), entry(evidence)])
+            (_names(of, every), [entry(leak), entry(evidence)])
             for (leak, evidence), of in here.groupby(["leak", "evidence"], sort=True)
         ]
         rows = rows or [("none", [entry("no method says so"), entry("")])]
         blocks.append(Block(QUESTIONS[kind], "Methods", ["answer", "evidence"], rows))
     share = floating_point.ruled_out(1.0, 1.0, OUTPUTS, np.random.default_rng(0))
     notes = (
-        "A method that a question does not name claims that the answer is no; the audit tests what can be tested.",
+        "A method that a question does not name claims that the answer is no; the audit tests what can be tested. In "
+        "brackets the kinds of model that an answer is about, where they are not all that the method fits.",
         "An epsilon is that of one fit whose noise is secret. Here seeds are public and the budgets of a split share "
         "their random numbers, so that two stored posteriors give the private sums back (next table). A row also "
         "stands in many splits, methods and budgets.",
@@ -102,7 +103,18 @@ def table() -> tuple[Table, pd.DataFrame]:
     return Table("leaks", "Leaks: what no epsilon counts", "At every scale", blocks, notes), long
 
 
-def _names(rows: pd.DataFrame) -> str:
-    """Titles, each with its kinds of model where it has several rows."""
-    kinds = rows.groupby("title", sort=True)["kind"].agg(lambda k: sorted({str(v).replace("_", " ") for v in k}))
-    return "; ".join(f"{title} ({', '.join(of)})" for title, of in kinds.items())
+def _names(rows: pd.DataFrame, every: Mapping[str, set[str]]) -> str:
+    """Titles, each with its kinds of model where they are not ``every`` one that it fits."""
+    told = []
+    for title, of in rows.groupby("title", sort=True)["kind"].agg(set).items():
+        kinds = ", ".join(sorted(kind.replace("_", " ") for kind in of))
+        told.append(title if of == every[title] else f"{title} ({kinds})")
+    return "; ".join(told)
+
+
+def kinds_of_titles() -> dict[str, set[str]]:
+    """Title of a method -> the kinds of model that methods of that title fit."""
+    out: dict[str, set[str]] = {}
+    for kind, name in contract.pairs():
+        out.setdefault(contract.get(name, kind).title, set()).add(kind)
+    return out
