@@ -68,7 +68,8 @@ def checkout(commit: str, root: Path = ROOT) -> Iterator[Path]:
     packed = subprocess.run(["git", "archive", commit, "--", *PACKAGES], cwd=root, capture_output=True, check=True)
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-            archive.extractall(folder, filter="data")
+            # our own archive; early releases of Python 3.11 have no filters
+            archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         yield Path(folder)
 
 

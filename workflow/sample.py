@@ -160,14 +160,15 @@ def choose(
     return out
 
 
+REFERENCE = ROOT / "reports/reference"
+
+
 @cache
 def _splits_of(experiment: str) -> dict:
     from reports import committed as reference
 
-    folder = ROOT / "reports/reference"
-    return (
-        reference.splits_of(reference.read(folder, experiment)) if experiment in reference.experiments(folder) else {}
-    )
+    known = experiment in reference.experiments(REFERENCE)
+    return reference.splits_of(reference.read(REFERENCE, experiment)) if known else {}
 
 
 def as_committed(cell: Cell) -> Cell:

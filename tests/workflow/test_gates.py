@@ -29,8 +29,9 @@ def scene(tmp_path, monkeypatch):
     pairs = {p: [c for c in chosen if c.method == p[1]] for p in PAIRS}
     monkeypatch.setattr(closure, "pairs", lambda: pairs)
     monkeypatch.setattr(compare, "REFERENCE", tmp_path)
+    monkeypatch.setattr(sample, "REFERENCE", tmp_path)
     compare.committed.cache_clear()
-    compare._splits_of.cache_clear()
+    sample._splits_of.cache_clear()
     compare.short_rows.cache_clear()
     check.Checker.seconds.cache_clear()
     monkeypatch.setattr(
@@ -52,7 +53,7 @@ def scene(tmp_path, monkeypatch):
 
     yield write
     compare.committed.cache_clear()
-    compare._splits_of.cache_clear()
+    sample._splits_of.cache_clear()
     compare.short_rows.cache_clear()
     check.Checker.seconds.cache_clear()
 
