@@ -1,1 +1,3 @@
-"""Wang (2018), "Revisiting differentially private linear regression": AdaSSP, AdaOPS and what they are compared with."""
+"""Wang (2018), "Revisiting differentially private linear regression": AdaSSP, AdaOPS and what they are compared
+with."""
+with."""
