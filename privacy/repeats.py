@@ -4,16 +4,16 @@ An engine that asks a noise source, instead of the budget, for its releases can 
 
 * once (:class:`OneFit`): each release goes through the mechanism that the budget hands out, as in any other fit;
 * many times (:class:`Repeats`): ``count`` independent repetitions of the same fit on the same rows. Each event is
-  charged charged once, to one budget, so the ledger is that of ONE fit, which is what its epsilon is stated for. The
-  repetitions share repetitions share nothing but the rows: their noise is drawn with the scale of the charged event,
-  all of them in one array. array.
+  charged once, to one budget, so the ledger is that of ONE fit, which is what its epsilon is stated for. The
+  repetitions share nothing but the rows: their noise is drawn with the scale of the charged event,
+  all of them in one array.
 
 The repetitions together release more than one fit does. They are for studies of a method's law on rows that are public,
 and no ledger covers their set.
 
 Arrays have the repetitions as their first axis in both cases (its length is 1 for :class:`OneFit`), so that an engine
-is is written once. A quantity whose sensitivity depends on an earlier release is divided by it first, so that the
-event states states sensitivity 1 and is the same in every repetition.
+is written once. A quantity whose sensitivity depends on an earlier release is divided by it first, so that the
+event states sensitivity 1 and is the same in every repetition.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The 29 tables of Wang (2018), from raw files to normalised rows.
 
 What differs between the tables stands in ``datasets.csv`` (sizes, target) and ``files.csv`` (sources, checksums,
-licences), licences), both of the published results, and in ``RECIPES``: which column is the target, how it is
-transformed, which columns the columns the preparation scripts drop. The preparation is one law (:func:`normalised`).
-It uses all rows, test rows included. included.
+licences), both of the published results, and in ``RECIPES``: which column is the target, how it is
+transformed, which columns the preparation scripts drop. The preparation is one law (:func:`normalised`).
+It uses all rows, test rows included.
 
 Departures from the bytes that the authors used: ``protein`` and ``wine`` are UCI's files (in protein numbers differ
-by rounding), by rounding), ``gas`` is a copy of five digits (``files.csv``). A test bounds what they change by the
+by rounding), ``gas`` is a copy of five digits (``files.csv``). A test bounds what they change by the
 noise-free numbers.
 """
 
@@ -113,8 +113,8 @@ def dataset(name: str) -> DataSet:
     here = own[~own["remark"].str.startswith(ABSENT)]
     if here.empty:
         raise DataError(
-            f"{name}: {', '.join(own['file'])} could not be had when the checksums were written ({own['origin'].iloc[0]}); "
-            f"remedy: put the file into the mirror's folder {name} and its sha256 into papers/wang2018/files.csv"
+            f"{name}: {', '.join(own['file'])} could not be had when the checksums were written "
+            f"({own['origin'].iloc[0]}); remedy: put the file into the mirror's folder {name} and its sha256 into papers/wang2018/files.csv"
         )
     raw = tuple(RawFile(f["file"], f["sha256"], (Source(f["url_not_tried"]),)) for _, f in here.iterrows())
     row, d = sizes().loc[name], int(sizes().loc[name]["d"])
@@ -148,7 +148,7 @@ def read(path: Path) -> np.ndarray:
 
     Text: fields between commas, semicolons or blanks, lines that end in CR, LF or both; a header in quotation marks
     or letters is passed over; a line with fewer fields than the longest gets zeros at its end, as the authors' reader
-    does. does.
+    does.
     """
     if path.suffix == ".mat":
         from scipy.io import loadmat
@@ -167,10 +167,10 @@ def read(path: Path) -> np.ndarray:
 
 def normalised(name: str, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
     """Rows of norm 1, targets in [-1, 1], and the largest absolute centred target, as the preparation scripts make
-    them. them.
+    them.
 
     z-scores (sd over n - 1) of all rows, a constant column 0; the target less its mean, over its largest absolute
-    value; z-scores value; z-scores once more, sd 0 counted as 1; each row over its norm. No intercept.
+    value; z-scores once more, sd 0 counted as 1; each row over its norm. No intercept.
     """
     x, y = table.x - table.x.mean(axis=0), table.y - table.y.mean()
     spread = table.x.std(axis=0, ddof=1)

@@ -1,13 +1,13 @@
 """All methods, readings and budgets on one table: ``python -m papers.wang2018.run NAME --out FILE.csv.gz``.
 
 One run of a method is the mean over the ten given folds of the mean squared error on the fold's test rows, in units
-of the of the largest absolute centred target squared. The noise is drawn ``repeats`` times in one array operation a
+of the largest absolute centred target squared. The noise is drawn ``repeats`` times in one array operation a
 fold (``privacy.repeats``); the folds, and so all that a run shares with the published one, stay as they are. All
-cells of a fold a fold share its Gram matrix and eigenvalues.
+cells of a fold share its Gram matrix and eigenvalues.
 
 Columns: dataset, method, reading, epsilon, delta, metric, scale, repeats, status, reason, mean, std (over
-repetitions; of a repetitions; of a noise-free method over folds), ledger_epsilon, ledger (of one fit, fold 1), runs
-(the repetitions, six digits, separated by blanks). six digits, separated by blanks). Rows of a noise-free method
+repetitions; of a noise-free method over folds), ledger_epsilon, ledger (of one fit, fold 1), runs
+(the repetitions, six digits, separated by blanks). Rows of a noise-free method
 carry all digits.
 """
 

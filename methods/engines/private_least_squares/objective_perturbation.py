@@ -1,7 +1,7 @@
 """Objective perturbation of least squares in the unit ball (Kifer, Smith & Thakurta 2012).
 
 The release minimises sum_i l(w; x_i, y_i) + (ridge / 2) |w|^2 + z'w over |w| <= 1, z ~ N(0, sd^2 I), where a row's
-loss has loss has the gradient x (c x'w - y) and the Hessian c x x'. c = 1 is half the squared residual. The authors'
+loss has the gradient x (c x'w - y) and the Hessian c x x'. c = 1 is half the squared residual. The authors'
 program solves with c = 2 (see :func:`objective_perturbation`).
 """
 
@@ -30,17 +30,15 @@ def renyi_bound(order, curvature: float, ridge: float, sd: float):
     log(1 + c / ridge) + order s^2 / 2 + log(2 Phi((order - 1) s)) / (order - 1), s = (c + 1) / sd.
 
     Proof. Outside |x'w| <= 1 let a row's loss go on linearly: its Hessian is then at most c x x' and its gradient x
-    times a times a number of at most c + 1 everywhere, and nothing changes in the unit ball. Put a smooth convex
-    penalty k h(w), h = 0 in the h(w), h = 0 in the ball, in the place of the constraint. Then z = -(gradient of the
-    rest) is a one-to-one map of w whose Jacobian is a whose Jacobian is a Hessian H >= ridge I, and the density at w
-    is that of z times det H. One row more adds at most c x x' to H: the c x x' to H: the determinants differ by a
-    factor between 1 and 1 + c x'H^-1 x <= 1 + c / ridge. It moves z by a multiple g of x, |g| <= c + multiple g of x,
-    |g| <= c + 1, so that the logarithms of the normal densities differ by at most s^2 / 2 + s |u|, where u = x'z /
-    (sd |x|) is of the where u = x'z / (sd |x|) is of the data set that made w: a standard normal, as x is fixed. E
-    exp((order - 1) s |u|) = 2 exp((order - 1)^2 s^2 / 2) Phi((order - |u|) = 2 exp((order - 1)^2 s^2 / 2) Phi((order
-    - 1) s) gives the bound for every k. As k grows the minimisers go to those in the ball, and the Renyi divergence
-    is lower to those in the ball, and the Renyi divergence is lower semicontinuous. (Where the ratio's two factors
-    pull apart the bound is not attained.) QED the bound is not attained.) QED
+    times a number of at most c + 1 everywhere, and nothing changes in the unit ball. Put a smooth convex penalty k
+    h(w), h = 0 in the ball, in the place of the constraint. Then z = -(gradient of the rest) is a one-to-one map of w
+    whose Jacobian is a Hessian H >= ridge I, and the density at w is that of z times det H. One row more adds at most
+    c x x' to H: the determinants differ by a factor between 1 and 1 + c x'H^-1 x <= 1 + c / ridge. It moves z by a
+    multiple g of x, |g| <= c + 1, so that the logarithms of the normal densities differ by at most s^2 / 2 + s |u|,
+    where u = x'z / (sd |x|) is of the data set that made w: a standard normal, as x is fixed. E exp((order - 1) s
+    |u|) = 2 exp((order - 1)^2 s^2 / 2) Phi((order - 1) s) gives the bound for every k. As k grows the minimisers go
+    to those in the ball, and the Renyi divergence is lower semicontinuous. (Where the ratio's two factors pull apart
+    the bound is not attained.) QED
     """
     order = np.asarray(order, dtype=np.float64)
     s = (curvature + 1.0) / sd
@@ -86,9 +84,9 @@ def objective_perturbation(
     """Coefficients (count, d).
 
     ``authors``: ridge 2 / epsilon^2, sd 2 sqrt(4 log(2 / delta) + 2 epsilon) / epsilon^2, and the minimiser of |R w -
-    v / 2| v / 2| with R'R = H, v = R'^-1 (b - z). That is (G + ridge I) w = (b - z) / 2 inside the ball, half the
-    solution that is meant, and that is meant, and the minimiser of the objective with c = 2 and twice the ridge.
-    ``printed``: the same ridge and noise, not halved. noise, not halved. ``corrected``: c = 1, :func:`calibrated`.
+    v / 2| with R'R = H, v = R'^-1 (b - z). That is (G + ridge I) w = (b - z) / 2 inside the ball, half the
+    solution that is meant, and the minimiser of the objective with c = 2 and twice the ridge.
+    ``printed``: the same ridge and noise, not halved. ``corrected``: c = 1, :func:`calibrated`.
     Raises ValueError for another reading.
     """
     if reading in (AUTHORS, PRINTED):

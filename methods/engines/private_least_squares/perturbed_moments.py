@@ -1,8 +1,8 @@
 """Sufficient-statistics perturbation and AdaSSP (Wang 2018, algorithm 2): Gaussian noise on X'X and X'y.
 
 Sensitivities (add or remove one row, |x| <= 1, |y| <= 1): X'X moves by x x', whose Frobenius norm is |x|^2 <= 1, and
-so do so do its upper triangle and the triangle with the entries beside the diagonal times sqrt(2) by at most 1; X'y
-moves by x y, of by x y, of norm at most 1; the smallest eigenvalue of X'X moves by at most the spectral norm of x x',
+so do its upper triangle and the triangle with the entries beside the diagonal times sqrt(2) by at most 1; X'y
+moves by x y, of norm at most 1; the smallest eigenvalue of X'X moves by at most the spectral norm of x x',
 at most 1 (Weyl).
 
 The single fit on rows that are clipped and scaled privately, with an intercept, is ``methods.engines.adassp``.
@@ -50,9 +50,9 @@ def adassp(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
     """Coefficients (count, d) of the ridge solution whose penalty a noisy smallest eigenvalue sets.
 
     With s the sd of each release: l = max(0, smallest eigenvalue + s z - s sqrt(log(6 / delta))), penalty max(0, s
-    sqrt(d sqrt(d log(2 d^2 / .05)) - l). ``authors``: s = sqrt(log(6 / delta)) / (epsilon / 3), an identity on X'X,
-    and a symmetric noise symmetric noise with variance s^2 on the diagonal and s^2 / 2 beside it. ``printed``: no
-    identity, variance s^2 everywhere. everywhere. ``corrected``: s such that the three releases together cost
+    sqrt(d log(2 d^2 / .05)) - l). ``authors``: s = sqrt(log(6 / delta)) / (epsilon / 3), an identity on X'X,
+    and a symmetric noise with variance s^2 on the diagonal and s^2 / 2 beside it. ``printed``: no
+    identity, variance s^2 everywhere. ``corrected``: s such that the three releases together cost
     (epsilon, delta), noise as in ``authors``, no identity.
     """
     d, tail = moments.d, log_over_delta(6, delta)
@@ -70,7 +70,6 @@ def adassp(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
 def adaptive_penalty(smallest: np.ndarray, scale: float, d: int, tail: float) -> np.ndarray:
     """What lifts the smallest eigenvalue to a bound on the noise's norm: from the noisy eigenvalue and public
     numbers."""
-    numbers."""
     least = np.maximum(0.0, smallest - scale * math.sqrt(tail))
     return np.maximum(0.0, scale * math.sqrt(d * math.log(2 * d**2 / FAILING)) - least)
 
@@ -79,7 +78,7 @@ def released_triangle(noise: NoiseSource, gram: np.ndarray, scale: float, weight
     """Noisy symmetric (count, d, d) from its upper triangle.
 
     ``weighted``: entries beside the diagonal are released times sqrt(2) (as by
-    ``methods.engines.adassp.second_moments``). ``methods.engines.adassp.second_moments``). Sensitivity 1 either way:
+    ``methods.engines.adassp.second_moments``). Sensitivity 1 either way:
     the head of this module.
     """
     d = len(gram)

@@ -1,9 +1,9 @@
 """One posterior sample (OPS) of a tempered ridge posterior, four rules for its constants, and AdaOPS (Wang 2018).
 
 The law that is meant is N(w, (gamma H)^-1), H = X'X + I + lambda I, w = H^-1 X'y: the posterior under a likelihood
-raised to raised to the power gamma (noise variance 1) and the prior precision gamma (1 + lambda). ``authors``: what
+raised to the power gamma (noise variance 1) and the prior precision gamma (1 + lambda). ``authors``: what
 the program draws is w + R'^-1 z / sqrt(gamma) with R'R = H (R upper triangular), whose covariance (R R')^-1 / gamma
-has the eigenvalues of the one that is that is meant and other eigenvectors. A draw from the posterior takes R^-1 z.
+has the eigenvalues of the one that is meant and other eigenvectors. A draw from the posterior takes R^-1 z.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def power_of(length, h, tail: float, cost: float):
     """gamma, from the positive root of a g^2 + B g + c = 0 in g = sqrt(gamma).
 
     a = L^2 / (2 (h + 1)), B = L sqrt(tail / h), c = (1 + tail) / (2 h) - cost: the privacy loss that the sources
-    allow a draw allow a draw when |y - x'w| <= L and the smallest eigenvalue of H is at least h. (The rules have a =
-    L^2 / (lambda + 1), see ``tempered``.) + 1), see ``tempered``.)
+    allow a draw when |y - x'w| <= L and the smallest eigenvalue of H is at least h. (The rules have a =
+    L^2 / (lambda + 1), see ``tempered``.)
     """
     return _root(np.square(length) / (2 * (h + 1)), length * np.sqrt(tail / h), (1 + tail) / (2 * h) - cost)
 
@@ -69,7 +69,7 @@ def tempered(rule: str, n: int, d: int, epsilon: float, delta: float, reading: s
         penalty = (middle + math.sqrt(middle**2 + 8 * n * epsilon)) / (2 * epsilon)
         if penalty > n / 2:
             # Root of epsilon s^2 - L sqrt(tail) s + constant = 0 with L = 2. The program writes a logical "and", L &
-            # 2, where 2, where L^2 is meant: what follows it is swallowed, and the constant is 1.
+            # 2, where L^2 is meant: what follows it is swallowed, and the constant is 1.
             constant = 1.0 if reading == AUTHORS else -(LENGTH**2 / 2 + (1 + tail) / 2)
             root = (LENGTH * math.sqrt(tail) + math.sqrt(LENGTH**2 * tail - 4 * epsilon * constant)) / (2 * epsilon)
             penalty = root**2
@@ -91,7 +91,7 @@ def ops(moments: Moments, rule: str, epsilon: float, delta: float, reading: str,
     """One draw (count, d) under a rule.
 
     ``authors``: the program's factor. ``printed``: a draw from the posterior. ``corrected``: that, with the largest
-    gamma (at gamma (at the rule's lambda) at which the written bound of the draw costs (epsilon, delta).
+    gamma (at the rule's lambda) at which the written bound of the draw costs (epsilon, delta).
     """
     found, rows = tempered(rule, moments.n, moments.d, epsilon, delta, reading), rounded_up(moments.n)
     if reading == CORRECTED:
@@ -141,8 +141,8 @@ def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float
     """The largest gamma (to 0.2 %, from below) at which a draw with this lambda costs (epsilon, delta).
 
     ``guarantee.supremum`` with t = gamma, a = gamma (1 + lambda), rows of norm at most 1: its cells do not move with
-    gamma gamma and the cost grows with it. The search looks at the orders around the best one; the whole curve
-    decides at the end. the end. Raises ValueError where no gamma above 1e-9 fits.
+    gamma and the cost grows with it. The search looks at the orders around the best one; the whole curve
+    decides at the end. Raises ValueError where no gamma above 1e-9 fits.
     """
 
     def event(power: float) -> Event:
@@ -157,7 +157,7 @@ def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float
     last = guarantee.critical_order(power, power * (penalty + IDENTITY), 1.0)
     known = sorted({*guarantee.ORDERS, *(1 + share * (last - 1) for share in guarantee.SHARES)})
     known = tuple(float(o) for o in known if o < last)
-    for _ in range(3):  # the best order moves with gamma, and hardly any more after the second turn
+    for _ in range(2):  # the best order moves with gamma, and hardly any more after the first turn
         curve = at(power, known[::5]).renyi_curve
         best = 5 * min(range(len(curve)), key=lambda i: _converted(*curve[i], delta))
         orders = known[max(0, best - 4) : best + 5 : 2]
@@ -186,18 +186,18 @@ def rounded_up(n: int) -> int:
 
 
 # ------------------------------------------------------------------------------------------------------------------
-# AdaOPS AdaOPS
+# AdaOPS
 
 
 def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource) -> np.ndarray:
     """One draw (count, d) whose lambda and gamma follow from two Gaussian releases.
 
     1. The smallest eigenvalue, and l, a lower bound of it that fails seldom. 2. lambda, which minimises C1 (1 +
-       1/h)^(2 C2) / 1/h)^(2 C2) / h + t over t >= floor, h = t + l. 3. log(1 + |w|), and L, an upper bound of 1 +
-       |w|. 4. gamma, from h and L. 5. The draw. h and L. 5. The draw.
+       1/h)^(2 C2) / h + t over t >= floor, h = t + l. 3. log(1 + |w|), and L, an upper bound of 1 +
+       |w|. 4. gamma, from h and L. 5. The draw.
 
     ``authors``: their constants, their cap on L, 1 + sqrt(2 sqrt(n) / h), and the program's factor. ``printed``: the
-    same same with a draw from the posterior. ``corrected``: :func:`corrected_adaops`.
+    same with a draw from the posterior. ``corrected``: :func:`corrected_adaops`.
     """
     if reading == CORRECTED:
         return corrected_adaops(moments, epsilon, delta, noise)
@@ -217,7 +217,6 @@ def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
 
 def cap(n: int, h):
     """The program's cap on L: 1 + sqrt(2 sqrt(n) / h), which has n^(1/4) where a bound needs n^(1/2)
-    (:func:`true_cap`)."""
     (:func:`true_cap`)."""
     return 1 + np.sqrt(2 * math.sqrt(n) / h)
 
@@ -256,28 +255,28 @@ def corrected_adaops(moments: Moments, epsilon: float, delta: float, noise: Nois
     """AdaOPS with a guarantee: (epsilon, delta) under add or remove one row, the number n of rows public.
 
     The constants are ``constants(epsilon, delta)``: sd ``scale`` of either Gaussian release over its sensitivity,
-    ``margin`` ``margin`` = ``scale`` times the normal quantile of ``failing`` = delta / 8.
+    ``margin`` = ``scale`` times the normal quantile of ``failing`` = delta / 8.
 
     Proof. Fix a data set D and a neighbour; "smaller" is the one of the two with a row less. H = G + I + lambda I.
 
     1. l = max(0, smallest eigenvalue of G + noise - margin): sensitivity 1 (Weyl). Except with probability failing, l
-       is is at most the smallest eigenvalue of D's G (and 0 always is). Then H >= h I, h = lambda + l, for the
-       smaller one too: one too: its eigenvalue lies by at most 1 below, and the identity in H makes up for it.
+       is at most the smallest eigenvalue of D's G (and 0 always is). Then H >= h I, h = lambda + l, for the
+       smaller one too: its eigenvalue lies by at most 1 below, and the identity in H makes up for it.
     2. Given such an l, log(1 + |w|) has sensitivity log(1 + 1/h): with m of the smaller and m' of the larger data
        set, m' - m = H^-1 x (y - x'm) / (1 + s) = H^-1 x (y - x'm'), s = x'H^-1 x <= 1/h, H of the smaller one, so
-       either norm exceeds the exceeds the other one by at most (1 + it) / h. The release is divided by log(1 + 1/h).
+       either norm exceeds the other one by at most (1 + it) / h. The release is divided by log(1 + 1/h).
     3. Except with probability failing, 1 + |w| of D is at most exp(noisy value + margin). For the m of the smaller
-       data set data set 1 + |m| <= (1 + 1/h) times that, by 2, and always 1 + |m| <= 1 + sqrt(n) / (2 sqrt(lambda +
-       1)) (``true_cap``); L is the (``true_cap``); L is the smaller of the two.
+       data set 1 + |m| <= (1 + 1/h) times that, by 2, and always 1 + |m| <= 1 + sqrt(n) / (2 sqrt(lambda +
+       1)) (``true_cap``); L is the smaller of the two.
     4. Given both, the draw's Renyi divergence in either direction is at most ``draw_curve(order, h, gamma L^2)``.
     5. Let M' be the procedure that stops after a release that failed for D. What was made after a release that did
        not fail has the same law under M', whose releases compose adaptively in Renyi divergence; so P(D, S) <=
-       exp(epsilon) P(D', S) exp(epsilon) P(D', S) + delta' + 2 failing for any S, with (epsilon, delta') the
-       conversion of the composed curve. gamma is the largest curve. gamma is the largest at which that gives epsilon
+       exp(epsilon) P(D', S) + delta' + 2 failing for any S, with (epsilon, delta') the
+       conversion of the composed curve. gamma is the largest at which that gives epsilon
        at delta' = delta - 2 failing. QED
 
     The ledger holds the three releases. Its accountants know nothing of what may fail: asked at delta' = 3 delta / 4,
-    they they give at most epsilon.
+    they give at most epsilon.
     """
     scale, margin, kept = constants(epsilon, delta)
     least = _noisy_least(moments, 0.0, scale, margin, noise)
@@ -302,7 +301,6 @@ def corrected_adaops(moments: Moments, epsilon: float, delta: float, noise: Nois
 def constants(epsilon: float, delta: float) -> tuple[float, float, float]:
     """(scale, margin, delta') of :func:`corrected_adaops`; scale: either release alone would cost (epsilon, delta) /
     4."""
-    4."""
     failing = delta / 8
     scale = gaussian_noise_multiplier(epsilon / 4, delta / 4)
     return scale, scale * float(-ndtri(failing)), delta - 2 * failing
@@ -317,7 +315,7 @@ def draw_curve(order, h, shift2):
     """Renyi divergence of a draw over all neighbours with x'H^-1 x <= 1/h and gamma (y - x'm)^2 <= shift2, from above.
 
     ``guarantee.removal`` grows with both; in ``guarantee.addition`` the rest grows with q and the factor of shift2 is
-    largest largest at q = 1 / sqrt(order): step 4 of the proof of ``guarantee.supremum`` on the one cell [0, 1/h].
+    largest at q = 1 / sqrt(order): step 4 of the proof of ``guarantee.supremum`` on the one cell [0, 1/h].
     """
     q = 1 / h
     best = np.minimum(q, 1 / np.sqrt(order))
