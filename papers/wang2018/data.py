@@ -114,7 +114,8 @@ def dataset(name: str) -> DataSet:
     if here.empty:
         raise DataError(
             f"{name}: {', '.join(own['file'])} could not be had when the checksums were written "
-            f"({own['origin'].iloc[0]}); remedy: put the file into the mirror's folder {name} and its sha256 into papers/wang2018/files.csv"
+            f"({own['origin'].iloc[0]}); remedy: put the file into the mirror's folder {name} and its sha256 into "
+            "papers/wang2018/files.csv"
         )
     raw = tuple(RawFile(f["file"], f["sha256"], (Source(f["url_not_tried"]),)) for _, f in here.iterrows())
     row, d = sizes().loc[name], int(sizes().loc[name]["d"])

@@ -132,9 +132,13 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
         for reading in run.config()["readings"][cell["method"]]:
             found = by.loc[(cell["dataset"], cell["method"], reading, cell["epsilon"])]
             row = {k: cell[k] for k in KEY} | {
-                "reading": reading, "protocol": PROTOCOL, "our_method": cell["method"], "n_published": 1,
-                "published_mean": cell["mean"], "published_fold_std": cell["std"],
-            }  # fmt: skip
+                "reading": reading,
+                "protocol": PROTOCOL,
+                "our_method": cell["method"],
+                "n_published": 1,
+                "published_mean": cell["mean"],
+                "published_fold_std": cell["std"],
+            }
             mean, unit, reason = float(cell["mean"]), unit_of(cell["mean"]), found["reason"]
             if found["status"] == "no_data":
                 said = {"verdict": "no_data", "p_kind": ""}
@@ -161,7 +165,7 @@ def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     noisy = verdicts[verdicts["rank"].notna()]
-    groups = [*noisy.groupby(["reading", "method"], sort=False), *((("", ""), g) for g in ())]
+    groups = [*noisy.groupby(["reading", "method"], sort=False)]
     groups += [((reading, "all"), g) for reading, g in noisy.groupby("reading", sort=False)]
     for (reading, method), g in groups:
         share = (g["rank"] + 0.5) / (g["n"] + 1)
@@ -175,7 +179,7 @@ def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
                 "p": found.pvalue,
                 "outside_95": float(np.mean((share < 0.025) | (share > 0.975))),
                 "below_median": float(np.mean(share < 0.5)),
-            }  # fmt: skip
+            }
         )
     return pd.DataFrame(rows)
 
@@ -201,7 +205,7 @@ def leave_one_out(scores: pd.DataFrame, family: int) -> pd.DataFrame:
                 "inconclusive_or_more": agree / trials,
                 "better_or_worse": int(false),
                 "expected_false_in_family": false / trials * family,
-            }  # fmt: skip
+            }
         )
     return pd.DataFrame(rows)
 
@@ -229,9 +233,7 @@ def read_scores(folder: Path) -> pd.DataFrame:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m papers.wang2018.verdicts", description=__doc__.splitlines()[0])
     parser.add_argument("scores", type=Path, help="folder of the score files")
-    parser.add_argument(
-        "--out", type=Path, required=True, help="folder of verdicts.csv.gz, joint.csv, leave_one_out.csv"
-    )
+    parser.add_argument("--out", type=Path, required=True, help="folder of the tables")
     options = parser.parse_args(argv)
     scores, family = read_scores(options.scores), int(run.config()["family"])
     verdicts = build(scores, family)

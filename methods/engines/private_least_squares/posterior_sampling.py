@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from methods.engines.linear_posterior_sampling import guarantee
@@ -138,39 +139,32 @@ def draw(moments: Moments, penalty: np.ndarray, power: np.ndarray, z: np.ndarray
 
 @lru_cache(maxsize=4096)
 def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float:
-    """The largest gamma (to 0.2 %, from below) at which a draw with this lambda costs (epsilon, delta).
+    """The largest gamma (to 0.5 %, from below) at which a draw with this lambda costs (epsilon, delta).
 
     ``guarantee.supremum`` with t = gamma, a = gamma (1 + lambda), rows of norm at most 1: its cells do not move with
-    gamma and the cost grows with it. The search looks at the orders around the best one; the whole curve
-    decides at the end. Raises ValueError where no gamma above 1e-9 fits.
+    gamma and the cost grows with it. The search looks at every fourth order, then at all around the best one; the whole
+    curve decides at the end. Raises ValueError where no gamma above 1e-9 fits.
     """
+    a = penalty + IDENTITY
+    last = guarantee.critical_order(1.0, a, 1.0)
+    shares = guarantee.SHARES if last < max(guarantee.ORDERS) + 1 else ()  # the orders of the event's curve
+    every = sorted({*guarantee.ORDERS, *(1 + share * (last - 1) for share in shares)})
+    every = [float(o) for o in every if o < last]
 
-    def event(power: float) -> Event:
-        return guarantee.draw_event(power, power * (penalty + IDENTITY), 1.0, n)
+    def costs(power: float, orders: list[float]) -> list[float]:
+        return [_converted(o, guarantee.supremum(o, power, power * a, 1.0, n), delta) for o in orders]
 
-    def at(power: float, orders: tuple[float, ...]) -> Event:
-        a = power * (penalty + IDENTITY)
-        curve = tuple((o, guarantee.supremum(o, power, a, 1.0, n)) for o in orders)
-        return replace(event_frame, renyi_curve=curve)
+    def root(orders: list[float]) -> float:
+        return brentq(lambda x: math.log(min(costs(math.exp(x), orders)) / epsilon), -20.0, 20.0, xtol=1e-3)
 
-    event_frame, power = replace(unbounded_draw(), mechanism=Mechanism.WRITTEN_BOUND), 1e-3
-    last = guarantee.critical_order(power, power * (penalty + IDENTITY), 1.0)
-    known = sorted({*guarantee.ORDERS, *(1 + share * (last - 1) for share in guarantee.SHARES)})
-    known = tuple(float(o) for o in known if o < last)
-    for _ in range(2):  # the best order moves with gamma, and hardly any more after the first turn
-        curve = at(power, known[::5]).renyi_curve
-        best = 5 * min(range(len(curve)), key=lambda i: _converted(*curve[i], delta))
-        orders = known[max(0, best - 4) : best + 5 : 2]
-        low, high = math.log(1e-9), math.log(1e9)
-        while high - low > 1e-3:
-            middle = (low + high) / 2
-            fits = min(_converted(o, e, delta) for o, e in at(math.exp(middle), orders).renyi_curve) <= epsilon
-            low, high = (middle, high) if fits else (low, middle)
-        power = math.exp(low)
-    while guarantee.cost((), event(power), delta) > epsilon:
+    coarse = every[::4]
+    if min(costs(math.exp(-20.0), coarse)) > epsilon:
+        raise ValueError(f"posterior sampling: lambda = {penalty:.4g} is too small for epsilon = {epsilon}")
+    found = costs(math.exp(root(coarse)), coarse)
+    best = 4 * found.index(min(found))
+    power = math.exp(root(every[max(0, best - 4) : best + 5]) - 1e-3)
+    while guarantee.cost((), guarantee.draw_event(power, power * a, 1.0, n), delta) > epsilon:
         power *= 0.999
-        if power < 1e-9:
-            raise ValueError(f"posterior sampling: lambda = {penalty:.4g} is too small for epsilon = {epsilon}")
     return power
 
 
