@@ -157,11 +157,11 @@ def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float
     def root(orders: list[float]) -> float:
         return brentq(lambda x: math.log(min(costs(math.exp(x), orders)) / epsilon), -20.0, 20.0, xtol=1e-3)
 
-    coarse = every[::4]
+    coarse = sorted({*every[::4], every[-1]})
     if min(costs(math.exp(-20.0), coarse)) > epsilon:
         raise ValueError(f"posterior sampling: lambda = {penalty:.4g} is too small for epsilon = {epsilon}")
     found = costs(math.exp(root(coarse)), coarse)
-    best = 4 * found.index(min(found))
+    best = every.index(coarse[found.index(min(found))])
     power = math.exp(root(every[max(0, best - 4) : best + 5]) - 1e-3)
     while guarantee.cost((), guarantee.draw_event(power, power * a, 1.0, n), delta) > epsilon:
         power *= 0.999
