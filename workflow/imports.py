@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "reports", "workflow")
+PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "reports", "workflow", "papers")
 
 
 @cache

@@ -83,7 +83,8 @@ def main(argv: list[str] | None = None) -> int:
         build(options.scores, options.checks, options.out)
     from papers.wang2018 import findings
 
-    findings.write(options.out, HERE / "findings")
+    own = options.out.resolve() == REFERENCE.resolve()
+    findings.write(options.out, HERE / "findings" if own else options.out.parent / "findings")
     if options.figures:
         from papers.wang2018 import figures
 

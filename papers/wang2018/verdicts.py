@@ -127,10 +127,12 @@ def runs_of(text: str) -> np.ndarray:
 def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
     """One row a published cell and reading that the configuration names for its method."""
     cells, out = published(), []
-    by = scores.set_index(["dataset", "method", "reading", "epsilon"])
+    columns = ["dataset", "method", "reading", "epsilon"]
+    by = {tuple(row[c] for c in columns): row for row in scores.to_dict("records")}
+    readings = run.config()["readings"]
     for cell in cells.to_dict("records"):
-        for reading in run.config()["readings"][cell["method"]]:
-            found = by.loc[(cell["dataset"], cell["method"], reading, cell["epsilon"])]
+        for reading in readings[cell["method"]]:
+            found = by[cell["dataset"], cell["method"], reading, cell["epsilon"]]
             row = {k: cell[k] for k in KEY} | {
                 "reading": reading,
                 "protocol": PROTOCOL,
