@@ -40,7 +40,7 @@ def bands(scores: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for cell in cells.itertuples(index=False):
         mean, runs = by.get((cell.dataset, cell.our_method, cell.epsilon), ("", ""))
-        low, middle, high = (np.quantile(runs_of(runs), [BAND[0], 0.5, BAND[1]]) if runs else [float(mean or "nan")] * 3)
+        low, middle, high = np.quantile(runs_of(runs), [BAND[0], 0.5, BAND[1]]) if runs else [float(mean or "nan")] * 3
         rows.append((cell.dataset, cell.our_method, cell.epsilon, float(cell.published_mean), low, middle, high))
     return pd.DataFrame(rows, columns=["dataset", "method", "epsilon", "published", "low", "median", "high"])
 
@@ -71,7 +71,9 @@ def _panel(ax, rows: pd.DataFrame, methods) -> None:
         epsilon, (colour, mark) = g["epsilon"].astype(float), LOOK[method]
         ax.fill_between(epsilon, g["low"], g["high"], color=colour, alpha=0.22, linewidth=0)
         ax.plot(epsilon, g["median"], color=colour, linewidth=1)
-        ax.plot(epsilon, g["published"], mark, color=colour, markersize=3.2, markeredgecolor="white", markeredgewidth=0.3)
+        ax.plot(
+            epsilon, g["published"], mark, color=colour, markersize=3.2, markeredgecolor="white", markeredgewidth=0.3
+        )
     for method, line in zip(run.NOISE_FREE, ("--", ":"), strict=True):
         level = rows.loc[rows["method"] == method, "published"].iloc[0]
         ax.axhline(level, color=style.GREY, linestyle=line, linewidth=1)
@@ -116,7 +118,9 @@ def all_cells(verdicts: pd.DataFrame, stem: Path) -> None:
         entries = [Line2D([], [], color=LOOK[m][0], marker=shapes[m], linestyle="", markersize=4, label=METHODS[m])
                    for m in shown]  # fmt: skip
         figure.legend(handles=entries, loc="outside lower center", ncols=5, fontsize=8)
-        style.save(figure, stem, told[["dataset", "our_method", "setting", "reading", "published_mean", "mean", "rank"]])
+        style.save(
+            figure, stem, told[["dataset", "our_method", "setting", "reading", "published_mean", "mean", "rank"]]
+        )
 
 
 def _scatter(ax, rows: pd.DataFrame, title: str) -> None:

@@ -32,8 +32,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr
-from scipy.stats import kstest, t
+from scipy.special import stdtr, stdtrit
+from scipy.stats import kstest
 
 from papers.wang2018 import run
 from reports.verdict import AGREE, ANY_FALSE, Printed, equivalent, gap_of, light_tails, margin, unit_of
@@ -71,8 +71,8 @@ def judge(runs: np.ndarray, mean: float, unit: float, family: int) -> dict[str, 
         kind, error = "t", s * math.sqrt(1 + 1 / count)
         p = _two_sided(float(_log_gap(logs.mean(), mean, unit)), error, count)
         high = float(logs.mean()) > math.log(mean)
-        ends = [mean - math.exp(float(logs.mean()) + w * float(t.isf(AGREE / 2, count - 1)) * error) for w in (1, -1)]
-        reach = float(t.isf(ANY_FALSE / family / 2, count - 1)) * error
+        ends = [mean - math.exp(float(logs.mean()) + w * _quantile(AGREE / 2, count) * error) for w in (1, -1)]
+        reach = _quantile(ANY_FALSE / family / 2, count) * error
         detectable = mean * math.expm1(reach) + unit
     else:
         above, below = np.sum(runs >= mean - unit), np.sum(runs <= mean + unit)
@@ -93,6 +93,11 @@ def _log_gap(log_mean, mean, unit):
     """Distance of the logarithm of ours to those of mean - unit .. mean + unit."""
     low, high = np.log(np.maximum(mean - unit, 1e-300)), np.log(mean + unit)
     return np.maximum(0.0, np.maximum(low - log_mean, log_mean - high))
+
+
+def _quantile(alpha: float, count: int) -> float:
+    """t(1 - alpha; count - 1)."""
+    return -float(stdtrit(count - 1, alpha))
 
 
 def _two_sided(gap: float, error: float, count: int) -> float:
