@@ -31,7 +31,7 @@ from privacy.repeats import NoiseSource
 #: rows of the tables of the counterexample, and the budgets at which it is tried.
 ROWS, BUDGETS = (1_000, 10_000, 45_000), ("0.1", "1", "10")
 #: points of the quadrature along each axis, and its reach in standard deviations: a normal law has 1e-15 beyond.
-GRID, REACH = 401, 8.0
+GRID, REACH = 241, 8.0
 
 
 def posterior(t: float, n: int, found: sampling.Tempering, factor: str, extra: float | None = None):
@@ -77,7 +77,7 @@ def counterexample(mirror: str | None) -> pd.DataFrame:
                 found = sampling.tempered(rule, n, 2, float(epsilon), delta, AUTHORS)
                 for factor in (AUTHORS, PRINTED):
                     best = (0.0, 0.0)
-                    for t in np.geomspace(1, n / 4, 19):
+                    for t in np.geomspace(1, n / 4, 13):
                         without = posterior(t, n, found, factor)
                         for y in (1.0, -1.0):
                             more = posterior(t, n, found, factor, y)

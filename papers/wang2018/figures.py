@@ -1,4 +1,5 @@
-"""Figures: error against epsilon on each table with our band beside the published error, and all cells in one picture."""
+"""Figures: error against epsilon on each table with our band beside the published error, and all cells in one
+picture."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Findings on Wang (2018): texts whose every number is read from the committed tables when they are rendered.
 
-``findings/source/<id>.md`` is Markdown with Jinja; ``findings/<id>.md`` is what it renders to, committed beside it so that the
-repository can be read as it is, and kept current by a test. What a text may use: ``rows(table, **conditions)``, ``value(table,
-column, format, **conditions)`` (one row answers) and ``EPSILONS``.
+``findings/source/<id>.md`` is Markdown with Jinja; ``findings/<id>.md`` is what it renders to, committed beside it so
+that the repository can be read as it is, and kept current by a test. What a text may use: ``rows(table,
+**conditions)``, ``value(table, column, format, **conditions)`` (one row answers) and ``EPSILONS``.
 """
 
 from __future__ import annotations

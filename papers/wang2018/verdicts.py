@@ -45,7 +45,7 @@ PROTOCOL = "given_folds"
 NARROW = 0.25
 #: tables of which a rounded copy stands in; see ``files.csv``.
 ROUNDED = {"gas": "computed from a copy of the table with five digits"}
-WORDS = ("reproduced", "compatible", "inconclusive", "better", "worse")
+NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
 
 
 def published(folder: Path = HERE) -> pd.DataFrame:
@@ -137,7 +137,7 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
     readings = run.config()["readings"]
     for cell in cells.to_dict("records"):
         for reading in readings[cell["method"]]:
-            found = by[cell["dataset"], cell["method"], reading, cell["epsilon"]]
+            found = by.get((cell["dataset"], cell["method"], reading, cell["epsilon"]), NOT_RUN)
             row = {k: cell[k] for k in KEY} | {
                 "reading": reading,
                 "protocol": PROTOCOL,
@@ -147,8 +147,8 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
                 "published_fold_std": cell["std"],
             }
             mean, unit, reason = float(cell["mean"]), unit_of(cell["mean"]), found["reason"]
-            if found["status"] == "no_data":
-                said = {"verdict": "no_data", "p_kind": ""}
+            if found["status"] in ("no_data", "not_run"):
+                said = {"verdict": found["status"], "p_kind": ""}
             elif cell["method"] in run.NOISE_FREE:
                 said = judge_exact(float(found["mean"]), mean, unit, cell["dataset"])
                 said["fold_std_difference"] = float(found["std"]) - float(cell["std"])

@@ -13,8 +13,9 @@ from papers.wang2018 import data, run
 MIRROR = os.environ.get("DPBAYES_MIRROR")
 needs_mirror = pytest.mark.skipif(not MIRROR, reason="DPBAYES_MIRROR is not set: no raw files to parse")
 HERE = sorted(set(data.names()) - {"3droad"})
-#: relative error of the noise-free cells against their 15 digits: sums of up to 45,000 terms in another order, on condition
-#: numbers of up to 1e4 (least squares with an identity added); protein and gas are other files (see ``data``).
+#: relative error of the noise-free cells against their 15 digits: sums of up to 45,000 terms in another order, on
+#: condition numbers of up to 1e4 (least squares with an identity added); protein and gas are other files (see
+#: ``data``).
 CLOSE = {"protein": 1e-9, "gas": 1e-4}
 
 
