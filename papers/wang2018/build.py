@@ -34,7 +34,6 @@ def build(scores_folder: Path, checks: Path, out: Path) -> None:
     errors = pd.concat([tables.published_means(judged), tables.medians(scores)], ignore_index=True)
     wins, ledger = tables.wins(errors), tables.ledger(scores)
     made = {
-        "scores.csv.gz": scores,
         "verdicts.csv.gz": judged,
         "joint.csv": verdicts.joint(judged),
         "leave_one_out.csv": verdicts.leave_one_out(scores, family),
@@ -46,19 +45,23 @@ def build(scores_folder: Path, checks: Path, out: Path) -> None:
     }
     for name, frame in made.items():
         write(out / name, frame)
+    (out / "scores").mkdir(exist_ok=True)
+    for path in scores_folder.glob("*.csv.gz"):
+        _copy(path, out / "scores" / path.name)
     for name in CHECKS:
-        if (checks / f"{name}.csv").resolve() != (out / f"{name}.csv").resolve():
-            shutil.copyfile(checks / f"{name}.csv", out / f"{name}.csv")
+        _copy(checks / f"{name}.csv", out / f"{name}.csv")
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.resolve() != target.resolve():
+        shutil.copyfile(source, target)
 
 
 def check() -> list[str]:
     """Names of committed tables that are not what the committed scores and the code give."""
     with tempfile.TemporaryDirectory() as folder:
-        scores = Path(folder) / "scores"
-        scores.mkdir()
-        shutil.copyfile(REFERENCE / "scores.csv.gz", scores / "all.csv.gz")
-        build(scores, REFERENCE, Path(folder) / "out")
-        made = sorted(p.name for p in (Path(folder) / "out").iterdir())
+        build(REFERENCE / "scores", REFERENCE, Path(folder) / "out")
+        made = sorted(p.name for p in (Path(folder) / "out").glob("*.csv*"))
         read = {"dtype": str, "keep_default_na": False}
         return [
             n
@@ -69,8 +72,8 @@ def check() -> list[str]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m papers.wang2018.build", description=__doc__.splitlines()[0])
-    parser.add_argument("--scores", type=Path, help="folder of the score files")
-    parser.add_argument("--checks", type=Path, help="folder of the tables of papers.wang2018.checks")
+    parser.add_argument("--scores", type=Path, help="folder of the score files: make the tables of --out anew")
+    parser.add_argument("--checks", type=Path, default=REFERENCE, help="folder of the tables of papers.wang2018.checks")
     parser.add_argument("--out", type=Path, default=REFERENCE)
     parser.add_argument("--figures", type=Path, help="draw the figures of --out into this folder")
     parser.add_argument("--check", action="store_true")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from papers.wang2018 import run
 from papers.wang2018.tables import COMPARED, METHODS, RULES
-from papers.wang2018.verdicts import runs_of
+from papers.wang2018.verdicts import read_scores, runs_of
 from reports import style
 
 #: method -> (colour, marker), the same in all figures.
@@ -145,8 +145,7 @@ def _ranks(ax, rows: pd.DataFrame) -> None:
 
 def build(reference: Path, out: Path) -> list[Path]:
     """All figures under ``out``, from the tables of ``reference``."""
-    text = {"dtype": str, "keep_default_na": False}
-    scores = pd.read_csv(reference / "scores.csv.gz", **text)
+    scores = read_scores(reference / "scores")
     verdicts = pd.read_csv(reference / "verdicts.csv.gz", dtype={"published_mean": str, "setting": str})
     verdicts["setting"] = verdicts["setting"].fillna("")
     frame = bands(scores, verdicts)
