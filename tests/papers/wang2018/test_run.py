@@ -57,6 +57,10 @@ def test_streams_depend_on_the_cell_alone():
     assert run.generator("a", "ssp", "1", 0).standard_normal() == draws["a", "ssp", "1", 0]
 
 
+def test_the_configuration_names_every_check():
+    assert run.config()["checks"] == list(checks.CHECKS)
+
+
 def test_unknown_methods_are_named():
     with pytest.raises(KeyError, match="ops_guess"):
         run.engine("ops_guess")
