@@ -64,7 +64,7 @@ def test_cells_without_noise(ours, name, word):
 
 
 def test_the_rate_of_false_words():
-    """400 families of 100 lognormal cells: p <= 5 % in 5 % of cells, within 4 standard errors."""
+    """4,000 lognormal cells: p <= 5 % in 5 % of cells, within 4 standard errors."""
     rng = np.random.default_rng(7)
     x = np.exp(0.1 * rng.standard_normal((4_000, 41)))
     p = [verdicts.judge(a[1:], float(a[0]), 0.0, 2668)["p"] for a in x]
@@ -79,14 +79,13 @@ def test_leaving_one_out_is_the_rule_itself():
         assert fast == pytest.approx(slow, rel=1e-9)
 
 
-# ------------------------------------------------------------------------------------------------------- what is committed
+# --------------------------------------------------------------------------------------------------- what is committed
 
 
 def test_every_committed_verdict_by_other_code():
     """Written from the docstring alone: plain numbers and scipy, no function of the module."""
-    scores = {
-        (r["dataset"], r["method"], r["reading"], r["epsilon"]): r for r in table("scores.csv.gz").to_dict("records")
-    }
+    rows = verdicts.read_scores(REFERENCE / "scores").to_dict("records")
+    scores = {(r["dataset"], r["method"], r["reading"], r["epsilon"]): r for r in rows}
     judged, wrong = table("verdicts.csv.gz").to_dict("records"), []
     for cell in judged:
         epsilon = cell["setting"].partition("epsilon=")[2].partition(";")[0]
