@@ -17,6 +17,12 @@ include: "workflow/rules/extra.smk"
 include: "workflow/rules/reports.smk"
 
 
+# what belongs to one paper alone stands in its folder, its rules too
+for path in sorted(Path("papers").glob("*/rules.smk")):
+
+    include: str(path)
+
+
 rule all:
     default_target: True
     input:

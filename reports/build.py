@@ -37,6 +37,7 @@ from reports import (
     mixture_figures,
     noise_aware_figures,
     noise_aware_tables,
+    papers,
     posterior_sampling_figures,
     published,
     readme,
@@ -156,21 +157,26 @@ def build(
     if not with_site:
         return
     board = verdicts.scoreboard(all_verdicts)
+    # papers with a folder of their own stand on the whole page, from what is committed
+    housed = papers.load() if scale == "full" and len({config.get("rule") for config, _ in experiments}) > 1 else []
+    distinct = int(board.loc[board["reading"] == "printed", "cells"].sum())
+    board = stacked([board, pd.DataFrame([row for paper in housed for row in paper.board], columns=board.columns)])
     index = verdicts.read_findings()
     # an experiment of no paper has findings under the name of its rule
     sources = {s for config, _ in experiments for s in [*config["sources"], config.get("rule", "")]}
     sets = {d for config, _ in experiments if config["sources"] for d in config["datasets"]}
+    told = findings.about(findings.render(), index, sources, sets) if reference.experiments() else []
     page = site.Page(
         title=TITLE,
         scale=scale,
         banner=tables.SCALE_BANNERS[scale],
         scoreboard=board,
-        distinct=int(board.loc[board["reading"] == "printed", "cells"].sum()),
+        distinct=distinct,
         tables=paper,
         privacy=privacy,
         figures=drawn,
         claims=all_claims,
-        findings=findings.about(findings.render(), index, sources, sets) if reference.experiments() else [],
+        findings=[*told, *(f for paper in housed for f in paper.findings)],
         datasets=list(sizes.values()),
         methods=every,
         credits=site.credits([d for config, _ in experiments for d in config["datasets"]]),
@@ -178,6 +184,7 @@ def build(
         pairs=verified.read(),
         which=bool(added.methods),
         broken=contract.broken(),
+        titles={paper.key: paper.title for paper in housed},
     )
     site.write(out / "report" / "index.html", page)
 

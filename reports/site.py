@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class Page:
     which: bool = False
     #: files of methods that cannot be imported, and why
     broken: Sequence[str] = ()
+    #: titles of sources beside ``reports.published.SOURCE_TITLES``, by key
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 def render(page: Page) -> str:
@@ -75,7 +77,7 @@ def render(page: Page) -> str:
         page=page,
         board=page.scoreboard.to_dict("records"),
         claims=_claims(page.claims),
-        sources=SOURCE_TITLES,
+        sources={**SOURCE_TITLES, **page.titles},
         manifest=flat({k: v for k, v in page.manifest.items() if k != "pairs"}),
         unverified=[r for r in page.pairs.values() if r["status"] != verified.VERIFIED],
         verified=sum(r["status"] == verified.VERIFIED for r in page.pairs.values()),

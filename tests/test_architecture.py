@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "evaluation": ("evaluation", "methods.contract", "models", "privacy"),
     "reports": ("reports", "evaluation", "methods", "models", "privacy", "datasets"),
     "workflow": ("workflow", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
+    "papers": ("papers", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
     "benchmarks": ("benchmarks", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
 }
 #: seconds to import each; a scan of methods/ would pay them all.

@@ -1,0 +1,1 @@
+"""The papers, one folder each: experiment, published numbers, claims, figures, findings, reference results."""

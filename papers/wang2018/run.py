@@ -1,0 +1,196 @@
+"""All methods, readings and budgets on one table: ``python -m papers.wang2018.run NAME --out FILE.csv.gz``.
+
+One run of a method is the mean over the ten given folds of the mean squared error on the fold's test rows, in units
+of the largest absolute centred target squared. The noise is drawn ``repeats`` times in one array operation a
+fold (``privacy.repeats``); the folds, and so all that a run shares with the published one, stay as they are. All
+cells of a fold share its Gram matrix and eigenvalues.
+
+Columns: dataset, method, reading, epsilon, delta, metric, scale, repeats, status, reason, mean, std (over
+repetitions; of a noise-free method over folds), ledger_epsilon, ledger (of one fit, fold 1), runs
+(the repetitions, six digits, separated by blanks). Rows of a noise-free method
+carry all digits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from datasets.base import DataError
+from datasets.protocols import given_folds
+from methods.engines.private_least_squares import posterior_sampling
+from methods.engines.private_least_squares.moments import CORRECTED, Moments
+from methods.engines.private_least_squares.objective_perturbation import objective_perturbation
+from methods.engines.private_least_squares.perturbed_moments import adassp, ssp
+from papers.wang2018 import data
+from privacy.budget import BudgetSpec
+from privacy.repeats import NoiseSource, Repeats
+
+CONFIG = Path(__file__).parent / "experiments" / "wang2018.yaml"
+NOISE_FREE = ("trivial", "non_private")
+COLUMNS = (
+    *("dataset", "method", "reading", "epsilon", "delta", "metric", "scale", "repeats", "status", "reason"),
+    *("mean", "std", "ledger_epsilon", "ledger", "runs"),
+)
+
+
+def config() -> dict:
+    """The experiment as configured. Epsilons are strings: their digits are part of a published cell's key."""
+    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+
+
+def engine(method: str) -> Callable[[Moments, float, float, str, NoiseSource], np.ndarray]:
+    """(moments, epsilon, delta, reading, noise) -> coefficients (count, d). Raises KeyError for an unknown method."""
+    simple = {"ssp": ssp, "adassp": adassp, "adaops": posterior_sampling.adaops, "objpert": objective_perturbation}
+    if method in simple:
+        return simple[method]
+    rule = method.removeprefix("ops_").removesuffix("_unshown")
+    if not method.startswith("ops_") or rule not in posterior_sampling.RULES:
+        raise KeyError(f"unknown method '{method}'")
+    return lambda moments, epsilon, delta, reading, noise: posterior_sampling.ops(
+        moments, rule, epsilon, delta, reading, noise
+    )
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Moments of the training rows and what the error on the test rows needs of them."""
+
+    train: Moments
+    gram: np.ndarray
+    cross: np.ndarray
+    square: float
+    n: int
+
+    def error(self, w: np.ndarray) -> np.ndarray:
+        """Mean squared error on the test rows of each row of ``w`` (r, d): (r,)."""
+        return (self.square - 2 * w @ self.cross + np.einsum("rd,rd->r", w @ self.gram, w)) / self.n
+
+
+def folds(name: str, x: np.ndarray, y: np.ndarray) -> list[Fold]:
+    out = []
+    for index in range(given_folds.FOLDS):
+        train, test = given_folds.split(name, "given_folds", len(y), index)
+        xt, yt = x[test], y[test]
+        out.append(Fold(Moments.of(x[train], y[train]), xt.T @ xt, xt.T @ yt, float(yt @ yt), len(test)))
+    return out
+
+
+def noise_free(method: str, fold: Fold) -> np.ndarray:
+    """Coefficients (1, d): 0, or those of ridge regression with the program's identity."""
+    if method == "trivial":
+        return np.zeros((1, fold.train.d))
+    return fold.train.ridge(np.array([posterior_sampling.IDENTITY]))
+
+
+def generator(name: str, method: str, epsilon: str, fold: int) -> np.random.Generator:
+    """The stream of one cell on one fold, the same for all readings."""
+    digest = hashlib.sha256(f"wang2018|{name}|{method}|{epsilon}|{fold}".encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+
+
+def repetitions(name, rows: list[Fold], method, reading, epsilon: str, delta: float, count: int):
+    """Runs (count,) and the ledger of one fit on the first fold."""
+    errors, ledger = np.zeros(count), None
+    for index, fold in enumerate(rows):
+        rng = generator(name, method, epsilon, index)
+        budget = BudgetSpec(epsilon=float(epsilon), delta=delta, claimed_epsilon=float(epsilon)).open(rng)
+        w = engine(method)(fold.train, float(epsilon), delta, reading, Repeats(budget, rng, count))
+        errors += fold.error(w)
+        ledger = ledger or budget.ledger
+    return errors / len(rows), ledger
+
+
+def spent(ledger, method: str, reading: str, epsilon: float, delta: float) -> float:
+    """Epsilon of a ledger at ``delta``; less what may fail for the corrected AdaOPS, whose proof says so."""
+    from privacy.accountants import epsilon_of
+
+    kept = posterior_sampling.constants(epsilon, delta)[2] if (method, reading) == ("adaops", CORRECTED) else delta
+    return epsilon_of(ledger, kept).epsilon
+
+
+def rows(name: str, scale: str, mirror: str | None, raw: str | Path) -> Iterator[dict]:
+    """Rows of one table; of all its cells with their reason where it cannot be had."""
+    told, delta = config(), float(config()["delta"])
+    count = int(told["repeats"][scale])
+    try:
+        x, y, _ = data.load(name, mirror, raw)
+        given, status, reason = folds(name, x, y), "ok", ""
+    except DataError as error:
+        given, status, reason = None, "no_data", str(error)
+    for method, readings in told["readings"].items():
+        for reading in readings:
+            for epsilon in [""] if method in NOISE_FREE else told["epsilons"]:
+                row = dict.fromkeys(COLUMNS, "") | {
+                    "dataset": name, "method": method, "reading": reading, "epsilon": epsilon, "delta": told["delta"],
+                    "metric": "mse", "scale": scale, "status": status, "reason": reason,
+                }  # fmt: skip
+                if given is None:
+                    yield row
+                elif method in NOISE_FREE:
+                    per_fold = np.array([fold.error(noise_free(method, fold))[0] for fold in given])
+                    yield row | {
+                        "repeats": 1,
+                        "mean": repr(float(per_fold.mean())),
+                        "std": repr(float(per_fold.std(ddof=1))),
+                        "ledger_epsilon": repr(math.inf if method == "non_private" else 0.0),
+                    }
+                else:
+                    runs, ledger = repetitions(name, given, method, reading, epsilon, delta, count)
+                    if not np.isfinite(runs).all():
+                        row |= {"status": "diverged", "reason": f"{np.sum(~np.isfinite(runs))} of {count} not finite"}
+                    yield row | {
+                        "repeats": count,
+                        "mean": f"{runs.mean():.10g}",
+                        "std": f"{runs.std(ddof=1):.10g}",
+                        "ledger_epsilon": f"{spent(ledger, method, reading, float(epsilon), delta):.6g}",
+                        "ledger": facts(ledger),
+                        "runs": " ".join(f"{v:.6g}" for v in runs),
+                    }
+
+
+def facts(ledger) -> str:
+    """What a ledger says of each release, without its Renyi curve: JSON."""
+    return json.dumps(
+        [
+            {
+                "what": e.what,
+                "mechanism": str(e.mechanism),
+                "relation": str(e.relation),
+                "noise_multiplier": float(f"{e.noise_multiplier:.6g}"),
+                "sensitivity": str(e.sensitivity),
+                "proof": e.proof,
+            }
+            for e in ledger
+        ]
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.run", description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=data.names())
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--scale", default="full")
+    parser.add_argument("--raw", default="results/raw")
+    parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)
+    options = parser.parse_args(argv)
+    table = pd.DataFrame(rows(options.name, options.scale, options.mirror, options.raw), columns=list(COLUMNS))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    part = options.out.with_name(f".{options.out.name}.{os.getpid()}")
+    table.to_csv(part, index=False, compression={"method": "gzip", "mtime": 0})
+    part.replace(options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

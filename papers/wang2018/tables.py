@@ -1,0 +1,144 @@
+"""Small tables from scores and verdicts: what claims and findings read. Each function gives one table of
+``reference/``."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from papers.wang2018 import run
+from papers.wang2018.verdicts import runs_of
+
+#: order and titles of the methods, everywhere.
+METHODS = {
+    "trivial": "Trivial (mean)",
+    "non_private": "Not private",
+    "ssp": "SSP",
+    "adassp": "AdaSSP",
+    "adaops": "AdaOPS",
+    "ops_balanced": "OPS, balanced",
+    "ops_balanced_unshown": "OPS, balanced (second run)",
+    "ops_diffused": "OPS, diffused",
+    "ops_worstcase": "OPS, worst case",
+    "ops_concentrated": "OPS, concentrated",
+    "objpert": "Objective perturbation",
+}
+#: private methods of the paper's own comparison (its figures results_<set>).
+COMPARED = ("ssp", "adassp", "adaops", "ops_balanced", "objpert")
+RULES = ("ops_balanced", "ops_diffused", "ops_worstcase", "ops_concentrated")
+
+
+def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts by reading and method, with a row for all methods of a reading."""
+    every = verdicts.assign(our_method="all")
+    both = pd.concat([every, verdicts])
+    out = both.groupby(["reading", "our_method", "verdict"], sort=False).size().unstack(fill_value=0)
+    return out.reset_index()
+
+
+def ledger(scores: pd.DataFrame) -> pd.DataFrame:
+    """Epsilon of one fit by the accountants, over the tables: method, reading, claimed epsilon, least and largest
+    real one."""
+    frame = scores[(scores["status"] == "ok") & (scores["epsilon"] != "")].copy()
+    frame["real"] = frame["ledger_epsilon"].astype(float)
+    rows = []
+    for (method, reading, epsilon), g in frame.groupby(["method", "reading", "epsilon"], sort=False):
+        facts = json.loads(g["ledger"].iloc[0])
+        rows.append(
+            {
+                "method": method,
+                "reading": reading,
+                "claimed_epsilon": epsilon,
+                "delta": g["delta"].iloc[0],
+                "least": g["real"].min(),
+                "largest": g["real"].max(),
+                "tables": len(g),
+                "relation": facts[0]["relation"],
+                "releases": "; ".join(f"{e['what']} ({e['mechanism']})" for e in facts),
+                "proof": facts[-1]["proof"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def medians(scores: pd.DataFrame) -> pd.DataFrame:
+    """Median error over the repetitions: one row a table, method, reading and epsilon; noise-free ones as they are."""
+    ok = scores[scores["status"] == "ok"]
+    middle = [float(np.median(runs_of(r))) if r else float(m) for r, m in zip(ok["runs"], ok["mean"], strict=True)]
+    return ok[["dataset", "method", "reading", "epsilon"]].assign(median=middle)
+
+
+def published_means(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Published error by table, method and epsilon, in the layout of :func:`medians` with the reading ``published``."""
+    rows = verdicts[verdicts["reading"] == "authors"]
+    epsilon = rows["setting"].str.extract(r"epsilon=([\d.]+)")[0].fillna("")
+    return pd.DataFrame(
+        {
+            "dataset": rows["dataset"].to_numpy(),
+            "method": rows["our_method"].to_numpy(),
+            "reading": "published",
+            "epsilon": epsilon.to_numpy(),
+            "median": rows["published_mean"].astype(float).to_numpy(),
+        }
+    )
+
+
+def wins(errors: pd.DataFrame) -> pd.DataFrame:
+    """On how many tables one method's error is below another's: reading, epsilon, question, yes, of.
+
+    ``errors``: rows of :func:`medians` and :func:`published_means`. Of a reading that a method lacks, its ``authors``
+    stands in for ``printed`` (the methods whose printed form was not at hand are the same in both).
+    """
+    rows = []
+    for reading in ("published", "authors", "printed", "corrected"):
+        for epsilon in run.config()["epsilons"]:
+            table = _wide(errors, reading, epsilon)
+            for question, answer in questions(table).items():
+                rows.append(
+                    {"reading": reading, "epsilon": epsilon, "question": question, "yes": int(answer.sum()),
+                     "of": len(answer), "tables": " ".join(answer.index[~answer])}
+                )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _wide(errors: pd.DataFrame, reading: str, epsilon: str) -> pd.DataFrame:
+    """Tables x methods at one epsilon; tables for which all methods have an error."""
+    chosen = []
+    for method in (*run.NOISE_FREE, *COMPARED, *RULES[1:]):
+        rows = errors[(errors["method"] == method) & errors["epsilon"].isin(["", epsilon])]
+        own = rows[rows["reading"] == reading]
+        chosen.append(own if len(own) else rows[rows["reading"] == "authors"])
+    return pd.concat(chosen).pivot(index="dataset", columns="method", values="median").dropna()
+
+
+def questions(table: pd.DataFrame) -> dict[str, pd.Series]:
+    others = table[["ssp", "objpert", "ops_balanced"]].min(axis=1)
+    ada = table[["adassp", "adaops"]]
+    return {
+        "both adaptive methods below the three others": ada.max(axis=1) < others,
+        "one of the adaptive methods below the three others": ada.min(axis=1) < others,
+        "AdaOPS below OPS": table["adaops"] < table["ops_balanced"],
+        "AdaSSP below SSP": table["adassp"] < table["ssp"],
+        "SSP below trivial": table["ssp"] < table["trivial"],
+        "AdaSSP below trivial": table["adassp"] < table["trivial"],
+        "AdaOPS below trivial": table["adaops"] < table["trivial"],
+        "OPS, concentrated, the best of the four rules": table[list(RULES)].idxmin(axis=1) == "ops_concentrated",
+        "OPS, concentrated, below AdaOPS": table["ops_concentrated"] < table["adaops"],
+    }
+
+
+def effects(errors: pd.DataFrame) -> pd.DataFrame:
+    """Median error as run over that as stated, by method and epsilon: median, least and largest over the tables."""
+    wide = errors.pivot(index=["method", "epsilon", "dataset"], columns="reading", values="median")
+    wide = wide.dropna(subset=["authors", "printed"])
+    ratio = (wide["authors"] / wide["printed"]).rename("ratio").reset_index()
+    rows = []
+    for (method, epsilon), g in ratio.groupby(["method", "epsilon"], sort=False):
+        worst = g.loc[g["ratio"].idxmax()]
+        rows.append(
+            {"method": method, "epsilon": epsilon, "tables": len(g), "median": g["ratio"].median(),
+             "least": g["ratio"].min(), "largest": worst["ratio"], "largest_on": worst["dataset"]}
+        )  # fmt: skip
+    return pd.DataFrame(rows)

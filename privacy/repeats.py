@@ -1,0 +1,96 @@
+"""The noise of one fit, once or many times over at the price of one array operation.
+
+An engine that asks a noise source, instead of the budget, for its releases can be run
+
+* once (:class:`OneFit`): each release goes through the mechanism that the budget hands out, as in any other fit;
+* many times (:class:`Repeats`): ``count`` independent repetitions of the same fit on the same rows. Each event is
+  charged once, to one budget, so the ledger is that of ONE fit, which is what its epsilon is stated for. The
+  repetitions share nothing but the rows: their noise is drawn with the scale of the charged event,
+  all of them in one array.
+
+The repetitions together release more than one fit does. They are for studies of a method's law on rows that are public,
+and no ledger covers their set.
+
+Arrays have the repetitions as their first axis in both cases (its length is 1 for :class:`OneFit`), so that an engine
+is written once. A quantity whose sensitivity depends on an earlier release is divided by it first, so that the
+event states sensitivity 1 and is the same in every repetition.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from privacy.budget import Budget
+from privacy.ledger import Event, Relation
+
+
+class NoiseSource(Protocol):
+    """What an engine may ask for."""
+
+    count: int
+
+    def gaussian(
+        self,
+        what: str,
+        value: np.ndarray,
+        *,
+        sensitivity: float,
+        noise_multiplier: float,
+        relation: Relation,
+        proof: str,
+        batched: bool = False,
+    ) -> np.ndarray:
+        """``value`` plus Gaussian noise: (count, ...). ``batched``: its first axis is that of the repetitions."""
+
+    def draw(self, event: Event, size: int) -> np.ndarray:
+        """Standard normals (count, size) for a release that is itself a draw; the event is charged before."""
+
+
+class OneFit:
+    """One fit: every release through its mechanism. ``rng`` makes the draws of :meth:`draw`."""
+
+    count = 1
+
+    def __init__(self, budget: Budget, rng: np.random.Generator):
+        self.budget = budget
+        self._rng = rng
+
+    def gaussian(self, what, value, *, sensitivity, noise_multiplier, relation, proof, batched=False):
+        mechanism = self.budget.gaussian(
+            what, sensitivity=sensitivity, noise_multiplier=noise_multiplier, relation=relation, proof=proof
+        )
+        value = np.asarray(value, dtype=np.float64)
+        return mechanism.release(value[0] if batched else value)[None]
+
+    def draw(self, event, size):
+        self.budget.spend(event)
+        return self._rng.standard_normal((1, size))
+
+
+class Repeats:
+    """``count`` independent repetitions of one fit, whose ledger is that of ``budget``. ``rng`` draws all noise.
+
+    Raises ValueError for a count below 1.
+    """
+
+    def __init__(self, budget: Budget, rng: np.random.Generator, count: int):
+        if count < 1:
+            raise ValueError(f"repeats: count = {count}; ask for at least 1")
+        self.budget, self.count = budget, int(count)
+        self._rng = rng
+
+    def gaussian(self, what, value, *, sensitivity, noise_multiplier, relation, proof, batched=False):
+        event_scale = self.budget.gaussian(
+            what, sensitivity=sensitivity, noise_multiplier=noise_multiplier, relation=relation, proof=proof
+        ).noise_scale
+        value = np.asarray(value, dtype=np.float64)
+        if not np.isfinite(value).all():
+            raise ValueError(f"'{what}': a NaN or infinity reached a release")
+        shape = value.shape[1:] if batched else value.shape
+        return value + event_scale * self._rng.standard_normal((self.count, *shape))
+
+    def draw(self, event, size):
+        self.budget.spend(event)
+        return self._rng.standard_normal((self.count, size))

@@ -1,0 +1,60 @@
+"""What the folders of ``papers/`` give to the page: a line of the scoreboard a reading, and findings. Read as files.
+
+A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family), ``reference/verdicts.csv.gz``
+(the key of a published cell, reading, verdict) and ``findings/*.md``, rendered. Removing the folder removes it from
+the page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from reports.findings import Finding
+from reports.verdict import VERDICTS
+
+HOME = Path(__file__).resolve().parents[1] / "papers"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """``board``: rows with the columns of ``reports.verdicts.scoreboard``."""
+
+    key: str
+    title: str
+    board: list[dict]
+    findings: list[Finding]
+
+
+def load(home: Path = HOME) -> list[Paper]:
+    """All papers with a committed reference, by key."""
+    found = []
+    for path in sorted(Path(home).glob("*/paper.yaml")):
+        reference = path.parent / "reference" / "verdicts.csv.gz"
+        if not reference.is_file():
+            continue
+        told = yaml.safe_load(path.read_text(encoding="utf-8"))
+        verdicts = pd.read_csv(reference, dtype=str, keep_default_na=False)
+        rows = [_row(path.parent.name, reading, g, told) for reading, g in verdicts.groupby("reading", sort=False)]
+        found.append(Paper(path.parent.name, told["title"], rows, _findings(path.parent / "findings")))
+    return found
+
+
+def _row(source: str, reading: str, rows: pd.DataFrame, told: dict) -> dict:
+    counts = rows["verdict"].value_counts()
+    judged = {v: int(counts.get(v, 0)) for v in VERDICTS}
+    first = {"source": source, "reading": reading, "family": int(told["family"]), "cells": len(rows)}
+    rest = {v: int(counts.get(v, 0)) for v in ("no_data", "not_run")}
+    # no other method was tried on a cell of such a source, so nothing is called distinctive
+    return first | judged | {"of_these_distinctive": 0, "no_score": len(rows) - sum(judged.values())} | rest
+
+
+def _findings(folder: Path) -> list[Finding]:
+    out = []
+    for path in sorted(folder.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        out.append(Finding(path.stem, text.splitlines()[0].lstrip("# ").strip(), text))
+    return out

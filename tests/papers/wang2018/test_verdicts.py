@@ -1,0 +1,153 @@
+"""The rule for single runs, its error rate, and every committed verdict by other code."""
+
+import gzip
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from papers.wang2018 import claims, findings, run, tables, verdicts
+
+REFERENCE = Path(verdicts.__file__).parent / "reference"
+TEXT = {"dtype": str, "keep_default_na": False}
+
+
+def table(name):
+    return pd.read_csv(REFERENCE / name, **TEXT)
+
+
+def runs(seed, scale=0.05, size=100):
+    return np.exp(scale * np.random.default_rng(seed).standard_normal(size)) * 0.02
+
+
+def test_published_cells():
+    cells = verdicts.published()
+    assert len(cells) == run.config()["family"] == 2668
+    assert cells[verdicts.KEY].duplicated().sum() == 0
+    assert set(cells["method"]) == set(run.config()["readings"])
+
+
+@pytest.mark.parametrize(
+    ("factor", "word"), [(1.0, "reproduced"), (1.13, "inconclusive"), (0.5, "worse"), (2.0, "better")]
+)
+def test_words(factor, word):
+    """Runs with a spread of 5 % about .02. 1.13 is 2.4 of their standard deviations away; half and double 14."""
+    x = runs(0)
+    found = verdicts.judge(x, factor * float(np.exp(np.log(x).mean())), 1e-7, 2668)
+    assert (found["verdict"], found["p_kind"]) == (word, "t")
+
+
+def test_wide_runs_are_compatible_and_heavy_tails_go_by_rank():
+    assert verdicts.judge(runs(1, scale=0.2), 0.02, 1e-7, 2668)["verdict"] == "compatible"
+    heavy = 0.02 * np.abs(np.random.default_rng(2).standard_cauchy(100)) + 0.01
+    found = verdicts.judge(heavy, 1e3, 1e-7, 2668)
+    assert (found["p_kind"], found["verdict"]) == ("rank", "inconclusive")
+    assert found["p"] == pytest.approx(2 / 101)
+
+
+def test_a_unit_of_the_last_digit_is_left_out():
+    x = np.full(100, 0.02) * np.exp(1e-6 * np.random.default_rng(0).standard_normal(100))
+    assert verdicts.judge(x, 0.021, 1e-3, 2668)["verdict"] == "reproduced"
+    assert verdicts.judge(x, 0.021, 1e-4, 2668)["verdict"] == "better"
+
+
+@pytest.mark.parametrize(
+    ("ours", "name", "word"),
+    [(0.02, "wine", "reproduced"), (0.0200001, "wine", "reproduced"), (0.020001, "wine", "worse"),
+     (0.019, "wine", "better"), (0.020001, "gas", "compatible"), (0.03, "gas", "worse")],
+)  # fmt: skip
+def test_cells_without_noise(ours, name, word):
+    assert verdicts.judge_exact(ours, 0.02, 1.01e-7, name)["verdict"] == word
+
+
+def test_the_rate_of_false_words():
+    """4,000 lognormal cells: p <= 5 % in 5 % of cells, within 4 standard errors."""
+    rng = np.random.default_rng(7)
+    x = np.exp(0.1 * rng.standard_normal((4_000, 41)))
+    p = [verdicts.judge(a[1:], float(a[0]), 0.0, 2668)["p"] for a in x]
+    assert abs(np.mean(np.array(p) <= 0.05) - 0.05) < 4 * math.sqrt(0.05 * 0.95 / 4000)
+
+
+def test_leaving_one_out_is_the_rule_itself():
+    for seed, scale in ((0, 0.05), (1, 0.6)):
+        x = runs(seed, scale, 30)
+        fast = verdicts._left_out(x)
+        slow = [verdicts.judge(np.delete(x, i), float(x[i]), 0.0, 2668)["p"] for i in range(30)]
+        assert fast == pytest.approx(slow, rel=1e-9)
+
+
+# --------------------------------------------------------------------------------------------------- what is committed
+
+
+def test_every_committed_verdict_by_other_code():
+    """Written from the docstring alone: plain numbers and scipy, no function of the module."""
+    rows = verdicts.read_scores(REFERENCE / "scores").to_dict("records")
+    scores = {(r["dataset"], r["method"], r["reading"], r["epsilon"]): r for r in rows}
+    judged, wrong = table("verdicts.csv.gz").to_dict("records"), []
+    for cell in judged:
+        epsilon = cell["setting"].partition("epsilon=")[2].partition(";")[0]
+        own = scores.get((cell["dataset"], cell["method"], cell["reading"], epsilon), {"status": "not_run"})
+        m, u = float(cell["published_mean"]), 10.0 ** -len(cell["published_mean"].partition(".")[2])
+        if own["status"] != "ok":
+            word = own["status"]
+        elif not own["runs"]:
+            apart = abs(float(own["mean"]) - m) - u
+            word = "reproduced" if apart <= 1e-15 else "compatible" if cell["dataset"] == "gas" else "wrong"
+        else:
+            word = by_hand(np.array([float(v) for v in own["runs"].split(" ")]), m, u)
+        if word != cell["verdict"]:
+            wrong.append((cell["dataset"], cell["method"], cell["setting"], cell["reading"], word, cell["verdict"]))
+    assert not wrong
+    assert len(judged) == sum(len(run.config()["readings"][m]) for m in verdicts.published()["method"])
+
+
+def by_hand(x, m, u):
+    logs, n = np.log(x), len(x)
+    s = np.std(logs, ddof=1)
+    mad = np.median(np.abs(logs - np.median(logs)))
+    higher = logs.mean() > math.log(m)
+    if s <= 2 * 1.4826 * mad and s <= 0.25:
+        away = max(0.0, math.log(max(m - u, 1e-300)) - logs.mean(), logs.mean() - math.log(m + u))
+        p = 2 * stats.t.sf(away / (s * math.sqrt(1 + 1 / n)), n - 1) if away else 1.0
+    else:
+        above, below = sum(x >= m - u), sum(x <= m + u)
+        p, higher = min(1.0, 2 * (1 + min(above, below)) / (n + 1)), above > below
+    if p <= 0.01 / 2668:
+        return "worse" if higher else "better"
+    if p <= 0.05:
+        return "inconclusive"
+    bound = max(0.0, abs(x.mean() - m) - u) + stats.t.ppf(0.95, n - 1) * x.std(ddof=1) * math.sqrt(1 + 1 / n)
+    return "reproduced" if bound <= 0.1 * m else "compatible"
+
+
+def test_the_small_tables_follow_from_the_large_ones():
+    judged = pd.read_csv(REFERENCE / "verdicts.csv.gz", keep_default_na=True)
+    counts = tables.counts(judged)
+    told = pd.read_csv(REFERENCE / "counts.csv")
+    assert counts.reset_index(drop=True).to_dict("records") == told.to_dict("records")
+    made = claims.build(claims.Tables(table("wins.csv"), table("ledger.csv"), judged))
+    assert made.astype(str).to_dict("records") == table("claims.csv").to_dict("records")
+
+
+def test_the_findings_are_current():
+    for name, text in findings.render(REFERENCE).items():
+        assert (findings.HERE / f"{name}.md").read_text(encoding="utf-8") == text, f"render {name} again"
+
+
+def test_the_reference_is_of_full_scale_and_without_dates():
+    scores = verdicts.read_scores(REFERENCE / "scores")
+    assert set(scores["scale"]) == {"full"}
+    assert set(scores.loc[scores["runs"] != "", "repeats"]) == {str(run.config()["repeats"]["full"])}
+    for path in REFERENCE.rglob("*.gz"):
+        assert path.read_bytes()[4:8] == bytes(4)
+        gzip.decompress(path.read_bytes())
+
+
+def test_the_corrected_reading_keeps_its_claim():
+    ledger = table("ledger.csv")
+    rows = ledger[ledger["reading"] == "corrected"]
+    assert len(rows) == 80
+    assert (rows["largest"].astype(float) <= rows["claimed_epsilon"].astype(float) * (1 + 1e-6)).all()
