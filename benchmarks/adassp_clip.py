@@ -24,7 +24,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from methods.engines import adassp
+from methods._shared import adassp
 from models.bounded import DEVIATIONS
 from models.linear_regression import with_bias
 from privacy.accountants import gdp_mu

@@ -35,7 +35,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from methods.engines.bayes_by_backprop import gradients, training, variational
+from methods._shared.bayes_by_backprop import gradients, training, variational
 from models.bnn_classification import GaussianPrior, layers
 from privacy.budget import BudgetSpec, PoissonSampler
 from privacy.ledger import Relation, Sampling
@@ -71,7 +71,7 @@ class Problem:
                 sampling=Sampling.POISSON,
                 sampling_rate=self.rate,
                 steps=steps,
-                proof="methods.engines.bayes_by_backprop.gradients.clipped_sum",
+                proof="methods._shared.bayes_by_backprop.gradients.clipped_sum",
             )
         )
 

@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from methods.engines.mean_field import Gradients, Layout
+from methods.vi._mean_field import Gradients, Layout
 
 #: name, inputs, hidden, batch, draws: Table 7's rows
 SHAPES = (("kin8nm", 8, 50, 100, 20), ("protein", 9, 100, 200, 20))

@@ -5,7 +5,7 @@
 Posteriors: those that ``posterior_sampling_glm_diffused`` draws from at order 10 and nine budgets, on the first split
 of experiment rdp_logistic; the single draws are at the middle one. Rows:
 
-hmc_batched       ours (``methods.engines.logistic.sampler``), the nine posteriors at once, as a family of cells runs
+hmc_batched       ours (``methods._shared.logistic.sampler``), the nine posteriors at once, as a family of cells runs
 hmc_single        ours, one posterior alone
 nuts              No-U-Turn sampler (NumPyro) in the same whitened coordinates: 300 iterations of warm-up, the last is
                   the draw
@@ -37,7 +37,7 @@ import pandas as pd
 import datasets
 from datasets import thirds
 from methods import contract
-from methods.engines.logistic.sampler import Plan, Target, laplace, sample
+from methods._shared.logistic.sampler import Plan, Target, laplace, sample
 from models.logistic_regression import LogisticRegression, rows_of, signed_rows
 from models.task import Task
 from privacy.budget import BudgetSpec

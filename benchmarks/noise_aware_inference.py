@@ -58,8 +58,8 @@ from numpyro.infer.hmc import hmc
 import datasets
 from datasets import beta_bernoulli, dirichlet_categorical, gamma_exponential, linear_regression_10d
 from datasets.protocols import repeats
-from methods.engines.noise_aware import kernels, sampling, training
-from methods.na_dpvi_nuts import NADPVINUTS
+from methods.dpvi._noise_aware import kernels, sampling, training
+from methods.dpvi.na_dpvi_nuts import NADPVINUTS
 from models.conjugate_simulators import ConjugateSimulator
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior

@@ -1,6 +1,6 @@
 /* Peers for benchmarks/pbp_update.py: the SEP update of probabilistic backpropagation in C, and a loop of
  * multiply-adds that measures what one core can do. Same arithmetic and layout as the numba kernel (see
- * methods/engines/pbp/hidden.py): hidden units in vectors of eight, the cavity as the state between rows.
+ * methods/ep/_pbp/hidden.py): hidden units in vectors of eight, the cavity as the state between rows.
  * Vectors are GCC's vector extension; the compiler splits them where registers are narrower. */
 #include <math.h>
 #include <stdint.h>

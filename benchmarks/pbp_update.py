@@ -24,11 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
-from methods.engines.pbp import ep_kernel, moment_kernel, natural_kernel, oracle
-from methods.engines.pbp import hidden as hl
-from methods.engines.pbp.natural_training import _NOISE_BLOCK
-from methods.engines.pbp.state import initial, with_bias
-from methods.engines.pbp.training import SEP_RANGE, kernel_rows
+from methods.ep._pbp import ep_kernel, moment_kernel, natural_kernel, oracle
+from methods.ep._pbp import hidden as hl
+from methods.ep._pbp.natural_training import _NOISE_BLOCK
+from methods.ep._pbp.state import initial, with_bias
+from methods.ep._pbp.training import SEP_RANGE, kernel_rows
 from models.bnn_regression import BNNRegression
 
 ROOT = Path(__file__).resolve().parents[1]

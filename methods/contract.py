@@ -1,8 +1,10 @@
 """The contract of a method: what an adapter gives, and what it may NOT do.
 
-An adapter is one file in ``methods/`` with one subclass of :class:`Method`. It is found by scanning that
-folder, so a new method needs no other change: it becomes one more column of every table whose task it can fit.
-A file ``methods/kinds/<kind>/<method>.py`` teaches a method a further kind of model.
+A method is one file, ``methods/<family>/<name>.py``, with one subclass of :class:`Method` for each way in which it fits
+a kind of model: all have the ``name`` of the file, their ``models`` are disjoint, and settings, leaks and relation may
+differ. The first is the method's own, as its source has it. Files are found by scanning, so a new method needs no other
+change: it becomes one more column of every table whose task it can fit. What begins with ``_`` is not scanned: numerics
+of one method or family stand beside it (``_name.py`` or ``_name/``), those of several families in ``methods/_shared/``.
 
 The fields of :class:`Method` are all that the suite reads about a method: nothing is guessed from its words, and
 nobody else keeps a list of names.
@@ -19,7 +21,7 @@ An adapter may not
   - hide a hyper-parameter: each one is a field of ``Settings`` with its unit and source, and the values of a
     published experiment live in ``config/experiments/``;
   - import torch, jax or numba at module level: listing the methods must stay fast. Heavy imports go inside
-    ``prepare`` and ``fit`` (or into an engine under ``methods/engines/`` that is imported there).
+    ``prepare`` and ``fit`` (or into numerics, ``_name.py``, that are imported there).
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ from __future__ import annotations
 import abc
 import enum
 import importlib
-import pkgutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -232,50 +234,61 @@ class BrokenAdapter(KeyError):
     """The file of a method cannot be imported; the message names it and says why."""
 
 
-def _found(kind: str = "") -> Mapping[str, Method]:
-    """Adapters by name: those of ``methods/``, or those of ``methods/kinds/<kind>/``."""
-    return _scan(kind)[0]
+@dataclass(frozen=True)
+class _Scan:
+    """What the files hold: name -> its adapters, the method's own first; name -> why it cannot be imported."""
+
+    found: Mapping[str, tuple[Method, ...]]
+    broken: Mapping[str, str]
 
 
 @cache
-def _scan(kind: str) -> tuple[Mapping[str, Method], Mapping[str, str]]:
-    """Adapters by name, and why the others cannot be imported: an error in one file takes out that file only."""
-    folder, package = (_HERE / "kinds" / kind, f"methods.kinds.{kind}") if kind else (_HERE, "methods")
-    found: dict[str, Method] = {}
+def _scan() -> _Scan:
+    """Every method by name; an error in one file takes out that file only."""
+    found: dict[str, tuple[Method, ...]] = {}
     broken: dict[str, str] = {}
-    if not folder.is_dir():
-        return found, broken
-    for info in pkgutil.iter_modules([str(folder)]):
-        if info.ispkg or (not kind and info.name == "contract"):
-            continue
-        file = f"{package.replace('.', '/')}/{info.name}.py"
+    paths: dict[str, Path] = {}
+    for path in sorted(_HERE.glob("[!_]*/[!_]*.py")):
+        name, file = path.stem, f"methods/{path.parent.name}/{path.name}"
+        if name in paths:
+            raise TypeError(f"{file} and methods/{paths[name].parent.name}/{path.name} are both '{name}'; rename one")
+        paths[name] = path
         try:
-            module = importlib.import_module(f"{package}.{info.name}")
+            module = importlib.import_module(f"methods.{path.parent.name}.{name}")
         except MemoryError:  # the machine's fault, not the file's
             raise
         except Exception as error:
-            broken[info.name] = f"{file} cannot be imported: {type(error).__name__}: {error}"
+            broken[name] = f"{file} cannot be imported: {type(error).__name__}: {error}"
             continue
-        classes = [
-            c
-            for c in vars(module).values()
-            if isinstance(c, type) and issubclass(c, Method) and c.__module__ == module.__name__ and "name" in vars(c)
-        ]
-        if len(classes) != 1 or classes[0].name != info.name or (kind and classes[0].models != (kind,)):
-            raise TypeError(
-                f"{file} must hold exactly one subclass of Method with its own `name` = '{info.name}'"
-                f"{f' and `models` = {(kind,)}' if kind else ''}; found {[c.__name__ for c in classes]}. "
-                "Shared numerics belong in methods/engines/."
-            )
-        if kind and info.name in _found() and kind in _found()[info.name].models:
-            raise TypeError(f"{file} and methods/{info.name}.py both fit {kind}; take it out of one of them")
-        found[info.name] = classes[0]()
-    return found, broken
+        found[name] = _adapters(module, name, file)
+    return _Scan(found, broken)
+
+
+def _adapters(module: ModuleType, name: str, file: str) -> tuple[Method, ...]:
+    """The adapters of a file, in its order. Raises TypeError for none, another name, or two that fit one kind."""
+    classes = [
+        c
+        for c in vars(module).values()
+        if isinstance(c, type) and issubclass(c, Method) and c.__module__ == module.__name__ and "name" in vars(c)
+    ]
+    if not classes or any(c.name != name for c in classes):
+        raise TypeError(
+            f"{file} must hold subclasses of Method with their own `name` = '{name}'; found "
+            f"{[f'{c.__name__}: {c.name}' for c in classes]}. Shared numerics belong in files that begin with '_'."
+        )
+    by_kind: dict[str, type] = {}
+    for c in classes:
+        for kind in c.models:
+            if by_kind.setdefault(kind, c) is not c:
+                raise TypeError(
+                    f"{file}: {by_kind[kind].__name__} and {c.__name__} both fit {kind}; take it out of one"
+                )
+    return tuple(c() for c in classes)
 
 
 def broken() -> list[str]:
     """Which files of methods cannot be imported, and why, one sentence each. Names, pairs and runs leave them out."""
-    return sorted(why for kind in ("", *_taught()) for why in _scan(kind)[1].values())
+    return sorted(_scan().broken.values())
 
 
 def left_out(name: str, kind: str | None = None) -> str:
@@ -289,38 +302,29 @@ def left_out(name: str, kind: str | None = None) -> str:
     return ""
 
 
-def _taught() -> list[str]:
-    """Kinds of model that methods are taught by a file of their own."""
-    return sorted(p.name for p in (_HERE / "kinds").iterdir() if (p / "__init__.py").is_file())
-
-
 def names(kind: str | None = None) -> list[str]:
     """Names of all methods, or of those that fit this kind of model, sorted. Imports no torch, jax or numba."""
-    if kind is None:
-        return sorted(_found())
-    return sorted({n for n, m in _found().items() if kind in m.models} | set(_found(kind)))
+    return sorted(n for n, of in _scan().found.items() if kind is None or any(kind in m.models for m in of))
 
 
 def pairs() -> list[tuple[str, str]]:
-    """(kind of model, method) for all that every method fits; first by the methods' own files, then by what they were
-    taught."""
-    return [(k, n) for n in names() for k in get(n).models] + [(k, n) for k in _taught() for n in sorted(_found(k))]
+    """(kind of model, method) for all that every method fits: the methods' own adapters, then the others by kind."""
+    own = [(kind, n) for n, of in sorted(_scan().found.items()) for kind in of[0].models]
+    return own + sorted((kind, n) for n, of in _scan().found.items() for m in of[1:] for kind in m.models)
 
 
 def get(name: str, kind: str | None = None) -> Method:
-    """The adapter of that name: as it fits this kind of model, or its own where it was not taught the kind.
+    """The adapter of that name: as it fits this kind of model, or the method's own where it does not fit the kind.
 
     Raises KeyError that lists the known methods, BrokenAdapter where its file cannot be imported.
     """
-    if kind and name in _found(kind):
-        return _found(kind)[name]
-    for folder in (kind or "", ""):  # a kind's own file that is broken is not stood in for by the method's other one
-        if why := _scan(folder)[1].get(name):
-            raise BrokenAdapter(why)
+    if why := _scan().broken.get(name):
+        raise BrokenAdapter(why)
     try:
-        return _found()[name]
+        adapters = _scan().found[name]
     except KeyError:
         raise KeyError(f"unknown method '{name}'; methods/ has {', '.join(names())}") from None
+    return next((m for m in adapters if kind in m.models), adapters[0])
 
 
 def module_of(name: str, kind: str | None = None) -> str:

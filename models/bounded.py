@@ -3,7 +3,7 @@
 Original units reach a method that is to be compared through one map, the :class:`Frame`: each column becomes
 u = (x - shift) / scale, clipped to [-1, 1]. Where the documentation of a data set gives the range of a column, that is
 the box. Elsewhere the box is three standard deviations around the mean, and a private method pays for both
-(``methods.engines.frames``). Prior and likelihood are stated in the box:
+(``methods._shared.frames``). Prior and likelihood are stated in the box:
 
 =============================  ================================================================================
 ``bounded_linear_regression``  y ~ N(w . [x, 1], v), v ~ InvGamma(shape, scale), w | v ~ N(0, v / precision I)

@@ -5,7 +5,7 @@ scheme, and passes each release through it::
 
     noise = budget.gaussian("clipped sum of sites", sensitivity=clip, noise_multiplier=sigma, steps=T,
                             sampling=Sampling.POISSON, sampling_rate=q, relation=Relation.ADD_REMOVE,
-                            proof="methods.engines.pbp.clipped_site_sum")
+                            proof="methods.ep._pbp.clipped_site_sum")
     batches = noise.batches(n_rows)
     for t in range(T):
         released = noise.release(clipped_sum(state, batches.draw(t)))

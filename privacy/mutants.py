@@ -75,8 +75,8 @@ GENERIC: tuple[Mutant, ...] = (
 
 _SCALING_LEAK = r"Standardiser\.from_moments\(task\.x, task\.y\)"
 _SCALING_FIXED = "Standardiser(np.zeros(task.x.shape[1]), np.ones(task.x.shape[1]), 0.0, 1.0)"
-_PBP = "methods.engines.pbp"
-_MIXTURE = "methods.engines.mixture"
+_PBP = "methods.ep._pbp"
+_MIXTURE = "methods.ep._mixture"
 
 #: Adapters that name private standardisation among their leaks: the patch that closes this leak, so that the rest of
 #: the adapter can be checked.
@@ -97,7 +97,7 @@ _PRIVATE_SCALING = Mutant(
     what="private moments standardise, unpaid",
 )
 _NO_CLIPPING = "the norm to which rows are clipped is a billion times the one declared"
-_BACKPROP = "methods.engines.bayes_by_backprop.training"
+_BACKPROP = "methods._shared.bayes_by_backprop.training"
 _PRIVATE_BACKPROP = (
     replace(GENERIC[0], module=_BACKPROP),
     Mutant(
@@ -119,7 +119,7 @@ _POISSON_BACKPROP = (*_PRIVATE_BACKPROP, *(replace(GENERIC[k], module=_BACKPROP)
 
 # One numerics of AdaSSP, whatever scale its rows come in.
 _ADASSP = tuple(
-    replace(m, module="methods.engines.adassp")
+    replace(m, module="methods._shared.adassp")
     for m in (
         Mutant(
             "no noise",
@@ -137,7 +137,7 @@ _ADASSP = tuple(
     )
 )
 
-_LOGISTIC = "methods.engines.logistic_gaussian"
+_LOGISTIC = "methods._shared.logistic_gaussian"
 #: the release is drawn and thrown away; its argument, which draws a batch, is computed once.
 _BARE = r"(lambda value: (mechanism.release(value), value)[1])(\1)"
 _UNPAID_CENTRE = (
@@ -322,7 +322,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
 }
 MUTANTS["dp_linear_regression:linear_regression"] = MUTANTS["dp_linear_regression"]
 
-_NOISE_AWARE = "methods.engines.noise_aware"
+_NOISE_AWARE = "methods.dpvi._noise_aware"
 _DECLARED = "declared as used, is the largest number of the private rows"
 
 
@@ -424,9 +424,9 @@ MUTANTS["bernstein_sheldon_2019"] += (
 
 # Mixtures in the box: the steps are made in the method's own file or its engine, the ball in the kind's file.
 MUTANTS["dp_sep_honest:bounded_mixture"] = tuple(
-    replace(m, via=("methods.dp_sep_honest",)) for m in MUTANTS["dp_sep_honest:mixture_of_gaussians"]
+    replace(m, via=("methods.ep.dp_sep_honest",)) for m in MUTANTS["dp_sep_honest:mixture_of_gaussians"]
 )
-_joint = tuple(replace(m, module="methods.dp_em_joint") for m in MUTANTS["dp_em_joint"])
+_joint = tuple(replace(m, module="methods.em.dp_em_joint") for m in MUTANTS["dp_em_joint"])
 # of few rows the regression makes one release, which cannot be counted wrongly
 MUTANTS["dp_em_joint:bounded_linear_regression"] = tuple(m for m in _joint if m.name != "wrong count of steps")
 MUTANTS["dp_em_joint:bounded_mixture"] = (
@@ -451,7 +451,7 @@ MUTANTS["dp_single_gaussian"] = (
 )
 
 # Linear regression in the box: releases and descents share an engine, and the box is made there.
-_LINEAR = "methods.engines.conjugate_linear"
+_LINEAR = "methods._shared.conjugate_linear"
 _UNPAID_FRAME = Mutant(
     "data-dependent standardisation",
     r"make_frame\(task, budget, self\.share\)",
@@ -505,13 +505,13 @@ MUTANTS["dp_linear_regression:bounded_linear_regression"] = (*_ADASSP, _UNPAID_F
 MUTANTS |= {f"{name}:bounded_linear_regression": _DESCENT for name in ("dp_vi", "dp_sgd")}
 
 # DPVI and Bernstein & Sheldon in the box, which ``InFrame`` makes
-_BOX_DPVI = "methods.engines.box_dpvi"
+_BOX_DPVI = "methods.dpvi._box"
 _UNPAID_BOX = Mutant(
     "data-dependent standardisation",
     r"make_frame\(task, None if self\.privacy is None else budget, self\.share\)",
     "(lambda new: make_frame(new(task, public=new(task.public, x_bounds=(), y_bounds=None)), None, self.share))"
     "(__import__('dataclasses').replace)",
-    module="methods.engines.frames",
+    module="methods._shared.frames",
     what="the box is made from private moments, unpaid",
 )
 
@@ -545,7 +545,7 @@ MUTANTS["bernstein_sheldon_2019:bounded_linear_regression"] = (
         "no clipping",
         r"u = np\.clip\(",
         "u = 2.0 * np.clip(",
-        module="methods.engines.box_bernstein_sheldon",
+        module="methods.sufficient_statistics._bernstein_sheldon.box",
         what="rows reach twice as far as the box",
     ),
     _UNPAID_BOX,

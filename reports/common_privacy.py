@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 import datasets
-from methods.engines.frames import SHARE
+from methods._shared.frames import SHARE
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.common_scores import CONDITIONAL_NOTE, Arm, Family, column_words, name_of
 from reports.ledger import TOTAL, leaks_of
@@ -154,7 +154,7 @@ def ranges_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
     notes = (
         "A private method gets documented ranges for nothing. For all others it buys a histogram of magnitudes and two "
         f"moments of each column, together {SHARE:.0%} of mu squared of its budget (Gaussian DP), before it fits "
-        "(methods/engines/frames.py); the methods of the network buy theirs by themselves (privacy/scaling.py). "
+        "(methods/_shared/frames.py); the methods of the network buy theirs by themselves (privacy/scaling.py). "
         "Without privacy a column without a documented range is scaled by the moments of the training rows. Ranges "
         "that are the extremes of the table itself follow from the private rows, and are no public knowledge though "
         "they are printed: they are used here, and what rests on them is marked as conditional.",

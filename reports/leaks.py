@@ -56,7 +56,7 @@ def derived(method: Method) -> Iterator[tuple[LeakKind, str, str]]:
         where = ", ".join(t.title for t in map(datasets.get, datasets.names("table")) if t.extremes)
         yield LeakKind.RANGES, f"on {where} only: the guarantee is {CONDITIONAL}", "datasets.base.DataSet.extremes"
     if guarded(method):
-        yield LeakKind.TUNED, GUARD, "methods.engines.frames.InFrame; privacy.scaling"
+        yield LeakKind.TUNED, GUARD, "methods._shared.frames.InFrame; privacy.scaling"
     if not method.releases_a_draw:
         yield (
             LeakKind.FLOATING_POINT,

@@ -266,8 +266,8 @@ def guarded(method) -> bool:
 
     Methods that name code or settings chosen on those data sets among their own leaks are left out.
     """
+    from methods._shared.frames import InFrame
     from methods.contract import LeakKind
-    from methods.engines.frames import InFrame
 
     own = any(leak.kind is LeakKind.TUNED and set(GUARDED) & set(leak.datasets) for leak in method.leaks)
     return isinstance(method, InFrame) and method.privacy is not None and not own

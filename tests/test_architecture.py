@@ -300,7 +300,7 @@ def test_adapters_import_no_adapter(module):
         ("models.x", "def f():\n    import privacy.budget"),
         ("methods.x", "from datasets import splits"),
         ("methods.x", "import tests.helper"),
-        ("methods.engines.x", "from evaluation.metrics import rmse"),
+        ("methods.ep._x", "from evaluation.metrics import rmse"),
         ("evaluation.x", "from methods import ridge"),
         ("evaluation.x", "import importlib\nimportlib.import_module('reports.tables')"),
         ("models.x", "from ..privacy import ledger"),
@@ -315,7 +315,7 @@ def test_an_upward_import_is_caught(module, source):
     [
         ("methods.x", "from privacy.budget import Budget\nfrom models.task import Task"),
         ("evaluation.x", "from methods.contract import Fit"),
-        ("methods.engines.pbp.x", "from . import state\nfrom .state import State"),
+        ("methods.ep._pbp.x", "from . import state\nfrom .state import State"),
         ("reports.x", "import numpy"),
     ],
 )

@@ -85,7 +85,7 @@ def rho_gradient(seed: int = 0) -> pd.DataFrame:
     """The second table. Exact: -1 in mu, s^2 - 1 in rho. A prior of standard deviation 1e6 does not count."""
     import torch
 
-    from methods.engines.bayes_by_backprop import variational
+    from methods._shared.bayes_by_backprop import variational
 
     rows, prior = [], GaussianPrior(1e6)
     for k, rho in enumerate(RHOS):

@@ -20,7 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from methods.engines.mixture import dp_em, em
+from methods.em import _dp_em as dp_em
+from methods.em import _em as em
 from models.mixture_of_gaussians import MixtureParameters
 from privacy.accountants import epsilon_of
 from privacy.ledger import Event, Ledger, Mechanism, Relation

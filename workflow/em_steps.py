@@ -4,7 +4,7 @@
         --data results/data/life_science.npz --out results/extra/em_steps.csv
 
 One row a fold and M-step of the run that has no tolerance: log-likelihood + log prior of the parameters that the step
-starts from (nats, all training rows), its change as a share of itself (as ``methods.engines.mixture.em.iterate`` takes
+starts from (nats, all training rows), its change as a share of itself (as ``methods.em._em.iterate`` takes
 it), and whether the program's tolerance stops after that step: "yes", "no", or "gone" for a step that it never makes.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from methods.em import EM
+from methods.em.em import EM
 from workflow.dpem_sensitivity import write
 from workflow.experiments import cells
 from workflow.worker import make_task
@@ -24,8 +24,8 @@ COLUMNS = ("split", "step", "log_posterior", "relative_change", "stops")
 
 
 def rows_of(task, rng: np.random.Generator, split: int) -> list[dict]:
-    """The rows of one fold: the run of :class:`methods.em.EM` at its default settings but for the tolerance."""
-    from methods.engines.mixture import em as engine
+    """The rows of one fold: the run of :class:`methods.em.em.EM` at its default settings but for the tolerance."""
+    from methods.em import _em as engine
 
     s = EM.Settings()
     scale = engine.largest_norm(task.x)

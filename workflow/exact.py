@@ -23,7 +23,7 @@ _TOLD = re.compile(r"reference_(mean|sd)\[(\d+)\]")
 
 def public_frame(cell, data, split: int) -> Frame:
     """The frame of a method that is not private."""
-    from methods.engines.frames import make_frame
+    from methods._shared.frames import make_frame
     from workflow.worker import make_task
 
     return make_frame(make_task(cell, data, split), None)

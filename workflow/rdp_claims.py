@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from methods.engines.exponential_family.guarantee import supremum
-from methods.engines.logistic import guarantee
+from methods._shared.exponential_family.guarantee import supremum
+from methods.posterior_sampling._logistic import guarantee
 from models.exponential_family import BetaBernoulli
 
 COLUMNS = ("claim", "reading", "holds", "figure")
@@ -158,7 +158,7 @@ def crossing() -> list[Row]:
     """At equal beta, c and power rho the guarantee of algorithms 5 and 6 is the better one iff lambda <= 2 n / rho.
 
     Printed: against OPS as the paper charges it, 4 c^2 rho / beta. Corrected: against what OPS costs by
-    ``methods.engines.logistic.guarantee`` (half of that, and order epsilon^2 / 2).
+    ``methods.posterior_sampling._logistic.guarantee`` (half of that, and order epsilon^2 / 2).
     """
     printed, corrected = [], []
     for n in (100, 2784, 32561):

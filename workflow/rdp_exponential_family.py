@@ -36,9 +36,9 @@ import numpy as np
 import pandas as pd
 
 from evaluation import posterior_sampling as exact
-from methods.engines.exponential_family import guarantee
-from methods.engines.exponential_family.release import gaussian_multiplier, posterior
-from methods.engines.logistic.guarantee import renyi_bound
+from methods._shared.exponential_family import guarantee
+from methods._shared.exponential_family.release import gaussian_multiplier, posterior
+from methods.posterior_sampling._logistic.guarantee import renyi_bound
 from models.exponential_family import BetaBernoulli, DirichletCategorical
 from workflow.experiments import ConfigError, load
 from workflow.files import write_text

@@ -4,7 +4,7 @@
         --dataset abalone --out results/extra/rdp_sampler_abalone.csv
 
 The guarantees of the released draws are for exact samples. 12 posteriors of split 0 (``LAWS``) span the range that the
-experiment draws from. On each: 200 independent draws of ``methods.engines.logistic.sampler``, and four chains of the
+experiment draws from. On each: 200 independent draws of ``methods._shared.logistic.sampler``, and four chains of the
 No-U-Turn sampler (NumPyro), with their R-hat and effective sample sizes. Columns mean_z, variance_z and energy_z are
 differences in standard errors: the largest over the coordinates for the first two. ``limit_z`` is what they would stay
 below with probability of about 1 - 1 / 1000 were both laws equal (Bonferroni over all coordinates, normal tails; the
@@ -32,8 +32,8 @@ import numpy as np
 from scipy.stats import norm
 
 from methods import contract
-from methods.engines.logistic.reference import compare, long_chains
-from methods.engines.logistic.sampler import Target, sample
+from methods._shared.logistic.reference import compare, long_chains
+from methods._shared.logistic.sampler import Target, sample
 from models.logistic_regression import potential, rows_of, signed_rows
 from workflow import sampler_distance
 from workflow.experiments import Cell, cells

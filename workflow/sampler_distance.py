@@ -12,7 +12,7 @@ data set: a bound for all data sets would need the largest t of all.
 
 ``separable``: n equal rows of one column and class, the worst case for a sampler that starts at a Gaussian: one side of
 the posterior is a wall, the other the prior's tail. Exact law, quantiles, and the law of the draws by quadrature
-(``methods.engines.logistic.one_weight``): ``tv_low`` and ``tv_high`` are that distance -+ its error; where quadrature
+(``..._logistic.one_weight``): ``tv_low`` and ``tv_high`` are that distance -+ its error; where quadrature
 does not follow, the interval of the draws' Kolmogorov distance and the distance of the run's start take their place
 (``tv_by``). ``law_p``: Kolmogorov-Smirnov p-value of the draws against the law computed for them. ``delta_*`` and
 ``epsilon_*``: what one flipped label can show at most, at the ledger's epsilon and at ``delta``, of exact draws and of
@@ -41,10 +41,10 @@ from scipy.special import logsumexp
 from scipy.stats import beta, kstest
 
 from methods import contract
-from methods.engines.frames import make_frame
-from methods.engines.logistic import one_weight
-from methods.engines.logistic.reference import long_chains
-from methods.engines.logistic.sampler import Plan, Target, laplace, sample
+from methods._shared.frames import make_frame
+from methods._shared.logistic.reference import long_chains
+from methods._shared.logistic.sampler import Plan, Target, laplace, sample
+from methods.posterior_sampling._logistic import one_weight
 from models.logistic_regression import LogisticRegression, potential
 from privacy.ledger import Ledger
 from workflow.experiments import Cell
@@ -162,7 +162,7 @@ def separable_row(number: int, count: int = DRAWS["separable"], wrong=None) -> d
 def common_row(cell: Cell, data, count: int, level: float, wrong=None) -> dict:
     """One row: the posterior from which ``cell`` releases a draw on its split 0. ``wrong``: as above."""
     start = time.process_time()
-    from methods.engines.logistic_gaussian.posterior import signed
+    from methods._shared.logistic_gaussian.posterior import signed
 
     seeds = np.random.SeedSequence(cell.seed(0, "sampler distance")).spawn(count + 2)
     method, task, settings = cell.adapter(), make_task(cell, data, 0), cell.build_settings()

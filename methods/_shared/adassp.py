@@ -115,7 +115,7 @@ def release(
         sensitivity=squared,
         noise_multiplier=noise_multiplier,
         relation=relation,
-        proof="methods.engines.adassp.second_moments",
+        proof="methods._shared.adassp.second_moments",
     )
     released = mechanism.release(second_moments(rows, math.sqrt(squared)))
     return Moments(unpacked(released, rows.shape[1]), mechanism.noise_scale)

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from methods._shared.frames import InFrame
+from methods._shared.known_noise import needs_known_noise
 from methods.contract import Fit
-from methods.engines.frames import InFrame
-from methods.engines.known_noise import needs_known_noise
 from models.bounded import DEVIATIONS
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.mixture_regression import MixtureRegression
@@ -37,7 +37,7 @@ def passes(n: int) -> int:
 def typical_site_norm(model: MixtureOfGaussians, d: int) -> float:
     """Norm of the site (x / s2, I / s2) of a row whose component is sure, x of typical size under the prior.
 
-    The C_1 of ``methods.engines.mixture.honest.schedule``: sqrt(E|x|^2 + d) / s2, s2 the variance of the noise, with
+    The C_1 of ``methods.ep._mixture.honest.schedule``: sqrt(E|x|^2 + d) / s2, s2 the variance of the noise, with
     E|x|^2 = d (prior_variance + s2) + mean_j |m_j|^2.
     """
     s2 = model.noise_sd**2
@@ -51,11 +51,6 @@ class MeansInFrame(InFrame):
     def supports(self, task: Task) -> str | None:
         reason = super().supports(task)
         return reason or needs_known_noise(self.name, replace(task, model=task.model.inner))
-
-    def prepare(self, task: Task, settings) -> None:
-        from methods.engines.mixture import training
-
-        training.compile_kernels(task.model.components, task.x.shape[1])
 
 
 def require_components(method: str, components: int) -> None:

@@ -27,7 +27,7 @@ ORDERS = (*(1 + k / 10 for k in range(1, 100)), *range(11, 64), 128, 256, 512, 1
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 #: cells of the sweep over the leverage; the bound of a cell is above that of each of its points.
 CELLS = 4000
-_HERE = "methods.engines.linear_posterior_sampling.guarantee"
+_HERE = "methods._shared.linear_draw_guarantee"
 
 
 def critical_order(t: float, a: float, norm2: float) -> float:

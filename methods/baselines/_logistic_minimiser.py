@@ -6,17 +6,17 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
+from methods._shared.frames import left_for
+from methods._shared.logistic_gaussian import centred
+from methods._shared.logistic_gaussian.posterior import gram
 from methods.contract import Diverged, Fit
-from methods.engines.frames import left_for
-from methods.engines.logistic_gaussian import centred
-from methods.engines.logistic_gaussian.posterior import gram
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
 _WHAT = "minimiser of the regularised loss"
-_PROOF = "methods.engines.logistic_gaussian.minimiser.sensitivity"
+_PROOF = "methods.baselines._logistic_minimiser.sensitivity"
 _NEWTON_STEPS = 100
 #: norm of the gradient at which the search ends, over the norm of a row: counted in the sensitivity.
 TOLERANCE = 1e-6

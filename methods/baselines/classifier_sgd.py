@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.bayes_by_backprop import training
+from methods._shared.bayes_by_backprop.settings import TrainingSettings
 from methods.contract import Fit, Method
-from methods.engines.bayes_by_backprop import training
-from methods.engines.bayes_by_backprop.settings import TrainingSettings
 from models.task import Task
 from privacy.budget import Budget
 
@@ -39,7 +39,7 @@ class ClassifierSGD(Method):
         finite range."""
         import torch
 
-        from methods.engines.bayes_by_backprop import gradients, variational
+        from methods._shared.bayes_by_backprop import gradients, variational
 
         s, rows = settings, training.rows_of(task, private=False)
         w = variational.start(rows.widths, rng).float()

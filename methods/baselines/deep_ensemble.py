@@ -45,7 +45,7 @@ class DeepEnsemble(Method):
                 raise ValueError(f"deep_ensemble: validation = {self.validation}; give a share between 0 and 1")
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines import network
+        from methods.baselines import _network as network
 
         network.compile_kernels()
 
@@ -54,7 +54,7 @@ class DeepEnsemble(Method):
 
         Raises ValueError below 2 rows and :class:`Diverged` where a member leaves the finite range.
         """
-        from methods.engines import network
+        from methods.baselines import _network as network
 
         scale = Standardiser.from_moments(task.x, task.y)
         x, y = scale.x(task.x), scale.y(task.y)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from methods._shared.bayes_by_backprop import training
+from methods._shared.bayes_by_backprop.settings import LEAKS, PrivateSettings
+from methods._shared.conjugate_linear import descent
+from methods._shared.conjugate_linear.release import point_estimate
+from methods._shared.logistic_gaussian.plans import Descent, DescentSettings
 from methods.contract import Fit, Method, Role
-from methods.engines.bayes_by_backprop import training
-from methods.engines.bayes_by_backprop.settings import LEAKS, PrivateSettings
+from models.bounded_logistic import LogisticPoint
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -35,7 +41,7 @@ class DPSGD(Method):
     def fit(self, task: Task, settings: PrivateSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged where the weights leave the finite range."""
-        from methods.engines.bayes_by_backprop import variational
+        from methods._shared.bayes_by_backprop import variational
 
         s, sums = settings, training.PoissonSums(self, task, settings, budget)
         plan = sums.plan
@@ -48,3 +54,46 @@ class DPSGD(Method):
         posterior = variational.point(w, sums.rows, recorder)
         diagnostics = {"steps": float(plan.steps), "noise_multiplier": sums.noise_multiplier}
         return Fit(posterior, budget.ledger, diagnostics)
+
+
+# Yardstick: a point estimate of linear regression in the box by DP-SGD.
+class DPSGDLinear(descent.Descent):
+    """Abadi et al. 2016, algorithm 1, on the likelihood of (w, log v): the gradients of DP-VI without a spread of w.
+
+    Poisson batches, no prior and no weight decay; steps and noise as in ``dp_vi``. The result is a private point
+    estimate, weights and residual variance, without a posterior.
+    """
+
+    name = "dp_sgd"
+    title = "DP-SGD"
+    reference = "abadi2016deep, algorithm 1"
+    role = Role.YARDSTICK
+
+    def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises what ``descent.train`` raises."""
+        found = descent.train(self.name, task, settings, budget, self.privacy, bayes=False)
+        point = point_estimate(found.mean, math.exp(found.log_variance))
+        return Fit(point, budget.ledger, found.diagnostics)
+
+
+# Yardstick: DP-SGD on the log-posterior of logistic regression in the box, a point estimate.
+class DPSGDLogistic(Descent):
+    """Abadi et al. 2016, algorithm 1, on minus the log-posterior; the mean of the second half of the path.
+
+    Poisson batches under add/remove (as in the paper: the clipped sum has sensitivity C); the prior, which reads no
+    row, is added after the noise. Rows around bought column means (``logistic_gaussian.centred``); steps, step size
+    and clipping norm by ``logistic_gaussian.gradients.plan_of``.
+    """
+
+    name = "dp_sgd"
+    title = "DP-SGD"
+    reference = "abadi2016deep, algorithm 1"
+    role = Role.YARDSTICK
+
+    def fit_unit(self, task: Task, settings: DescentSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier, Diverged for numbers that overflow."""
+        from methods._shared.logistic_gaussian import gradients
+
+        theta, plan = gradients.point(task, settings, budget, name=self.name, relation=self.privacy)
+        return Fit(LogisticPoint(theta), budget.ledger, plan.told)

@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from methods._shared.framed_mixture import RADIUS
+from methods._shared.frames import InFrame, left_for
 from methods.contract import Constants, Fit, Role
-from methods.engines.framed_mixture import RADIUS
-from methods.engines.frames import InFrame, left_for
 from models.mixture_of_gaussians import MixtureParameters
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
 _WHAT = "sums of the clipped rows and of their outer products"
-_PROOF = "methods.dp_single_gaussian.moment_sums"
+_PROOF = "methods.baselines.dp_single_gaussian.moment_sums"
 
 
 class DPSingleGaussian(InFrame):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method, Role
-from methods.engines.requests import Together
+from methods._shared.frames import InFrame
+from methods._shared.requests import Together
+from methods.contract import Constants, Fit, Method, Role
 from models.task import Task
 from privacy.budget import Budget
 
@@ -29,3 +30,16 @@ class ExactPosterior(Together, Method):
             raise ValueError(f"{task.name}: exact_posterior needs at least 1 training row, got {task.n}")
         data = (task.x,) if task.y is None else (task.x, task.y)
         return Fit(task.model.exact_posterior(*data), budget.ledger)
+
+
+# The exact conjugate posterior of linear regression in the box: reference and positive control.
+class ExactPosteriorLinear(InFrame, ExactPosterior):
+    """Normal-inverse-gamma (Bishop 2006, exercise 3.12)."""
+
+    name = "exact_posterior"
+    models = ("bounded_linear_regression",)
+    constants = (Constants.NONE,)
+
+    def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Rows in the box."""
+        return Fit(task.model.exact_posterior(task.x, task.y), budget.ledger)

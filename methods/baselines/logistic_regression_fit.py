@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.frames import InFrame
 from methods.contract import Constants, Fit, Role
-from methods.engines.frames import InFrame
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
 from privacy.budget import Budget
@@ -48,7 +48,7 @@ class LogisticRegressionFit(InFrame):
         from sklearn.metrics import log_loss
         from sklearn.model_selection import StratifiedKFold
 
-        from methods.engines.logistic_gaussian.posterior import signed
+        from methods._shared.logistic_gaussian.posterior import signed
 
         signed(task)  # checks
         y = task.y.astype(np.int64)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from methods._shared.frames import InFrame
 from methods.contract import Constants, Fit, Leak, LeakKind, Role
-from methods.engines.frames import InFrame
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -20,7 +20,7 @@ class OutputPerturbation(InFrame):
 
     Against the paper: add/remove neighbours (the minimiser moves by at most R / convexity, half of what an exchanged
     row does), Gaussian noise, an intercept, rows around bought column means shortened to their typical norm R, and a
-    regularisation by formula (``logistic_gaussian.minimiser.output_perturbation``).
+    regularisation by formula (``_logistic_minimiser.output_perturbation``).
     """
 
     name = "output_perturbation"
@@ -49,6 +49,6 @@ class OutputPerturbation(InFrame):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged where the minimiser is not found."""
-        from methods.engines.logistic_gaussian import minimiser
+        from methods.baselines import _logistic_minimiser as minimiser
 
         return minimiser.output_perturbation(task, settings, budget, name=self.name, relation=self.privacy)

@@ -54,7 +54,7 @@ class PointEstimate(Method):
                 raise ValueError(f"point_estimate: validation = {self.validation}; give a share between 0 and 1")
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines import network
+        from methods.baselines import _network as network
 
         network.compile_kernels()
 
@@ -64,7 +64,7 @@ class PointEstimate(Method):
         Every point of the grid starts from the same weights and sees the rows in the same order. Raises ValueError
         below 2 rows and :class:`Diverged` where no point of the grid stays finite.
         """
-        from methods.engines import network
+        from methods.baselines import _network as network
 
         scale = Standardiser.from_moments(task.x, task.y)
         kept, held = network.hold_out(task.n, settings.validation, rng)

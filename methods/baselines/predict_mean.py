@@ -5,11 +5,14 @@ A method that does not beat it has learned nothing from the inputs. Gives no pri
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Fit, Method, Role
+from methods._shared.frames import InFrame
+from methods.contract import Constants, Fit, Method, Role
+from models.bounded_logistic import LogisticPoint
 from models.linear_regression import ConstantGaussian
 from models.task import Task
 from privacy.budget import Budget
@@ -34,3 +37,31 @@ class PredictMean(Method):
             )
         posterior = ConstantGaussian(float(task.y.mean()), float(task.y.var(ddof=1)))
         return Fit(posterior, budget.ledger, {})
+
+
+# Negative control: mean and variance of the training targets, original units.
+class PredictMeanLinear(PredictMean):
+    """As on the network's data sets."""
+
+    name = "predict_mean"
+    models = ("bounded_linear_regression",)
+    constants = (Constants.NONE,)
+
+
+# Negative control: the rate of class 1 among the training rows, whatever the inputs. Gives no privacy.
+class PredictMeanLogistic(InFrame, PredictMean):
+    """P(y = 1) = (rows of class 1 + 1/2) / (rows + 1): Jeffreys' prior keeps it off 0 and 1."""
+
+    name = "predict_mean"
+    title = "Training rate of class 1"
+    models = ("bounded_logistic_regression",)
+    constants = (Constants.NONE,)
+
+    def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a class that is not 0 or 1."""
+        from methods._shared.logistic_gaussian.posterior import signed
+
+        ones = float((signed(task)[:, -1] > 0).sum())
+        theta = np.zeros(task.x.shape[1] + 1)
+        theta[-1] = math.log((ones + 0.5) / (task.n - ones + 0.5))
+        return Fit(LogisticPoint(theta), budget.ledger)

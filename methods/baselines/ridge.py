@@ -63,3 +63,12 @@ class Ridge(Method):
         noise = max(noise, np.finfo(float).eps)  # a target that is exactly linear leaves no residual
         posterior = exact_posterior(LinearRegression(penalty / noise, noise), task.x, task.y, scale)
         return Fit(posterior, budget.ledger, {"penalty": penalty, "degrees_of_freedom": freedom})
+
+
+# Yardstick: ridge regression on the rows of the common task, original units.
+class RidgeLinear(Ridge):
+    """As on the network's data sets: rows standardised by their own moments, nothing clipped to the box."""
+
+    name = "ridge"
+    models = ("bounded_linear_regression",)
+    constants = (Constants.GUESSED,)

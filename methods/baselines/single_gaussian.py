@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.frames import InFrame
 from methods.contract import Constants, Fit, Role
-from methods.engines.frames import InFrame
 from models.mixture_of_gaussians import MixtureParameters
 from models.task import Task
 from privacy.budget import Budget

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.bayes_by_backprop import training
+from methods._shared.bayes_by_backprop.settings import VariationalSettings, prior_of
 from methods.contract import Fit, Method
-from methods.engines.bayes_by_backprop import training
-from methods.engines.bayes_by_backprop.settings import VariationalSettings, prior_of
 from models.task import Task
 from privacy.budget import Budget
 
@@ -44,7 +44,7 @@ class BayesByBackprop(Method):
         the finite range."""
         import torch
 
-        from methods.engines.bayes_by_backprop import gradients, variational
+        from methods._shared.bayes_by_backprop import gradients, variational
 
         s, rows = settings, training.rows_of(task, private=False)
         prior = prior_of(s)

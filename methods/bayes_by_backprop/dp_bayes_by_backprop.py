@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from methods._shared.bayes_by_backprop import training
+from methods._shared.bayes_by_backprop.settings import LEAKS, PrivateVariationalSettings, prior_of
 from methods.contract import Fit, Method
-from methods.engines.bayes_by_backprop import training
-from methods.engines.bayes_by_backprop.settings import LEAKS, PrivateVariationalSettings, prior_of
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -37,7 +37,7 @@ class DPBayesByBackprop(Method):
     def fit(self, task: Task, settings: PrivateVariationalSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged where the parameters leave the finite range."""
-        from methods.engines.bayes_by_backprop import variational
+        from methods._shared.bayes_by_backprop import variational
 
         s, sums = settings, training.PoissonSums(self, task, settings, budget)
         plan, prior = sums.plan, prior_of(s)

@@ -1,6 +1,6 @@
 """DPVI and what is made from its trace, on rows in the unit box (``models.bounded``): settings by formula, readings.
 
-The numerics are those of ``methods.engines.noise_aware``; here are the numbers that it needs, each a function of public
+The numerics are those of ``methods.dpvi._noise_aware``; here are the numbers that it needs, each a function of public
 ones: rows n, inputs d, the prior, and the noise multiplier sigma that the budget leaves to the steps. Notation: kappa
 sampling rate, T steps, D coordinates of theta, C clip, s = :attr:`Guess.sd`. None was chosen on a data set of the
 suite: the constants were tried on synthetic rows in the box (n 1,400 to 44,000, d 4 to 100).
@@ -32,10 +32,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from methods._shared.frames import InFrame, left_for
+from methods._shared.requests import Together
 from methods.contract import Constants, Diverged, Fit, Leak, LeakKind
-from methods.engines.frames import InFrame, left_for
-from methods.engines.noise_aware.settings import SQRT2, DPVISettings
-from methods.engines.requests import Together
+from methods.dpvi._noise_aware.settings import SQRT2, DPVISettings
 from models.noise_aware import Priors, Statistics, TracePosterior
 from models.task import Task
 from models.unconstrained import inverse_softplus
@@ -107,7 +107,7 @@ class TraceSettings(StepSettings):
 
 
 @dataclass(frozen=True)
-class NoiseAwareSettings(TraceSettings):
+class BoxNoiseAwareSettings(TraceSettings):
     """And the priors of the noise-aware model."""
 
     optimum_sd: float = 1.0  # tau, prior standard deviation of phi* about the mean of the trace (as published)
@@ -222,7 +222,7 @@ def scaled_plan(s: DPVISettings, model, n: int, d: int, sigma: float):
     max(1, gradient / 16 / widening^2), which takes noise away where there is much of it, at the price that more rows
     are clipped for their residual alone. d: coordinates of theta.
     """
-    from methods.engines.noise_aware import training
+    from methods.dpvi._noise_aware import training
 
     made = training.make_plan(s, d, sigma)
     if model.kind == "logistic_regression_normal_prior":
@@ -239,7 +239,7 @@ def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Gene
     As ``training.run`` but for the bound on the step sizes and the unit of log v. The posterior is a
     ``TracePosterior``. Raises ValueError for rows that do not fit, Diverged where a parameter is not finite.
     """
-    from methods.engines.noise_aware import kernels, training
+    from methods.dpvi._noise_aware import kernels, training
     from privacy.normal import NormalStream
 
     n, inputs, sigma = task.public.n, task.x.shape[1], budget.noise_multiplier
@@ -285,7 +285,7 @@ class InBox(Together, InFrame):
 
     def prepare(self, task: Task, settings: StepSettings) -> None:
         """Compile on two made-up rows of the task's shape."""
-        from methods.engines.noise_aware.training import compile_kernels
+        from methods.dpvi._noise_aware.training import compile_kernels
 
         compile_kernels(replace(task, model=task.model.inner), settings, self.descend)
 
@@ -321,7 +321,7 @@ class BoxReading(InBox):
     def read(self, run: Fit, settings: TraceSettings, rng: np.random.Generator) -> Fit:
         """The posterior of this method from a framed run of any method of ``run_of``; spends no budget."""
         changes = {}
-        if isinstance(settings, NoiseAwareSettings):
+        if isinstance(settings, BoxNoiseAwareSettings):
             told, noise = run.diagnostics, settings.noise_sd
             noise = told["clip"] * math.sqrt(told["batch"]) if noise is None else noise
             changes["priors"] = Priors(settings.optimum_sd, settings.slope_widening, noise)
@@ -339,9 +339,9 @@ class BoxAligned(InBox):
     """
 
     def descend(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """``methods.engines.noise_aware.aligned.fit``."""
-        from methods.dpvim import DPVIM
-        from methods.engines.noise_aware import aligned
+        """``methods.dpvi._noise_aware.aligned.fit``."""
+        from methods.dpvi._noise_aware import aligned
+        from methods.dpvi.dpvim import DPVIM
 
         s, n, inputs = settings, task.public.n, task.x.shape[1]
         q = guess(task.model, n, inputs)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.engines.noise_aware.settings import DPVISettings, Reading
+from methods.dpvi._box import BoxReading, TraceSettings
+from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVI(Reading):
@@ -22,3 +23,35 @@ class DPVI(Reading):
     @dataclass(frozen=True)
     class Settings(DPVISettings):
         """As :class:`DPVISettings`."""
+
+
+# DPVI, read at the mean of the kept iterates, on linear regression in the box.
+class DPVILinear(BoxReading):
+    """:class:`DPVI` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+
+    name = "dpvi"
+    title = DPVI.title
+    reference = DPVI.reference
+    models = ("bounded_linear_regression",)
+    reading = "trace_mean"
+
+    @dataclass(frozen=True)
+    class Settings(TraceSettings):
+        """As :class:`TraceSettings`."""
+
+
+# DPVI, read at the mean of the kept iterates, on logistic regression in the box.
+class DPVILogistic(BoxReading):
+    """:class:`DPVI` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+
+    name = "dpvi"
+    title = DPVI.title
+    reference = DPVI.reference
+    models = ("bounded_logistic_regression",)
+    reading = "trace_mean"
+
+    @dataclass(frozen=True)
+    class Settings(TraceSettings):
+        """As :class:`TraceSettings`; fewer steps, for time."""
+
+        steps: int = 2000  # T, noisy gradient steps (published: 10,000)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.engines.noise_aware.settings import DPVISettings, Reading
+from methods.dpvi._box import BoxReading, TraceSettings
+from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVILastIterate(Reading):
@@ -18,3 +19,35 @@ class DPVILastIterate(Reading):
     @dataclass(frozen=True)
     class Settings(DPVISettings):
         """As :class:`DPVISettings`."""
+
+
+# DPVI, read at its last iterate, on linear regression in the box.
+class DPVILastIterateLinear(BoxReading):
+    """:class:`DPVILastIterate` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+
+    name = "dpvi_last_iterate"
+    title = DPVILastIterate.title
+    reference = DPVILastIterate.reference
+    models = ("bounded_linear_regression",)
+    reading = "last_iterate"
+
+    @dataclass(frozen=True)
+    class Settings(TraceSettings):
+        """As :class:`TraceSettings`."""
+
+
+# DPVI, read at its last iterate, on logistic regression in the box.
+class DPVILastIterateLogistic(BoxReading):
+    """:class:`DPVILastIterate` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+
+    name = "dpvi_last_iterate"
+    title = DPVILastIterate.title
+    reference = DPVILastIterate.reference
+    models = ("bounded_logistic_regression",)
+    reading = "last_iterate"
+
+    @dataclass(frozen=True)
+    class Settings(TraceSettings):
+        """As :class:`TraceSettings`; fewer steps, for time."""
+
+        steps: int = 2000  # T, noisy gradient steps (published: 10,000)

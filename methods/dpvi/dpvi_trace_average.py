@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.engines.noise_aware.settings import DPVISettings, Reading
+from methods.dpvi._box import BoxReading, TraceSettings
+from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVITraceAverage(Reading):
@@ -18,3 +19,35 @@ class DPVITraceAverage(Reading):
     @dataclass(frozen=True)
     class Settings(DPVISettings):
         """As :class:`DPVISettings`."""
+
+
+# DPVI with the variance of its iterates added, on linear regression in the box.
+class DPVITraceAverageLinear(BoxReading):
+    """:class:`DPVITraceAverage` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+
+    name = "dpvi_trace_average"
+    title = DPVITraceAverage.title
+    reference = DPVITraceAverage.reference
+    models = ("bounded_linear_regression",)
+    reading = "trace_average"
+
+    @dataclass(frozen=True)
+    class Settings(TraceSettings):
+        """As :class:`TraceSettings`."""
+
+
+# DPVI with the variance of its iterates added, on logistic regression in the box.
+class DPVITraceAverageLogistic(BoxReading):
+    """:class:`DPVITraceAverage` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+
+    name = "dpvi_trace_average"
+    title = DPVITraceAverage.title
+    reference = DPVITraceAverage.reference
+    models = ("bounded_logistic_regression",)
+    reading = "trace_average"
+
+    @dataclass(frozen=True)
+    class Settings(TraceSettings):
+        """As :class:`TraceSettings`; fewer steps, for time."""
+
+        steps: int = 2000  # T, noisy gradient steps (published: 10,000)

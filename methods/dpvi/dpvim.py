@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.requests import Together
 from methods.contract import Fit, Method
-from methods.engines.noise_aware.settings import LEAKS, SQRT2, check_numbers
-from methods.engines.requests import Together
+from methods.dpvi._box import BoxAligned, StepSettings
+from methods.dpvi._noise_aware.settings import LEAKS, SQRT2, check_numbers
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -62,13 +63,46 @@ class DPVIM(Together, Method):
                 raise ValueError(f"dpvim: average_from = '{self.average_from}'; give 'fraction' or 'slope'")
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.noise_aware.aligned import fit
-        from methods.engines.noise_aware.training import compile_kernels
+        from methods.dpvi._noise_aware.aligned import fit
+        from methods.dpvi._noise_aware.training import compile_kernels
 
         compile_kernels(task, settings, lambda *a: fit(*a, self.privacy))
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states a noise multiplier, or epsilon and delta."""
-        from methods.engines.noise_aware import aligned
+        from methods.dpvi._noise_aware import aligned
 
         return aligned.fit(task, settings, budget, rng, self.privacy)
+
+
+# DPVIm on linear regression in the box.
+class DPVIMLinear(BoxAligned):
+    """As :class:`BoxAligned`."""
+
+    name = "dpvim"
+    title = DPVIM.title
+    reference = DPVIM.reference
+    models = ("bounded_linear_regression",)
+
+    @dataclass(frozen=True)
+    class Settings(StepSettings):
+        """As :class:`StepSettings`."""
+
+        trace_variance: bool = True  # add the variance of the kept iterates of mu
+
+
+# DPVIm on logistic regression in the box.
+class DPVIMLogistic(BoxAligned):
+    """As :class:`BoxAligned`."""
+
+    name = "dpvim"
+    title = DPVIM.title
+    reference = DPVIM.reference
+    models = ("bounded_logistic_regression",)
+
+    @dataclass(frozen=True)
+    class Settings(StepSettings):
+        """As :class:`StepSettings`."""
+
+        steps: int = 2000  # T, noisy gradient steps
+        trace_variance: bool = True  # add the variance of the kept iterates of mu

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from methods.contract import Fit
-from methods.engines.noise_aware.settings import NoiseAwareSettings, Reading
+from methods.dpvi._box import BoxNoiseAwareSettings, BoxReading
+from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
 
 
 class NADPVILaplace(Reading):
@@ -32,3 +33,50 @@ class NADPVILaplace(Reading):
         """As :meth:`Reading.read`, with the quirk where the settings ask for it."""
         fit = super().read(run, settings, rng)
         return replace(fit, posterior=replace(fit.posterior, extra_term=settings.extra_term))
+
+
+# NA-DPVI by its Laplace approximation on linear regression in the box.
+class NADPVILaplaceLinear(BoxReading):
+    """:class:`NADPVILaplace` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+
+    name = "na_dpvi_laplace"
+    title = NADPVILaplace.title
+    reference = NADPVILaplace.reference
+    models = ("bounded_linear_regression",)
+    reading = "laplace"
+
+    @dataclass(frozen=True)
+    class Settings(BoxNoiseAwareSettings):
+        """As :class:`BoxNoiseAwareSettings`, and one quirk of the published program."""
+
+        extra_term: bool = True  # adds log sigmoid(a) once a step to the log density, as published
+
+    def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
+        """As :meth:`BoxReading.read`, with the quirk where the settings ask for it."""
+        fit = super().read(run, settings, rng)
+        inner = replace(fit.posterior.posterior, extra_term=settings.extra_term)
+        return replace(fit, posterior=replace(fit.posterior, posterior=inner))
+
+
+# NA-DPVI by its Laplace approximation on logistic regression in the box.
+class NADPVILaplaceLogistic(BoxReading):
+    """:class:`NADPVILaplace` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+
+    name = "na_dpvi_laplace"
+    title = NADPVILaplace.title
+    reference = NADPVILaplace.reference
+    models = ("bounded_logistic_regression",)
+    reading = "laplace"
+
+    @dataclass(frozen=True)
+    class Settings(BoxNoiseAwareSettings):
+        """As :class:`BoxNoiseAwareSettings`, and one quirk of the published program; fewer steps, for time."""
+
+        steps: int = 2000  # T, noisy gradient steps (published: 10,000)
+        extra_term: bool = True  # adds log sigmoid(a) once a step to the log density, as published
+
+    def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
+        """As :meth:`BoxReading.read`, with the quirk where the settings ask for it."""
+        fit = super().read(run, settings, rng)
+        inner = replace(fit.posterior.posterior, extra_term=settings.extra_term)
+        return replace(fit, posterior=replace(fit.posterior, posterior=inner))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit
-from methods.engines.noise_aware.settings import NoiseAwareSettings, Reading
+from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
 from models.task import Task
 
 
@@ -47,7 +47,7 @@ class NADPVINUTS(Reading):
 
     def read(self, run: Fit, settings: Settings, rng: np.random.Generator) -> Fit:
         """As :meth:`Reading.read`, then the sampler."""
-        from methods.engines.noise_aware import sampling
+        from methods.dpvi._noise_aware import sampling
 
         fit = super().read(run, settings, rng)
         posterior, told = sampling.sample(fit.posterior, settings, rng)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from methods.engines.mixture.em import Prior, e_step, map_m_step, moments
+from methods.em._em import Prior, e_step, map_m_step, moments
 from models.mixture_of_gaussians import MixtureParameters
 
 RELEASES = ("LLG", "GGG")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit, Leak, LeakKind, Method
+from methods._shared.framed_mixture import RegressionInFrame, require_components
+from methods._shared.frames import InFrame
+from methods.contract import Constants, Fit, Leak, LeakKind, Method
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -83,8 +86,8 @@ class DPEM(Method):
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget without (epsilon, delta)."""
-        from methods.engines.mixture import dp_em as engine
-        from methods.engines.mixture import em
+        from methods.em import _dp_em as engine
+        from methods.em import _em as em
 
         s = settings
         if task.n < 1:
@@ -150,3 +153,62 @@ def _noisy(budget: Budget, each, what: str, value: np.ndarray, declared: float, 
             what, noise_scale=declared * each.noise_multiplier, relation=Relation.REPLACE_ONE
         )
     return mechanism.release(value)
+
+
+# DP-EM as released (Park et al. 2017) for a mixture of Gaussians in the box. It is not private.
+
+#: what rows in the box add to the leaks of the program
+FRAME_LEAK = Leak(
+    LeakKind.STANDARDISATION,
+    "columns without a documented range are framed by the mean and standard deviation of the private rows",
+)
+
+
+class DPEMMixture(InFrame, DPEM):
+    """:class:`DPEM` on rows in the box: the released program, whose ledger says infinity at every budget.
+
+    The budget's (epsilon, delta) is what it believes to spend, in mode ``record``. The composition is the moments
+    accountant by consistent formulas, because the program's own grid has no entry at epsilon = 0.1.
+    """
+
+    models = ("bounded_mixture",)
+    constants = (Constants.PROGRAM,)
+    name = "dp_em"
+    leaks = (*DPEM.leaks, FRAME_LEAK)
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"iterations": 5}, {"iterations": 20}, {"prior_scale": 1.0}, {"composition": "zcdp"}, {"early_stop": 0.0},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings(DPEM.Settings):
+        as_released: bool = False  #: the program's composition formulas with their slips; False: the consistent ones
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        return DPEM.fit(self, task, settings, budget, rng)
+
+
+# DP-EM as released (Park et al. 2017) as Gaussian-mixture regression in the box. It is not private.
+class DPEMLinear(RegressionInFrame, DPEM):
+    """:class:`DPEM` on the joint of inputs and target, read as the target given the inputs.
+
+    Its ledger says infinity at every budget; mode ``record``. Settings as for a density in the box.
+    """
+
+    models = ("bounded_linear_regression",)
+    constants = (Constants.PROGRAM, Constants.PRINTED)
+    name = "dp_em"
+    leaks = (*DPEM.leaks, FRAME_LEAK)
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"components": 1}, {"components": 2}, {"components": 5}, {"iterations": 5}, {"iterations": 20},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings(DPEMMixture.Settings):
+        components: int = 3  #: K (Park et al. 2017, for densities: 3)
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            require_components("dp_em", self.components)
+
+    def fit_joint(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        return DPEM.fit(self, task, settings, budget, rng)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit, Method
+from methods._shared.framed_mixture import RegressionInFrame, require_components
+from methods._shared.frames import InFrame
+from methods.contract import Constants, Fit, Method
 from models.task import Task
 from privacy.budget import Budget
 
@@ -52,7 +55,7 @@ class EM(Method):
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows, Diverged where the likelihood leaves the finite range."""
-        from methods.engines.mixture import em as engine
+        from methods.em import _em as engine
 
         s = settings
         if task.n < 1:
@@ -71,3 +74,57 @@ class EM(Method):
         return Fit(
             found, budget.ledger, {"m_steps": len(objectives), "log_posterior": objectives[-1], "row_scale": scale}
         )
+
+
+# EM for a mixture of Gaussians in the box.
+class EMMixture(InFrame, EM):
+    """:class:`EM` on rows in the box: MAP estimate of weights, means and covariances, though the task knows two.
+
+    The program of Park et al. 2017 divides rows by their largest norm and stops after 11 M-steps, often before the
+    components have parted. Here columns have a standard deviation near 1 already, rows are not divided, and it runs
+    until it stops.
+    """
+
+    models = ("bounded_mixture",)
+    constants = (Constants.PROGRAM, Constants.GUESSED)
+    name = "em"
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"iterations": 11}, {"iterations": 30}, {"prior_scale": 1.0}, {"prior_scale": 0.01}, {"scale_rows": True},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings(EM.Settings):
+        """Not chosen on data: enough to converge."""
+
+        iterations: int = 100  #: largest number of M-steps
+        tolerance: float = 1e-5  #: stops where log-likelihood + log prior change by less than this part
+        scale_rows: bool = False  #: rows are divided by their largest norm first
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        return EM.fit(self, task, settings, budget, rng)
+
+
+# EM as Gaussian-mixture regression in the box.
+class EMLinear(RegressionInFrame, EM):
+    """A mixture of Gaussians for the joint of inputs and target by MAP EM; prediction by the conditional of the target.
+
+    Ghahramani & Jordan (1994). Settings as for a density in the box.
+    """
+
+    models = ("bounded_linear_regression",)
+    constants = (Constants.PROGRAM, Constants.PRINTED, Constants.GUESSED)
+    name = "em"
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"components": 1}, {"components": 2}, {"components": 5}, {"components": 8}, {"prior_scale": 0.01},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings(EMMixture.Settings):
+        components: int = 3  #: K (Park et al. 2017, for densities: 3)
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            require_components("em", self.components)
+
+    def fit_joint(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        return EM.fit(self, task, settings, budget, rng)

@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 
+from methods._shared.frames import left_for
+from methods._shared.logistic_gaussian import centred
+from methods._shared.logistic_gaussian.kernel import sites
+from methods._shared.logistic_gaussian.posterior import inverse, spreads
 from methods.contract import Diverged, Fit
-from methods.engines.frames import left_for
-from methods.engines.logistic_gaussian import centred
-from methods.engines.logistic_gaussian.kernel import sites
-from methods.engines.logistic_gaussian.posterior import inverse, spreads
 from models.bounded_logistic import LogisticGaussian
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
 _WHAT = "sum of the clipped sites of all rows"
-_PROOF = "methods.engines.logistic_gaussian.honest.clipped_site_sum"
+_PROOF = "methods.ep._logistic_honest.clipped_site_sum"
 
 
 def size(d: int) -> int:
@@ -67,7 +67,7 @@ def unpack(vector: np.ndarray, d: int) -> np.ndarray:
 
 
 def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> Fit:
-    """K releases of :func:`clipped_site_sum` over all rows; see ``methods.kinds.bounded_logistic_regression``.
+    """K releases of :func:`clipped_site_sum` over all rows; see ``methods.ep.dp_sep_honest``.
 
     The noise in an entry of the averaged precision is tau (diagonal) and tau / sqrt(2): the Gaussian orthogonal
     ensemble, whose largest eigenvalue is near tau sqrt(2 D). Eigenvalues below that are raised to it, so that no

@@ -25,12 +25,12 @@ class ADF(Method):
         epochs: int = 40
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.pbp import training
+        from methods.ep._pbp import training
 
         self._train(*training.tiny(task.x.shape[1] + 1), task, 1, np.random.default_rng(0))
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        from methods.engines.pbp import training
+        from methods.ep._pbp import training
 
         training.require(self.name, task, settings.epochs)
         x, y, scale = training.standardised(task)
@@ -38,7 +38,7 @@ class ADF(Method):
         return training.finish(q, scale, budget.ledger, diagnostics)
 
     def _train(self, x, y, task: Task, epochs: int, rng: np.random.Generator):
-        from methods.engines.pbp import state, training
+        from methods.ep._pbp import state, training
 
         q, prior = state.initial(task.model, x.shape[1], rng)
         q, _, diagnostics = training.train_moments(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
-from methods.contract import Fit, Method
-from methods.engines.known_noise import needs_known_noise
+from methods._shared.conjugate_linear import naturals
+from methods._shared.framed_mixture import passes, typical_site_norm
+from methods._shared.frames import InFrame
+from methods._shared.known_noise import needs_known_noise
+from methods.contract import Constants, Fit, Method, MethodError
+from methods.ep._in_frame import SitesInFrame
 from models.task import Task
 from privacy.budget import Budget
 
@@ -43,10 +49,10 @@ class ClippedSEP(Method):
 
     def prepare(self, task: Task, settings: Settings) -> None:
         if task.model.kind == "mixture_of_gaussians":
-            from methods.engines.mixture import training as mixture
+            from methods.ep._mixture import training as mixture
 
             return mixture.compile_kernels(task.model.components, task.x.shape[1])
-        from methods.engines.pbp import natural_training, training
+        from methods.ep._pbp import natural_training, training
 
         x, y = training.tiny(task.x.shape[1] + 1)
         natural_training.algorithm3(
@@ -56,13 +62,13 @@ class ClippedSEP(Method):
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         if task.model.kind == "mixture_of_gaussians":
-            from methods.engines.mixture import training as mixture
+            from methods.ep._mixture import training as mixture
 
             return mixture.algorithm3(
                 task, rng, method=self.name, epochs=settings.epochs, clip=settings.clip, gamma=settings.gamma,
                 floor=settings.floor, mechanism=None, ledger=budget.ledger,
             )  # fmt: skip
-        from methods.engines.pbp import natural_training, training
+        from methods.ep._pbp import natural_training, training
 
         training.require(self.name, task, settings.epochs)
         x, y, scale = training.standardised(task)
@@ -71,3 +77,158 @@ class ClippedSEP(Method):
             gamma=settings.gamma, floor=settings.floor, mechanism=None, start=settings.start,
         )  # fmt: skip
         return training.finish(state, scale, budget.ledger, diagnostics)
+
+
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, for linear regression in the box.
+
+_SHAPE = "clipped_sep writes the noise's Gamma as (a - 1, -b) and scales it, which needs a prior with shape above 1"
+
+
+class ClippedSEPLinear(InFrame):
+    """theta_f <- clip((theta - theta_0) / N), theta <- theta + (gamma / N) (clip(f_n) - theta_f), as printed.
+
+    Read as everywhere in the suite: theta is ONE vector (mean naturals, precisions, and -b, a - 1 of the noise
+    variance), theta_0 is scaled to norm <= C, theta_f starts at 0 and moves by gamma / N^2 of a site a step, so that
+    E epochs absorb about gamma E / N of the data: with the printed gamma = 1, the prior and E clipped rows.
+
+    theta_f is an average of vectors of norm <= C, so its own clipping never acts (gamma <= N^2); and T(z) is exact
+    whatever the cavity. So the steps are a weighted sum of the clipped T(z), computed at once. A sum of T(z) with
+    positive weights and a proper prior is a proper posterior: nothing is ever replaced by a floor.
+    """
+
+    name = "clipped_sep"
+    title = "SEP clipped (algorithm 3 without noise)"
+    reference = "vinaroz2023dpsep, algorithm 3 without line 9"
+    models = ("bounded_linear_regression",)
+    constants = (Constants.PRINTED,)
+    grid: ClassVar[tuple[dict, ...]] = (
+        {},
+        {"gamma": 30.0},
+        {"gamma": 1000.0},
+        {"clip": 10.0},
+        {"clip": 10.0, "gamma": 30.0},
+        {"clip": 10.0, "gamma": 1000.0},
+    )
+
+    @dataclass(frozen=True)
+    class Settings:
+        epochs: int = 40  #: passes over the rows (Vinaroz & Park 2023: 40)
+        clip: float = 1.0  #: C, bound on the Euclidean norms of theta_0, theta_f and f_n (Vinaroz & Park 2023: 1)
+        gamma: float = 1.0  #: damping of eq. (5): a step moves theta by gamma / N of a site (Vinaroz & Park 2023: 1)
+
+        def __post_init__(self) -> None:
+            naturals.require("clipped_sep", self, whole=("epochs",), positive=("clip", "gamma"))
+
+    def supports(self, task: Task) -> str | None:
+        reason = super().supports(task)
+        if reason is None and not task.model.shape > 1:
+            return _SHAPE
+        return reason
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises MethodError for a prior with shape <= 1, ValueError for gamma above N^2 (weights of both signs)."""
+        s, n = settings, task.n
+        if not task.model.shape > 1:
+            raise MethodError(_SHAPE)
+        if s.gamma > n**2:
+            raise ValueError(f"clipped_sep: gamma = {s.gamma}; give at most the number of rows squared, {n**2}")
+        rate, epochs = s.gamma / n**2, int(s.epochs)
+        norms = naturals.site_norms(task.x, task.y)
+        weights = naturals.averaging_weights(n, epochs, rate, rng) * np.minimum(1.0, s.clip / norms)
+        prior = naturals.clipped_prior(task.model, task.x.shape[1], s.clip)
+        diagnostics = {
+            "clipped_sites": float(np.mean(norms > s.clip)),
+            "fraction_absorbed": naturals.absorbed(rate, epochs * n),
+        }
+        return Fit(naturals.moments(task.x, task.y, weights).posterior(prior), budget.ledger, diagnostics)
+
+
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, on logistic regression in the box.
+class ClippedSEPLogistic(InFrame):
+    """SEP whose prior and sites are clipped to norm C, with the damping gamma / n of equation 5. No noise, no privacy.
+
+    theta is one vector: the mean naturals and the precision matrix (Frobenius norm). theta_0 is scaled to norm at
+    most C, so the prior is wider than the model's where sqrt(D) / prior_sd^2 > C; theta_f, a mean of clipped sites,
+    stays below C. As printed (gamma = 1) all epochs together absorb epochs / n of the data: q stays at the prior.
+    Rows move theta in 10 batches an epoch, as in ``sep``; at gamma = 1 an epoch moves theta by a share 1 / n.
+    """
+
+    name = "clipped_sep"
+    title = "SEP clipped (algorithm 3 without noise)"
+    reference = "vinaroz2023dpsep, algorithm 3 without line 9"
+    models = ("bounded_logistic_regression",)
+    constants = (Constants.PRINTED, Constants.GUESSED)
+    #: the first is the paper's; the others absorb the data (gamma / n near or below 1).
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"clip": 10.0}, {"gamma": 300.0}, {"gamma": 300.0, "clip": 10.0}, {"gamma": 1000.0},
+        {"gamma": 1000.0, "clip": 10.0},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings:
+        epochs: int = 4  #: passes over the rows (the paper: 40; fewer here, since none of them moves q; see the class)
+        clip: float = 1.0  #: C, norm of theta_0 and of a row's site in natural parameters (Vinaroz & Park 2023: 1)
+        gamma: float = 1.0  #: damping value of equation 5: a step moves theta by gamma / n of a site (the paper: 1)
+
+        def __post_init__(self) -> None:
+            if self.epochs < 1:
+                raise ValueError(f"clipped_sep: epochs = {self.epochs}; give at least 1")
+            for key in ("clip", "gamma"):
+                if not (math.isfinite(getattr(self, key)) and getattr(self, key) > 0):
+                    raise ValueError(f"clipped_sep: {key} = {getattr(self, key)}; give a finite number above 0")
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        from methods._shared.logistic_gaussian.kernel import compile_kernel
+
+        compile_kernel()
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a class that is not 0 or 1, Diverged where q is no density."""
+        from methods._shared.logistic_gaussian import posterior
+
+        z = posterior.signed(task)
+        prior = 1.0 / task.model.prior_sd**2
+        prior *= min(1.0, settings.clip / (prior * math.sqrt(z.shape[1])))
+        q, told = posterior.sep(
+            z, prior, rng, name=self.name, epochs=settings.epochs, coefficient=settings.gamma / task.n, batches=10,
+            clip=settings.clip,
+        )  # fmt: skip
+        return Fit(q, budget.ledger, told)
+
+
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, for a mixture of Gaussians in the box.
+class ClippedSEPMixture(SitesInFrame, ClippedSEP):
+    """:class:`ClippedSEP` on rows in the box, with other defaults than printed.
+
+    As printed (C = 1, gamma = 1) a pass takes in 1 / N of the data, and the prior itself is cut to norm 1. Here gamma
+    is N, which is the step of SEP, and C is the norm of the site of a typical row under the prior, as of the corrected
+    DP-SEP. The printed values are the second entry of the grid.
+    """
+
+    models = ("bounded_mixture",)
+    constants = (Constants.FORMULA, Constants.PROGRAM)
+    name = "clipped_sep"
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"clip": 1.0, "gamma": 1.0}, {"clip": 1.0}, {"clip": 3.0}, {"clip": 30.0}, {"epochs": 10},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings:
+        #: passes over the rows; None: by ``methods._shared.framed_mixture.passes``.
+        epochs: int | None = None
+        #: C, bound on the norms of theta_0, theta_f and theta_fn; None: ``typical_site_norm`` of the model.
+        clip: float | None = None
+        #: damping value gamma of eq. (5), a step moves theta by gamma / N of a site; None: N.
+        gamma: float | None = None
+        #: replaces a precision that is not positive (their program: 1e-4).
+        floor: float = 1e-4
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        s, n = settings, task.public.n
+        chosen = replace(
+            s,
+            epochs=passes(n) if s.epochs is None else s.epochs,
+            clip=typical_site_norm(task.model, task.x.shape[1]) if s.clip is None else s.clip,
+            gamma=float(n) if s.gamma is None else s.gamma,
+        )
+        return ClippedSEP.fit(self, task, chosen, budget, rng)

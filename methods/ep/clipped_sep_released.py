@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from methods._shared.known_noise import needs_known_noise
 from methods.contract import Fit, Method
-from methods.engines.dpsep_program import FROZEN_NOISE, STANDARDISED, Settings
-from methods.engines.known_noise import needs_known_noise
+from methods.ep._dpsep_program import FROZEN_NOISE, STANDARDISED, Settings
 from models.task import Task
 from privacy.budget import Budget
 
@@ -27,18 +27,18 @@ class ClippedSEPReleased(Method):
 
     def prepare(self, task: Task, settings: Settings) -> None:
         if task.model.kind == "mixture_of_gaussians":
-            from methods.engines.mixture import training as mixture
+            from methods.ep._mixture import training as mixture
 
             return mixture.compile_kernels(task.model.components, task.x.shape[1])
-        from methods.engines.pbp import program
+        from methods.ep._pbp import program
 
         program.prepare(self.name, task, settings)
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         if task.model.kind == "mixture_of_gaussians":
-            from methods.engines.mixture import training as mixture
+            from methods.ep._mixture import training as mixture
 
             return mixture.released(task, method=self.name, settings=settings, budget=budget, noise=False)
-        from methods.engines.pbp import program
+        from methods.ep._pbp import program
 
         return program.fit(self.name, task, settings, budget, rng)

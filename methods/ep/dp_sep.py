@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from methods.contract import Fit, Method
-from methods.engines.dpsep_program import STANDARDISED
-from methods.engines.known_noise import needs_known_noise
+from methods._shared.known_noise import needs_known_noise
+from methods.contract import Constants, Fit, Method, MethodError
+from methods.ep._dpsep_program import STANDARDISED
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
@@ -55,10 +55,10 @@ class DPSEP(Method):
 
     def prepare(self, task: Task, settings: Settings) -> None:
         if task.model.kind == "mixture_of_gaussians":
-            from methods.engines.mixture import training as mixture
+            from methods.ep._mixture import training as mixture
 
             return mixture.compile_kernels(task.model.components, task.x.shape[1])
-        from methods.engines.pbp import natural_training, training
+        from methods.ep._pbp import natural_training, training
 
         x, y = training.tiny(task.x.shape[1] + 1)
         natural_training.algorithm3(
@@ -88,17 +88,17 @@ class DPSEP(Method):
             sampling=Sampling.SHUFFLED_EPOCHS,
             steps=settings.epochs,
             releases=settings.epochs * n,
-            proof=f"methods.engines.{'mixture.kernel.noisy_steps' if mixture else 'pbp.natural_kernel.natural_steps'}",
+            proof=f"methods.ep.{'_mixture.kernel.noisy_steps' if mixture else '_pbp.natural_kernel.natural_steps'}",
         )
         if mixture:
-            from methods.engines.mixture import training as engine
+            from methods.ep._mixture import training as engine
 
             found = engine.algorithm3(
                 task, rng, method=self.name, epochs=settings.epochs, clip=settings.clip, gamma=settings.gamma,
                 floor=settings.floor, mechanism=mechanism, ledger=budget.ledger,
             )  # fmt: skip
             return replace(found, diagnostics=of_releases(found.diagnostics))
-        from methods.engines.pbp import natural_training, training
+        from methods.ep._pbp import natural_training, training
 
         x, y, scale = training.standardised(task)
         state, diagnostics = natural_training.algorithm3(
@@ -111,3 +111,40 @@ class DPSEP(Method):
 def of_releases(counts: Mapping[str, float]) -> dict[str, float]:
     """What may leave a private fit: counts of what the noise did, not of what the rows did before it."""
     return {name: count for name, count in counts.items() if name not in _OF_ROWS}
+
+
+# DP-SEP as printed, for a mixture of Gaussians in the box: refused, because its guarantee is for other neighbours.
+
+_REASON = (
+    "dp_sep: algorithm 3 adds noise once for each row that it visits, so under add/remove neighbours the number of "
+    "noise terms differs with the data; its guarantee is for replaced rows and does not convert"
+)
+
+
+class DPSEPMixture(Method):
+    """Refused under add/remove neighbours.
+
+    Algorithm 3 of Vinaroz & Park 2023 passes over the rows one by one and adds one noise vector after each. With a row
+    replaced, one step an epoch changes by 2 gamma C / N. With a row added or removed a whole step is there or not,
+    together with its noise: at that step one of the two neighbours has a point where the other has a Gaussian, and
+    nothing bounds the divergence of the two. A step of noise alone for a missing row would be another algorithm.
+    """
+
+    models = ("bounded_mixture",)
+    constants = (Constants.NONE,)
+    name = "dp_sep"
+    title = DPSEP.title
+    reference = DPSEP.reference
+    privacy = Relation.REPLACE_ONE
+    leaks = ()
+
+    @dataclass(frozen=True)
+    class Settings:
+        """None: the method is not run."""
+
+    def supports(self, task: Task) -> str | None:
+        return super().supports(task) or _REASON
+
+    def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises MethodError with the reason."""
+        raise MethodError(self.supports(task))

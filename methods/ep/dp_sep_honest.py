@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from methods._shared import adassp
+from methods._shared.adassp import ClipRule
+from methods._shared.conjugate_linear import release
+from methods._shared.framed_mixture import MeansInFrame
+from methods._shared.frames import InFrame, left_for
+from methods._shared.known_noise import needs_known_noise
 from methods.contract import Constants, Diverged, Fit, Leak, LeakKind, Method
-from methods.engines.known_noise import needs_known_noise
 from models.bnn_regression import NetworkMoments
 from models.standardise import Standardiser
 from models.task import Task
@@ -16,7 +22,7 @@ from privacy.budget import Budget
 from privacy.ledger import Event, Mechanism, Relation, Sampling
 
 _WHAT = "sum of the clipped sites of a batch"
-_PROOF = "methods.engines.pbp.sites.clipped_site_sum"
+_PROOF = "methods.ep._pbp.sites.clipped_site_sum"
 
 #: e-folds of the whole run: 1 - exp(-2.5) = 92 % of the data are absorbed.
 E_FOLDS = 2.5
@@ -166,7 +172,7 @@ class DPSEPHonest(Method):
     def prepare(self, task: Task, settings: Settings) -> None:
         if task.model.kind == "mixture_of_gaussians":
             return
-        from methods.engines.pbp import sites
+        from methods.ep._pbp import sites
 
         sites.compile_kernel()
 
@@ -176,10 +182,10 @@ class DPSEPHonest(Method):
         Raises ValueError for a task without rows or a budget that states neither, Diverged for numbers that overflow.
         """
         if task.model.kind == "mixture_of_gaussians":
-            from methods.engines.mixture import honest
+            from methods.ep._mixture import honest
 
             return honest.fit(task, settings, budget, method=self.name, relation=self.privacy)
-        from methods.engines.pbp import sites
+        from methods.ep._pbp import sites
         from privacy.scaling import private_scaling
 
         model, n = task.model, task.public.n
@@ -257,7 +263,7 @@ class DPSEPHonest(Method):
 
 @dataclass(frozen=True)
 class Layout:
-    """The vector of naturals, ordered as in ``methods.engines.pbp.sites``; ``inputs`` counts the bias."""
+    """The vector of naturals, ordered as in ``methods.ep._pbp.sites``; ``inputs`` counts the bias."""
 
     inputs: int
     hidden: int
@@ -295,3 +301,151 @@ class Layout:
         shape = max(float(theta[d]) + 1.0, self.noise_shape)
         rate = max(-float(theta[d + 1]), self.noise_rate)
         return (theta[:a] / p1).reshape(matrix), (1.0 / p1).reshape(matrix), theta[b:c] / p2, 1.0 / p2, shape, rate
+
+
+# The corrected DP-SEP for linear regression in the box, where it is sufficient-statistics perturbation.
+
+_SITE_SUM = "sum of the clipped sites of all rows"
+
+
+@dataclass(frozen=True)
+class SiteClip(ClipRule):
+    """Rows are clipped less than AdaSSP's: the number of rows stands beside the clipped moments as it is, not clipped.
+
+    Constants chosen on synthetic rows (4 to 16 columns, 500 to 40,000 rows), on no data set of the suite;
+    ``noise_part`` is over n alone.
+    """
+
+    margin: float = 1.0
+
+
+class DPSEPHonestLinear(release.OneRelease):
+    """One Gaussian release of the sum of all clipped sites, read as the posterior.
+
+    The corrected DP-SEP (:class:`DPSEPHonest`) releases noisy sums of clipped sites K times, each from the
+    current cavity. A row's likelihood is here a member of the conjugate family: its site is T(z) whatever the cavity,
+    so all K sums are one and the same number and a mean of K noisy copies is one copy with the same noise at the same
+    cost. This is therefore sufficient-statistics perturbation: one full-batch release. The number of rows is public
+    and left out; sensitivity under add/remove in ``methods._shared.conjugate_linear.release.clipped_site_sum``.
+
+    A release that is not a possible matrix of moments is lifted by a ridge at the level of the noise (``read``). What
+    is left of the noise is not part of the posterior, which is too narrow for it: naive, as the published method is.
+    """
+
+    name = "dp_sep_honest"
+    title = "DP-SEP (corrected)"
+    Settings = SiteClip
+    reference = "this suite; after vinaroz2023dpsep, algorithm 3; one release, as vu2009 and foulds2016"
+
+    def fit_unit(self, task: Task, settings: SiteClip, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
+        n, d = task.public.n, task.x.shape[1]
+        multiplier = left_for(budget, _SITE_SUM, self.privacy)
+        squared = release.squared_bound(settings, task.public, multiplier, unit=1.0)
+        mechanism = budget.gaussian(
+            _SITE_SUM,
+            sensitivity=math.sqrt(squared**2 - 1.0),
+            noise_multiplier=multiplier,
+            relation=self.privacy,
+            proof="methods._shared.conjugate_linear.release.clipped_site_sum",
+        )
+        released = mechanism.release(release.clipped_site_sum(task.x, task.y, squared))
+        moments = adassp.Moments(release.gram_of_sites(released, d, n), mechanism.noise_scale)
+        found = adassp.read(moments, task.model.precision)
+        diagnostics = {"noise_multiplier": multiplier, "clip": math.sqrt(squared), "penalty": found.penalty}
+        return Fit(release.posterior(task.model, found, n), budget.ledger, diagnostics)
+
+
+# DP-SEP with a true guarantee, on logistic regression in the box.
+class DPSEPHonestLogistic(InFrame):
+    """Corrected DP-SEP: K releases of the clipped sum of all rows' sites, mean naturals and full precision matrix.
+
+    Each step: (i) the site of every row from the common cavity q; (ii) the clipped sum, one vector of sensitivity C
+    under add/remove, released once with Gaussian noise; (iii) the precision is the average of the releases so far, in
+    which release j counts in proportion to j (damping 2 / (j + 1)), its eigenvalues raised to the edge of the noise;
+    (iv) the mean makes a damped step by that precision. No row decides about an update.
+
+    Against algorithm 3, as in the adapter for networks: one joint clipping, noise for the update that is made, whole
+    batches (nothing is amplified, few steps suffice). New here: a site's mean natural is written about the cavity's
+    mean, so that its norm does not grow with theta and the noise of the precision does not reach the mean; rows are
+    centred by bought means (``logistic_gaussian.centred``). Conversion from replace-one: there the clipped sum moves
+    by up to 2 C; under add/remove with n public one contribution of norm C is there or not, so the sensitivity is C.
+
+    Full covariance also for 101 parameters at epsilon = 1: the 5,151 entries of the precision have noise near 20 each,
+    whose largest eigenvalue, near 300, is far below those of the data (thousands) in the directions that matter; a
+    diagonal q would need many small steps instead, since the columns of one attribute move together.
+
+    C = clip_factor R / sqrt(2), R the typical norm of a centred row: a row with slope 1/2 and precision 1/4 has |g z| =
+    R / 2 and weight k |z|^2 = R / 2 with the weight 2 / R, and is just not clipped. On synthetic tables of 101 columns
+    (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1, K = 16 in place of 8 changes the log-likelihood of a test
+    row by -.006 to .001 nats, half this C by -.03 to -.007, twice this C by -.005 to -.003. The noise of the
+    mean is added to the covariance.
+    """
+
+    name = "dp_sep_honest"
+    title = "DP-SEP (corrected)"
+    reference = "vinaroz2023dpsep, algorithm 3 and equation 5, corrected by this suite"
+    models = ("bounded_logistic_regression",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
+    privacy = Relation.ADD_REMOVE
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"steps": 5}, {"steps": 16}, {"clip_factor": 0.5}, {"clip_factor": 2.0}, {"steps": 5, "clip_factor": 0.5}
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings:
+        steps: int = 8  #: K, number of releases (chosen on synthetic tables)
+        clip_factor: float = 1.0  #: times the clipping norm of the formula (without unit)
+
+        def __post_init__(self) -> None:
+            if self.steps < 1:
+                raise ValueError(f"dp_sep_honest: steps = {self.steps}; give at least 1")
+            if not (math.isfinite(self.clip_factor) and self.clip_factor > 0):
+                raise ValueError(f"dp_sep_honest: clip_factor = {self.clip_factor}; give a finite number above 0")
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        from methods._shared.logistic_gaussian.kernel import compile_kernel
+
+        compile_kernel()
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier, Diverged for numbers that overflow."""
+        from methods.ep import _logistic_honest as honest
+
+        return honest.fit(task, settings, budget, name=self.name, relation=self.privacy)
+
+
+# Corrected DP-SEP for a mixture of Gaussians in the box.
+class DPSEPHonestMixture(MeansInFrame, DPSEPHonest):
+    """:class:`DPSEPHonest` on rows in the box: the clipped sites of a Poisson batch, one release a step.
+
+    The noise of the steps uses up what the frame has left of the budget. Damping and clipping norm follow from sizes
+    and noise (``ep._mixture.honest``).
+    """
+
+    models = ("bounded_mixture",)
+    constants = (Constants.FORMULA, Constants.DEVELOPED)
+    name = "dp_sep_honest"
+    privacy = Relation.ADD_REMOVE
+    leaks = ()
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"steps": 120, "batch_rows": 5000}, {"steps": 480}, {"clip": 1.0}, {"clip": 3.0}, {"damping": 0.003},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings(DPSEPHonest.Settings):
+        """Twice the steps of the method's own file, with smaller batches, which bounds the time.
+
+        Chosen on synthetic mixtures (n = 8000, d = 6): at epsilon = 8, where single steps are largest, 3 of 7 settled
+        on a wrong clustering in 120 steps and 1 of 7 in 240. ``scaling_share`` is not used: the frame has its own.
+        """
+
+        steps: int = 240  #: K, number of releases
+        batch_rows: int = 2500  #: expected rows of a batch, q = min(1, batch_rows / N)
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        """Nothing to compile."""
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        return DPSEPHonest.fit(self, task, settings, budget, rng)

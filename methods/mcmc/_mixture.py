@@ -24,7 +24,7 @@ JITTER = 0.5
 def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, *, method: str) -> Fit:
     """Posterior over the component means, as the mean and covariance of the draws of each component.
 
-    ``settings``: ``methods.nuts.NUTS.Settings``. Gives no privacy; draws in double precision.
+    ``settings``: ``methods.mcmc.nuts.NUTS.Settings``. Gives no privacy; draws in double precision.
 
     The posterior has J! modes, equal but for the weak prior, so chains that start apart settle in different modes and
     an R-hat over them would judge the labels, not the sampling. All chains therefore start near one mode, found

@@ -5,7 +5,7 @@ norm at most c = sqrt(D), since every number of the box is in [-1, 1]. Rows over
 norm at most 1 with the same margins: nothing else depends on that scale.
 
 Relation: add or remove one row, with n public: power and precision are functions of public numbers, so that neighbours
-have the same. All statements are for EXACT samples, as in ``methods.engines.logistic.guarantee``.
+have the same. All statements are for EXACT samples, as in ``methods.posterior_sampling._logistic.guarantee``.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from collections.abc import Callable
 
 import numpy as np
 
+from methods._shared.logistic.sampler import Plan, Target, sample
+from methods._shared.logistic_gaussian.posterior import signed
 from methods.contract import Diverged, Fit
-from methods.engines.logistic.guarantee import ORDERS, renyi_of_pure
-from methods.engines.logistic.sampler import Plan, Target, sample
-from methods.engines.logistic_gaussian.posterior import signed
+from methods.posterior_sampling._logistic.guarantee import ORDERS, renyi_of_pure
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
 from privacy.budget import GENERATOR, Budget, BudgetExceeded, Mode
 from privacy.ledger import Event, Ledger, Mechanism, Relation
 
-_HERE = "methods.engines.logistic_gaussian.draws"
+_HERE = "methods.posterior_sampling._bounded_logistic"
 #: the calibration stops where the two ends differ by this share.
 _PRECISION = 1e-4
 
@@ -37,10 +37,11 @@ def norm_bound(d: int) -> float:
 def renyi_bound(order: float, power: float, precision: float, c: float) -> float:
     """Renyi divergence of one draw between add/remove neighbours, at most: power^2 c^2 order / (2 precision).
 
-    Proof. That of ``methods.engines.logistic.guarantee.renyi_bound`` (steps 1 and 3 to 5) with another step 2. Both
-    laws are precision-strongly log-concave (step 1 asks for no more). They differ in one term: Z = log(dP / dQ) =
-    -+ power l(theta) + constant, and |grad Z| = power (1 - sigmoid(z . theta)) |z| <= K = power c, half of the 2 power
-    c of two records exchanged. So the divergence of order a is at most a K^2 / (2 precision). QED
+    Proof. That of ``methods.posterior_sampling._logistic.guarantee.renyi_bound`` (steps 1 and 3 to 5) with another
+    step 2. Both laws are precision-strongly log-concave (step 1 asks for no more). They differ in one term: Z =
+    log(dP / dQ) = -+ power l(theta) + constant, and |grad Z| = power (1 - sigmoid(z . theta)) |z| <= K = power c,
+    half of the 2 power c of two records exchanged. So the divergence of order a is at most a K^2 / (2 precision).
+    QED
 
     It is the curve of a Gaussian release with noise multiplier sqrt(precision) / (power c).
     """

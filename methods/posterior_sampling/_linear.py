@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
+from methods._shared import linear_draw_guarantee as guarantee
+from methods._shared.frames import InFrame
 from methods.contract import Diverged, Fit, MethodError
-from methods.engines.frames import InFrame
-from methods.engines.linear_posterior_sampling import guarantee
 from models.linear_regression import LinearGaussian, with_bias
 from models.standardise import Standardiser
 from models.task import Task

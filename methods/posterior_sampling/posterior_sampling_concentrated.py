@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.contract import Fit, Method
-from methods.engines.exponential_family.release import one_draw
+from methods._shared import linear_draw_guarantee as guarantee
+from methods._shared.exponential_family.release import one_draw
+from methods.contract import Constants, Fit, Method
+from methods.posterior_sampling._linear import LinearPosteriorDraw
 from models.exponential_family import statistic_of
 from models.task import Task
 from privacy.budget import Budget
@@ -16,7 +18,7 @@ class PosteriorSamplingConcentrated(Method):
     """One draw from the posterior with a prior eta0 / m, strong enough for the budget.
 
     eta0 / m + sum_i (S(x_i), 1) with the largest m <= 1 at which the exact supremum over neighbours keeps the Renyi
-    budget (``methods.engines.exponential_family.guarantee``). A small m draws to the mean of the prior; public rows in
+    budget (``methods._shared.exponential_family.guarantee``). A small m draws to the mean of the prior; public rows in
     the prior (the model's ``public``, section 3.3) take that bias away.
     """
 
@@ -34,3 +36,18 @@ class PosteriorSamplingConcentrated(Method):
         (``models.exponential_family.statistic_of``).
         """
         return one_draw(task, statistic_of(task), "concentrated", budget, rng, self.name)
+
+
+# One draw of the weights of linear regression in the box from a posterior with a stronger prior.
+class PosteriorSamplingConcentratedLinear(LinearPosteriorDraw):
+    """The smallest factor >= 1 of the prior precision at which the draw fits what the frame has left of the budget."""
+
+    name = "posterior_sampling_concentrated"
+    title = PosteriorSamplingConcentrated.title
+    reference = PosteriorSamplingConcentrated.reference
+    models = ("bounded_linear_regression",)
+    constants = (Constants.FORMULA,)
+
+    def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
+        """``guarantee.smallest_strength``."""
+        return 1.0, guarantee.smallest_strength(tuple(budget.ledger), budget.epsilon, budget.delta, v0, a, norm2, n)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.contract import Fit, Method
-from methods.engines.exponential_family.release import one_draw
+from methods._shared import linear_draw_guarantee as guarantee
+from methods._shared.exponential_family.release import one_draw
+from methods.contract import Constants, Fit, Method, MethodError
+from methods.posterior_sampling._linear import LinearPosteriorDraw, refusal
 from models.exponential_family import statistic_of
 from models.task import Task
 from privacy.budget import Budget
@@ -15,7 +17,7 @@ from privacy.ledger import Relation
 class PosteriorSamplingDirect(Method):
     """A draw from the posterior: no tempering, calibrated to no budget.
 
-    It has a price all the same, which the ledger holds (``methods.engines.exponential_family.guarantee.supremum``):
+    It has a price all the same, which the ledger holds (``methods._shared.exponential_family.guarantee.supremum``):
     finite at orders below 1 + the smallest Beta or Dirichlet parameter of the prior. A budget in mode ``enforce``
     refuses it where that is too much.
     """
@@ -33,3 +35,29 @@ class PosteriorSamplingDirect(Method):
         Raises ValueError for rows that do not fit (``models.exponential_family.statistic_of``).
         """
         return one_draw(task, statistic_of(task), "direct", budget, rng, self.name)
+
+
+# One draw of the weights of linear regression in the box from the posterior as it stands.
+class PosteriorSamplingDirectLinear(LinearPosteriorDraw):
+    """Neither flattened nor concentrated; refused where its price is infinite or above the budget."""
+
+    name = "posterior_sampling_direct"
+    title = PosteriorSamplingDirect.title
+    reference = PosteriorSamplingDirect.reference
+    models = ("bounded_linear_regression",)
+    constants = (Constants.NONE,)
+
+    def supports(self, task: Task) -> str | None:
+        """None, or why no budget covers the draw."""
+        return super().supports(task) or refusal(self.name, task)
+
+    def tempered(self, budget: Budget, v0: float, a: float, norm2: float, n: int) -> tuple[float, float]:
+        """Nothing is tempered. Raises MethodError that tells the epsilon it would need."""
+        event = guarantee.draw_event(1.0 / v0, a, norm2, n)
+        needs = guarantee.cost(guarantee.plain(budget.ledger), event, budget.delta)
+        if not needs <= budget.epsilon:
+            raise MethodError(
+                f"{self.name}: one draw costs epsilon = {needs:.4g} at delta = {budget.delta:g}; the budget is "
+                f"{budget.epsilon:g}; take the diffused or the concentrated draw"
+            )
+        return 1.0, 1.0

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from methods.engines.logistic import guarantee
-from methods.engines.logistic.release import LogisticPosteriorDraw, Release, SamplerSettings
-from methods.engines.logistic.sampler import Target
+import numpy as np
+
+from methods._shared.frames import InFrame
+from methods._shared.logistic.sampler import Target
+from methods.contract import Constants, Fit
+from methods.posterior_sampling._logistic import guarantee
+from methods.posterior_sampling._logistic.release import (
+    MARKOV_CHAIN,
+    NO_DRAW,
+    LogisticPosteriorDraw,
+    Release,
+    SamplerSettings,
+)
 from models.logistic_regression import LogisticRegression
+from models.task import Task
 from privacy.budget import Budget
+from privacy.ledger import Event, Relation
 
 
 class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
     """One draw from the posterior of a likelihood that is flat enough for the budget.
 
     beta = beta0, likelihood to the power min(1, sqrt(epsilon n beta / (2 c^2 order))); (order, epsilon)-RDP, proved in
-    ``methods.engines.logistic.guarantee.renyi_bound``.
+    ``methods.posterior_sampling._logistic.guarantee.renyi_bound``.
     """
 
     name = "posterior_sampling_glm_diffused"
@@ -26,3 +38,41 @@ class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
         precision = n * model.beta0
         event = guarantee.draw_event(power, precision, model.norm_bound, order)
         return Release(Target(power, precision), event, {"beta": model.beta0, "power": power})
+
+
+# Diffused posterior sampling on logistic regression in the box.
+class PosteriorSamplingGLMDiffusedLogistic(InFrame):
+    """One draw from the posterior with the model's prior and a likelihood that is flat enough for the budget.
+
+    Against the paper: add/remove neighbours, for which the curve is a quarter of theorem 16's
+    (``_bounded_logistic.renyi_bound``), and the power is the largest at which the whole ledger keeps (epsilon, delta).
+    Rows have norm at most sqrt(D) as the box has it; there is an intercept.
+    """
+
+    name = "posterior_sampling_glm_diffused"
+    title = "Posterior sample, diffused (GLM)"
+    reference = "geumlek2017rdp, algorithm 6"
+    models = ("bounded_logistic_regression",)
+    constants = (Constants.FORMULA, Constants.GUESSED)
+    privacy = Relation.ADD_REMOVE
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
+    releases_a_draw = True
+    leaks = (MARKOV_CHAIN, NO_DRAW)
+    Settings = SamplerSettings
+
+    def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
+        """What one draw from d inputs is from and costs, by public numbers alone. Raises ValueError for a budget with
+        nothing for the draw."""
+        from methods._shared.logistic.sampler import Target
+        from methods.posterior_sampling import _bounded_logistic as draws
+
+        precision, c = 1.0 / model.prior_sd**2, draws.norm_bound(d)
+        power = min(1.0, draws.largest(lambda v: draws.draw_event(v, precision, c), budget, self.name))
+        return Target(power, precision), draws.draw_event(power, precision, c)
+
+    def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows, and what :meth:`law` raises."""
+        from methods.posterior_sampling import _bounded_logistic as draws
+
+        target, event = self.law(task.model, task.x.shape[1], settings, budget)
+        return draws.draw(task, target, event, budget, rng, settings, self.name)

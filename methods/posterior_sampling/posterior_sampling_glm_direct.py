@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from methods.engines.logistic import guarantee
-from methods.engines.logistic.release import LogisticPosteriorDraw, Release, SamplerSettings
-from methods.engines.logistic.sampler import Target
+import numpy as np
+
+from methods._shared.frames import InFrame
+from methods._shared.logistic.sampler import Target
+from methods.contract import Constants, Fit
+from methods.posterior_sampling._logistic import guarantee
+from methods.posterior_sampling._logistic.release import (
+    MARKOV_CHAIN,
+    NO_DRAW,
+    LogisticPosteriorDraw,
+    Release,
+    SamplerSettings,
+)
 from models.logistic_regression import LogisticRegression
+from models.task import Task
 from privacy.budget import Budget
+from privacy.ledger import Event, Relation
 
 
 class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
@@ -25,3 +37,41 @@ class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
         precision = n * model.beta0
         event = guarantee.draw_event(1.0, precision, model.norm_bound, order)
         return Release(Target(1.0, precision), event, {"beta": model.beta0, "power": 1.0})
+
+
+# One sample of the logistic posterior in the box, as the model states it.
+class PosteriorSamplingGLMDirectLogistic(InFrame):
+    """A draw from the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
+
+    Its price is the curve of ``_bounded_logistic.renyi_bound``, order x D prior_sd^2 / 2: a quarter of theorem
+    16, which is for an exchanged record (one term of the log-likelihood differs, not two). An enforced budget that is
+    smaller is refused with the epsilon that it would need.
+    """
+
+    name = "posterior_sampling_glm_direct"
+    title = "Posterior sample (GLM)"
+    reference = "geumlek2017rdp, equation 17 and theorem 16"
+    models = ("bounded_logistic_regression",)
+    constants = (Constants.GUESSED,)
+    privacy = Relation.ADD_REMOVE
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
+    releases_a_draw = True
+    leaks = (MARKOV_CHAIN, NO_DRAW)
+    Settings = SamplerSettings
+
+    def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
+        """What one draw from d inputs is from and costs. Raises BudgetExceeded where the budget does not hold it."""
+        from methods._shared.logistic.sampler import Target
+        from methods.posterior_sampling import _bounded_logistic as draws
+
+        precision = 1.0 / model.prior_sd**2
+        event = draws.draw_event(1.0, precision, draws.norm_bound(d))
+        draws.afford(event, budget, self.name)
+        return Target(1.0, precision), event
+
+    def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows, and what :meth:`law` raises."""
+        from methods.posterior_sampling import _bounded_logistic as draws
+
+        target, event = self.law(task.model, task.x.shape[1], settings, budget)
+        return draws.draw(task, target, event, budget, rng, settings, self.name)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.exponential_family.release import one_draw
 from methods.contract import Fit, Method
-from methods.engines.exponential_family.release import one_draw
 from models.exponential_family import statistic_of
 from models.task import Task
 from privacy.budget import Budget
@@ -19,7 +19,7 @@ class PosteriorSamplingQuery(Method):
 
     The rows of the task are the values phi(x_i), one column. theta is drawn by algorithm 2 or 3 of the Beta system with
     S = phi, so that rho ~ Beta(a + r sum phi, b + r sum (1 - phi)) or Beta(a / m + sum phi, b / m + sum (1 - phi)); the
-    guarantee covers values between 0 and 1 (``methods.engines.exponential_family.guarantee.supremum``). The released
+    guarantee covers values between 0 and 1 (``methods._shared.exponential_family.guarantee.supremum``). The released
     number is the posterior's ``value``.
     """
 

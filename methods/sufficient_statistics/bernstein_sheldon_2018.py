@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from methods._shared.requests import Together
 from methods.contract import Fit, Method
-from methods.engines.bernstein_sheldon.settings import Sweeps
-from methods.engines.requests import Together
+from methods.sufficient_statistics._bernstein_sheldon.settings import Sweeps
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -29,7 +29,7 @@ class BernsteinSheldon2018(Together, Method):
 
     def fit(self, task: Task, settings: Sweeps, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon."""
-        from methods.engines.bernstein_sheldon import families
+        from methods.sufficient_statistics._bernstein_sheldon import families
 
         model, n = task.model, task.public.n
         model.dimension(task.x.shape[1])
@@ -44,7 +44,7 @@ class BernsteinSheldon2018(Together, Method):
             sensitivity=proven,
             noise_scale=proven / budget.epsilon,
             relation=self.privacy,
-            proof=f"methods.engines.bernstein_sheldon.families.{proof}",
+            proof=f"methods.sufficient_statistics._bernstein_sheldon.families.{proof}",
         )
         z = noise.release(value)
         posterior = families.gibbs(

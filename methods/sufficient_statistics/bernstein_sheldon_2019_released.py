@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.requests import Together
 from methods.contract import Fit, Leak, LeakKind, Method
-from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -45,7 +45,7 @@ class BernsteinSheldon2019Released(Together, Method):
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon. Raises ValueError for fewer than 2 rows or a budget without epsilon."""
-        from methods.engines.bernstein_sheldon import regression
+        from methods.sufficient_statistics._bernstein_sheldon import regression
 
         if task.n < 2:
             raise ValueError(f"{task.name}: {self.name} needs at least 2 training rows for their ranges, got {task.n}")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from methods._shared import adassp
+from methods._shared.adassp import ClipRule
+from methods._shared.conjugate_linear import release
+from methods._shared.frames import left_for
 from methods.contract import Constants, Fit, Leak, LeakKind, Method, Role
-from methods.engines import adassp
-from methods.engines.adassp import ClipRule
-from methods.engines.frames import left_for
 from models.bounded import DEVIATIONS
 from models.linear_regression import LinearGaussian, with_bias
 from models.standardise import Standardiser
@@ -25,7 +27,7 @@ PRIOR_PRECISION = 1.0
 class DPLinearRegression(Method):
     """Sufficient-statistics perturbation with an adaptive ridge (AdaSSP, Wang 2018, algorithm 2) on standardised rows.
 
-    The numerics are those of ``methods.engines.adassp``; rows are brought to scale by ``privacy.scaling``, and no bound
+    The numerics are those of ``methods._shared.adassp``; rows are brought to scale by ``privacy.scaling``, and no bound
     keeps rows that are longer than three standard deviations in every column. The posterior is Gaussian: its covariance
     adds to the Bayesian one what the noise does to the solution, to first order: A^-1 (noise^2 / 2) (1 + |w|^2) A^-1.
     """
@@ -98,3 +100,32 @@ def gaussian(found: adassp.Reading, noise: float, variance: float, scale: Standa
     inverse = np.linalg.inv(found.matrix)
     covariance = variance * inverse + 0.5 * noise**2 * found.reach * inverse @ inverse
     return LinearGaussian(found.weights, 0.5 * (covariance + covariance.T), variance, scale)
+
+
+# Yardstick: AdaSSP for linear regression in the box, a point estimate.
+class DPLinearRegressionLinear(release.OneRelease):
+    """Sufficient-statistics perturbation with an adaptive ridge (AdaSSP, Wang 2018, algorithm 2), read as a point.
+
+    The same as :class:`DPLinearRegression` (``methods._shared.adassp``) but for how rows come to scale and what is
+    given back: they are in the box, so that nothing is bought for documented ranges and no row exceeds a public norm;
+    the result is a private point estimate, weights and residual variance, without a posterior.
+    """
+
+    name = "dp_linear_regression"
+    title = "DP linear regression"
+    reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
+    role = Role.YARDSTICK
+    leaks = (adassp.CLIP_LEAK,)
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"margin": 0.5}, {"margin": 1.0}, {"noise_part": 0.001}, {"noise_part": 0.01}, {"noise_part": 0.1}
+    )  # fmt: skip
+
+    def fit_unit(self, task: Task, settings: ClipRule, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
+        n, multiplier = task.public.n, left_for(budget, adassp.WHAT, self.privacy)
+        squared = release.squared_bound(settings, task.public, multiplier)
+        moments = adassp.release(np.column_stack([with_bias(task.x), task.y]), squared, multiplier, budget)
+        found = adassp.read(moments, task.model.precision)
+        point = release.point_estimate(found.weights, adassp.residual_variance(found, adassp.counted(moments, n)))
+        diagnostics = {"noise_multiplier": multiplier, "clip": math.sqrt(squared), "penalty": found.penalty}
+        return Fit(point, budget.ledger, diagnostics)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from methods._shared.exponential_family.release import gaussian_multiplier, posterior
 from methods.contract import Diverged, Fit, Method
-from methods.engines.exponential_family.release import gaussian_multiplier, posterior
 from models.exponential_family import ParameterSample, statistic_of
 from models.task import Task
 from privacy.budget import Budget
@@ -38,7 +38,7 @@ class SufficientStatisticsPerturbation(Method):
             sensitivity=law.diameter,
             noise_multiplier=self._multiplier(budget),
             relation=self.privacy,
-            proof="methods.sufficient_statistics_perturbation.statistic_sum",
+            proof="methods.sufficient_statistics.sufficient_statistics_perturbation.statistic_sum",
         )
         released = mechanism.release(total)
         theta = law.sample(rng, posterior(task.model.natural, law.project(released, n), n))

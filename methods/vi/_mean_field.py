@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.engines import mean_field_kernels as kernels
+from methods.vi import _mean_field_kernels as kernels
 from models.bnn_regression import NetworkMonteCarlo
 from models.standardise import Standardiser
 

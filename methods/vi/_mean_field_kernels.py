@@ -1,4 +1,4 @@
-"""Fused elementwise loops of ``methods.engines.mean_field`` (compiled; hidden units run along the last axis).
+"""Fused elementwise loops of ``methods.vi._mean_field`` (compiled; hidden units run along the last axis).
 
 No flag that would drop NaN or infinity: ``contract`` allows fused multiply-add, ``reassoc`` a sum in vector lanes.
 """

@@ -30,7 +30,7 @@ def check(settings) -> None:
 
 def compile_kernels(dtype) -> None:
     """Compile (or load from the cache) every kernel for ``dtype``, on made-up rows."""
-    from methods.engines.mean_field import Gradients, Layout
+    from methods.vi._mean_field import Gradients, Layout
 
     layout = Layout(1, 2)
     engine = Gradients(layout, 1, dtype)

@@ -13,8 +13,8 @@ from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
-_PROOF = "methods.engines.mean_field.Gradients.clipped_sum"
-_RESIDUAL_PROOF = "methods.engines.mean_field_training.residual_sum"
+_PROOF = "methods.vi._mean_field.Gradients.clipped_sum"
+_RESIDUAL_PROOF = "methods.vi._mean_field_training.residual_sum"
 
 
 class DPVIHonest(Method):
@@ -74,7 +74,7 @@ class DPVIHonest(Method):
         residual_share: float = 0.02  #: part of mu^2 for the noise precision
 
         def __post_init__(self) -> None:
-            from methods.engines.mean_field_training import check
+            from methods.vi._mean_field_training import check
 
             check(self)
             if self.sampling_rate > 1:
@@ -83,13 +83,13 @@ class DPVIHonest(Method):
                 raise ValueError("scaling_share + residual_share must leave a part of the budget: give a sum below 1")
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.mean_field_training import compile_kernels
+        from methods.vi._mean_field_training import compile_kernels
 
         compile_kernels(np.float64)
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        from methods.engines import mean_field as mf
-        from methods.engines import mean_field_training as training
+        from methods.vi import _mean_field as mf
+        from methods.vi import _mean_field_training as training
         from privacy.scaling import private_scaling, remaining_noise_multiplier, scaling_noise_multiplier
 
         s, n = settings, task.public.n

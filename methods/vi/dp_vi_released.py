@@ -62,18 +62,18 @@ class DPVIReleased(Method):
         clip: float = 1.0  #: C; scales the noise and nothing else
 
         def __post_init__(self) -> None:
-            from methods.engines.mean_field_training import check
+            from methods.vi._mean_field_training import check
 
             check(self)
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.mean_field_training import compile_kernels
+        from methods.vi._mean_field_training import compile_kernels
 
         compile_kernels(np.float32)
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        from methods.engines import mean_field as mf
-        from methods.engines.mean_field_training import require_noise_multiplier, require_rows
+        from methods.vi import _mean_field as mf
+        from methods.vi._mean_field_training import require_noise_multiplier, require_rows
 
         s = settings
         require_rows(self.name, task.name, task.n)

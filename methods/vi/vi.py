@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from methods._shared.conjugate_linear import naturals
+from methods._shared.framed_mixture import MeansInFrame
+from methods._shared.frames import InFrame
 from methods.contract import Constants, Diverged, Fit, Method
+from models.linear_posteriors import NormalTimesInverseGamma
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -50,18 +56,18 @@ class VI(Method):
         start_scale: float = 1.0  #: standard deviation of the start of every m and rho
 
         def __post_init__(self) -> None:
-            from methods.engines.mean_field_training import check
+            from methods.vi._mean_field_training import check
 
             check(self)
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.mean_field_training import compile_kernels
+        from methods.vi._mean_field_training import compile_kernels
 
         compile_kernels(np.float32)
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        from methods.engines import mean_field as mf
-        from methods.engines.mean_field_training import require_rows
+        from methods.vi import _mean_field as mf
+        from methods.vi._mean_field_training import require_rows
 
         s = settings
         require_rows(self.name, task.name, task.n)
@@ -89,3 +95,110 @@ class VI(Method):
         posterior = mf.posterior(layout, theta, s.noise_precision, s.draws, scale)
         kl = mf.kl(theta, s.prior_precision)
         return Fit(posterior, budget.ledger, {"steps": float(steps), "kl_nats": kl})
+
+
+# Mean-field variational inference for linear regression in the box, in closed form.
+class VILinear(InFrame):
+    """q(w) q(v), q(w) a Gaussian with full covariance (Bishop 2006, 10.3, with an unknown noise variance).
+
+    With A = X'X + precision I, m = A^-1 X'y and R = y'y - m'A m, the updates are
+
+        q(w) = N(m, (E[1/v] A)^-1),
+        q(v) = InvGamma(a + (n + p) / 2, b'),   b' = b + (R + p / E[1/v]) / 2.
+
+    m does not change, and the fixed point of the two solves a linear equation: E[1/v] = (a + n / 2) / (b + R / 2), the
+    value of the exact posterior. So coordinate ascent is not run: this is where it ends.
+    """
+
+    name = "vi"
+    title = "VI"
+    reference = "bishop2006, section 10.3"
+    models = ("bounded_linear_regression",)
+    constants = (Constants.NONE,)
+
+    @dataclass(frozen=True)
+    class Settings:
+        """No hyper-parameter."""
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        exact = naturals.moments(task.x, task.y).posterior(task.model)
+        precision = exact.shape / exact.scale  # E[1/v]
+        shape = exact.shape + 0.5 * len(exact.mean)
+        posterior = NormalTimesInverseGamma(exact.mean, math.sqrt(precision) * exact.factor, shape, shape / precision)
+        return Fit(posterior, budget.ledger, {"noise_precision": precision})
+
+
+# Gaussian variational inference on logistic regression in the box.
+class VILogistic(InFrame):
+    """The Gaussian with full covariance that is closest to the posterior in KL(q || p).
+
+    Against the paper's network: the bound's expectations are one-dimensional integrals, done by quadrature, so there
+    is no sampling and no step size; its optimum is found by a fixed point (Opper & Archambeau 2009).
+    """
+
+    name = "vi"
+    title = "VI"
+    reference = "opper2009variational, equations 12 and 13"
+    models = ("bounded_logistic_regression",)
+    constants = (Constants.GUESSED,)
+
+    @dataclass(frozen=True)
+    class Settings:
+        passes: int = 30  #: most passes over the rows; ends earlier at the fixed point (choice of this suite)
+
+        def __post_init__(self) -> None:
+            if self.passes < 1:
+                raise ValueError(f"vi: passes = {self.passes}; give at least 1")
+
+    def prepare(self, task: Task, settings: Settings) -> None:
+        from methods._shared.logistic_gaussian.kernel import compile_kernel
+
+        compile_kernel()
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a class that is not 0 or 1, Diverged for numbers that do."""
+        from methods._shared.logistic_gaussian import posterior
+
+        q, told = posterior.variational(
+            posterior.signed(task), 1.0 / task.model.prior_sd**2, name=self.name, passes=settings.passes
+        )
+        return Fit(q, budget.ledger, told)
+
+
+# Variational inference for a mixture of Gaussians in the box.
+class VIMixture(MeansInFrame):
+    """Coordinate ascent on the mean-field bound (Bishop 2006, section 10.2), means unknown, noise and weights known.
+
+    :class:`VI` is stochastic gradient descent for a network; this model is conditionally conjugate, and each update
+    is exact. Deterministic: it starts at the prior.
+    """
+
+    name = "vi"
+    title = "VI"
+    reference = "bishop2006pattern, section 10.2, with known noise and weights"
+    models = ("bounded_mixture",)
+    constants = (Constants.GUESSED,)
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"iterations": 10}, {"iterations": 30}, {"iterations": 100}, {"tolerance": 1e-6}, {"tolerance": 0.0},
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings:
+        """Not chosen on data: enough to converge."""
+
+        iterations: int = 300  #: largest number of rounds
+        tolerance: float = 1e-9  #: stops where the bound grows by less than this part of itself
+
+        def __post_init__(self) -> None:
+            if not (self.iterations >= 1 and self.tolerance >= 0):
+                raise ValueError(
+                    f"vi: iterations = {self.iterations}, tolerance = {self.tolerance}; give at least 1, and at least 0"
+                )
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        from methods.vi import _mixture as variational
+
+        found, bounds = variational.coordinate_ascent(task.x, task.model, settings.iterations, settings.tolerance)
+        if not np.isfinite(found.means).all():
+            raise Diverged(f"{task.name}: vi left the finite range")
+        return Fit(found, budget.ledger, {"rounds": float(len(bounds)), "lower_bound": bounds[-1]})

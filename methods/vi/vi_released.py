@@ -45,18 +45,18 @@ class VIReleased(Method):
         momentum: float = 0.2
 
         def __post_init__(self) -> None:
-            from methods.engines.mean_field_training import check
+            from methods.vi._mean_field_training import check
 
             check(self)
 
     def prepare(self, task: Task, settings: Settings) -> None:
-        from methods.engines.mean_field_training import compile_kernels
+        from methods.vi._mean_field_training import compile_kernels
 
         compile_kernels(np.float32)
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        from methods.engines import mean_field as mf
-        from methods.engines.mean_field_training import require_rows
+        from methods.vi import _mean_field as mf
+        from methods.vi._mean_field_training import require_rows
 
         s = settings
         require_rows(self.name, task.name, task.n)

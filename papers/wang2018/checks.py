@@ -21,8 +21,8 @@ import pandas as pd
 
 from datasets.base import DataError, Table
 from datasets.fetch import fetch
-from methods.engines.private_least_squares import posterior_sampling as sampling
-from methods.engines.private_least_squares.moments import AUTHORS, PRINTED, Moments, log_over_delta
+from methods._shared.private_least_squares import posterior_sampling as sampling
+from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments, log_over_delta
 from papers.wang2018 import data, run
 from papers.wang2018.verdicts import write
 from privacy.calibration import gaussian_noise_multiplier

@@ -28,10 +28,10 @@ import yaml
 
 from datasets.base import DataError
 from datasets.protocols import given_folds
-from methods.engines.private_least_squares import posterior_sampling
-from methods.engines.private_least_squares.moments import CORRECTED, Moments
-from methods.engines.private_least_squares.objective_perturbation import objective_perturbation
-from methods.engines.private_least_squares.perturbed_moments import adassp, ssp
+from methods._shared.private_least_squares import posterior_sampling
+from methods._shared.private_least_squares.moments import CORRECTED, Moments
+from methods._shared.private_least_squares.objective_perturbation import objective_perturbation
+from methods._shared.private_least_squares.perturbed_moments import adassp, ssp
 from papers.wang2018 import data
 from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats

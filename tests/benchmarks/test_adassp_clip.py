@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from benchmarks import adassp_clip
-from methods.engines.adassp import ClipRule
+from methods._shared.adassp import ClipRule
 
 
 def test_a_loss_falls_with_epsilon_and_a_rule_that_clips_everything_costs():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks import logistic_draw
-from methods.engines.logistic.sampler import Target
+from methods._shared.logistic.sampler import Target
 
 
 def test_every_contestant_reports_its_time_and_passes():

@@ -41,7 +41,7 @@ def copy(tmp_path):
     ],
 )
 def test_one_broken_file_takes_out_one_method(copy, line, words):
-    path = copy / "methods/ridge.py"
+    path = copy / "methods/baselines/ridge.py"
     path.write_text(f"{path.read_text()}\n{line}")
     left = said(copy, "print(*contract.names())").split()
     assert left == [n for n in contract.names() if n != "ridge"]
@@ -49,7 +49,7 @@ def test_one_broken_file_takes_out_one_method(copy, line, words):
     assert pairs == [f"{k}/{n}" for k, n in contract.pairs() if n != "ridge"]
     # the file of a kind that builds on it is named, too
     taught, own = said(copy, "print(*contract.broken(), sep='\\n')").strip().splitlines()
-    assert own.startswith(f"methods/ridge.py cannot be imported: {words}")
+    assert own.startswith(f"methods/baselines/ridge.py cannot be imported: {words}")
     assert taught.startswith(f"methods/kinds/{LINEAR}/ridge.py cannot be imported: {words}")
     asked = "try:\n    contract.get('ridge')\nexcept contract.BrokenAdapter as e:\n    print(e.args[0])"
     assert words in said(copy, asked)

@@ -10,7 +10,7 @@ import pytest
 from privacy import mutants
 from privacy.mutants import DoesNotApply, Mutant, loaded, method_of, patched
 
-ADAPTER = "methods.dp_sep"
+ADAPTER = "methods.ep.dp_sep"
 
 
 def test_patch_replaces_as_often_as_asked_and_spares_excepted_lines():
@@ -42,7 +42,7 @@ def test_generic_patches_do_one_thing_each():
 
 
 def test_unpatched_source_loads_under_another_name_and_leaves_nothing():
-    import methods.dp_sep as real
+    import methods.ep.dp_sep as real
 
     before, path = set(sys.modules), list(sys.path)
     with loaded(ADAPTER, None) as module:
@@ -54,10 +54,10 @@ def test_unpatched_source_loads_under_another_name_and_leaves_nothing():
 
 
 def test_patch_of_an_engine_reaches_the_adapter_and_nobody_else():
-    engine = "methods.engines.pbp.training"
+    engine = "methods.ep._pbp.training"
     mutant = Mutant("m", r"def require\(", "MARK = 1\n\n\ndef require(", module=engine)
     with loaded(ADAPTER, mutant) as module:
-        import methods.engines.pbp.training as real
+        import methods.ep._pbp.training as real
 
         names = [m for m in sys.modules if m.startswith("mutant_")]
         text = Path(module.__file__).read_text(encoding="utf-8")

@@ -99,7 +99,7 @@ def test_missing_answer_is_an_error_at_full_and_visible_below(config, scores):
 
 
 def test_a_method_that_cannot_be_imported_is_named_in_its_cells(config, scores, monkeypatch):
-    why = "methods/dp_sep.py cannot be imported: SyntaxError"
+    why = "methods/ep/dp_sep.py cannot be imported: SyntaxError"
     monkeypatch.setattr(contract, "left_out", lambda name, kind: why if name == "dp_sep" else "")
     frame = build(config, scores[scores["method"] != "dp_sep"], "full", findings=NO_FINDINGS)
     gone = frame[frame["reason"] == why]

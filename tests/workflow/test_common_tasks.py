@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Fit
-from methods.engines.frames import InFrame, left_for
+from methods._shared.frames import InFrame, left_for
 from models.linear_regression import ConstantGaussian
 from privacy.ledger import Relation
 

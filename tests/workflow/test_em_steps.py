@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from methods.em import EM
+from methods.em.em import EM
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetSpec

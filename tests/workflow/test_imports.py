@@ -6,14 +6,16 @@ from workflow import imports
 
 
 def test_a_method_reaches_its_model_and_the_privacy_code():
-    found = imports.reached("methods.ridge")
-    assert {"methods.ridge", "methods.contract", "models.task", "privacy.budget", "privacy.ledger"} <= set(found)
+    found = imports.reached("methods.baselines.ridge")
+    assert {"methods.baselines.ridge", "methods.contract", "models.task", "privacy.budget", "privacy.ledger"} <= set(
+        found
+    )
     assert not any(m.startswith(("reports", "workflow", "evaluation")) for m in found)
 
 
 def test_library_modules_are_left_out():
     assert imports.path_of("numpy") is None
-    assert all(m.split(".")[0] in imports.PACKAGES for m in imports.reached("methods.ridge"))
+    assert all(m.split(".")[0] in imports.PACKAGES for m in imports.reached("methods.baselines.ridge"))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def test_imports_inside_functions_count():
 
 
 def test_a_method_depends_on_every_engine_that_its_file_names():
-    found = imports.reached("methods.dp_sep")
-    assert {"methods.engines.mixture.training", "methods.engines.pbp.state", "methods.contract"} <= set(found)
-    taught = imports.reached("methods.kinds.bounded_mixture.dp_sep_honest")
-    assert {"methods.engines.mixture.honest", "methods.engines.mixture.sites"} <= set(taught)
+    found = imports.reached("methods.ep.dp_sep")
+    assert {"methods.ep._mixture.training", "methods.ep._pbp.state", "methods.contract"} <= set(found)
+    taught = imports.reached("methods.ep.dp_sep_honest")
+    assert {"methods.ep._mixture.honest", "methods.ep._mixture.sites"} <= set(taught)

@@ -59,7 +59,7 @@ BUGS = [
     ("metric", "evaluation/posterior_sampling.py", "-float(np.sum(log_density))", "-float(np.sum(log_density[1:]))"),
     ("scorer", "evaluation/scorers.py", "heldout_scores(case.posterior.log_density(case.test_x))",
      "heldout_scores(case.posterior.log_density(case.train_x))"),
-    ("engine", "methods/sufficient_statistics_perturbation.py", ".sum(axis=0)", ".mean(axis=0)"),
+    ("engine", "methods/sufficient_statistics/sufficient_statistics_perturbation.py", ".sum(axis=0)", ".mean(axis=0)"),
     ("worker", "workflow/worker.py", "data.x[train], y, public", "data.x[train] * 0, y, public"),
     ("budget", "privacy/budget.py", "_rng.normal(0.0, self.noise_scale", "_rng.normal(0.0, 0.99 * self.noise_scale"),
 ]  # fmt: skip
@@ -168,7 +168,7 @@ def test_the_closure_holds_all_that_a_score_row_depends_on():
     ):
         assert module in found, module
     read = [c for c in cells("config/experiments/nadpvi_exponential.yaml", "full") if c.method == "na_dpvi_laplace"]
-    assert "methods.dpvi" in closure.modules(read)  # the run that it reads
+    assert "methods.dpvi.dpvi" in closure.modules(read)  # the run that it reads
     assert "evaluation.coverage" in closure.modules(read)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from datasets import store
-from methods.engines.logistic.reference import Chains, compare
+from methods._shared.logistic.reference import Chains, compare
 from tests.workflow.project import ROOT, environment
 from workflow import sampler_check
 from workflow.experiments import cells

@@ -159,8 +159,8 @@ rule bayes_by_backprop_claims:
         config="config/experiments/dp_bayes_by_backprop.yaml",
         code=files(
             "workflow.bayes_by_backprop_claims",
-            "methods.dp_bayes_by_backprop",
-            "methods.dp_bayes_by_backprop_note",
+            "methods.bayes_by_backprop.dp_bayes_by_backprop",
+            "methods.bayes_by_backprop.dp_bayes_by_backprop_note",
         ),
     output:
         RESULTS + "/extra/bbb_accounting.csv",

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.bayes_by_backprop.settings import PrivateSettings
 from methods.contract import Diverged, Method
-from methods.engines.bayes_by_backprop.settings import PrivateSettings
 from models.bnn_classification import BNNClassification
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
-PROOF = "methods.engines.bayes_by_backprop.gradients.clipped_sum"
+PROOF = "methods._shared.bayes_by_backprop.gradients.clipped_sum"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Rows:
         """(x / input_scale, labels) of the given rows, on the device; float64 unless told otherwise."""
         import torch
 
-        from methods.engines.bayes_by_backprop.gradients import device
+        from methods._shared.bayes_by_backprop.gradients import device
 
         x = torch.from_numpy(np.take(self.x, rows, axis=0)).to(device(), dtype or torch.float64)
         return x.mul_(1.0 / self.input_scale), torch.from_numpy(self.labels[rows]).to(device())
@@ -140,7 +140,7 @@ class PoissonSums:
 
     def release(self, w, step: int):
         """The sum at weights ``w`` (D,) over the batch of that step, with its noise, (D,)."""
-        from methods.engines.bayes_by_backprop import gradients
+        from methods._shared.bayes_by_backprop import gradients
 
         s, batch = self._settings, self.rows.batch(self._batches.draw(step))
         total = gradients.clipped_sum(w, self.rows.widths, *batch, s.clip)

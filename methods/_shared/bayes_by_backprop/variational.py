@@ -11,8 +11,8 @@ import math
 import numpy as np
 import torch
 
-from methods.engines.bayes_by_backprop.gradients import device
-from methods.engines.bayes_by_backprop.training import Rows
+from methods._shared.bayes_by_backprop.gradients import device
+from methods._shared.bayes_by_backprop.training import Rows
 from models.bnn_classification import (
     ClassifierMeanField,
     ClassifierPoint,

@@ -21,10 +21,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtr, chdtrc
 
+from methods._shared.conjugate_linear import naturals
+from methods._shared.conjugate_linear.release import InKnownBox, expected_squares
+from methods._shared.frames import left_for
 from methods.contract import Constants, Diverged
-from methods.engines.conjugate_linear import naturals
-from methods.engines.conjugate_linear.release import InKnownBox, expected_squares
-from methods.engines.frames import left_for
 from models.linear_regression import with_bias
 from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
@@ -39,7 +39,7 @@ SMALL = 1.0 / 3.0
 #: the clip grows up to this many times its usual value where the noise is too small to matter.
 LARGEST = 4.0
 _WHAT = "sum of clipped per-row gradients"
-_PROOF = "methods.engines.conjugate_linear.kernel.clipped_sum"
+_PROOF = "methods._shared.conjugate_linear.kernel.clipped_sum"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Descent(InKnownBox):
 
     def prepare(self, task: Task, settings: Settings) -> None:
         """Load numba and the cached kernel."""
-        from methods.engines.conjugate_linear import kernel  # noqa: F401
+        from methods._shared.conjugate_linear import kernel  # noqa: F401
 
 
 class Plan(NamedTuple):
@@ -137,7 +137,7 @@ def train(method: str, task: Task, settings: Settings, budget: Budget, relation:
     Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged where the
     numbers leave the finite range.
     """
-    from methods.engines.conjugate_linear.kernel import clipped_sum
+    from methods._shared.conjugate_linear.kernel import clipped_sum
 
     s, n, d = settings, task.public.n, task.x.shape[1]
     p, model = d + 1, task.model

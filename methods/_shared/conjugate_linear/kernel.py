@@ -18,7 +18,7 @@ def clipped_sum(x1, y, rows, mean, squares, variance, weights, clips, most, cent
         (r / sqrt(v)) x1,   weights[0] x_j^2 for the d inputs,   weights[1] (min(q / v, most) - centre) / 2.
 
     These are the row's gradients of the lower bound in the means, the log standard deviations and log v, each times a
-    number that reads no row (see ``methods.engines.conjugate_linear.descent``).
+    number that reads no row (see ``methods._shared.conjugate_linear.descent``).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Linear regression in the box from one noisy release: what its methods share beside AdaSSP (``engines/adassp``)."""
+"""Linear regression in the box from one noisy release: what its methods share beside AdaSSP (``_shared/adassp``)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from methods._shared import adassp
+from methods._shared.adassp import ClipRule
+from methods._shared.frames import InFrame, columns, make_frame
 from methods.contract import Constants, Fit
-from methods.engines import adassp
-from methods.engines.adassp import ClipRule
-from methods.engines.frames import InFrame, columns, make_frame
 from models.linear_regression import LinearGaussian
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
 from models.standardise import Standardiser

@@ -26,7 +26,7 @@ from privacy.ledger import Event, Mechanism, Relation
 ORDERS = (1.0, *(1 + k / 10 for k in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 _NODES = 100
-_HERE = "methods.engines.exponential_family.guarantee"
+_HERE = "methods._shared.exponential_family.guarantee"
 
 
 def supremum(

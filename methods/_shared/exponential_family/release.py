@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from methods._shared.exponential_family import guarantee
 from methods.contract import Diverged, Fit
-from methods.engines.exponential_family import guarantee
 from models.exponential_family import Family, ParameterSample, check_order
 from models.task import Task
 from privacy.budget import Budget

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.logistic.sampler import Target, laplace
 from methods.contract import Diverged
-from methods.engines.logistic.sampler import Target, laplace
 
 
 @dataclass(frozen=True)

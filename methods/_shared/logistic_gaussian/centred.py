@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.engines.logistic_gaussian.posterior import signed
+from methods._shared.logistic_gaussian.posterior import signed
 from models.task import Task
 from privacy.budget import Budget
 from privacy.scaling import private_moments, scaling_noise_multiplier

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from methods._shared.frames import left_for
+from methods._shared.logistic_gaussian import centred
+from methods._shared.logistic_gaussian.kernel import sites
 from methods.contract import Diverged
-from methods.engines.frames import left_for
-from methods.engines.logistic_gaussian import centred
-from methods.engines.logistic_gaussian.kernel import sites
 from models.task import Task
 from privacy.accountants import gdp_mu
 from privacy.budget import Budget
@@ -101,7 +101,7 @@ def _mechanism(budget: Budget, plan: Plan, what: str, relation: Relation, proof:
         sampling=Sampling.POISSON if plan.rate < 1 else Sampling.FULL_BATCH,
         sampling_rate=plan.rate,
         steps=plan.steps,
-        proof=f"methods.engines.logistic_gaussian.gradients.{proof}",
+        proof=f"methods._shared.logistic_gaussian.gradients.{proof}",
     )
 
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from methods._shared.frames import InFrame
 from methods.contract import Constants
-from methods.engines.frames import InFrame
 from privacy.ledger import Relation
 
 

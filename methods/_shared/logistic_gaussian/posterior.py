@@ -11,8 +11,8 @@ import math
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
+from methods._shared.logistic_gaussian.kernel import sites
 from methods.contract import Diverged
-from methods.engines.logistic_gaussian.kernel import sites
 from models.bounded_logistic import LogisticGaussian
 from models.task import Task
 

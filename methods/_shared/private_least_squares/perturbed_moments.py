@@ -5,7 +5,7 @@ so do its upper triangle and the triangle with the entries beside the diagonal t
 moves by x y, of norm at most 1; the smallest eigenvalue of X'X moves by at most the spectral norm of x x',
 at most 1 (Weyl).
 
-The single fit on rows that are clipped and scaled privately, with an intercept, is ``methods.engines.adassp``.
+The single fit on rows that are clipped and scaled privately, with an intercept, is ``methods._shared.adassp``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import math
 
 import numpy as np
 
-from methods.engines.private_least_squares.moments import AUTHORS, CORRECTED, PRINTED, Moments, log_over_delta
+from methods._shared.private_least_squares.moments import AUTHORS, CORRECTED, PRINTED, Moments, log_over_delta
 from privacy.calibration import gaussian_noise_multiplier
 from privacy.ledger import Relation
 from privacy.repeats import NoiseSource
 
-_PROOF = "methods.engines.private_least_squares.perturbed_moments"
+_PROOF = "methods._shared.private_least_squares.perturbed_moments"
 GRAM, CROSS, SMALLEST = "X'X", "X'y", "smallest eigenvalue of X'X"
 #: the penalty's bound on the noise's norm holds with probability 1 - FAILING (authors' program and algorithm 2).
 FAILING = 0.05
@@ -78,7 +78,7 @@ def released_triangle(noise: NoiseSource, gram: np.ndarray, scale: float, weight
     """Noisy symmetric (count, d, d) from its upper triangle.
 
     ``weighted``: entries beside the diagonal are released times sqrt(2) (as by
-    ``methods.engines.adassp.second_moments``). Sensitivity 1 either way:
+    ``methods._shared.adassp.second_moments``). Sensitivity 1 either way:
     the head of this module.
     """
     d = len(gram)

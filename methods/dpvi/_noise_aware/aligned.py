@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from methods.contract import Diverged, Fit
-from methods.engines.noise_aware import kernels, training
+from methods.dpvi._noise_aware import kernels, training
 from models.task import Task
 from models.unconstrained import UnconstrainedGaussian, softplus
 from privacy.budget import Budget
@@ -54,7 +54,7 @@ def average(trace: np.ndarray, first: np.ndarray, with_variance: bool) -> tuple[
 
 
 def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation: Relation) -> Fit:
-    """``settings``: ``methods.dpvim.DPVIM.Settings``. Raises as ``training.run``.
+    """``settings``: ``methods.dpvi.dpvim.DPVIM.Settings``. Raises as ``training.run``.
 
     One draw of theta a step, so that the released gradient belongs to one e. The released sum has D coordinates
     (mu alone): entries of rho are left out of norm and noise, by gradient scales of 0.

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from methods._shared.requests import Together
 from methods.contract import Fit, Leak, LeakKind, Method
-from methods.engines.requests import Together
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -128,7 +128,7 @@ class Reading(Together, Method):
     leaks = LEAKS
 
     def prepare(self, task: Task, settings: DPVISettings) -> None:
-        from methods.engines.noise_aware.training import compile_kernels
+        from methods.dpvi._noise_aware.training import compile_kernels
 
         compile_kernels(task, settings)
 
@@ -142,6 +142,6 @@ class Reading(Together, Method):
 
     def fit(self, task: Task, settings: DPVISettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states a noise multiplier, or epsilon and delta."""
-        from methods.engines.noise_aware import training
+        from methods.dpvi._noise_aware import training
 
         return self.read(training.fit(task, settings, budget, rng, self.privacy), settings, rng)

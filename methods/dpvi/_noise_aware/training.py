@@ -10,14 +10,14 @@ from scipy.sparse import csr_array
 from scipy.stats import binom
 
 from methods.contract import Diverged, Fit
-from methods.engines.noise_aware import kernels
+from methods.dpvi._noise_aware import kernels
 from models.noise_aware import Statistics, TracePosterior
 from models.task import Task
 from models.unconstrained import NAMES, Likelihood
 from privacy.budget import Budget
 from privacy.ledger import Event, Mechanism, Relation, Sampling
 
-_PROOF = "methods.engines.noise_aware.kernels.clipped_sum"
+_PROOF = "methods.dpvi._noise_aware.kernels.clipped_sum"
 _WHAT = "clipped sum of the scaled per-example gradients"
 #: numbers drawn at a time for a block of steps (1.6 MB).
 _AT_ONCE = 200_000

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods.contract import Diverged, Fit
-from methods.engines.mixture import sites
+from methods.ep._mixture import sites
 from models.mixture_of_gaussians import MixtureMeans, MixtureOfGaussians
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Event, Mechanism, Relation, Sampling
 
 _WHAT = "sum of the clipped sites of a batch"
-_PROOF = "methods.engines.mixture.sites.clipped_site_sum"
+_PROOF = "methods.ep._mixture.sites.clipped_site_sum"
 
 #: e-folds of the whole run: 1 - exp(-1.5) = 78 % of the data are absorbed, and the last reading makes up for the rest.
 E_FOLDS = 1.5
@@ -63,7 +63,7 @@ def schedule(
     n, d : public number of rows, number of columns.
     damping, clip : override rho and C.
 
-    Derivation. As on the network (``methods.dp_sep_honest.schedule``), N theta_f <- (1 - rho) N theta_f
+    Derivation. As on the network (``methods.ep.dp_sep_honest.schedule``), N theta_f <- (1 - rho) N theta_f
     + rho (S + C sigma z) / q absorbs a share 1 - (1 - rho)^K of the data, so rho = 1 - exp(-E_FOLDS / K), and leaves
     noise of standard deviation tau = C (sigma / q) r with r^2 = rho (1 - (1 - rho)^(2K)) / (2 - rho). Relative to
     what is absorbed the noise is least for few e-folds, but the first sites, of a bad start, must be forgotten.
@@ -119,8 +119,8 @@ def schedule(
 def fit(task: Task, settings, budget: Budget, *, method: str, relation: Relation) -> Fit:
     """K steps of Poisson batch, sites from the common cavity, clipped sum, one Gaussian release, damped move.
 
-    ``settings``: ``methods.dp_sep_honest.DPSEPHonest.Settings``; its ``scaling_share`` is not used, because rows keep
-    their own units. The budget is (epsilon, delta), or the noise multiplier of one release. Every release is made,
+    ``settings``: ``methods.ep.dp_sep_honest.DPSEPHonest.Settings``; its ``scaling_share`` is not used: rows keep their
+    own units. The budget is (epsilon, delta), or the noise multiplier of one release. Every release is made,
     also of an empty batch, and none is undone: what follows a release is a function of releases and public numbers.
 
     Starts at N theta_f = 0; the prior means break the symmetry between components. Cavities and the final q are read
@@ -186,7 +186,7 @@ def reading(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Prior plus ``fraction`` of what is known of the data part: means (J, D), precisions (J, D, D). Post-processing.
 
-    ``data``: (h, L), N theta_f in the layout of ``methods.engines.mixture.sites``, with noise of standard deviation
+    ``data``: (h, L), N theta_f in the layout of ``methods.ep._mixture.sites``, with noise of standard deviation
     ``noise_sd`` (tau) in every coordinate.
 
     (i) The noise in a D x D precision is a matrix of the Gaussian orthogonal ensemble with variances tau^2 (diagonal)

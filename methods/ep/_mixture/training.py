@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from methods.contract import Diverged, Fit
-from methods.engines.dpsep_program import Settings
-from methods.engines.mixture import kernel, oracle
-from methods.engines.mixture.oracle import Naturals
+from methods.ep._dpsep_program import Settings
+from methods.ep._mixture import kernel, oracle
+from methods.ep._mixture.oracle import Naturals
 from models.mixture_of_gaussians import MixtureMeans, MixtureOfGaussians
 from models.task import Task
 from privacy.budget import Budget, GaussianMechanism
@@ -129,7 +129,7 @@ def released(task: Task, *, method: str, settings: Settings, budget: Budget, noi
                 sampling=Sampling.FIXED_PARTITION,
                 steps=s.epochs,
                 releases=s.epochs * n,
-                proof="methods.engines.mixture.kernel.noisy_steps",
+                proof="methods.ep._mixture.kernel.noisy_steps",
             )
             for what, multiplier in (
                 ("mean naturals after each step", s.mean_noise),

@@ -11,7 +11,7 @@ import inspect
 
 from numba import njit
 
-from methods.engines.pbp import hidden, lanes
+from methods.ep._pbp import hidden, lanes
 
 
 def stamp(*modules) -> str:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from methods.contract import Diverged
-from methods.engines.dpsep_program import Settings
-from methods.engines.pbp import ep_kernel, natural_kernel, oracle, training
-from methods.engines.pbp import hidden as hl
-from methods.engines.pbp.state import Naturals, PriorFactor, State, initial
+from methods.ep._dpsep_program import Settings
+from methods.ep._pbp import ep_kernel, natural_kernel, oracle, training
+from methods.ep._pbp import hidden as hl
+from methods.ep._pbp.state import Naturals, PriorFactor, State, initial
 from models.bnn_regression import BNNRegression
 from privacy.budget import GaussianMechanism
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import erfc
 
-from methods.engines.pbp.state import Naturals, PriorFactor, State
+from methods.ep._pbp.state import Naturals, PriorFactor, State
 
 #: a weight's update is rejected when a precision leaves this open interval (program of Vinaroz & Park).
 PRECISION_RANGE = (1e-20, 1e20)

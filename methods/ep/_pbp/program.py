@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from methods.contract import Fit
-from methods.engines.dpsep_program import Settings
+from methods.ep._dpsep_program import Settings
 from models.task import Task
 from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Relation, Sampling
@@ -43,7 +43,7 @@ def _mechanism(method: str, task: Task, settings: Settings, budget: Budget) -> G
         sampling=Sampling.SHUFFLED_EPOCHS,
         steps=settings.epochs,
         releases=settings.epochs * n,
-        proof="methods.engines.pbp.natural_kernel.natural_steps",
+        proof="methods.ep._pbp.natural_kernel.natural_steps",
     )
 
 
@@ -56,7 +56,7 @@ def fit(
     between_epochs: Callable[[], None] | None = None,
 ) -> Fit:
     """One run of the program. ``between_epochs``: what it does with its random numbers after an epoch."""
-    from methods.engines.pbp import natural_training, training
+    from methods.ep._pbp import natural_training, training
 
     settings.check(method)
     training.require(method, task, settings.epochs)
@@ -71,7 +71,7 @@ def fit(
 
 def prepare(method: str, task: Task, settings: Settings) -> None:
     """Compile the kernels on two rows that say nothing about the data."""
-    from methods.engines.pbp import natural_training, training
+    from methods.ep._pbp import natural_training, training
 
     settings.check(method)
     x, y = training.tiny(task.x.shape[1] + 1)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from methods.contract import Diverged, Fit
-from methods.engines.pbp import hidden as hl
-from methods.engines.pbp import moment_kernel
-from methods.engines.pbp.state import PriorFactor, State, with_bias
+from methods.ep._pbp import hidden as hl
+from methods.ep._pbp import moment_kernel
+from methods.ep._pbp.state import PriorFactor, State, with_bias
 from models.bnn_regression import NetworkMoments
 from models.standardise import Standardiser
 from models.task import Task

@@ -18,7 +18,7 @@ from privacy.ledger import Event, Mechanism, Relation
 
 #: orders of the curve that goes into the ledger: those at which dp-accounting converts, and the budget's own.
 ORDERS = (*(1 + k / 10 for k in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
-_HERE = "methods.engines.logistic.guarantee"
+_HERE = "methods.posterior_sampling._logistic.guarantee"
 
 
 def renyi_bound(order: float, power: float, precision: float, norm_bound: float) -> float:

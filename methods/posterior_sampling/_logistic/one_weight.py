@@ -28,7 +28,7 @@ from scipy.interpolate import CubicHermiteSpline, CubicSpline
 from scipy.optimize import brentq
 from scipy.special import expit, logsumexp, roots_hermitenorm, roots_legendre
 
-from methods.engines.logistic.sampler import JITTER, Plan, Target, laplace
+from methods._shared.logistic.sampler import JITTER, Plan, Target, laplace
 
 #: the grid ends where the density is below exp(-DEPTH) of that at the mode, and no start within REACH standard
 #: deviations of the Laplace approximation has the energy to go.

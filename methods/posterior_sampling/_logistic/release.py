@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from methods._shared.logistic.sampler import Plan, Target, sample
 from methods.contract import ALL_SPLITS, Diverged, Fit, Leak, LeakKind, Method
-from methods.engines.logistic.sampler import Plan, Target, sample
 from models.logistic_regression import LogisticRegression, LogisticSample, rows_of, signed_rows
 from models.task import Task
 from privacy.budget import Budget
@@ -22,7 +22,7 @@ MARKOV_CHAIN = Leak(
     "the guarantee is for an exact sample; the draw is the end of a Markov chain, whose distance is not counted (what "
     "was measured of it, and what that would add to delta: tables sampler_distance)",
 )
-#: of the same: what ``methods.engines.logistic.sampler`` raises
+#: of the same: what ``methods._shared.logistic.sampler`` raises
 NO_DRAW = Leak(
     LeakKind.FAILING,
     "where the mode is not found, a trajectory leaves the finite range or no draw lies in the ball the fit fails, and "

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from methods.contract import Diverged
-from methods.engines.bernstein_sheldon.families import mixing_variances
-from methods.engines.bernstein_sheldon.regression import product_draw
+from methods.sufficient_statistics._bernstein_sheldon.families import mixing_variances
+from methods.sufficient_statistics._bernstein_sheldon.regression import product_draw
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 from models.unconstrained import UnconstrainedDraws, inverse_softplus
 

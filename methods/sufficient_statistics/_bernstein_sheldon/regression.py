@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from methods.contract import Diverged
-from methods.engines.bernstein_sheldon.families import mixing_variances
+from methods.sufficient_statistics._bernstein_sheldon.families import mixing_variances
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
 from models.unconstrained import UnconstrainedDraws
 

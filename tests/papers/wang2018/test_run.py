@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from methods.engines.private_least_squares.moments import AUTHORS, PRINTED, Moments
+from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments
 from papers.wang2018 import checks, run
 from privacy.budget import BudgetSpec
 from privacy.repeats import OneFit

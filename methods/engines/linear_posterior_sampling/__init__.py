@@ -1,1 +1,0 @@
-"""Guarantee and draw of posterior sampling in Bayesian linear regression with a known noise variance."""

@@ -1,1 +1,0 @@
-"""Linear regression with rows in the unit box (``models.bounded``)."""

@@ -1,1 +1,0 @@
-"""Logistic regression with rows in the unit box (``models.bounded``)."""
