@@ -38,8 +38,8 @@ def check_rows(name: str, case: str) -> Iterator[dict]:
     if (name, case) in audit_cases.leaky():
         for check, text in audit_cases.faults(name, case)(audit_cases.get(name)).items():
             yield key | {"check": check, "result": LEAK, "found": text}
-    with mutants.loaded(audit_cases.module_of(name), audit_cases.closed(name, case)) as module:
-        made = audit_cases.audit_of(name, case, mutants.method_of(module))
+    with mutants.loaded(audit_cases.get(name), audit_cases.closed(name, case)) as method:
+        made = audit_cases.audit_of(name, case, method)
         found = audit_cases.found_by(made, name, case)
         for check in CHECKS:
             told = {"result": FAILED if check in found else PASSED, "found": found.get(check, "")}
@@ -81,8 +81,8 @@ def mutant_rows(name: str, case: str) -> Iterator[dict]:
 
 def wrapped_rows(name: str, case: str) -> Iterator[dict]:
     """One row a copy that is broken outside of its budget; a declared leak is closed first."""
-    with mutants.loaded(audit_cases.module_of(name), audit_cases.closed(name, case)) as module:
-        for fault, check, text in audit_cases.wrapped_rows(name, case, mutants.method_of(module)):
+    with mutants.loaded(audit_cases.get(name), audit_cases.closed(name, case)) as method:
+        for fault, check, text in audit_cases.wrapped_rows(name, case, method):
             told = {"killed": int(bool(check)), "killed_by": check, "found": text}
             yield key_of(name, case) | {"mutant": fault.name, "what": fault.what} | told
 
@@ -90,7 +90,7 @@ def wrapped_rows(name: str, case: str) -> Iterator[dict]:
 def faults(name: str, case: str, *patches: mutants.Mutant, first: bool = False) -> dict[str, str]:
     """Checks that the adapter with these patches fails -> what was found; a declared leak is closed first."""
     patches = (*audit_cases.closed(name, case), *patches)
-    return mutants.kills(audit_cases.module_of(name), patches, audit_cases.faults(name, case, first))
+    return mutants.kills(audit_cases.get(name), patches, audit_cases.faults(name, case, first))
 
 
 def key_of(name: str, case: str) -> dict[str, str]:

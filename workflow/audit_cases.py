@@ -1,15 +1,16 @@
 """The toy tasks on which every private adapter is audited, and what must be found on them: nothing.
 
 A method is audited on every kind of model that it fits. A posterior draw adds no noise, so there is nothing to record,
-replay or leave out: its bound is checked by brute force beside its proof (tests/methods/test_posterior_sampling*.py),
+replay or leave out: its bound is checked by brute force beside its proof (tests/methods/posterior_sampling/),
 and here that nothing but the draw leaves the fit.
-Names: an adapter goes by its own, a method that was taught a kind of model (``methods/kinds/``) by ``<kind>/<method>``.
+Names: a method's own adapter, the first of its file, goes by the method's name, another by ``<kind>/<method>``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import importlib
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
 import numpy as np
@@ -24,6 +25,7 @@ from privacy.budget import BudgetSpec
 from privacy.draw_audit import DrawAudit
 from privacy.faults import FAULTS, Fault, FaultySpec
 from privacy.wrapped import PAIR, WRAPPED, Wrapped
+from workflow.imports import ROOT
 
 
 def _without_ranges(make, n: int, seed: int) -> Task:
@@ -39,7 +41,7 @@ def _without_ranges(make, n: int, seed: int) -> Task:
 _RECORDS = tuple(kind_of(name) for name in model_kinds())
 #: name of a case -> function of (rows, seed) that gives its task; the first case of a kind of model has the kind's name
 MADE = {case: make for kind in _RECORDS for case, make in kind.tiny.items() if case not in kind.unaudited}
-#: one adapter of each engine that buys the ranges that it is not given, and the case that gives it none
+#: one adapter for each code that buys the ranges that it is not given; its kind of model has a case that gives none
 BUYS = {
     "linear_regression": ("dp_linear_regression",),
     "bnn_regression": ("dp_vi_honest",),
@@ -64,9 +66,9 @@ EVALUATIONS = 100
 
 
 @cache
-def taught() -> tuple[str, ...]:
-    """Methods that were taught a kind of model."""
-    return tuple(f"{k}/{n}" for k, n in contract.pairs() if contract.module_of(n, k) != f"methods.{n}")
+def further() -> tuple[str, ...]:
+    """Adapters beside a method's own."""
+    return tuple(f"{k}/{n}" for k, n in contract.pairs() if contract.get(n, k) is not contract.get(n))
 
 
 def get(name: str):
@@ -75,23 +77,26 @@ def get(name: str):
     return contract.get(own, kind or None)
 
 
-def module_of(name: str) -> str:
-    """The module that holds it."""
-    kind, _, own = name.rpartition("/")
-    return contract.module_of(own, kind or None)
+@cache
+def of_families(table: str) -> dict:
+    """The tables ``MUTANTS`` or ``CLOSED`` of all families, in one: ``methods/<family>/_mutants.py``."""
+    out = {}
+    for path in sorted(ROOT.glob("methods/*/_mutants.py")):
+        out |= vars(importlib.import_module(f"methods.{path.parent.name}._mutants")).get(table, {})
+    return out
 
 
 @cache
 def private() -> tuple[str, ...]:
     """Adapters that claim a guarantee and add noise for it."""
-    every = [*contract.names(), *taught()]
+    every = [*contract.names(), *further()]
     return tuple(n for n in every if get(n).privacy is not None and not get(n).releases_a_draw)
 
 
 @cache
 def drawn() -> tuple[tuple[str, str], ...]:
     """(adapter, case) of adapters whose release is one posterior draw: ``privacy.draw_audit``."""
-    every = [n for n in (*contract.names(), *taught()) if get(n).privacy is not None and get(n).releases_a_draw]
+    every = [n for n in (*contract.names(), *further()) if get(n).privacy is not None and get(n).releases_a_draw]
     return tuple((n, c) for n in every for c in MODELS if NO_RANGES not in c and get(n).supports(tiny_task(c)) is None)
 
 
@@ -140,7 +145,7 @@ def broken(name: str, case: str) -> tuple[mutants.Mutant, ...]:
     kind = MODELS[case].kind
     own = get(name).name
     first = name == own and kind == get(name).models[0]
-    return mutants.MUTANTS.get(own if first else f"{own}:{kind}", ())
+    return of_families("MUTANTS").get(own if first else f"{own}:{kind}", ())
 
 
 def tiny_settings(method):
@@ -172,8 +177,7 @@ def searched(name: str, case: str) -> tuple[tuple[str, Task, Task], ...]:
 
     Short runs, and no more than ``EVALUATIONS`` replays: cheap, and deterministic.
     """
-    with mutants.loaded(module_of(name), closed(name, case)) as module:
-        method = mutants.method_of(module)
+    with mutants.loaded(get(name), closed(name, case)) as method:
         task, settings = tiny_task(case), tiny_settings(method)
         if audit.Audit(method, task, settings, SPEC, 1).reached >= search.ENOUGH:
             return ()
@@ -216,8 +220,8 @@ def found_by(made: audit.Audit, name: str, case: str, first: bool = False) -> di
     return found
 
 
-def broken_budgets(name: str, case: str) -> tuple[Fault, ...]:
-    """The broken budgets under which the fit is another one, or says something else, than under a true one."""
+def broken_budgets(name: str, case: str, among: Sequence[Fault] = FAULTS) -> tuple[Fault, ...]:
+    """Those of ``among`` under which the fit is another one, or says something else, than under a true budget."""
 
     def told(spec):
         method = get(name)
@@ -233,7 +237,7 @@ def broken_budgets(name: str, case: str) -> tuple[Fault, ...]:
             return True
         return charged != ledger or not np.array_equal(other, parameters)
 
-    return tuple(f for f in FAULTS if differs(f))
+    return tuple(f for f in among if differs(f))
 
 
 def caught(name: str, case: str, fault: Fault) -> tuple[str, str]:
@@ -272,4 +276,4 @@ def wrapped_rows(name: str, case: str, method=None) -> Iterator[tuple[Wrapped, s
 
 def closed(name: str, case: str) -> list[mutants.Mutant]:
     """The patch that closes a declared leak of standardisation, so that everything else can be checked."""
-    return [mutants.CLOSED[name]] if (name, case) in leaky() else []
+    return [of_families("CLOSED")[name]] if (name, case) in leaky() else []

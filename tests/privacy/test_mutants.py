@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from methods import contract
 from privacy import mutants
-from privacy.mutants import DoesNotApply, Mutant, loaded, method_of, patched
+from privacy.mutants import DoesNotApply, Mutant, loaded, patched
 
-ADAPTER = "methods.ep.dp_sep"
+ADAPTER = contract.get("dp_sep")
 
 
 def test_patch_replaces_as_often_as_asked_and_spares_excepted_lines():
@@ -45,10 +46,10 @@ def test_unpatched_source_loads_under_another_name_and_leaves_nothing():
     import methods.ep.dp_sep as real
 
     before, path = set(sys.modules), list(sys.path)
-    with loaded(ADAPTER, None) as module:
-        assert module.__name__ != ADAPTER
-        assert method_of(module).name == "dp_sep"
-        assert type(method_of(module)) is not real.DPSEP
+    with loaded(ADAPTER, None) as method:
+        assert type(method).__module__ != real.__name__
+        assert (type(method).__name__, method.name) == ("DPSEP", "dp_sep")
+        assert type(method) is not real.DPSEP
     assert not [m for m in set(sys.modules) - before if m.startswith("mutant_")]
     assert sys.path == path
 
@@ -56,11 +57,11 @@ def test_unpatched_source_loads_under_another_name_and_leaves_nothing():
 def test_patch_of_an_engine_reaches_the_adapter_and_nobody_else():
     engine = "methods.ep._pbp.training"
     mutant = Mutant("m", r"def require\(", "MARK = 1\n\n\ndef require(", module=engine)
-    with loaded(ADAPTER, mutant) as module:
+    with loaded(ADAPTER, mutant) as method:
         import methods.ep._pbp.training as real
 
         names = [m for m in sys.modules if m.startswith("mutant_")]
-        text = Path(module.__file__).read_text(encoding="utf-8")
+        text = Path(sys.modules[type(method).__module__].__file__).read_text(encoding="utf-8")
         assert f"from {engine.rpartition('.')[0]} import natural_training\n" in text
         assert "as training" in text
         assert names
@@ -70,14 +71,26 @@ def test_patch_of_an_engine_reaches_the_adapter_and_nobody_else():
 def test_two_patches_at_once():
     one = Mutant("a", r"epochs: int = 40", "epochs: int = 41")
     two = Mutant("b", r"gamma: float = 1\.0", "gamma: float = 2.0")
-    with loaded(ADAPTER, [one, two]) as module:
-        defaults = method_of(module).Settings()
+    with loaded(ADAPTER, [one, two]) as method:
+        defaults = method.Settings()
     assert (defaults.epochs, defaults.gamma) == (41, 2.0)
 
 
 def test_unknown_module_is_named():
-    with pytest.raises(ModuleNotFoundError, match="nowhere"), loaded("methods.nowhere", None):
+    with pytest.raises(ModuleNotFoundError, match="nowhere"), loaded(ADAPTER, Mutant("m", "", "", "methods.nowhere")):
         pass
+
+
+def test_of_several_classes_in_a_file_the_adapters_own_is_patched_first():
+    source = "class A:\n    x = 1\n\n\nclass B:\n    x = 1\n\n\ndef f():\n    return 2\n"
+    one = Mutant("m", "x = 1", "x = 9")
+    assert patched(source, one, "A") == source.replace("x = 1", "x = 9", 1)
+    assert patched(source, one, "B") == source[:18] + source[18:].replace("x = 1", "x = 9")
+    assert "return 3" in patched(source, Mutant("m", "return 2", "return 3"), "B")
+    first = contract.get("dp_em_joint"), contract.get("dp_em_joint", "bounded_mixture")
+    for method in first:
+        with loaded(method, Mutant("m", r"name = \"dp_em_joint\"", 'name = "patched"')) as broken:
+            assert (broken.name, method.name) == ("patched", "dp_em_joint")
 
 
 def test_kills_reports_only_what_was_found():

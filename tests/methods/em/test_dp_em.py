@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from methods import contract
 from methods.em import _dp_em as engine
 from methods.em import _em as em
+from methods.em._mutants import MUTANTS
 from methods.em.dp_em_joint import (
     clipped,
     column_scales,
@@ -395,7 +396,7 @@ def test_privacy_of_the_joint_release_is_measured(kind):
 
 
 @pytest.mark.parametrize("kind", ["known noise", "bought ranges"])
-@pytest.mark.parametrize("mutant", mutants.MUTANTS["dp_em_joint"], ids=lambda m: m.name.replace(" ", "_"))
+@pytest.mark.parametrize("mutant", MUTANTS["dp_em_joint"], ids=lambda m: m.name.replace(" ", "_"))
 def test_every_mutant_of_the_joint_release_is_killed(kind, mutant):
     task = audit.first_rows(some_task(**PUBLIC[kind]), 12)
     task = dataclasses.replace(task, public=dataclasses.replace(task.public, n=12))
@@ -403,7 +404,7 @@ def test_every_mutant_of_the_joint_release_is_killed(kind, mutant):
     def check(method):
         return audit.checks(method, task, method.Settings(iterations=3), SPEC, 1)
 
-    assert mutants.kills("methods.em.dp_em_joint", mutant, check)
+    assert mutants.kills(JOINT, mutant, check)
 
 
 def test_a_range_hidden_by_noise_is_borrowed_from_the_other_columns():

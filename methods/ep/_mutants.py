@@ -1,0 +1,143 @@
+"""One-line patches that break the private methods of this family. See ``privacy.mutants``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from methods._shared.mutants import (
+    BARE,
+    NO_CLIPPING,
+    PRIVATE_SCALING,
+    SCALING_LEAK,
+    UNPAID_CENTRE,
+    UNPAID_FRAME,
+    logistic,
+)
+from privacy.mutants import GENERIC, Mutant
+
+_PBP = "methods.ep._pbp"
+_MIXTURE = "methods.ep._mixture"
+
+#: name: on the first kind of model that the method names; name:kind: on another.
+MUTANTS: dict[str, tuple[Mutant, ...]] = {
+    "dp_sep": (
+        Mutant(
+            "no noise",
+            r"(mechanism\.release\((vector[^()]*)\))",
+            r"(\1, \2)[1]",
+            module=f"{_PBP}.natural_training",
+            count=0,
+            what=GENERIC[0].what,
+        ),
+        Mutant(
+            "half noise",
+            r"mechanism\.noise\(len\(chosen\), size\)",
+            "0.5 * mechanism.noise(len(chosen), size)",
+            module=f"{_PBP}.natural_training",
+            what="the fast path adds half the noise",
+        ),
+        Mutant(
+            "no clipping",
+            r"clip=settings\.clip,",
+            "clip=1e9 * settings.clip,",
+            count=0,
+            unless="require",
+            what=NO_CLIPPING,
+        ),
+        Mutant("wrong count of steps", r"steps=settings\.epochs,", "steps=1,", what="one epoch is declared"),
+    ),
+    "dp_sep:mixture_of_gaussians": (
+        replace(GENERIC[0], module=f"{_MIXTURE}.training"),
+        Mutant(
+            "half noise",
+            r"m\.noise\(len\(chosen\), size\)",
+            "0.5 * m.noise(len(chosen), size)",
+            module=f"{_MIXTURE}.training",
+            what="the fast path adds half the noise",
+        ),
+        Mutant("no clipping", r"clip=settings\.clip,", "clip=1e9 * settings.clip,", count=0, what=NO_CLIPPING),
+        Mutant("wrong count of steps", r"steps=settings\.epochs,", "steps=1,", what="one epoch is declared"),
+        Mutant(
+            "data-dependent clip",
+            r"n = task\.n\n",
+            'n = task.n; settings = type(settings)(**{**vars(settings), "clip": float(np.abs(task.x).max())})\n',
+            what="the norm to which rows are clipped, declared as used, is the largest number of the private rows",
+        ),
+    ),
+    "dp_sep_honest:bounded_logistic_regression": (
+        logistic(
+            "no noise",
+            r"mechanism\.release\((clipped_site_sum\([^()]+\))\)",
+            BARE,
+            "ep._logistic_honest",
+            GENERIC[0].what,
+        ),
+        replace(GENERIC[1], module="methods.ep._logistic_honest"),
+        logistic("no clipping", r"weight, clip\)\)", "weight, 1e9 * clip))", "ep._logistic_honest", NO_CLIPPING),
+        logistic(
+            "wrong count of steps",
+            r"relation=relation, steps=settings\.steps,",
+            "relation=relation, steps=max(1, settings.steps // 3), releases=settings.steps,",
+            "ep._logistic_honest",
+            GENERIC[3].what,
+        ),
+        logistic(*UNPAID_CENTRE[:3], "ep._logistic_honest", UNPAID_CENTRE[3]),
+    ),
+    "dp_sep_honest:mixture_of_gaussians": (
+        replace(GENERIC[0], module=f"{_MIXTURE}.honest"),
+        replace(GENERIC[1], module=f"{_MIXTURE}.honest"),
+        Mutant(
+            "no clipping",
+            r"model\.noise_sd\*\*2, plan\.clip\)",
+            "model.noise_sd**2, 1e9 * plan.clip)",
+            module=f"{_MIXTURE}.honest",
+            what=NO_CLIPPING,
+        ),
+        replace(GENERIC[3], module=f"{_MIXTURE}.honest"),
+        Mutant(
+            "data-dependent clip",
+            r"clip=settings\.clip\)",
+            "clip=float(np.abs(task.x).max()))",
+            module=f"{_MIXTURE}.honest",
+            what="the norm to which rows are clipped, declared as used, is the largest number of the private rows",
+        ),
+    ),
+    "dp_sep_honest": (
+        GENERIC[0],
+        Mutant(
+            "half noise",
+            r"sensitivity=sites\.sensitivity\((.*)\),",
+            r"sensitivity=sites.sensitivity(\1) / 2,",
+            what=GENERIC[1].what,
+        ),
+        Mutant("no clipping", r"np\.array\(plan\.caps\)", "1e9 * np.array(plan.caps)", what=NO_CLIPPING),
+        GENERIC[3],
+        PRIVATE_SCALING,
+    ),
+    "dp_sep_honest:bounded_linear_regression": (
+        Mutant(
+            "no noise",
+            r"released = mechanism\.release\((.*)\)\n",
+            r"released = (mechanism.release(\1), \1)[1]\n",
+            what=GENERIC[0].what,
+        ),
+        GENERIC[1],
+        Mutant(
+            "no clipping",
+            r"clipped_site_sum\(task\.x, task\.y, squared\)",
+            "clipped_site_sum(task.x, task.y, 1e9 * squared)",
+            what=NO_CLIPPING,
+        ),
+        UNPAID_FRAME,
+    ),
+}
+MUTANTS["dp_sep_honest:bounded_mixture"] = MUTANTS["dp_sep_honest:mixture_of_gaussians"]
+#: closes the private standardisation that a method names among its leaks, so that the rest of it can be checked.
+CLOSED = {
+    "dp_sep": Mutant(
+        "scaling closed",
+        SCALING_LEAK,
+        "Standardiser(*[f(task.x.shape[1]) for f in (np.zeros, np.ones)], 0.0, 1.0)",
+        module=f"{_PBP}.training",
+    ),
+}

@@ -1,0 +1,102 @@
+"""One-line patches that break the private methods of this family. See ``privacy.mutants``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from methods._shared.mutants import DECLARED, NO_CLIPPING, PRIVATE_SCALING, UNPAID_BOX, UNPAID_FRAME
+from privacy.mutants import GENERIC, Mutant
+
+# One numerics of AdaSSP, whatever scale its rows come in.
+_ADASSP = tuple(
+    replace(m, module="methods._shared.adassp")
+    for m in (
+        Mutant(
+            "no noise",
+            r"mechanism\.release\((second_moments\(.*\))\)",
+            r"(mechanism.release(\1), \1)[1]",
+            what=GENERIC[0].what,
+        ),
+        GENERIC[1],
+        Mutant(
+            "no clipping",
+            r"second_moments\(rows, math\.sqrt\(squared\)\)",
+            "second_moments(rows, 1e9 * math.sqrt(squared))",
+            what=NO_CLIPPING,
+        ),
+    )
+)
+
+#: name: on the first kind of model that the method names; name:kind: on another.
+MUTANTS: dict[str, tuple[Mutant, ...]] = {
+    "dp_linear_regression": (*_ADASSP, PRIVATE_SCALING),
+    "sufficient_statistics_perturbation": (
+        GENERIC[0],
+        GENERIC[1],
+        Mutant("no clipping", r"statistic_sum\(task\)\n", "task.x.sum(axis=0)\n", what=NO_CLIPPING),
+        Mutant(
+            "data-dependent clip",
+            r"law, n = task\.model\.law, task\.public\.n",
+            "from dataclasses import replace; task = replace(task, model=replace(task.model, "
+            "clip=1e-9 + float(np.abs(task.x).max()))); law, n = task.model.law, task.public.n",
+            what="the number to which rows are clipped, declared as used, is the largest of the private rows",
+        ),
+    ),
+    "dp_linear_regression:linear_regression": (*_ADASSP, PRIVATE_SCALING),
+    "dp_linear_regression:bounded_linear_regression": (*_ADASSP, UNPAID_FRAME),
+    "bernstein_sheldon_2019:bounded_linear_regression": (
+        Mutant(
+            "no noise",
+            r"noise\.release\((np\.array\(\[v\]\))\)\[0\]",
+            r"(noise.release(\1), \1)[1][0]",
+            what=GENERIC[0].what,
+        ),
+        GENERIC[1],
+        Mutant(
+            "no clipping",
+            r"u = np\.clip\(",
+            "u = 2.0 * np.clip(",
+            module="methods.sufficient_statistics._bernstein_sheldon.box",
+            what="rows reach twice as far as the box",
+        ),
+        UNPAID_BOX,
+    ),
+}
+for _name, _value in (
+    ("bernstein_sheldon_2018", r"value"),
+    ("bernstein_sheldon_2019", r"regression\.clipped_moments\(task\.x, task\.y, bounds\)"),
+):
+    MUTANTS[_name] = (
+        Mutant(
+            "no noise",
+            rf"z = noise\.release\(({_value})\)",
+            r"z = (noise.release(\1), \1)[1]",
+            what=GENERIC[0].what,
+        ),
+        Mutant(
+            "half noise",
+            rf"z = noise\.release\(({_value})\)",
+            r"z = 0.5 * (\1 + noise.release(\1))",
+            what="half of the noise that is declared reaches the sampler",
+        ),
+        Mutant(
+            "no clipping",
+            rf"z = noise\.release\(({_value})\)",
+            r"z = noise.release(\1 + task.x.sum())",
+            what="a sum of the rows that nothing bounds is added",
+        ),
+        Mutant(
+            "data-dependent clip",
+            r"sensitivity=(\w+),",
+            r"sensitivity=max(\1, 1.0 + float(np.abs(task.x).max())),",
+            what=f"the sensitivity, {DECLARED}",
+        ),
+    )
+MUTANTS["bernstein_sheldon_2019"] += (
+    Mutant(
+        "data-dependent standardisation",
+        r"np\.full\(task\.x\.shape\[1\], s\.input_bound\)",
+        "np.abs(task.x).max(axis=0)",
+        what=f"the bound to which an input is clipped, {DECLARED}",
+    ),
+)

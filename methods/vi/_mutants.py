@@ -1,0 +1,26 @@
+"""One-line patches that break the private methods of this family. See ``privacy.mutants``."""
+
+from __future__ import annotations
+
+from methods._shared.mutants import DESCENT, NO_CLIPPING, PRIVATE_SCALING, SCALING_LEAK, descent_in_the_box
+from privacy.mutants import GENERIC, Mutant
+
+_SCALING_FIXED = "Standardiser(np.zeros(task.x.shape[1]), np.ones(task.x.shape[1]), 0.0, 1.0)"
+
+#: name: on the first kind of model that the method names; name:kind: on another.
+MUTANTS: dict[str, tuple[Mutant, ...]] = {
+    "dp_vi": GENERIC[:4],
+    "dp_vi_honest": (
+        GENERIC[0],
+        GENERIC[1],
+        Mutant("no clipping", r"s\.clip, scale=unit", "1e9 * s.clip, scale=unit", what=NO_CLIPPING),
+        GENERIC[3],
+        PRIVATE_SCALING,
+    ),
+    "dp_vi:bounded_linear_regression": DESCENT,
+    "dp_vi:bounded_logistic_regression": descent_in_the_box("clipped_bound_sum"),
+}
+#: closes the private standardisation that a method names among its leaks, so that the rest of it can be checked.
+CLOSED = {
+    "dp_vi": Mutant("scaling closed", SCALING_LEAK, _SCALING_FIXED),
+}
