@@ -49,10 +49,9 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
-ADAPTERS = [m for m in MODULES if m.count(".") == 1 and m.startswith("methods.") and m not in ("methods.contract",)]
-ADAPTERS = [m for m in ADAPTERS if MODULES[m].name != "__init__.py"]
+ADAPTERS = [m for m in MODULES if m.startswith("methods.") and m.count(".") == 2 and "._" not in m]
 METHOD_FILES = [m for m in MODULES if m.split(".")[0] == "methods"]
-#: what asks a method about itself: all but the engines and adapters, which look at settings and arrays.
+#: what asks a method about itself: all but adapters and their numerics, which look at settings and arrays.
 READERS = [ROOT / "methods/contract.py", *(MODULES[m] for m in MODULES if m.split(".")[0] not in ("methods", "models"))]
 READERS += sorted((ROOT / "tests").rglob("*.py"))
 
@@ -175,6 +174,18 @@ def adapter_faults(source: str, module: str, adapters: list[str]) -> list[str]:
     )
 
 
+def family_faults(source: str, module: str, is_package: bool = False) -> list[str]:
+    """What a family takes from another family, and ``methods/_shared`` from any: what several need lies in _shared."""
+    mine = module.split(".")[1]
+    return sorted(
+        {
+            f"{module}:{line} imports {name}"
+            for name, line in imported(ast.parse(source), module, is_package)
+            if name.startswith("methods.") and name.split(".")[1] not in (mine, "_shared", "contract")
+        }
+    )
+
+
 #: names under which the suite holds a method, or something that a method has written for readers.
 _METHOD_NAMES = {"method", "adapter", "maker", "reader"}
 _PROSE_NAMES = {"leak", "sentence"}
@@ -293,6 +304,12 @@ def test_adapters_import_no_adapter(module):
     assert not adapter_faults(MODULES[module].read_text(encoding="utf-8"), module, ADAPTERS)
 
 
+@pytest.mark.parametrize("module", METHOD_FILES)
+def test_a_family_stands_alone(module):
+    path = MODULES[module]
+    assert not family_faults(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
+
+
 @pytest.mark.parametrize(
     ("module", "source"),
     [
@@ -369,7 +386,16 @@ def test_heavy_imports_are_caught_only_where_they_run(source, faults):
 
 
 def test_an_adapter_that_leans_on_another_is_caught():
-    assert adapter_faults("def fit():\n    from methods.b import B", "methods.a", ["methods.a", "methods.b"])
+    adapters = ["methods.f.a", "methods.f.b"]
+    assert adapter_faults("def fit():\n    from methods.f.b import B", "methods.f.a", adapters)
+    assert not adapter_faults("from methods.f._b import B", "methods.f.a", adapters)
+
+
+def test_a_family_that_leans_on_another_is_caught():
+    assert family_faults("def fit():\n    from methods.g import _x", "methods.f.a")
+    assert family_faults("from methods.f._x import X", "methods._shared.y")
+    assert not family_faults("from methods.f import _x\nfrom methods._shared.y import Y", "methods.f._z")
+    assert not family_faults("from methods.contract import Fit\nfrom models.task import Task", "methods.f.a")
 
 
 @pytest.mark.parametrize(

@@ -328,32 +328,3 @@ class BoxReading(InBox):
         framed = run.posterior
         inner = framed.posterior.read(self.reading, **changes)
         return Fit(replace(framed, posterior=inner), run.ledger, run.diagnostics)
-
-
-class BoxAligned(InBox):
-    """DPVIm in the box: aligned gradients, with Adam as in its authors' program, and averaged iterates.
-
-    Adam, because it needs no curvature: where noise is the most of a gradient, its steps of v / sqrt(2 D T) are those
-    of the rule for DPVI; where there is little, it takes the unit of each coordinate from the gradients. The clip is
-    that of DPVI.
-    """
-
-    def descend(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """``methods.dpvi._noise_aware.aligned.fit``."""
-        from methods.dpvi._noise_aware import aligned
-        from methods.dpvi.dpvim import DPVIM
-
-        s, n, inputs = settings, task.public.n, task.x.shape[1]
-        q = guess(task.model, n, inputs)
-        told = DPVIM.Settings(
-            steps=s.steps,
-            sampling_rate=s.rate(n),
-            clip=clip_of(s, task.model, n, inputs, budget.noise_multiplier),
-            optimiser="adam",
-            adam_rate=s.location_step / math.sqrt(2 * len(q.mean) * s.steps),
-            start_location=tuple(q.mean),
-            start_deviation=tuple(inverse_softplus(q.sd)),
-            burn_in=s.burn_in,
-            trace_variance=s.trace_variance,
-        )
-        return aligned.fit(task, told, budget, rng, self.privacy)

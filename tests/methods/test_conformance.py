@@ -1,6 +1,6 @@
-"""What every adapter must do. A new file in methods/ or methods/kinds/ is tested here without a line being added.
+"""What every adapter must do. A new file in methods/ is tested here without a line being added.
 
-A method that was taught a kind of model goes by ``<kind>/<method>`` here.
+A method's own adapter, the first of its file, goes by the method's name here, another by ``<kind>/<method>``.
 
 Tasks are the tiny ones of the kinds of model (``models.kind``); a kind may have several, each for the adapters that
 support it.
@@ -8,9 +8,9 @@ support it.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
-import importlib
 import inspect
 import io
 import re
@@ -37,9 +37,10 @@ from workflow.imports import reached
 
 ROOT = Path(__file__).resolve().parents[2]
 #: by file, not by contract.names(): a broken adapter must fail its own tests and not hide the others
-OWN = sorted(p.stem for p in (ROOT / "methods").glob("*.py") if p.stem not in ("contract", "__init__"))
-TAUGHT = sorted(f"{p.parent.name}/{p.stem}" for p in (ROOT / "methods/kinds").glob("*/*.py") if p.stem != "__init__")
-NAMES = OWN + TAUGHT
+FILES = {p.stem: p for p in sorted((ROOT / "methods").glob("[!_]*/[!_]*.py"))}
+OWN = sorted(FILES)
+FURTHER = sorted(f"{k}/{n}" for k, n in contract.pairs() if contract.get(n, k) is not contract.get(n))
+NAMES = OWN + FURTHER
 ROWS = 31  # a prime that is no other size here: an array with this length holds something for each training row
 HIDDEN, INPUTS = 3, 2
 #: largest network of the suite's five small data sets (protein: 9 inputs, 100 units) over the tiny one, in weights
@@ -70,14 +71,8 @@ SHRINK = (
 
 @functools.cache
 def adapter(name: str) -> Method:
-    module = importlib.import_module(f"methods.kinds.{name.replace('/', '.')}" if "/" in name else f"methods.{name}")
-    classes = [
-        c
-        for c in vars(module).values()
-        if isinstance(c, type) and issubclass(c, Method) and c.__module__ == module.__name__ and "name" in vars(c)
-    ]
-    assert len(classes) == 1, f"{module.__name__} must hold exactly one subclass of Method with a `name`"
-    return classes[0]()
+    kind, _, own = name.rpartition("/")
+    return contract.get(own, kind or None)
 
 
 def shrunk(settings):
@@ -122,7 +117,7 @@ def cases() -> list:
     out = []
     for name in NAMES:
         try:
-            if name in TAUGHT and not supported_at_all(adapter(name)):
+            if name in FURTHER and not supported_at_all(adapter(name)):
                 continue
             found = [case for kind in adapter(name).models for case in supported(adapter(name), kind)]
         except Exception:  # the broken adapter fails by itself below, the others are tested
@@ -162,10 +157,12 @@ def test_the_contract_lists_every_file():
     assert contract.names() == OWN
 
 
-def test_the_kinds_list_every_file():
-    taught = [(k, n) for k, n in contract.pairs() if contract.module_of(n, k) != f"methods.{n}"]
-    assert sorted(f"{k}/{n}" for k, n in taught) == TAUGHT
-    assert {name.partition("/")[0] for name in TAUGHT} <= set(TINY)
+def test_every_class_of_a_file_is_listed():
+    assert {name.partition("/")[0] for name in FURTHER} <= set(TINY)
+    for name, path in FILES.items():
+        classes = [c for c in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(c, ast.ClassDef)]
+        named = {c.name for c in classes if any(ast.unparse(line) == f"name = {name!r}" for line in c.body)}
+        assert named == {type(contract.get(n, k)).__name__ for k, n in contract.pairs() if n == name}
 
 
 def test_an_unknown_method_is_refused_with_the_known_ones():
@@ -300,7 +297,7 @@ def test_a_kernel_for_many_fits_is_asked_for_them(name):
 def other(name: str, wanted: str) -> str:
     """Name here of the adapter of another method that fits the same kind of model as ``name``."""
     kind = name.rpartition("/")[0]
-    return f"{kind}/{wanted}" if f"{kind}/{wanted}" in TAUGHT else wanted
+    return f"{kind}/{wanted}" if f"{kind}/{wanted}" in FURTHER else wanted
 
 
 @every_adapter
@@ -496,7 +493,7 @@ def test_parameters_round_trip_through_their_archive(name, kind):
 def test_its_posterior_lives_in_a_module_that_it_reaches(name, kind):
     """A cell depends on what its adapter and its model import: a posterior from elsewhere would be missing."""
     fit, task = fitted(name, kind)
-    module = f"methods.kinds.{name.replace('/', '.')}" if "/" in name else f"methods.{name}"
+    module = type(adapter(name)).__module__
     made = {type(p).__module__ for p in (fit.posterior, getattr(fit.posterior, "posterior", fit.posterior))}
     assert made <= set(reached(module, type(task.model).__module__))
 

@@ -1,4 +1,4 @@
-"""A method is taught a kind of model by one more file, and nobody else's cells move."""
+"""The registry: a family is a folder, a method a file, a class of it what fits a kind of model."""
 
 import shutil
 import subprocess
@@ -8,25 +8,35 @@ from pathlib import Path
 import pytest
 
 from methods import contract
-from workflow.imports import reached
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 LINEAR = "bounded_linear_regression"
 
 
-def test_a_taught_method_is_found_under_its_kind_alone():
-    taught = contract.get("exact_posterior", LINEAR)
-    assert taught.models == (LINEAR,)
-    assert contract.get("exact_posterior", "conjugate_simulator") is contract.get("exact_posterior")
-    assert contract.module_of("exact_posterior", LINEAR) == f"methods.kinds.{LINEAR}.exact_posterior"
-    assert contract.module_of("exact_posterior", "conjugate_simulator") == "methods.baselines.exact_posterior"
+def test_a_kind_is_fitted_by_the_class_of_the_file_that_names_it():
+    own, linear = contract.get("exact_posterior"), contract.get("exact_posterior", LINEAR)
+    assert linear.models == (LINEAR,)
+    assert linear is not own
+    assert contract.get("exact_posterior", "conjugate_simulator") is own
+    assert contract.get("exact_posterior", "a kind that it does not fit") is own
+    assert contract.module_of("exact_posterior", LINEAR) == "methods.baselines.exact_posterior"
     assert "exact_posterior" in contract.names(LINEAR)
 
 
-def test_the_methods_own_cells_do_not_depend_on_what_it_was_taught():
+def test_a_method_lies_in_its_family_under_its_name():
     for kind, name in contract.pairs():
-        if contract.module_of(name, kind) != f"methods.{name}" and name in contract.names():
-            assert not [m for m in reached(f"methods.{name}") if m.startswith("methods.kinds")]
+        package, family, file = contract.module_of(name, kind).split(".")
+        assert (package, file) == ("methods", name)
+        assert (ROOT / "methods" / family / f"{file}.py").is_file()
+
+
+def test_no_two_classes_of_a_family_have_one_name():
+    families = {}
+    for kind, name in contract.pairs():
+        method = type(contract.get(name, kind))
+        families.setdefault(method.__module__.split(".")[1], set()).add((method.__name__, method))
+    for found in families.values():
+        assert len({name for name, _ in found}) == len(found)
 
 
 def test_an_unknown_method_is_named():
@@ -34,30 +44,54 @@ def test_an_unknown_method_is_named():
         contract.get("no_such_method", LINEAR)
 
 
-@pytest.mark.parametrize(("found", "wanted"), [('models = ("x",)', "models"), ('name = "other"', "name")])
-def test_a_file_that_says_something_else_is_refused(tmp_path, found, wanted):
+@pytest.fixture
+def copy(tmp_path):
     for folder in ("methods", "models", "privacy"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    path = tmp_path / f"methods/kinds/{LINEAR}/exact_posterior.py"
-    line = {"models": f'models = ("{LINEAR}",)', "name": 'name = "exact_posterior"'}[wanted]
-    text = path.read_text()
-    assert line in text
-    path.write_text(text.replace(line, found))
-    assert "must hold exactly one subclass" in listing(tmp_path, LINEAR)
+    return tmp_path
 
 
-def test_a_kind_that_two_files_fit_is_refused(tmp_path):
-    for folder in ("methods", "models", "privacy"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    path = tmp_path / "methods/baselines/exact_posterior.py"
-    path.write_text(path.read_text().replace("models = (", f'models = ("{LINEAR}", '))
-    assert f"both fit {LINEAR}" in listing(tmp_path, LINEAR)
-
-
-def listing(root: Path, kind: str) -> str:
-    """What listing the methods of a kind says on stderr, in a copy of the project."""
-    code = f"from methods import contract; contract.names('{kind}')"
+def listing(root: Path) -> str:
+    """What listing the methods says on stderr, in a copy of the project."""
+    code = "from methods import contract; contract.names()"
     return subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True).stderr
+
+
+RIDGE, POSTERIOR = "methods/baselines/ridge.py", "methods/baselines/exact_posterior.py"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        (POSTERIOR, 'name = "exact_posterior"', 'name = "other"', "with their own `name` = 'exact_posterior'"),
+        (POSTERIOR, "models = (", f'models = ("{LINEAR}", ', f"ExactPosteriorLinear both fit {LINEAR}"),
+        (RIDGE, 'name = "ridge"', "", "must hold subclasses of Method with their own `name` = 'ridge'; found []"),
+    ],
+)
+def test_a_file_that_says_something_else_is_one_clear_error(copy, file, old, new, words):
+    text = (copy / file).read_text()
+    assert old in text
+    (copy / file).write_text(text.replace(old, new))
+    last = listing(copy).strip().splitlines()[-1]
+    assert last.startswith(f"TypeError: {file}")
+    assert words in last
+
+
+def test_a_name_in_two_families_is_one_clear_error(copy):
+    shutil.copy(copy / RIDGE, copy / "methods/em/ridge.py")
+    last = listing(copy).strip().splitlines()[-1]
+    assert last == f"TypeError: methods/em/ridge.py and {RIDGE} are both 'ridge'; rename one"
+
+
+def test_a_new_folder_is_a_family_and_what_begins_with_an_underscore_is_not_scanned(copy):
+    (copy / "methods/new").mkdir()
+    shutil.copy(copy / RIDGE, copy / "methods/new/_ridge.py")
+    (copy / "methods/_new").mkdir()
+    shutil.copy(copy / RIDGE, copy / "methods/_new/ridge.py")
+    (copy / RIDGE).rename(copy / "methods/new/ridge.py")
+    code = "from methods import contract; print(contract.module_of('ridge'), len(contract.names()))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=copy, capture_output=True, text=True)
+    assert done.stdout.split() == ["methods.new.ridge", str(len(contract.names()))], done.stderr
 
 
 def test_every_pair_is_listed_once_and_found():

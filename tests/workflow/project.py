@@ -117,7 +117,7 @@ class Toy(Method):
 
 
 def drop_toy(project: Path) -> None:
-    (project / "methods" / "toy.py").write_text(TOY, encoding="utf-8")
+    (project / "methods" / "baselines" / "toy.py").write_text(TOY, encoding="utf-8")
 
 
 def only_experiment(project: Path, text: str) -> None:

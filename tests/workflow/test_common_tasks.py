@@ -1,10 +1,13 @@
 """A method dropped into methods/ that supports linear regression appears in the common tasks by itself."""
 
 import csv
+from pathlib import Path
 
 import pytest
 import yaml
 from project import copy_project, place_data, snakemake
+
+from methods import contract
 
 TOY = '''
 """A toy method: a private mean of the targets (dropped in by a test)."""
@@ -37,7 +40,7 @@ class Toy(InFrame):
             sensitivity=1.0,
             noise_multiplier=left_for(budget, "sum of the targets", self.privacy),
             relation=self.privacy,
-            proof="methods.toy.Toy.fit_unit",
+            proof="methods.baselines.toy.Toy.fit_unit",
         )
         mean = float(mechanism.release(np.array([task.y.sum()]))[0]) / task.public.n
         return Fit(ConstantGaussian(mean, 0.1), budget.ledger)
@@ -48,10 +51,9 @@ class Toy(InFrame):
 def project(tmp_path_factory):
     """The project with one family, its exact posterior, and the toy."""
     project = copy_project(tmp_path_factory.mktemp("common"))
-    (project / "methods/toy.py").write_text(TOY)
-    for path in (project / "methods/kinds").glob("*/*.py"):
-        if path.stem not in ("__init__", "exact_posterior"):
-            path.unlink()
+    (project / "methods/baselines/toy.py").write_text(TOY)
+    for name in set(contract.names("bounded_linear_regression")) - {"exact_posterior"}:
+        Path(project, *contract.module_of(name).split(".")).with_suffix(".py").unlink()
     kept = project / "config/experiments/common_linear_regression.yaml"
     config = yaml.safe_load(kept.read_text())
     for path in (project / "config/experiments").glob("*.yaml"):

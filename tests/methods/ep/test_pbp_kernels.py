@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
-from pbp_cases import EP, moment_epoch, natural_steps, noise_as_naturals, problem, relative
 from scipy.special import erfcx
 
 from methods.ep._pbp import compiled, ep_kernel, lanes, oracle, training
@@ -24,6 +23,7 @@ from methods.ep._pbp.natural_kernel import (
     GAMMA_JOINT,
 )
 from methods.ep._pbp.state import Naturals
+from tests.methods.ep.pbp_cases import EP, moment_epoch, natural_steps, noise_as_naturals, problem, relative
 
 #: kernel against oracle over an epoch of a few dozen rows. Both are float64; training amplifies rounding.
 EPOCH = 1e-9

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pbp_cases import problem
 from scipy import integrate, stats
 
 from methods.ep._pbp import oracle, training
 from methods.ep._pbp.state import Naturals
 from models.bnn_regression import relu_moments
+from tests.methods.ep.pbp_cases import problem
 
 
 def log_z_of(noise, x, y):
