@@ -1,0 +1,90 @@
+"""`./bench new`: skeletons that pass as they are, and clear refusals."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from project import ROOT, environment
+
+from models import kind as model_kinds
+from workflow import new
+
+#: of five: one whose rows come as they are, one in the box
+PRIVATE = ("bnn_regression", "bounded_mixture")
+
+
+def test_every_kind_of_the_suite_has_a_start():
+    assert set(new.STARTS) == set(model_kinds.kinds())
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project with a skeleton for each kind of model, and private ones."""
+    project = tmp_path_factory.mktemp("new") / "project"
+    left_out = shutil.ignore_patterns(".git", ".venv", "results", ".snakemake", ".pytest_cache", ".hypothesis")
+    shutil.copytree(ROOT, project, ignore=left_out)
+    for kind in new.STARTS:
+        assert new.main(["method", f"sketch_{kind}", "--kind", kind, "--family", "sketches"], project) == 0
+    assert all(new.STARTS[kind].released for kind in PRIVATE)
+    for kind in PRIVATE:
+        name = f"private_sketch_{kind}"
+        assert new.main(["method", name, "--kind", kind, "--family", "sketches", "--private"], project) == 0
+    return project
+
+
+def run(project, *command):
+    return subprocess.run(
+        [sys.executable, "-m", *command], cwd=project, env=environment(), capture_output=True, text=True
+    )
+
+
+def test_a_skeleton_passes_the_conformance_and_the_privacy_suite_as_it_is(project):
+    suites = ("tests/methods/test_conformance.py", "tests/privacy/test_private_methods.py")
+    done = run(project, "pytest", "-q", "-x", "-p", "no:cacheprovider", *suites, "-k", "sketch")
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "passed" in done.stdout
+    assert "skipped" not in done.stdout
+
+
+def test_a_skeleton_is_clean(project):
+    for command in (("ruff", "check", "methods/sketches"), ("ruff", "format", "--check", "methods/sketches")):
+        done = run(project, *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_default_family_is_its_own(tmp_path):
+    assert new.main(["method", "my_method", "--kind", "bnn_regression"], tmp_path) == 0
+    text = (tmp_path / "methods/my_method/my_method.py").read_text()
+    assert 'models = ("bnn_regression",)' in text
+    assert "class MyMethod(Method):" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["methd", "x"], "did you mean 'method'?"),
+        (["method", "my", "--kind", "bnn_regresion"], "did you mean 'bnn_regression'?"),
+        (["method", "my", "--kind", "bnn_regression", "--family", "baseline"], "did you mean 'baselines'?"),
+        (["method", "My-Method", "--kind", "bnn_regression"], "give lower-case letters"),
+        (["method", "class", "--kind", "bnn_regression"], "give lower-case letters"),
+        (["method", "ridge", "--kind", "bnn_regression"], "a method 'ridge' already (methods/baselines/ridge.py)"),
+        (["method", "my", "--kind", "conjugate_simulator", "--private"], "--private has a skeleton for bnn_regression"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_with_the_reason(given, words, tmp_path, capsys):
+    assert new.main(given, tmp_path) == 2
+    assert words in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_is_not_written_over(tmp_path, capsys):
+    given = ["method", "mine", "--kind", "bnn_regression", "--family", "baselines"]
+    assert new.main(given, tmp_path) == 0
+    assert new.main(given, tmp_path) == 2
+    assert "methods/baselines/mine.py exists" in capsys.readouterr().err
+
+
+def test_the_launcher_passes_it_on():
+    text = (ROOT / "bench").read_text()
+    assert 'exec python -m workflow.new "$@"' in text
