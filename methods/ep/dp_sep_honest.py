@@ -15,6 +15,7 @@ from methods._shared.framed_mixture import MeansInFrame
 from methods._shared.frames import InFrame, left_for
 from methods._shared.known_noise import needs_known_noise
 from methods.contract import Constants, Diverged, Fit, Leak, LeakKind, Method
+from methods.ep._pbp.layout import Layout
 from models.bnn_regression import NetworkMoments
 from models.standardise import Standardiser
 from models.task import Task
@@ -259,48 +260,6 @@ class DPSEPHonest(Method):
         if budget.epsilon is not None and budget.delta is not None:
             return remaining_noise_multiplier(budget.ledger, planned, budget.epsilon, budget.delta)
         return budget.noise_multiplier
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The vector of naturals, ordered as in ``methods.ep._pbp.sites``; ``inputs`` counts the bias."""
-
-    inputs: int
-    hidden: int
-    prior_variance: float
-    noise_shape: float
-    noise_rate: float
-
-    @property
-    def ends(self) -> tuple[int, int, int, int]:
-        first, second = self.hidden * self.inputs, self.hidden + 1
-        return first, 2 * first, 2 * first + second, 2 * (first + second)
-
-    def prior(self) -> np.ndarray:
-        """theta_0: N(0, prior variance) a weight, Gam(shape, rate) on the noise precision."""
-        a, b, c, d = self.ends
-        out = np.zeros(d + 2)
-        out[a:b] = out[c:d] = 1.0 / self.prior_variance
-        out[d:] = self.noise_shape - 1.0, -self.noise_rate
-        return out
-
-    def start(self, rng: np.random.Generator) -> np.ndarray:
-        """N theta_f at the start: means N(0, 1) / sqrt(fan-in) at the prior's precision break the symmetry."""
-        a, b, c, d = self.ends
-        out = np.zeros(d + 2)
-        out[:a] = rng.standard_normal(a) / math.sqrt(self.inputs) / self.prior_variance
-        out[b:c] = rng.standard_normal(c - b) / math.sqrt(c - b) / self.prior_variance
-        return out
-
-    def read(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]:
-        """m1, v1, m2, v2, a, b with precisions, shape and rate not below the prior's."""
-        a, b, c, d = self.ends
-        p1 = np.maximum(theta[a:b], 1.0 / self.prior_variance)
-        p2 = np.maximum(theta[c:d], 1.0 / self.prior_variance)
-        matrix = (self.hidden, self.inputs)
-        shape = max(float(theta[d]) + 1.0, self.noise_shape)
-        rate = max(-float(theta[d + 1]), self.noise_rate)
-        return (theta[:a] / p1).reshape(matrix), (1.0 / p1).reshape(matrix), theta[b:c] / p2, 1.0 / p2, shape, rate
 
 
 # The corrected DP-SEP for linear regression in the box, where it is sufficient-statistics perturbation.

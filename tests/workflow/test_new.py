@@ -24,7 +24,7 @@ def test_a_kind_without_a_start_gets_a_file_that_says_what_is_missing(tmp_path, 
     assert new.main(["method", "mine", "--kind", "bnn_regression"], tmp_path) == 0
     made = {}
     exec((tmp_path / "methods/mine/mine.py").read_text(), made)
-    with pytest.raises(MethodError, match="mine gives no posterior yet: .* for bnn_regression"):
+    with pytest.raises(MethodError, match="mine gives no posterior yet"):
         made["Mine"]().fit(model_kinds.kind("bnn_regression").tiny["bnn_regression"](5, 0), None, None, None)
 
 

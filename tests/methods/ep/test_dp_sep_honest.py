@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from methods import contract
 from methods.ep import dp_sep_honest
 from methods.ep._pbp import oracle, sites
+from methods.ep._pbp.layout import Layout
 from methods.ep._pbp.state import Naturals
-from methods.ep.dp_sep_honest import Layout, schedule
+from methods.ep.dp_sep_honest import schedule
 from models.bnn_regression import BNNRegression
 from models.standardise import Standardiser
 from models.task import PublicKnowledge, Task
