@@ -17,7 +17,7 @@ _PROOF = "methods.vi._mean_field.Gradients.clipped_sum"
 _RESIDUAL_PROOF = "methods.vi._mean_field_training.residual_sum"
 
 
-class DPVIHonest(Method):
+class VinarozDPVIHonest(Method):
     """DP-SGD on the negative lower bound of appendix D (119, 123), with a guarantee that holds.
 
     Three releases share the budget, all under add/remove with the number of rows public: private standardisation

@@ -13,7 +13,7 @@ from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
 
-class DPVIReleased(Method):
+class VinarozDPVIReleased(Method):
     """The authors' script: plain SGD on the sum over the batch of per-row gradients plus N(0, (C sigma)^2), over B.
 
     A row's loss is that of ``vi_released`` and holds the whole (beta / B) KL'. The program hands each row's gradient

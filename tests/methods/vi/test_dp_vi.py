@@ -14,8 +14,8 @@ from methods.contract import Diverged, LeakKind, MethodError
 from methods.vi import _mean_field_training as training
 from methods.vi._mean_field import Layout
 from methods.vi.dp_vi import VinarozDPVI
-from methods.vi.dp_vi_honest import DPVIHonest
-from methods.vi.dp_vi_released import DPVIReleased
+from methods.vi.dp_vi_honest import VinarozDPVIHonest as DPVIHonest
+from methods.vi.dp_vi_released import VinarozDPVIReleased as DPVIReleased
 from methods.vi.vi_released import VIReleased
 from models.bnn_regression import BNNRegression
 from models.standardise import Standardiser
