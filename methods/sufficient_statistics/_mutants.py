@@ -44,6 +44,16 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "dp_linear_regression:linear_regression": (*_ADASSP, PRIVATE_SCALING),
     "dp_linear_regression:bounded_linear_regression": (*_ADASSP, UNPAID_FRAME),
+    "whitened_ssp": (
+        *_ADASSP,
+        UNPAID_FRAME,
+        Mutant(
+            "private whitening",
+            r"np\.linalg\.eigh\(moments\.gram / n\)",
+            "np.linalg.eigh((rows @ transform.T).T @ (rows @ transform.T) / n)",
+            what="rows are whitened by their own moments instead of the released ones",
+        ),
+    ),
     "bernstein_sheldon_2019:bounded_linear_regression": (
         Mutant(
             "no noise",
