@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from methods.contract import Leak, LeakKind
-from privacy.budget import Budget
+from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Relation
 
 WHAT = "second moments of the clipped rows [x, 1, y]"
@@ -106,19 +106,35 @@ class Moments(NamedTuple):
     noise: float
 
 
-def release(
-    rows: np.ndarray, squared: float, noise_multiplier: float, budget: Budget, relation: Relation = Relation.ADD_REMOVE
-) -> Moments:
-    """Second moments of ``rows`` (n, p + 1) clipped to squared norm ``squared``, by one charged Gaussian release."""
-    mechanism = budget.gaussian(
+def gaussian(
+    squared: float,
+    noise_multiplier: float,
+    budget: Budget,
+    relation: Relation = Relation.ADD_REMOVE,
+    steps: int = 1,
+) -> GaussianMechanism:
+    """The Gaussian mechanism of ``steps`` releases of second moments of rows clipped to squared norm ``squared``."""
+    return budget.gaussian(
         WHAT,
         sensitivity=squared,
         noise_multiplier=noise_multiplier,
         relation=relation,
+        steps=steps,
         proof="methods._shared.adassp.second_moments",
     )
-    released = mechanism.release(second_moments(rows, math.sqrt(squared)))
-    return Moments(unpacked(released, rows.shape[1]), mechanism.noise_scale)
+
+
+def released(rows: np.ndarray, squared: float, mechanism: GaussianMechanism) -> Moments:
+    """Second moments of ``rows`` (n, p + 1) clipped to squared norm ``squared``, by one release of the mechanism."""
+    noisy = mechanism.release(second_moments(rows, math.sqrt(squared)))
+    return Moments(unpacked(noisy, rows.shape[1]), mechanism.noise_scale)
+
+
+def release(
+    rows: np.ndarray, squared: float, noise_multiplier: float, budget: Budget, relation: Relation = Relation.ADD_REMOVE
+) -> Moments:
+    """The same by one charged Gaussian release."""
+    return released(rows, squared, gaussian(squared, noise_multiplier, budget, relation))
 
 
 class Reading(NamedTuple):

@@ -84,10 +84,10 @@ class WhitenedSSP(release.InKnownBox):
         noise_part: float = 0.3
 
         def __post_init__(self) -> None:
-            if not (isinstance(self.rounds, int) and self.rounds >= 0):
-                raise ValueError(f"whitened_ssp: rounds = {self.rounds}; give a whole number >= 0")
-            if not 0 < self.last <= 1:
-                raise ValueError(f"whitened_ssp: last = {self.last}; give a part of the budget in (0, 1]")
+            if not (isinstance(self.rounds, int) and self.rounds >= 1):
+                raise ValueError(f"whitened_ssp: rounds = {self.rounds}; give a whole number >= 1")
+            if not 0 < self.last < 1:
+                raise ValueError(f"whitened_ssp: last = {self.last}; give a part of the budget in (0, 1)")
             for name in ("margin", "lift", "noise_part"):
                 value = getattr(self, name)
                 if not (math.isfinite(value) and value > 0):
@@ -111,20 +111,23 @@ def whitened(
 
     rows: (n, p), [x, 1, y]; start: (p, p), from public numbers, under which a row has squared norm p in the mean.
     """
-    transform, p = start, rows.shape[1]
-    shares = [(1.0 - settings.last) / max(settings.rounds, 1)] * settings.rounds
-    shares.append(1.0 - sum(shares))
-    for k, share in enumerate(shares):
-        multiplier = whole / math.sqrt(share) * (1.0 + 1e-9)  # so that rounding does not overspend
-        allowed = min(MOST * p, settings.noise_part * math.sqrt(n) / multiplier)
-        squared = max((1.0 + settings.margin) * p, allowed)
-        moments = adassp.release(rows @ transform.T, squared, multiplier, budget)
-        if k == settings.rounds:
-            break
+    p, transform = rows.shape[1], start
+    squared, multiplier = clip(p, n, settings, (1.0 - settings.last) / settings.rounds, whole)
+    rounds = adassp.gaussian(squared, multiplier, budget, steps=settings.rounds)
+    for _ in range(settings.rounds):
+        moments = adassp.released(rows @ transform.T, squared, rounds)
         values, vectors = np.linalg.eigh(moments.gram / n)
         values = np.maximum(values, settings.lift * norm_of_noise(moments) / n)
         transform = np.linalg.solve(np.linalg.cholesky((vectors * values) @ vectors.T), transform)
-    return Whitened(transform, moments, squared)
+    squared, multiplier = clip(p, n, settings, settings.last, whole)
+    return Whitened(transform, adassp.release(rows @ transform.T, squared, multiplier, budget), squared)
+
+
+def clip(p: int, n: int, settings: WhitenedSSP.Settings, share: float, whole: float) -> tuple[float, float]:
+    """Squared norm at which rows are clipped, and noise multiplier, of a release with this share of mu squared."""
+    multiplier = whole / math.sqrt(share) * (1.0 + 1e-9)  # so that rounding does not overspend
+    allowed = min(MOST * p, settings.noise_part * math.sqrt(n) / multiplier)
+    return max((1.0 + settings.margin) * p, allowed), multiplier
 
 
 def norm_of_noise(moments: adassp.Moments) -> float:

@@ -125,7 +125,7 @@ def test_what_the_clip_keeps():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rounds": -1}, {"rounds": 1.5}, {"last": 0.0}, {"last": 1.2}, {"margin": 0.0}, {"lift": math.nan}]
+    "wrong", [{"rounds": 0}, {"rounds": 1.5}, {"last": 0.0}, {"last": 1.0}, {"margin": 0.0}, {"lift": math.nan}]
 )
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
