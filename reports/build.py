@@ -42,16 +42,15 @@ from reports import (
     published,
     readme,
     reference,
-    seals,
     site,
     tables,
     verdicts,
-    verified,
 )
 from reports import posterior_sampling_tables as grids
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
-from reports.files import stacked, write_csv
+from workflow import seals, verified
+from workflow.files import stacked, write_csv
 
 CONFIGS = Path(__file__).parent.parent / "config" / "experiments"
 WHAT = ("all", "tables", "site", "reference", "readme", "check")

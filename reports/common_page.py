@@ -25,7 +25,7 @@ from reports.blocks import Table
 from reports.common_scores import CONDITIONAL_NOTE, Family, column_words
 from reports.common_sentences import Item, Sentence
 from reports.figures import Figure
-from reports.files import write_text
+from workflow.files import write_text
 
 NAME = "which_method.html"
 #: of the tasks; others come last.

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.summary import mean_std
-from reports import committed
+from workflow import committed
 
 HERE = Path(__file__).parent / "findings"
 REFERENCE = Path(__file__).parent / "reference"

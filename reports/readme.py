@@ -21,12 +21,12 @@ import pandas as pd
 from reports import findings, reference, style
 from reports.common_scores import RULE
 from reports.config import READINGS, ReportError
-from reports.files import csv_text, write_bytes, write_text
 from reports.findings import Finding, Values
 from reports.published import KEY, METHOD_TITLES, SOURCE_TITLES
 from reports.published import load as load_published
 from reports.verdict import VERDICTS
 from reports.verdicts import read_findings, scoreboard
+from workflow.files import csv_text, write_bytes, write_text
 
 ROOT = Path(__file__).parent.parent
 RENDERED = findings.HERE / "rendered"

@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from evaluation.summary import CELL, COLUMNS
-from reports import claims, committed, common_beside_default, common_scores, comparisons, ledger, verdicts, verified
+from reports import claims, common_beside_default, common_scores, comparisons, ledger, verdicts
 from reports.config import ReportError, by_dataset
 from reports.config import load as load_config
-from reports.files import csv_text, stacked, write_bytes, write_text
+from workflow import committed, verified
+from workflow.files import csv_text, stacked, write_bytes, write_text
 
 FOLDER = Path(__file__).parent / "reference"
 #: of the whole folder.
@@ -98,7 +99,7 @@ def write(
 
     Verdicts and claims are then recomputed for all committed experiments (their configs in ``configs``). Raises
     :class:`ReportError` for another scale than full, an incomplete run, restored cells that are not verified
-    (``reports.verified``), or more than 20 MB.
+    (``workflow.verified``), or more than 20 MB.
     """
     if scale != "full":
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")

@@ -275,7 +275,7 @@ def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
     Rows of the same cell with fewer splits are of use too, since splits are independent: the rest is fitted. Not so
     where scores are made from the draws of all splits together.
     """
-    from reports import committed, verified
+    from workflow import committed, verified
 
     if cell.experiment not in committed.experiments(reference):
         return []

@@ -11,9 +11,9 @@ import yaml
 
 from evaluation.summary import read_scores
 from reports import build, findings, reference
-from reports import committed as committed_scores
 from reports.config import ReportError, by_dataset, load
-from reports.files import csv_text
+from workflow import committed as committed_scores
+from workflow.files import csv_text
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import committed, reference
-from reports.files import write_bytes
+from reports import reference
+from workflow import committed
+from workflow.files import write_bytes
 
 ROW = dict.fromkeys(COLUMNS, "") | {"cell": "c", "experiment": "e", "metric": "rmse", "value": "1.5", "status": "ok"}
 

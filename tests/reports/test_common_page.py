@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from reports import build, common_page, common_scores, common_sentences, ledger
-from reports.files import csv_text
 from tests.reports import common_made_up as made_up
+from workflow.files import csv_text
 
 NO_LEDGER = pd.DataFrame(columns=ledger.COLUMNS)
 SIZES = pd.DataFrame({"dataset": ["wine", "power"], "n": [1588, 9527]})

@@ -9,7 +9,7 @@ from scipy.stats import binom, mannwhitneyu, poisson
 from scipy.stats import t as student
 
 from evaluation import coverage
-from reports import committed, published, verdicts
+from reports import published, verdicts
 from reports.build import CONFIGS
 from reports.config import in_scope
 from reports.config import load as load_config
@@ -36,6 +36,7 @@ from reports.verdict import (
     word,
 )
 from reports.verdicts import BATCH, answers_of, ours_of, paper_of
+from workflow import committed
 
 DIFFER = ANY_FALSE / FAMILY
 #: false-alarm rate of each bound of the simulations of normal laws; 240 bounds, so the whole test has 2.4e-5.

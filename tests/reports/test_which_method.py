@@ -1,6 +1,6 @@
 """The sentences of "Which method should I take?", each derived anew from the committed scores by other code.
 
-Plain pandas on ``reports.committed.read``, the configs and the tuned settings; what is expected uses nothing of
+Plain pandas on ``workflow.committed.read``, the configs and the tuned settings; what is expected uses nothing of
 ``reports/common_*``. The page has to say the same, word by word: who is best in a column, by how much, what is not
 separated, how many data sets an average rests on and over how many splits; under the law of the data (the interval of
 Nadeau and Bengio) and on these rows (the plain paired t interval); with and without the data sets whose printed ranges
@@ -26,9 +26,10 @@ import datasets
 from methods import contract
 from methods.contract import Role
 from models.kind import kind as kind_of
-from reports import committed, common_page, common_scores
+from reports import common_page, common_scores
 from reports.config import load
 from reports.tables import dataset_title
+from workflow import committed
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "reports" / "reference"

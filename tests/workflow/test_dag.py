@@ -10,8 +10,8 @@ import time
 from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data, snakemake
 
 import datasets
-from reports import committed
-from reports.files import write_csv
+from workflow import committed
+from workflow.files import write_csv
 
 SLOW = """
 experiment: toy_experiment

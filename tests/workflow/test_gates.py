@@ -6,10 +6,9 @@ import pytest
 
 import datasets
 from datasets import store
-from reports import committed, verified
-from reports.files import write_bytes
-from workflow import check, closure, compare, gates, sample
+from workflow import check, closure, committed, compare, gates, sample, verified
 from workflow.experiments import cells
+from workflow.files import write_bytes
 from workflow.imports import ROOT
 
 PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]

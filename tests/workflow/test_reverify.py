@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from project import copy_project, environment
 
-from reports import verified
-from workflow import changes, closure, compare, reverify
+from workflow import changes, closure, compare, reverify, verified
 from workflow.changes import Changed
 from workflow.experiments import cells
 from workflow.imports import ROOT
@@ -209,7 +208,7 @@ def test_a_lost_commit_is_said(monkeypatch):
 
 def test_the_committed_table_covers_every_pair_of_the_reference():
     """None of them stale or not verified."""
-    from reports import committed
+    from workflow import committed
 
     names = committed.experiments(compare.REFERENCE)
     committed = {(name, m) for name in names for m in committed.read(compare.REFERENCE, name)["method"].unique()}

@@ -28,10 +28,11 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
-from reports.files import write_text
+from workflow.files import write_text
+from workflow.imports import ROOT
 
 NAME = "verified.csv"
-FILE = Path(__file__).parent / "reference" / NAME
+FILE = ROOT / "reports" / "reference" / NAME
 COLUMNS = (
     *("experiment", "method", "status", "how", "closure", "commit", "dataset", "splits", "cells", "compared"),
     *("largest_shift", "band", "where", "ledger", "seconds", "versions", "reason"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from datasets.store import Damaged, set_aside
-from reports.files import write_bytes
+from workflow.files import write_bytes
 
 
 def seal_of(path: Path) -> Path:

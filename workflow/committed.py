@@ -13,19 +13,20 @@ from pathlib import Path
 import pandas as pd
 
 from evaluation.summary import read_scores
-from reports.files import csv_text
+from workflow import papers
+from workflow.files import csv_text
 
 SUFFIX = ".csv.gz"
 
 
 def path_of(folder: Path, experiment: str) -> Path:
     """Where the scores of an experiment stand below the reference ``folder``."""
-    return Path(folder) / "scores" / f"{experiment}{SUFFIX}"
+    return papers.place(experiment, folder) / "scores" / f"{experiment}{SUFFIX}"
 
 
 def experiments(folder: Path) -> list[str]:
     """Names of the experiments that have committed scores below ``folder``."""
-    return sorted(p.name.removesuffix(SUFFIX) for p in (Path(folder) / "scores").glob(f"*{SUFFIX}"))
+    return sorted(p.name.removesuffix(SUFFIX) for home in papers.homes(folder) for p in home.glob(f"scores/*{SUFFIX}"))
 
 
 def read(folder: Path, experiment: str) -> pd.DataFrame:
