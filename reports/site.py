@@ -13,7 +13,7 @@ import pandas as pd
 import datasets
 from reports import claims, glossary
 from reports.blocks import Table
-from reports.figures import Figure
+from reports.figure import Figure
 from reports.findings import Finding
 from reports.published import SOURCE_TITLES
 from reports.verdict import FAMILY

@@ -26,14 +26,14 @@ class Extra:
     """Tables that are no scores and that one call makes.
 
     ``make``: "module:function", called with a :class:`workflow.extra.Request`; it gives the text of each table by file
-    name. ``experiments``: whose configs it reads. ``datasets``: whose rows; None for all data sets of the cells of these
-    experiments at the scale of the run. ``fits``: methods of these experiments whose stored fits it reads, "*" for all.
+    name. ``experiment``: whose config it reads. ``datasets``: whose rows; None for all of the experiment's cells at the
+    scale of the run. ``fits``: methods of the experiment whose stored fits on these data sets it reads, "*" for all.
     ``reads``: modules besides that of ``make`` whose code the tables depend on (they are imported by name).
     """
 
     tables: tuple[str, ...]
     make: str
-    experiments: tuple[str, ...] = ()
+    experiment: str = ""
     datasets: tuple[str, ...] | None = ()
     fits: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
@@ -79,6 +79,12 @@ class Paper:
     def reference(self) -> Path:
         """Its committed tables."""
         return self.home / "reference"
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules that the report calls."""
+        named = (self.tables, self.figures, self.page, self.derived)
+        return tuple(dict.fromkeys(n.partition(":")[0] for n in named if n))
 
     @property
     def experiments(self) -> dict[str, Path]:

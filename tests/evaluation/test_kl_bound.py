@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from evaluation.kl_bound import (
+from papers.vinaroz2023dpsep.kl_bound import (
     SMALL_RHO,
     change_of,
     clipped_sep_kl,

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation import kl_bound, kl_claims
+from papers.vinaroz2023dpsep import kl_bound, kl_claims
 
 FOLDER = Path(__file__).parents[2] / "reports" / "reference"
 

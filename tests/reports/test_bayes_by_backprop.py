@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import bayes_by_backprop_figures as figures
-from reports import bayes_by_backprop_tables as tables
+from papers.dp_bayes_by_backprop2020note import figures, tables
 from reports.blocks import markdown
 
 CONFIG = {"rule": figures.RULE, "experiment": "dp_bayes_by_backprop", "title": "Title"}

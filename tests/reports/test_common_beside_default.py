@@ -5,11 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from common_tasks import comparisons as compare
+from common_tasks import figures as common_figures
+from common_tasks import privacy as common_privacy
+from common_tasks import ranks as common_ranks
+from common_tasks import scores as common_scores
+from common_tasks import tables as common_tables
+from common_tasks.beside_default import ablations_table, tuned_table
 from evaluation.summary import COLUMNS
-from reports import common_comparisons as compare
-from reports import common_figures, common_privacy, common_ranks, common_scores, common_tables
 from reports.blocks import markdown
-from reports.common_beside_default import ablations_table, tuned_table
 from tests.reports import common_made_up as made_up
 
 

@@ -7,8 +7,10 @@ import json
 import pandas as pd
 import pytest
 
-from reports import common_figures, common_rank_figure, common_scores
-from reports.common_scores import PRIVATE
+from common_tasks import figures as common_figures
+from common_tasks import rank_figure as common_rank_figure
+from common_tasks import scores as common_scores
+from common_tasks.scores import PRIVATE
 from tests.reports import common_made_up as made_up
 
 SIZES = pd.DataFrame({"dataset": ["wine", "power"], "n": [1588, 9527]})

@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from reports import build, common_page, common_scores, common_sentences, ledger
+from common_tasks import page as common_page
+from common_tasks import scores as common_scores
+from common_tasks import sentences as common_sentences
+from reports import build, ledger
 from tests.reports import common_made_up as made_up
 from workflow.files import csv_text
 

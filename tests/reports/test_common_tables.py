@@ -8,18 +8,16 @@ import math
 import pandas as pd
 import pytest
 
+from common_tasks import beside_default as common_beside_default
+from common_tasks import comparisons as compare
+from common_tasks import matrix as common_matrix
+from common_tasks import privacy as common_privacy
+from common_tasks import ranks as common_ranks
+from common_tasks import scale as common_scale
+from common_tasks import scores as common_scores
+from common_tasks import tables as common_tables
 from methods import contract
-from reports import (
-    common_beside_default,
-    common_matrix,
-    common_privacy,
-    common_ranks,
-    common_scale,
-    common_scores,
-    common_tables,
-    ledger,
-)
-from reports import common_comparisons as compare
+from reports import ledger
 from reports.blocks import latex, markdown
 from tests.reports import common_made_up as made_up
 

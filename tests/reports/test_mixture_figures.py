@@ -6,9 +6,9 @@ import pytest
 
 import datasets
 from datasets import store
-from evaluation import kl_bound
 from evaluation.summary import COLUMNS
-from reports import mixture_figures as figures
+from papers.vinaroz2023dpsep import kl_bound
+from papers.vinaroz2023dpsep import mixture_figures as figures
 
 CONFIG = {"experiment": "dpsep_mixture", "rule": "mixture_of_gaussians", "sources": ["vinaroz2021dpsep"]}
 

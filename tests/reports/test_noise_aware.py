@@ -9,8 +9,7 @@ from scipy.stats import binom
 
 from evaluation.coverage import LEVELS
 from evaluation.summary import COLUMNS
-from reports import noise_aware_figures as figures
-from reports import noise_aware_tables as tables
+from papers.alrawajfeh2024nadpvi_rebuttal import figures, tables
 from reports.blocks import latex, markdown
 from reports.verdicts import COLUMNS as VERDICTS
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import posterior_sampling_figures as figures
-from reports import posterior_sampling_tables as tables
+from papers.geumlek2017rdp import figures, tables
 from reports.blocks import markdown
 from reports.ledger import CONDITIONAL
 from reports.reference import FOLDER

@@ -23,10 +23,11 @@ import yaml
 from scipy.stats import t as student
 
 import datasets
+from common_tasks import page as common_page
+from common_tasks import scores as common_scores
 from methods import contract
 from methods.contract import Role
 from models.kind import kind as kind_of
-from reports import common_page, common_scores
 from reports.config import load
 from reports.tables import dataset_title
 from workflow import committed

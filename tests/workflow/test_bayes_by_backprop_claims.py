@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from papers.dp_bayes_by_backprop2020note import note_claims as claims
 from privacy.ledger import Relation
 from reports import claims as report
-from workflow import bayes_by_backprop_claims as claims
 from workflow.experiments import load
 
-CONFIG = "config/experiments/dp_bayes_by_backprop.yaml"
+CONFIG = "papers/dp_bayes_by_backprop2020note/experiments/dp_bayes_by_backprop.yaml"
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from evaluation.metrics import categorical_scores
 from models.bnn_classification import BNNClassification, ClassifierMeanField, ClassifierPoint, Snapshots, size
-from workflow import classifier_curves as curves
+from papers.dp_bayes_by_backprop2020note import classifier_curves as curves
 
 WIDTHS = BNNClassification(4, 1, 3, 2.0).widths(2)
 

@@ -2,7 +2,7 @@
 
 import math
 
-from workflow.common_controls import table
+from common_tasks.controls import table
 
 
 def test_the_exact_posterior_lies_in_its_band_and_the_others_do_not():

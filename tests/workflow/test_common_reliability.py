@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from common_tasks.reliability import pooled, unpooled
 from evaluation.metrics import class_probability_scores, class_reliability
-from workflow.common_reliability import pooled, unpooled
 
 
 def some(n, seed):

@@ -52,7 +52,7 @@ def project(tmp_path_factory):
     for path in (project / "methods/kinds").glob("*/*.py"):
         if path.stem not in ("__init__", "exact_posterior"):
             path.unlink()
-    kept = project / "config/experiments/common_linear_regression.yaml"
+    kept = project / "common_tasks/experiments/common_linear_regression.yaml"
     config = yaml.safe_load(kept.read_text())
     for path in (project / "config/experiments").glob("*.yaml"):
         path.unlink()

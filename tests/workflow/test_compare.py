@@ -8,7 +8,7 @@ from workflow import compare, sample
 from workflow.compare import Outcome, compare_cell
 from workflow.experiments import cells
 
-CELL = next(c for c in cells("config/experiments/common_network.yaml", "full") if c.method == "sep")
+CELL = next(c for c in cells("common_tasks/experiments/common_network.yaml", "full") if c.method == "sep")
 
 
 @pytest.fixture(autouse=True)
@@ -114,9 +114,9 @@ def test_events_that_were_verified_are_compared():
 def test_with_the_same_kernels_nothing_is_chaotic(monkeypatch):
     monkeypatch.setattr(compare, "same_kernels", lambda: True)
     assert compare.band(CELL, "rmse", 5.0, OLD) == (pytest.approx(5e-6), "same kernels")
-    other = next(c for c in cells("config/experiments/common_network.yaml", "full") if c.method == "vi")
+    other = next(c for c in cells("common_tasks/experiments/common_network.yaml", "full") if c.method == "vi")
     assert compare.band(other, "rmse", 5.0, OLD)[1] == "half a standard error"
-    closed = next(c for c in cells("config/experiments/dpsep_uci.yaml", "full") if c.method == "ridge")
+    closed = next(c for c in cells("papers/vinaroz2023dpsep/experiments/dpsep_uci.yaml", "full") if c.method == "ridge")
     assert compare.band(closed, "rmse", 5.0, OLD)[1] == "closed form"
 
 

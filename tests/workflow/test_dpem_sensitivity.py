@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from workflow import dpem_sensitivity
+from papers.park2017dpem import sensitivity as dpem_sensitivity
 
 
 def test_worst_case_exceeds_the_covariance_by_nearly_four():

@@ -5,8 +5,8 @@ import numpy as np
 from methods.em import EM
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
+from papers.park2017dpem import em_steps
 from privacy.budget import BudgetSpec
-from workflow import em_steps
 
 
 def test_the_steps_are_those_of_the_method_and_stop_where_it_stops():

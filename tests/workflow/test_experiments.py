@@ -88,7 +88,7 @@ def test_cell_id_is_readable_and_follows_the_settings(write):
 
 def test_a_later_setting_at_its_default_changes_no_cell():
     """``start`` of clipped_sep came after its cells were committed: they keep their ids."""
-    made = cells("config/experiments/dpsep_uci.yaml", "full")
+    made = cells("papers/vinaroz2023dpsep/experiments/dpsep_uci.yaml", "full")
     of = {(c.setting, c.dataset): c for c in made if c.method == "clipped_sep" and c.protocol == "authors"}
     plain, other = of["clip=1", "kin8nm"], of["clip=1;start=program", "kin8nm"]
     assert set(plain.values["settings"]) == {"clip", "epochs", "floor", "gamma"}

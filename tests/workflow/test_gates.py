@@ -23,7 +23,7 @@ def scene(tmp_path, monkeypatch):
     data = tmp_path / "results/data/wine.npz"
     data.parent.mkdir(parents=True)
     store.save(data, datasets.get("wine"), table)
-    every = cells(ROOT / "config/experiments/dpsep_uci.yaml", "full")
+    every = cells(ROOT / "papers/vinaroz2023dpsep/experiments/dpsep_uci.yaml", "full")
     chosen = [c for c in every if c.dataset == "wine" and ("dpsep_uci", c.method) in PAIRS]
     pairs = {p: [c for c in chosen if c.method == p[1]] for p in PAIRS}
     monkeypatch.setattr(closure, "pairs", lambda: pairs)
@@ -120,7 +120,7 @@ def test_every_pair_of_the_config_has_a_sample_and_every_short_run_its_row(tmp_p
 
 def test_a_refusal_is_recomputed_as_one(scene, tmp_path):
     """A method that gives its reason and no fit is no failure: the reference says the same."""
-    chosen = cells(ROOT / "config/experiments/common_linear_regression.yaml", "full")
+    chosen = cells(ROOT / "common_tasks/experiments/common_linear_regression.yaml", "full")
     refused = next(c for c in chosen if (c.dataset, c.method) == ("wine", "posterior_sampling_direct"))
     one = sample.Sample(refused.experiment, "wine", (refused.id,), (refused.method,), (0, 1), (), 0.0)
     rows = sample.recompute(one, str(tmp_path / "results/data/wine.npz")).rows

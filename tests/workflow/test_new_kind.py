@@ -89,7 +89,7 @@ def project(tmp_path_factory):
     project = copy_project(tmp_path_factory.mktemp("new_kind"))
     (project / "models/one_number.py").write_text(MODEL)
     (project / "methods/mean_of_targets.py").write_text(METHOD)
-    (project / "config/experiments/one_number.yaml").write_text(CONFIG)
+    (project / "papers/toy/experiments/one_number.yaml").write_text(CONFIG)
     place_data(project, "wine")
     return project
 
@@ -101,7 +101,7 @@ def run(project, *arguments):
 
 
 def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
-    config = ("--config", "config/experiments/one_number.yaml", "--scale", "full")
+    config = ("--config", "papers/toy/experiments/one_number.yaml", "--scale", "full")
     read = f"from workflow.experiments import cells; (c,) = cells('{config[1]}', 'full')"
     cell, *roots = run(project, "-c", f"{read}; print(c.id, *c.closure_roots)")
     assert {"methods.mean_of_targets", "models.one_number", "models.posteriors", "evaluation.scorers"} <= set(roots)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from models.conjugate_simulators import ConjugateSimulator
-from workflow import noise_aware_checks as checks
+from papers.alrawajfeh2024nadpvi_rebuttal import checks
 from workflow.experiments import load
 
-CONFIG = "config/experiments/nadpvi_exponential.yaml"
+CONFIG = "papers/alrawajfeh2024nadpvi_rebuttal/experiments/nadpvi_exponential.yaml"
 
 
 class _Table:

@@ -7,8 +7,8 @@ import math
 import pandas as pd
 import pytest
 
-from workflow import rdp_claims
-from workflow.rdp_claims import CONCENTRATED, DIFFUSED, GAUSSIAN
+from papers.geumlek2017rdp import figure_claims as rdp_claims
+from papers.geumlek2017rdp.figure_claims import CONCENTRATED, DIFFUSED, GAUSSIAN
 
 PRIOR, N, SUCCESSES = (6.0, 18.0), 100, 38
 #: KL(Beta(44, 74) || Beta(6, 12)), to the digits of an independent computation.

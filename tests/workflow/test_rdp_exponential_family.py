@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import yaml
 
-from workflow import rdp_exponential_family as tables
+from papers.geumlek2017rdp import exponential_family as tables
 from workflow.experiments import ConfigError, load
 from workflow.imports import ROOT
 
-CONFIG = ROOT / "config/experiments/rdp_exponential_family.yaml"
+CONFIG = ROOT / "papers/geumlek2017rdp/experiments/rdp_exponential_family.yaml"
 SETTINGS = tables.settings(CONFIG)
 
 

@@ -34,7 +34,7 @@ TARGETS = ["results/scores/toy_experiment/wine.csv", "results/scores/toy_hangs/w
 
 
 def limit(project, seconds):
-    (project / "config/experiments/toy_hangs.yaml").write_text(HANGS.replace("LIMIT", seconds))
+    (project / "papers/toy/experiments/toy_hangs.yaml").write_text(HANGS.replace("LIMIT", seconds))
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ def test_nan_is_a_result_and_not_a_breach(task):
 
 
 def test_a_breach_is_a_row_of_its_method(tmp_path, monkeypatch):
-    (cell, *_) = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method == "predict_mean"]
+    (cell, *_) = [c for c in cells("papers/vinaroz2023dpsep/experiments/dpsep_uci.yaml", "tiny") if c.method == "predict_mean"]
     place_data(tmp_path, "wine")
     monkeypatch.setattr(type(METHOD), "fit", lambda self, *rest: Fit(posterior("no_such_kind"), Ledger()))
     ((_, row),) = worker.respond([cell], [0], str(tmp_path / "results/data/wine.npz"), tmp_path, True)

@@ -156,7 +156,7 @@ def test_changed_lines_that_no_sample_runs_leave_a_pair_unverified(project):
 
 
 def test_the_closure_holds_all_that_a_score_row_depends_on():
-    chosen = cells("config/experiments/common_logistic_regression.yaml", "full")
+    chosen = cells("common_tasks/experiments/common_logistic_regression.yaml", "full")
     of = [c for c in chosen if c.method == "dp_vi"]
     found = set(closure.modules(of))
     for module in (
@@ -166,7 +166,7 @@ def test_the_closure_holds_all_that_a_score_row_depends_on():
         *(f"datasets.{d}" for d in {c.dataset for c in of}),
     ):
         assert module in found, module
-    read = [c for c in cells("config/experiments/nadpvi_exponential.yaml", "full") if c.method == "na_dpvi_laplace"]
+    read = [c for c in cells("papers/alrawajfeh2024nadpvi_rebuttal/experiments/nadpvi_exponential.yaml", "full") if c.method == "na_dpvi_laplace"]
     assert "methods.dpvi" in closure.modules(read)  # the run that it reads
     assert "evaluation.coverage" in closure.modules(read)
 

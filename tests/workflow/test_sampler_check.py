@@ -12,11 +12,11 @@ import pytest
 
 from datasets import store
 from methods.engines.logistic.reference import Chains, compare
+from papers.geumlek2017rdp import sampler_check
 from tests.workflow.project import ROOT, environment
-from workflow import sampler_check
 from workflow.experiments import cells
 
-CONFIG = "config/experiments/rdp_logistic.yaml"
+CONFIG = "papers/geumlek2017rdp/experiments/rdp_logistic.yaml"
 
 
 def chains(rng, d=3, scale=1.0):
@@ -74,7 +74,7 @@ def made_up(path):
 def test_a_check_that_was_killed_keeps_what_it_had(tmp_path):
     made_up(tmp_path / "abalone.npz")
     out = tmp_path / "check.csv"
-    command = [sys.executable, "-m", "workflow.sampler_check", "--config", CONFIG, "--dataset", "abalone"]
+    command = [sys.executable, "-m", "papers.geumlek2017rdp.sampler_check", "--config", CONFIG, "--dataset", "abalone"]
     command += ["--data", str(tmp_path / "abalone.npz"), "--out", str(out), "--laws", "1"]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -83,7 +83,10 @@ def test_a_check_that_was_killed_keeps_what_it_had(tmp_path):
     assert float(row["mean_z"]) < float(row["limit_z"])
     assert not out.with_suffix(".partial").exists()
     # as an interrupted run leaves it: the head and one finished posterior, marked so that it shows
-    head = {"code": sampler_check.code_hash("workflow.sampler_check"), "data": _hash(tmp_path / "abalone.npz")}
+    head = {
+        "code": sampler_check.code_hash("papers.geumlek2017rdp.sampler_check"),
+        "data": _hash(tmp_path / "abalone.npz"),
+    }
     kept = {**row, "rhat": 123.0}
     out.with_suffix(".partial").write_text(json.dumps(head) + "\n" + json.dumps(kept) + "\n")
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
