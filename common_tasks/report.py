@@ -28,7 +28,7 @@ def page(runs: list[Run], whole: Whole) -> Added:
     notes = [n for r in runs for n in sampler_tables.distance_note(r.extra, r.config.get("extra_full", []))]
     first = runs[0]
     return own_page.build(
-        first.out, families, whole.ledger, whole.sizes, first.scale, whole.with_site, first.extra, notes
+        whole.out, families, whole.ledger, whole.sizes, first.scale, whole.with_site, first.extra, notes
     )
 
 

@@ -85,7 +85,7 @@ def build(
         for table, long in tables.published_tables(frame, scale):
             tables.write(folder, table, long)
             paper.append(table)
-        run = Run(config, scores, frame, every_score, scale, fits, data, out, extra)
+        run = Run(config, scores, frame, every_score, scale, fits, data, out / "figures", extra)
         about = homes.paper_of(run.name)
         if about:
             runs.setdefault(about.key, []).append(run)
@@ -115,7 +115,7 @@ def build(
     which = False
     for about in homes.papers():
         if about.page and about.key in runs:
-            added = homes.resolve(about.page)(runs[about.key], Whole(stacked(costs), found, with_site))
+            added = homes.resolve(about.page)(runs[about.key], Whole(out, stacked(costs), found, with_site))
             every, privacy, drawn = every + added.methods, privacy + added.privacy, drawn + added.figures
             which |= bool(added.methods)
     all_verdicts, all_claims = stacked(judged), stacked(said)

@@ -30,7 +30,7 @@ Pair = tuple[Table, pd.DataFrame]
 class Run:
     """One experiment of a report. ``every``: scores of all experiments; ``extra``: folder of the tables that are none.
 
-    ``fits``, ``data``: folders of the run; ``out``: of the report.
+    ``fits``, ``data``: folders of the run; ``figures``: where figures go.
     """
 
     config: dict[str, Any]
@@ -40,7 +40,7 @@ class Run:
     scale: str
     fits: Path
     data: Path
-    out: Path
+    figures: Path
     extra: Path | None = None
 
     @property
@@ -53,11 +53,6 @@ class Run:
         """Heading of its table of all methods."""
         return f"{self.config.get('title', self.name)}: every method, every data set"
 
-    @property
-    def figures(self) -> Path:
-        """Folder of the figures."""
-        return self.out / "figures"
-
     @cached_property
     def real(self) -> pd.DataFrame:
         """Scores without those on tables that are made up for time and memory."""
@@ -66,8 +61,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Whole:
-    """What a page of all experiments of a paper needs besides them. ``sizes``: of ``reports.tables.data_info``."""
+    """What a page of all experiments of a paper needs besides them.
 
+    ``out``: folder of the report; ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``.
+    """
+
+    out: Path
     ledger: pd.DataFrame
     sizes: pd.DataFrame
     with_site: bool

@@ -14,13 +14,13 @@ from workflow import committed, verified
 from workflow.cell import reference_rows, run
 from workflow.experiments import cells
 from workflow.files import write_bytes
+from workflow.papers import experiments as files
 from workflow.score import COLUMNS, rows_of
 from workflow.sealed import sealed
 
 EXPERIMENT = """
 experiment: toy_experiment
 title: toy
-rule: bnn_regression
 sources: []
 model: {kind: bnn_regression, hidden: 3}
 datasets: [wine]
@@ -136,7 +136,7 @@ def test_rows_of_other_code_are_dropped(project):
 @pytest.mark.parametrize("method", ["predict_mean", "dp_linear_regression"])
 def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, method):
     """All columns, the seed too, although the reference does not hold it."""
-    (cell, *_) = [c for c in cells("papers/vinaroz2023dpsep/experiments/dpsep_uci.yaml", "tiny") if c.method == method]
+    (cell, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == method]
     place_data(tmp_path, "wine")
     data = datasets.load(tmp_path / "results/data/wine.npz")
 
@@ -175,7 +175,7 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
 
 def test_more_splits_cost_the_new_ones_only(tmp_path):
     """A committed cell with fewer splits is restored and goes on; the whole is what one run would have written."""
-    (fewer, *_) = [c for c in cells("papers/vinaroz2023dpsep/experiments/dpsep_uci.yaml", "tiny") if c.method == "dp_linear_regression"]
+    (fewer, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "dp_linear_regression"]
     more = dataclasses.replace(fewer, splits=fewer.splits + 2)
     place_data(tmp_path, "wine")
     path = tmp_path / "results/data/wine.npz"

@@ -14,7 +14,6 @@ from project import HANGS, copy_project, drop_toy, environment, only_experiment,
 HEAD = """
 experiment: toy_experiment
 title: toy
-rule: bnn_regression
 sources: []
 model: {kind: bnn_regression, hidden: 3}
 datasets: [wine]

@@ -9,7 +9,6 @@ from project import copy_project, drop_toy, only_experiment, place_data, snakema
 EXPERIMENT = """
 experiment: toy_experiment
 title: toy
-rule: bnn_regression
 sources: []
 model: {kind: bnn_regression, hidden: 3}
 datasets: [wine]

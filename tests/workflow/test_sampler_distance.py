@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 import datasets
 from papers.geumlek2017rdp import sampler_check
-from tests.workflow.test_sampler_check import made_up
+from tests.papers.geumlek2017rdp.test_sampler_check import made_up
 from workflow import sampler_distance
 from workflow.experiments import cells
 

@@ -13,7 +13,8 @@ from common_tasks import page as common_page
 from common_tasks import scores as common_scores
 from common_tasks import sentences as common_sentences
 from reports import build, ledger
-from tests.reports import common_made_up as made_up
+from reports.contents import Added
+from tests.common_tasks import made_up
 from workflow.files import csv_text
 
 NO_LEDGER = pd.DataFrame(columns=ledger.COLUMNS)
@@ -137,7 +138,7 @@ def test_nobody_wins_among_equals_and_one_method_stands_alone():
 def test_without_scores_there_is_no_page(tmp_path):
     empty = common_scores.read(made_up.CONFIG, made_up.linear_regression().iloc[:0])
     added = common_page.build(tmp_path, [empty], NO_LEDGER, SIZES, "quick", with_site=True)
-    assert added == common_page.Added([], [], [])
+    assert added == Added([], [], [])
     assert not list(tmp_path.iterdir())
 
 

@@ -1,13 +1,12 @@
 """Claims on theorem 4.1 follow from the tables, not from the text."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from papers.vinaroz2023dpsep import kl_bound, kl_claims
+from papers.vinaroz2023dpsep import PAPER, kl_bound, kl_claims
+from workflow.extra import Request, write
 
-FOLDER = Path(__file__).parents[2] / "reports" / "reference"
+FOLDER = PAPER.reference
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +64,7 @@ def test_all_tables_are_written(tmp_path, monkeypatch):
     small = kl_bound.monte_carlo_table
     monkeypatch.setattr(kl_bound, "monte_carlo_table", lambda rng: small(rng, (1000, 3000), (2,), draws=20))
     monkeypatch.setattr(kl_bound, "proof_steps_table", lambda rng: [{"case": "a"}])
-    kl_claims.main([str(tmp_path / "new" / "kl_bound.csv")])
+    write(Request(PAPER.extra[0], "full", tmp_path, tmp_path / "new"))
     names = {p.name for p in (tmp_path / "new").iterdir()}
     assert names == {"kl_bound.csv", "kl_bound_slopes.csv", "kl_bound_steps.csv", "kl_bound_claims.csv"}
 
@@ -75,5 +74,5 @@ def test_the_claims_can_be_made_again_from_the_tables(tmp_path, monkeypatch):
     monkeypatch.setattr(kl_bound, "monte_carlo_table", None)
     for name in ("kl_bound.csv", "kl_bound_slopes.csv"):
         (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
-    kl_claims.main([str(tmp_path / "kl_bound.csv"), "--from-tables"])
+    write(Request(PAPER.extra[0], "full", tmp_path, tmp_path, from_tables=True))
     assert (tmp_path / "kl_bound_claims.csv").read_text() == (FOLDER / "kl_bound_claims.csv").read_text()

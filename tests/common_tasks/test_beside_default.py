@@ -14,7 +14,7 @@ from common_tasks import tables as common_tables
 from common_tasks.beside_default import ablations_table, tuned_table
 from evaluation.summary import COLUMNS
 from reports.blocks import markdown
-from tests.reports import common_made_up as made_up
+from tests.common_tasks import made_up
 
 
 def with_ablation(epsilon="8", rmse=0.1, dataset="wine", **more):

@@ -12,7 +12,6 @@ EPSILONS = ("0.1", "1", "8")
 CONFIG = {
     "experiment": "common_linear_regression",
     "title": "Bayesian linear regression: every method at the same budget",
-    "rule": "common_tasks",
     "sources": [],
     "model": {"kind": "bounded_linear_regression"},
     "datasets": DATASETS,

@@ -19,7 +19,7 @@ from common_tasks import tables as common_tables
 from methods import contract
 from reports import ledger
 from reports.blocks import latex, markdown
-from tests.reports import common_made_up as made_up
+from tests.common_tasks import made_up
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ Said = dict[tuple[str, str], list[str]]
 
 
 def experiment(task: str) -> Path:
-    return ROOT / "config" / "experiments" / f"common_{task}.yaml"
+    return ROOT / "common_tasks" / "experiments" / f"common_{task}.yaml"
 
 
 class Task:

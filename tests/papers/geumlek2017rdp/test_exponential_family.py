@@ -14,6 +14,7 @@ import yaml
 
 from papers.geumlek2017rdp import exponential_family as tables
 from workflow.experiments import ConfigError, load
+from workflow.extra import Request, about, write
 from workflow.imports import ROOT
 
 CONFIG = ROOT / "papers/geumlek2017rdp/experiments/rdp_exponential_family.yaml"
@@ -138,8 +139,8 @@ def test_suprema(small):
 
 def test_the_tables_are_written_whole(tmp_path, monkeypatch, small):
     monkeypatch.setattr(tables, "settings", lambda path: small | {"heldout": small["heldout"][:1], "repetitions": 50})
-    monkeypatch.setattr("sys.argv", ["x", "--config", str(CONFIG), "--out-folder", str(tmp_path)])
-    tables.main()
+    _, extra = about("geumlek2017rdp", "rdp_figure1.csv")
+    write(Request(extra, "full", tmp_path, tmp_path))
     columns_of = tables.COLUMNS | {"rdp_claims.csv": tables.CLAIM_COLUMNS}
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(columns_of)
     for name, columns in columns_of.items():

@@ -93,7 +93,7 @@ def test_an_unknown_setting_lists_those_that_are_there():
 @pytest.mark.parametrize("name", ["nadpvi_exponential", "nadpvi_linear"])
 @pytest.mark.parametrize("scale", ["full", "quick", "tiny"])
 def test_the_cells_that_are_read_again_run_at_every_scale(name, scale):
-    path = f"config/experiments/{name}.yaml"
+    path = f"papers/alrawajfeh2024nadpvi_rebuttal/experiments/{name}.yaml"
     config = load(path)
     for dataset in config["datasets"]:
         found = checks.one_cell(path, scale, dataset, "na_dpvi", config["extra_settings"]["priors_of"])

@@ -11,7 +11,7 @@ from common_tasks import figures as common_figures
 from common_tasks import rank_figure as common_rank_figure
 from common_tasks import scores as common_scores
 from common_tasks.scores import PRIVATE
-from tests.reports import common_made_up as made_up
+from tests.common_tasks import made_up
 
 SIZES = pd.DataFrame({"dataset": ["wine", "power"], "n": [1588, 9527]})
 

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from papers.geumlek2017rdp import figures, tables
+from papers.geumlek2017rdp import PAPER, figures, tables
+from reports import sampler_tables
 from reports.blocks import markdown
 from reports.ledger import CONDITIONAL
-from reports.reference import FOLDER
+from tests.made_up_run import run_of
 from workflow.sampler_distance import COLUMNS as COLUMNS_OF_DISTANCE
 
 CONCENTRATED, OPS = "posterior_sampling_glm_concentrated", "posterior_sampling_ops"
@@ -89,8 +90,8 @@ def test_the_sampler_table_is_left_out_without_its_files(tmp_path):
 def test_the_distance_of_the_draws_stands_beside_the_epsilon(scores, tmp_path):
     """In a table of its own and in the notes of the tables that show epsilons; nothing without the files."""
     names = ["rdp_sampler_abalone.csv", "sampler_separable.csv"]
-    assert tables.distance_table(tmp_path, names, "full") is None
-    assert tables.distance_note(tmp_path, names) == tables.distance_note(None, names) == ()
+    assert sampler_tables.distance_table(tmp_path, names, "full") is None
+    assert sampler_tables.distance_note(tmp_path, names) == sampler_tables.distance_note(None, names) == ()
     row = {"task": "separable", "dataset": "", "method": figures.DIRECT, "setting": "beta0=0.001", "n": 10, "d": 1}
     row |= {"power": 1, "precision": 0.01, "radius": "inf", "epsilon": 296.0, "delta": 1e-5, "draws": 5000}
     row |= {"reference": "quadrature", "reference_size": "", "level": 0.001, "tv_by": "quadrature", "seconds": 4.0}
@@ -99,13 +100,13 @@ def test_the_distance_of_the_draws_stands_beside_the_epsilon(scores, tmp_path):
     row |= {"tv_low": 0.0040, "tv_high": 0.0041, "delta_added_low": 1.0, "delta_added_high": 1.0, "law_p": 0.5}
     row |= {"delta_exact": 0.0, "delta_drawn": 1e-31, "epsilon_exact": 39.4, "epsilon_drawn": ""}
     pd.DataFrame([row], columns=COLUMNS_OF_DISTANCE).to_csv(tmp_path / "sampler_separable.csv", index=False)
-    table, long = tables.distance_table(tmp_path, names, "full")
+    table, long = sampler_tables.distance_table(tmp_path, names, "full")
     text = markdown(table)
     for shown in ("2.00% (1.00% to 3.00%)", "0.004 to 0.0041", "1 to 1", "39.4, -", "0.0e+00, 1.0e-31", "296 at 1e-05"):
         assert shown in text
     assert table.name == "sampler_distance_separable"
     assert len(long) == 1
-    (note,) = tables.distance_note(tmp_path, names)
+    (note,) = sampler_tables.distance_note(tmp_path, names)
     assert "at most 0.0041" in note
     budgets, _ = tables.budget_table(scores, "t", "full", "Title", MODEL, [note])
     assert note in budgets.notes
@@ -113,7 +114,7 @@ def test_the_distance_of_the_draws_stands_beside_the_epsilon(scores, tmp_path):
 
 
 def test_the_figure_of_a_grid_has_a_row_per_order_and_every_mean(scores, tmp_path):
-    drawn = figures.build(tmp_path, {"rule": figures.RULE, "experiment": "rdp_logistic"}, scores, None)
+    drawn = figures.build(run_of(tmp_path, {"experiment": "rdp_logistic"}, scores))
     assert [f.name for f in drawn] == ["geumlek2017rdp_figure3", "geumlek2017rdp_figure6"]
     data = pd.read_csv(tmp_path / "geumlek2017rdp_figure3.csv")
     assert len(data) == 6
@@ -129,20 +130,19 @@ def test_the_figure_of_a_grid_has_a_row_per_order_and_every_mean(scores, tmp_pat
 
 
 def test_no_figure_where_there_is_nothing_for_it(scores, tmp_path):
-    config = {"rule": figures.RULE, "experiment": "rdp_logistic"}
-    assert figures.build(tmp_path, config, scores[scores["status"] != "ok"], None) == []
-    assert figures.build(tmp_path, {"rule": "bnn_regression", "experiment": "dpsep_uci"}, scores, tmp_path) == []
-    config = {"rule": figures.RULE, "experiment": "rdp_exponential_family", "extra": ["rdp_figure1.csv"]}
+    config = {"experiment": "rdp_logistic"}
+    assert figures.build(run_of(tmp_path, config, scores[scores["status"] != "ok"])) == []
+    config = {"experiment": "rdp_exponential_family", "extra": ["rdp_figure1.csv"]}
     config["extra_settings"] = {}
-    assert figures.build(tmp_path, config, scores, tmp_path) == []
+    assert figures.build(run_of(tmp_path, config, scores, extra=tmp_path)) == []
 
 
 def test_captions_say_what_the_config_says(scores, tmp_path):
     """The figures of the committed tables, with another prior and count in the settings than the paper's."""
     names = ["rdp_figure1.csv", "rdp_figure2_kl.csv", "rdp_figure2_heldout.csv"]
     chosen = {"prior": [2, 5], "n": 77, "successes": 11, "repetitions": 1234}
-    config = {"rule": figures.RULE, "experiment": "rdp_exponential_family", "extra": names, "extra_settings": chosen}
-    one, two, three = figures.build(tmp_path, config, scores, FOLDER)
+    config = {"experiment": "rdp_exponential_family", "extra": names, "extra_settings": chosen}
+    one, two, three = figures.build(run_of(tmp_path, config, scores, extra=PAPER.reference))
     assert "Beta(2, 3) prior (eta0 = (2, 5)), 77 trials" in one.caption
     assert "11 successes of 77 trials" in two.caption
     assert "lambda* = 3," in two.caption

@@ -10,7 +10,7 @@ from evaluation.summary import COLUMNS
 from papers.vinaroz2023dpsep import kl_bound
 from papers.vinaroz2023dpsep import mixture_figures as figures
 
-CONFIG = {"experiment": "dpsep_mixture", "rule": "mixture_of_gaussians", "sources": ["vinaroz2021dpsep"]}
+CONFIG = {"experiment": "dpsep_mixture", "sources": ["vinaroz2021dpsep"]}
 
 
 def test_ellipse_holds_98_percent():
@@ -69,7 +69,6 @@ def test_nothing_is_drawn_without_fits(scene):
     folder, scores = scene
     nowhere = folder / "nowhere"
     assert figures.clusters(folder / "out", "vinaroz2021dpsep", scores, nowhere, folder / "data") is None
-    assert figures.build(folder, CONFIG | {"rule": "other"}, None, scores, nowhere, nowhere, None) == []
     assert figures.theorem(folder, nowhere / "kl_bound.csv") is None
 
 
@@ -80,18 +79,3 @@ def test_theorem_is_drawn_from_its_table(tmp_path):
     data = pd.read_csv(tmp_path / "out" / "kl_bound.csv")
     assert set(data["d"]) == {2, 4}
     assert set(data["growth"]) == {"fixed", "rows"}
-
-
-def test_ways_of_composing_keep_their_look(tmp_path):
-    rows = [
-        dict.fromkeys(COLUMNS, "") | {"method": m, "setting": s, "split": str(k), "metric": "test_log_likelihood",
-         "value": repr(-20.0 - k - 0.1 * i), "status": "ok"}
-        for i, (m, s) in enumerate([("em", ""), ("dp_em", "epsilon=1;GGG;zcdp"), ("dp_em", "epsilon=1;LLG;zcdp"),
-                                    ("dp_em_joint", "epsilon=1")])
-        for k in range(3)
-    ]  # fmt: skip
-    config = {"experiment": "dpem_life_science"}
-    drawn = figures.life_science(tmp_path, config, pd.DataFrame(rows, columns=COLUMNS))
-    data = pd.read_csv(tmp_path / f"{drawn.name}.csv")
-    assert set(data["series"]) == {"zcdp", "DP-EM (one joint release)", "em"}
-    assert set(data["panel"]) == {"GGG", "LLG"}

@@ -88,6 +88,6 @@ def test_a_last_snapshot_does_not_stand_twice(posterior):
 
 
 def test_no_committed_table_is_an_empty_one(tmp_path):
-    found = curves.committed_rows(tmp_path, {"learning": "a.csv", "bins": "b.csv"})
+    found = curves.committed_rows({"learning": "a.csv", "bins": "b.csv"}, tmp_path)
     assert list(found["learning"].columns) == curves.LEARNING
     assert len(found["bins"]) == 0

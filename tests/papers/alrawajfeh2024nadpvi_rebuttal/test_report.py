@@ -12,6 +12,7 @@ from evaluation.summary import COLUMNS
 from papers.alrawajfeh2024nadpvi_rebuttal import figures, tables
 from reports.blocks import latex, markdown
 from reports.verdicts import COLUMNS as VERDICTS
+from tests.made_up_run import run_of
 
 FAMILIES = ["gamma_exponential", "beta_bernoulli"]
 #: (method, setting, data sets, coverage error, real epsilon)
@@ -73,9 +74,13 @@ def adult():
     return pd.DataFrame(rows)
 
 
+def tables_of(config, scores):
+    return tables.build(run_of("nowhere", config, scores)).methods
+
+
 def config(experiment="x", names=FAMILIES, scaling="moments", **more):
     model = {"kind": "logistic_regression_normal_prior", "scaling": scaling}
-    return {"rule": tables.RULE, "experiment": experiment, "datasets": names, "model": model} | more
+    return {"experiment": experiment, "datasets": names, "model": model} | more
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +114,7 @@ def drawn(scores, verdicts, extra, tmp_path_factory):
     """(figures, their folder) of the families."""
     folder = tmp_path_factory.mktemp("figures")
     names = [f"na_dpvi_{what}_{d}.csv" for d in FAMILIES for what in ("priors", "controls", "references")]
-    return figures.build(folder, config(extra=names), verdicts, scores, extra), folder
+    return figures.build(run_of(folder, config(extra=names), scores, verdicts, extra)), folder
 
 
 def test_a_label_is_read_in_parts():
@@ -120,7 +125,7 @@ def test_a_label_is_read_in_parts():
 
 
 def test_the_coverage_table_has_interval_floor_and_guarantee_of_every_cell(scores):
-    found = tables.build(config(), scores, "full")
+    found = tables_of(config(), scores)
     assert [t.name for t, _ in found] == ["x_coverage", "x_nuts"]
     table, long = found[0]
     assert len(long) == len(FAMILIES) * len(CELLS)
@@ -140,25 +145,25 @@ def test_the_coverage_table_has_interval_floor_and_guarantee_of_every_cell(score
 
 
 def test_the_note_on_slack_is_computed(scores):
-    note = next(n for n in tables.build(config(), scores, "full")[0][0].notes if "slack" in n)
+    note = next(n for n in tables_of(config(), scores)[0][0].notes if "slack" in n)
     assert "a claimed 0.1 costs 0.0842;" in note  # 0.0999 is within 1 % of it
     assert "a claimed 1 costs 0.9864" in note
     kept = scores[~scores["setting"].isin(["epsilon=0.1", "epsilon=1"])]
-    assert not any("slack" in n for n in tables.build(config(), kept, "full")[0][0].notes)
+    assert not any("slack" in n for n in tables_of(config(), kept)[0][0].notes)
 
 
 def test_a_cell_without_score_says_why(scores):
     hit = (scores["method"] == "dpvi_last_iterate") & (scores["dataset"] == FAMILIES[0])
     lost = scores[~hit | (scores["split"] != "")].copy()
     lost.loc[hit, ["status", "reason", "metric", "value"]] = ["diverged", "not finite", "", ""]
-    table, _ = tables.build(config(), lost, "full")[0]
+    table, _ = tables_of(config(), lost)[0]
     entry = dict(table.blocks[0].rows)["Naive (last iterate)"][0]
     assert entry.verdict == "diverged"
     assert "not finite" in table.footnotes
 
 
 def test_the_check_shows_the_worst_run_and_the_median(scores):
-    table, long = tables.build(config(), scores, "full")[1]
+    table, long = tables_of(config(), scores)[1]
     line = dict(table.blocks[0].rows)["Gamma-exponential [epsilon=0.1]"]
     assert [e.lines[0] for e in line] == ["1.0200", "300", "2", "0.100", "-", "-", "3"]
     assert line[0].after == ("median 1.0030",)
@@ -167,7 +172,7 @@ def test_the_check_shows_the_worst_run_and_the_median(scores):
 
 
 def test_the_calibration_table_has_a_block_for_each_epsilon(adult):
-    ((table, long),) = tables.build(config("y", ["adult_complete"]), adult, "full")
+    ((table, long),) = tables_of(config("y", ["adult_complete"]), adult)
     assert [b.title[-3:] for b in table.blocks] == ["0.1", "0.3"]
     line = dict(table.blocks[0].rows)["NA-DPVI"]
     assert line[0].lines == ("0.1100 ± 0.0100 (3)",)
@@ -176,7 +181,7 @@ def test_the_calibration_table_has_a_block_for_each_epsilon(adult):
 
 
 def test_moments_that_are_paid_for_are_no_leak(adult):
-    ((table, _),) = tables.build(config("y", ["adult_complete"], "paid"), adult, "full")
+    ((table, _),) = tables_of(config("y", ["adult_complete"], "paid"), adult)
     assert any("clipping norm" in t for t in table.footnotes)
     assert not any("Adult as published" in t for t in table.footnotes)
 
@@ -247,7 +252,7 @@ def test_linear_regression_has_a_column_an_epsilon_and_a_line_a_step(scores, ver
     steps = one[one["setting"] == "epsilon=0.1"].assign(setting="epsilon=0.1;step=sqrt 2", cell="other")
     other = one["setting"].isin(["epsilon=0.1", "epsilon=1"]) & (one["method"] == "na_dpvi")
     one.loc[other, "setting"] += ";step=4 sqrt 2"
-    drawn = figures.build(tmp_path, config(names=FAMILIES[:1]), verdicts, pd.concat([one, steps]), None)
+    drawn = figures.build(run_of(tmp_path, config(names=FAMILIES[:1]), pd.concat([one, steps]), verdicts))
     assert [f.name[-11:] for f in drawn] == ["tal_figure2", "table2_rmse"]
     data = pd.read_csv(tmp_path / f"{figures.SOURCE}_figure2.csv", keep_default_na=False)
     assert set(data["panel"]) == {"epsilon = 0.1", "epsilon = 1"}
@@ -257,7 +262,7 @@ def test_linear_regression_has_a_column_an_epsilon_and_a_line_a_step(scores, ver
 
 
 def test_figure_3_averages_the_runs_that_have_rows_in_a_bin(adult, tmp_path):
-    (drawn,) = figures.build(tmp_path, config("y", ["adult_complete"], "paid"), pd.DataFrame(), adult, None)
+    (drawn,) = figures.build(run_of(tmp_path, config("y", ["adult_complete"], "paid"), adult))
     assert drawn.name == f"{figures.SOURCE}_figure3_paid"
     data = pd.read_csv(tmp_path / f"{drawn.name}.csv")
     assert data.groupby("bin")["runs"].unique().map(list).to_dict() == {0: [3], 1: [3], 2: [2]}
@@ -271,6 +276,5 @@ def test_figure_3_averages_the_runs_that_have_rows_in_a_bin(adult, tmp_path):
 
 def test_no_figure_where_there_is_nothing_for_it(scores, verdicts, tmp_path):
     nothing = scores[scores["status"] != "ok"]
-    assert figures.build(tmp_path, config(extra=["na_dpvi_priors_x.csv"]), verdicts, nothing, tmp_path) == []
-    assert figures.build(tmp_path, config() | {"rule": "bnn_regression"}, verdicts, scores, None) == []
-    assert tables.build(config(), nothing, "full") == []
+    assert figures.build(run_of(tmp_path, config(extra=["na_dpvi_priors_x.csv"]), nothing, verdicts, tmp_path)) == []
+    assert tables_of(config(), nothing) == []

@@ -11,8 +11,9 @@ import pytest
 from evaluation.summary import COLUMNS
 from papers.dp_bayes_by_backprop2020note import figures, tables
 from reports.blocks import markdown
+from tests.made_up_run import run_of
 
-CONFIG = {"rule": figures.RULE, "experiment": "dp_bayes_by_backprop", "title": "Title"}
+CONFIG = {"experiment": "dp_bayes_by_backprop", "title": "Title"}
 CONFIG |= {"model": {"kind": "bnn_classification"}}
 ARMS = [
     ("dp_bayes_by_backprop", "epsilon=0.5", "0.5", 0.08, 5),
@@ -103,7 +104,7 @@ def test_accounting_table(extra, tmp_path):
 
 
 def test_all_three_figures(scores, extra, tmp_path):
-    drawn = figures.build(tmp_path, CONFIG, scores, extra)
+    drawn = figures.build(run_of(tmp_path, CONFIG, scores, extra=extra))
     assert [f.name.removeprefix("dp_bayes_by_backprop_") for f in drawn] == ["error", "reliability", "learning_curves"]
     for figure in drawn:
         for suffix in ("png", "pdf"):
@@ -129,8 +130,7 @@ def test_bins_are_pooled_over_runs_by_their_counts(extra, tmp_path):
 
 
 def test_no_figure_where_there_is_nothing_for_it(scores, tmp_path):
-    assert figures.build(tmp_path, CONFIG, scores[scores["status"] != "ok"], tmp_path) == []
-    assert figures.build(tmp_path, {"rule": "bnn_regression"}, scores, tmp_path) == []
+    assert figures.build(run_of(tmp_path, CONFIG, scores[scores["status"] != "ok"], extra=tmp_path)) == []
     empty = tmp_path / "bbb_learning_curves.csv"
     empty.write_text("cell,method,setting,split,epoch,test_error,test_log_likelihood\n")
     assert figures.curves(tmp_path, empty) is None

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import figures, style
+from papers.vinaroz2023dpsep import uci_figures as figures
+from reports import style
 
 
 def curve_scores():

@@ -72,10 +72,10 @@ def made_up(path):
 
 
 def test_a_check_that_was_killed_keeps_what_it_had(tmp_path):
-    made_up(tmp_path / "abalone.npz")
-    out = tmp_path / "check.csv"
-    command = [sys.executable, "-m", "papers.geumlek2017rdp.sampler_check", "--config", CONFIG, "--dataset", "abalone"]
-    command += ["--data", str(tmp_path / "abalone.npz"), "--out", str(out), "--laws", "1"]
+    made_up(tmp_path / "data/abalone.npz")
+    out = tmp_path / "extra/rdp_sampler_abalone.csv"
+    command = [sys.executable, "-m", "workflow.extra", "geumlek2017rdp", out.name, "--scale", "tiny"]
+    command += ["--results", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (row,) = csv.DictReader(out.read_text().splitlines())
@@ -85,7 +85,7 @@ def test_a_check_that_was_killed_keeps_what_it_had(tmp_path):
     # as an interrupted run leaves it: the head and one finished posterior, marked so that it shows
     head = {
         "code": sampler_check.code_hash("papers.geumlek2017rdp.sampler_check"),
-        "data": _hash(tmp_path / "abalone.npz"),
+        "data": _hash(tmp_path / "data/abalone.npz"),
     }
     kept = {**row, "rhat": 123.0}
     out.with_suffix(".partial").write_text(json.dumps(head) + "\n" + json.dumps(kept) + "\n")

@@ -1,7 +1,5 @@
 """DP-EM's sensitivities on neighbours, and the epsilon of its noise."""
 
-import csv
-
 import numpy as np
 import pytest
 
@@ -34,11 +32,3 @@ def test_epsilons_grow_with_steps_and_sensitivity():
     # the program's zCDP counts a Gaussian group as pure: far more careful than it claims to be
     assert at["GGG", "zcdp", 1.0, "as declared"] < 0.25
     assert at["GGG", "moments", 1.0, "as declared"] == pytest.approx(0.68, abs=0.01)
-
-
-def test_a_table_is_written_whole(tmp_path):
-    path = tmp_path / "new" / "t.csv"
-    dpem_sensitivity.write(path, ("a", "b"), [{"a": 1, "b": 0.5}])
-    with path.open(newline="") as f:
-        assert list(csv.DictReader(f)) == [{"a": "1", "b": "0.5"}]
-    assert [p.name for p in path.parent.iterdir()] == ["t.csv"]
