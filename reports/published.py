@@ -86,7 +86,7 @@ def load(*homes: Path) -> pd.DataFrame:
     Columns: the six of ``KEY``, mean, std, n_runs (strings, as printed), digits, n_published (int), std_kind,
     same_as, note. Raises ValueError where two files do not belong together, or two papers share a cell.
     """
-    found = [_load(Path(home)) for home in homes or folders()]
+    found = [f for f in (_load(Path(home)) for home in homes or folders()) if len(f)]
     every = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
     if every.duplicated(KEY).any():
         raise ValueError(f"two papers have the cell {every[every.duplicated(KEY)].iloc[0][KEY].tolist()}")
