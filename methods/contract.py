@@ -19,7 +19,7 @@ An adapter may not
   - let anything that its accountant does not count reach a private release: moments of the private data,
     starting values or priors from a non-private fit, hyper-parameters chosen on the private data;
   - hide a hyper-parameter: each one is a field of ``Settings`` with its unit and source, and the values of a
-    published experiment live in ``config/experiments/``;
+    published experiment live in ``papers/<key>/experiments/``;
   - import torch, jax or numba at module level: listing the methods must stay fast. Heavy imports go inside
     ``prepare`` and ``fit`` (or into numerics, ``_name.py``, that are imported there).
 """

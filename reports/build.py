@@ -21,39 +21,28 @@ from typing import Any
 
 import pandas as pd
 
-import datasets
 from evaluation.summary import COLUMNS, read_scores
 from methods import contract
 from reports import (
     audit_tables,
-    bayes_by_backprop_figures,
-    bayes_by_backprop_tables,
     claims,
-    common_page,
-    common_scores,
-    figures,
     findings,
     ledger,
-    mixture_figures,
-    noise_aware_figures,
-    noise_aware_tables,
     papers,
-    posterior_sampling_figures,
     published,
     readme,
     reference,
-    seals,
     site,
     tables,
     verdicts,
-    verified,
 )
-from reports import posterior_sampling_tables as grids
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
-from reports.files import stacked, write_csv
+from reports.contents import Pair, Run, Tables, Whole
+from workflow import papers as homes
+from workflow import seals, verified
+from workflow.files import stacked, write_csv
 
-CONFIGS = Path(__file__).parent.parent / "config" / "experiments"
 WHAT = ("all", "tables", "site", "reference", "readme", "check")
 TITLE = "dpbayes-bench: published numbers and privacy claims of differentially private Bayesian inference"
 
@@ -76,13 +65,11 @@ def build(
     """
     folder = out / "tables"
     found = tables.data_info(data)
-    made_up = datasets.names("synthetic")  # for time and memory: their scores are no result
     committed = reference._committed_ledger(reference.FOLDER)
     judged, said, costs, drawn = [], [], [], []
     every_score = stacked([scores for _, scores in experiments])
     paper, privacy, every = [], [], []
-    families: list[common_scores.Family] = []
-    on_draws: list[str] = []
+    runs: dict[str, list[Run]] = {}
     sizes: dict[str, tables.Table] = {}
     for config, scores in experiments:
         for row_scale in set(scores["scale"]) - {scale}:
@@ -98,58 +85,39 @@ def build(
         for table, long in tables.published_tables(frame, scale):
             tables.write(folder, table, long)
             paper.append(table)
-        # The experiment that takes in every adapter gives the tables of its target rule; others stand under their name.
-        stem = config["rule"] if "rule" in config and "include_unlisted_methods" in config else config["experiment"]
-        title = f"{config.get('title', config['experiment'])}: every method, every data set"
-        model = config["model"]
-        real = scores[~scores["dataset"].isin(made_up)]
-        told = grids.distance_note(extra, config.get("extra_full", []))
-        if config.get("rule") == common_scores.RULE:
-            families.append(common_scores.read(config, scores))
-            on_draws += told
-        elif len(real):
-            if config.get("rule") == noise_aware_tables.RULE:
-                shown = noise_aware_tables.build(config, real, scale)
-            elif config.get("rule") == bayes_by_backprop_tables.RULE:
-                shown = [bayes_by_backprop_tables.scores_table(real, config, scale)]
-            elif grids.has_grid(config):
-                shown = [grids.budget_table(real, f"{stem}_all_methods", scale, title, model, told)]
-            else:
-                budgeted = {a["method"] for a in config["arms"] if "budget" in a}
-                answering = set(frame["our_method"])
-                shown = [tables.all_methods_table(real, f"{stem}_all_methods", scale, title, budgeted, answering)]
-            for table, long in shown:
-                tables.write(folder, table, long)
-                every.append(table)
-        for about in (grids.sampler_table, grids.distance_table):
-            if checked := extra and about(extra, config.get("extra_full", []), scale):
-                tables.write(folder, *checked)
-                privacy.append(checked[0])
-        if extra and config.get("rule") == bayes_by_backprop_tables.RULE:
-            noise = bayes_by_backprop_tables.accounting_table(extra, scale)
-            if noise:
-                tables.write(folder, *noise)
-                privacy.append(noise[0])
+        run = Run(config, scores, frame, every_score, scale, fits, data, out / "figures", extra)
+        about = homes.paper_of(run.name)
+        if about:
+            runs.setdefault(about.key, []).append(run)
+        own = homes.resolve(about.tables)(run) if about and about.tables else Tables()
+        for table, long in all_methods(run) if own.methods is None else own.methods:
+            tables.write(folder, table, long)
+            every.append(table)
+        for table, long in own.privacy:
+            tables.write(folder, table, long)
+            privacy.append(table)
         if config["answers"]:
-            private = ledger.privacy_frame(frame, scores, cost, model)
-            table, long = ledger.privacy_table(private, f"{stem}_privacy", tables.SCALE_BANNERS[scale], model)
+            private = ledger.privacy_frame(frame, scores, cost, config["model"])
+            banner = tables.SCALE_BANNERS[scale]
+            table, long = ledger.privacy_table(private, f"{run.name}_privacy", banner, config["model"])
             tables.write(folder, table, long.assign(scale=scale))
             privacy.append(table)
-        if with_site:
-            drawn += figures.build(out / "figures", config, frame, scores, every_score)
-            drawn += mixture_figures.build(out / "figures", config, frame, scores, fits, data, extra)
-            drawn += posterior_sampling_figures.build(out / "figures", config, scores, extra)
-            drawn += noise_aware_figures.build(out / "figures", config, frame, scores, extra)
-            drawn += bayes_by_backprop_figures.build(out / "figures", config, scores, extra)
+        if with_site and about and about.figures:
+            drawn += homes.resolve(about.figures)(run)
         for table, long in tables.datasets_tables(found, config["sources"], scale):
             tables.write(folder, table, long)
             sizes[table.name] = table
-    if len({config.get("rule") for config, _ in experiments}) > 1 and (audited := audit_tables.read(extra)):
+    several = len(runs) > 1
+    if several and (audited := audit_tables.read(extra)):
         for table, long in audit_tables.build(audited):
             tables.write(folder, table, long)
             privacy.append(table)
-    added = common_page.build(out, families, stacked(costs), found, scale, with_site, extra, on_draws)
-    every, privacy, drawn = every + added.methods, privacy + added.privacy, drawn + added.figures
+    which = False
+    for about in homes.papers():
+        if about.page and about.key in runs:
+            added = homes.resolve(about.page)(runs[about.key], Whole(out, stacked(costs), found, with_site))
+            every, privacy, drawn = every + added.methods, privacy + added.privacy, drawn + added.figures
+            which |= bool(added.methods)
     all_verdicts, all_claims = stacked(judged), stacked(said)
     write_csv(out / "verdicts.csv", all_verdicts)
     write_csv(out / "claims.csv", all_claims)
@@ -158,12 +126,12 @@ def build(
         return
     board = verdicts.scoreboard(all_verdicts)
     # papers with a folder of their own stand on the whole page, from what is committed
-    housed = papers.load() if scale == "full" and len({config.get("rule") for config, _ in experiments}) > 1 else []
+    housed = papers.load() if scale == "full" and several else []
     distinct = int(board.loc[board["reading"] == "printed", "cells"].sum())
     board = stacked([board, pd.DataFrame([row for paper in housed for row in paper.board], columns=board.columns)])
     index = verdicts.read_findings()
-    # an experiment of no paper has findings under the name of its rule
-    sources = {s for config, _ in experiments for s in [*config["sources"], config.get("rule", "")]}
+    # what answers no published number (the common tasks) has findings under the name of its folder
+    sources = {s for config, _ in experiments for s in config["sources"]} | set(runs)
     sets = {d for config, _ in experiments if config["sources"] for d in config["datasets"]}
     told = findings.about(findings.render(), index, sources, sets) if reference.experiments() else []
     page = site.Page(
@@ -182,11 +150,20 @@ def build(
         credits=site.credits([d for config, _ in experiments for d in config["datasets"]]),
         manifest=manifest,
         pairs=verified.read(),
-        which=bool(added.methods),
+        which=which,
         broken=contract.broken(),
         titles={paper.key: paper.title for paper in housed},
     )
     site.write(out / "report" / "index.html", page)
+
+
+def all_methods(run: Run) -> list[Pair]:
+    """The table of all methods of an experiment that has scores on real data."""
+    if not len(run.real):
+        return []
+    budgeted = {a["method"] for a in run.config["arms"] if "budget" in a}
+    name, answering = f"{run.name}_all_methods", set(run.verdicts["our_method"])
+    return [tables.all_methods_table(run.real, name, run.scale, run.title, budgeted, answering)]
 
 
 def _scores(name: str, files: list[Path], scale: str) -> pd.DataFrame:
@@ -221,7 +198,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", default="all", choices=WHAT)
     parser.add_argument("--check", action="store_true", help="compare the committed verdicts with the committed scores")
-    parser.add_argument("--config", nargs="+", type=Path, help="experiment files (default: all in config/experiments)")
+    parser.add_argument("--config", nargs="+", type=Path, help="experiment files (default: of all papers)")
     parser.add_argument("--scores", nargs="*", type=Path, help="score files (default: all in RESULTS/scores/NAME/)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the run")
     parser.add_argument("--out", type=Path, help="where the report goes (default: RESULTS)")
@@ -234,7 +211,8 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     args.out = args.out or args.results
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
-    logging.getLogger("reports").setLevel(logging.INFO)
+    for package in ("reports", "papers", "common_tasks"):
+        logging.getLogger(package).setLevel(logging.INFO)
     try:
         return _run(args)
     except (ReportError, OSError, ValueError) as e:
@@ -243,10 +221,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    configs = args.config or sorted(CONFIGS.glob("*.yaml"))
+    configs = args.config or list(homes.experiments().values())
+    known = homes.experiments() | {p.stem: p for given in configs for p in sorted(given.parent.glob("*.yaml"))}
     if args.check or args.what == "check":
-        home = args.config[0].parent if args.config else CONFIGS
-        print(f"against the papers: {reference.check(home, args.reference)} verdicts agree with the committed scores")
+        print(f"against the papers: {reference.check(known, args.reference)} verdicts agree with the committed scores")
         return 0
     if args.what == "readme":
         readme.write()
@@ -261,9 +239,7 @@ def _run(args: argparse.Namespace) -> int:
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if args.what == "reference":
         for config, scores in pairs:
-            reference.write(
-                config, scores, fits, args.scale, manifest, Path(configs[0]).parent, args.reference, extra=extra
-            )
+            reference.write(config, scores, fits, args.scale, manifest, known, args.reference, extra=extra)
         print(f"reference written: {', '.join(c['experiment'] for c in loaded)}")
         return 0
     build(pairs, fits, data, args.out, args.scale, manifest, with_site=args.what != "tables", extra=extra)

@@ -64,7 +64,7 @@ HOLDS, ANOTHER, REFUTED, UNTOLD, UNTESTED, PROVED = VERDICTS = (
     *("holds", "holds in another reading", "does not hold"),
     *("not told apart", "not testable here", "by proof"),
 )
-FILE = published_numbers.HERE / "claims.csv"
+FILE = Path(__file__).parent / "published" / "claims.csv"
 ALPHA = 0.05
 #: of n comparisons, how many a claim speaks of. A claim without a quantifier speaks of all.
 QUANTIFIERS: dict[str, Callable[[int], int]] = {

@@ -25,7 +25,7 @@ def load(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if not path.is_file():
-        raise ReportError(f"no experiment file {path}; config/experiments/ holds them")
+        raise ReportError(f"no experiment file {path}; the folders of papers hold them")
     config = yaml.safe_load(path.read_text(encoding="utf-8"))
     for key in _NEEDED:
         if not isinstance(config, dict) or key not in config:

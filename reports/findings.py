@@ -4,7 +4,7 @@
 
     [[value: scores/dpsep_uci.csv where method=sep and dataset=kin8nm and metric=rmse | mean(value) | .3f]]
 
-file (relative to ``reports/reference/``; a scores file has the columns of its cells too), conditions
+file (in the ``reference/`` of any paper or of ``reports/``; a scores file has the columns of its cells too), conditions
 (``column=exact text``, which may be empty, or ``column<number``), column or ``function(column)`` and a Python format.
 A bare column needs exactly one row; the functions mean, sd, min, max and median need at least one, and every value of
 them a number; ``count(column)`` counts rows and may be 0; ``list(column)`` joins their distinct words ("none" where
@@ -25,10 +25,10 @@ import numpy as np
 import pandas as pd
 
 from evaluation.summary import mean_std
-from reports import committed
+from workflow import committed, papers
 
 HERE = Path(__file__).parent / "findings"
-REFERENCE = Path(__file__).parent / "reference"
+REFERENCE = papers.REFERENCE
 _REFERENCE = re.compile(r"\[\[\s*value:(.*?)\]\]", re.DOTALL)
 _FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
     "mean": lambda v: mean_std(v)[0],
@@ -67,9 +67,10 @@ class Values:
         if name not in self._files:
             experiment = name.removeprefix("scores/").removesuffix(".csv")
             scores = name.startswith("scores/")
-            path = (committed.path_of(self.folder, experiment) if scores else self.folder / name).resolve()
-            if not path.is_relative_to(self.folder.resolve()) or not path.is_file():
-                raise FindingError(f"no file '{name}' below {self.folder.name}/")
+            found = papers.find(f"scores/{experiment}{committed.SUFFIX}" if scores else name, self.folder)
+            path = found and found.resolve()
+            if path is None or not any(path.is_relative_to(home) for home in papers.homes(self.folder)):
+                raise FindingError(f"no file '{name}' in the reference of any paper, nor below {self.folder.name}/")
             if scores:
                 self._files[name] = committed.read(self.folder, experiment)
             else:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
-HERE = Path(__file__).parent / "published"
-KEY = ["source", "table", "dataset", "method", "setting", "metric"]
-CELLS, COPIES = 290, 66
-SHA256 = {
-    "numbers.csv": "6e5d0e7bda71f36951bf8a79d0543688fb69f0603ea0a34a5e9dbe2a2e3649b5",
-    "annotations.csv": "a69acf08584f4665181f15bde26d027f0e2a0006d38d25aa0ee2debd20a662f1",
-}
+from workflow.papers import papers
 
-SOURCE_TITLES = {
-    "vinaroz2023dpsep": "Vinaroz & Park 2023 (TMLR)",
-    "vinaroz2021dpsep": "Vinaroz & Park 2021 (first version)",
-    "geumlek2017rdp": "Geumlek, Song & Chaudhuri 2017",
-    "park2017dpem": "Park, Foulds, Chaudhuri & Welling 2017",
-    "alrawajfeh2024nadpvi_rebuttal": "Alrawajfeh, Jälkö & Honkela 2025 (rebuttal)",
-    "dp_bayes_by_backprop2020note": "Note on DP Bayes by backprop (May 2020)",
-}
+NUMBERS, ANNOTATIONS, SIZES = "published.csv", "annotations.csv", "dataset_sizes.csv"
+KEY = ["source", "table", "dataset", "method", "setting", "metric"]
+COLUMNS = [*KEY, "mean", "std", "n_runs", "digits", "n_published", "std_kind", "same_as", "note"]
+#: key of each source -> how tables head it.
+SOURCE_TITLES = {source: title for paper in papers() for source, title in paper.sources.items()}
 #: column headings of the papers, by (method).
 METHOD_TITLES = {
     "vi": "VI",
@@ -69,31 +59,38 @@ PRIVATE = (
 
 @cache
 def _load(folder: Path) -> pd.DataFrame:
-    numbers = pd.read_csv(folder / "numbers.csv", dtype=str, keep_default_na=False)
-    notes = pd.read_csv(folder / "annotations.csv", dtype=str, keep_default_na=False)
-    for name, frame in (("numbers.csv", numbers), ("annotations.csv", notes)):
+    numbers = pd.read_csv(folder / NUMBERS, dtype=str, keep_default_na=False)
+    notes = pd.read_csv(folder / ANNOTATIONS, dtype=str, keep_default_na=False)
+    for name, frame in ((NUMBERS, numbers), (ANNOTATIONS, notes)):
         if frame.duplicated(KEY).any():
             raise ValueError(
                 f"{folder / name}: two rows with the key {frame[frame.duplicated(KEY)].iloc[0][KEY].tolist()}"
             )
     both = numbers.merge(notes, on=KEY, how="outer", indicator=True, validate="one_to_one")
     if (both["_merge"] != "both").any():
-        raise ValueError(
-            f"{folder}: numbers.csv and annotations.csv differ in their keys; each number has one annotation"
-        )
+        raise ValueError(f"{folder}: {NUMBERS} and {ANNOTATIONS} differ in their keys; each number has one annotation")
     both = numbers.merge(notes, on=KEY, how="left", validate="one_to_one")
     both["n_published"] = both["n_published"].astype(int)
     both["digits"] = both["digits"].astype(int)
     return both
 
 
-def load(folder: Path = HERE) -> pd.DataFrame:
-    """All published cells in the order of the file.
+def folders() -> list[Path]:
+    """Folders of the papers that have published numbers."""
+    return [p.home for p in papers() if (p.home / NUMBERS).is_file()]
+
+
+def load(*homes: Path) -> pd.DataFrame:
+    """All published cells of these folders (default: of all papers), in the order of their files.
 
     Columns: the six of ``KEY``, mean, std, n_runs (strings, as printed), digits, n_published (int), std_kind,
-    same_as, note. Raises ValueError where the two files do not belong together.
+    same_as, note. Raises ValueError where two files do not belong together, or two papers share a cell.
     """
-    return _load(Path(folder)).copy()
+    found = [f for f in (_load(Path(home)) for home in homes or folders()) if len(f)]
+    every = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
+    if every.duplicated(KEY).any():
+        raise ValueError(f"two papers have the cell {every[every.duplicated(KEY)].iloc[0][KEY].tolist()}")
+    return every
 
 
 def original_of(row, published: pd.DataFrame):
@@ -106,15 +103,15 @@ def original_of(row, published: pd.DataFrame):
         keep &= published[column] == row[column]
     if keep.sum() != 1:
         raise ValueError(
-            f"annotations.csv: {[row[k] for k in KEY]} says same_as {row['same_as']}, which has no such cell"
+            f"{ANNOTATIONS}: {[row[k] for k in KEY]} says same_as {row['same_as']}, which has no such cell"
         )
     return published[keep].iloc[0]
 
 
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def dataset_sizes(folder: Path = HERE) -> pd.DataFrame:
-    """Published sizes of the data sets: source, table, dataset, n, d (strings)."""
-    return pd.read_csv(folder / "dataset_sizes.csv", dtype=str, keep_default_na=False)
+def dataset_sizes() -> pd.DataFrame:
+    """Published sizes of the data sets, of all papers: source, table, dataset, n, d (strings)."""
+    paths = [p.home / SIZES for p in papers() if (p.home / SIZES).is_file()]
+    found = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths]
+    return (
+        pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["source", "table", "dataset", "n", "d"])
+    )

@@ -19,14 +19,14 @@ import numpy as np
 import pandas as pd
 
 from reports import findings, reference, style
-from reports.common_scores import RULE
 from reports.config import READINGS, ReportError
-from reports.files import csv_text, write_bytes, write_text
 from reports.findings import Finding, Values
 from reports.published import KEY, METHOD_TITLES, SOURCE_TITLES
 from reports.published import load as load_published
 from reports.verdict import VERDICTS
 from reports.verdicts import read_findings, scoreboard
+from workflow.files import csv_text, write_bytes, write_text
+from workflow.papers import papers
 
 ROOT = Path(__file__).parent.parent
 RENDERED = findings.HERE / "rendered"
@@ -42,6 +42,8 @@ LOOK = {
 }
 #: axis of the figure; what lies beyond stands at its ends.
 LOWEST, HIGHEST = 0.1, 1000.0
+#: of sources, and of folders that answer none (the common tasks), as findings are grouped.
+TITLES = {**{p.key: p.title for p in papers()}, **SOURCE_TITLES}
 COLUMNS = ["row", *KEY, "reading", "published_mean", "mean", "verdict", "ratio"]
 
 
@@ -169,7 +171,7 @@ def rendered(found: list[Finding]) -> dict[str, str]:
     groups: dict[str, list[Finding]] = {}
     for f in found:
         sources = sorted({r["source"] for r in index if r["finding"] == f.id})
-        about = " and ".join({**SOURCE_TITLES, RULE: "the common tasks"}.get(s, s) for s in sources if s != "*")
+        about = " and ".join(TITLES.get(s, s) for s in sources if s != "*")
         groups.setdefault(about or ("several sources" if sources else "no published number"), []).append(f)
     lines = [f"<!-- made by `{COMMAND}` -->", "", "# Findings", ""]
     lines += ["Why a published number does not come back, what a privacy claim is worth, and which method does better,"]

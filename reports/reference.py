@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from evaluation.summary import CELL, COLUMNS
-from reports import claims, committed, common_beside_default, common_scores, comparisons, ledger, verdicts, verified
+from reports import claims, comparisons, ledger, verdicts
 from reports.config import ReportError, by_dataset
 from reports.config import load as load_config
-from reports.files import csv_text, stacked, write_bytes, write_text
+from workflow import committed, papers, verified
+from workflow.files import csv_text, stacked, write_bytes, write_text
 
-FOLDER = Path(__file__).parent / "reference"
+FOLDER = papers.REFERENCE
 #: of the whole folder.
 LIMIT_BYTES = 20_000_000
-#: tuned settings of the common tasks beside the defaults.
-TUNED = "common_tuned.csv"
 CLAIM_COLUMNS = ["id", "verdict", "quote", "margin", "figure", "finding", "same_as"]
 #: relative difference between a recomputed number and its committed text: quantiles of the t distribution and sums
 #: may differ in their last digits between builds of SciPy, and 1e-9 is far below any digit that is shown.
@@ -87,7 +86,7 @@ def write(
     fits: Path,
     scale: str,
     manifest: dict[str, Any],
-    configs: Path,
+    configs: Mapping[str, Path],
     folder: Path = FOLDER,
     epsilon_of: ledger.Accountant | None = None,
     extra: Path | None = None,
@@ -96,9 +95,9 @@ def write(
 
     ``extra``: folder with the tables that the config names under ``extra``; they are copied.
 
-    Verdicts and claims are then recomputed for all committed experiments (their configs in ``configs``). Raises
+    Verdicts and claims are then recomputed for all committed experiments (``configs``: their files by name). Raises
     :class:`ReportError` for another scale than full, an incomplete run, restored cells that are not verified
-    (``reports.verified``), or more than 20 MB.
+    (``workflow.verified``), or more than 20 MB.
     """
     if scale != "full":
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
@@ -123,9 +122,10 @@ def write(
     for name in [*config.get("extra", []), *config.get("extra_full", [])]:
         if extra is None or not (extra / name).is_file():
             raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
-        write_text(folder / name, (extra / name).read_text(encoding="utf-8"))
-    for name, frame in recompute(configs, folder).items():
-        write_text(folder / name, csv_text(frame))
+        text = (extra / name).read_text(encoding="utf-8")
+        write_text(papers.place(config["experiment"], folder) / name, text)
+    for path, frame in recompute(configs, folder).items():
+        write_text(path, csv_text(frame))
     write_text(
         folder / "manifest.json",
         json.dumps({k: v for k, v in manifest.items() if k != "pairs"}, indent=1, sort_keys=True) + "\n",
@@ -162,9 +162,14 @@ def _restored(path: Path) -> bool:
     return path.is_file() and bool(json.loads(path.read_text(encoding="utf-8")).get("reused"))
 
 
+def files_of(folder: Path = FOLDER) -> list[Path]:
+    """All files of a reference."""
+    return [p for home in papers.homes(folder) for p in sorted(home.rglob("*")) if p.is_file()]
+
+
 def _check_size(folder: Path, path: Path, content: bytes) -> None:
     """Raise :class:`ReportError` where ``folder`` with this file in it is above the limit."""
-    size = len(content) + sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p != path)
+    size = len(content) + sum(p.stat().st_size for p in files_of(folder) if p != path)
     if size > LIMIT_BYTES:
         raise ReportError(
             f"{path.parent.name}/{path.name} would make the reference {size / 1e6:.1f} MB; "
@@ -183,39 +188,46 @@ def experiments(folder: Path = FOLDER) -> list[str]:
     return committed.experiments(folder)
 
 
-def recompute(configs: Path, folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
-    """What follows from the committed scores and the configs of their experiments: file name -> table.
+def recompute(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[Path, pd.DataFrame]:
+    """What follows from the committed scores and the configs of their experiments: file -> table.
 
-    ``verdicts.csv``, ``claims.csv``, ``comparisons.csv`` and, where the common tasks are committed,
-    ``common_tuned.csv``.
+    ``verdicts.csv``, ``claims.csv``, ``comparisons.csv``, and what a paper derives (``Paper.derived``).
     """
-    judged, said, families, known = [], [], [], {}
+    judged, said, known = [], [], {}
+    of_paper: dict[str, list[tuple[dict[str, Any], pd.DataFrame]]] = {}
     for name in experiments(folder):
-        config = load_config(configs / f"{name}.yaml")
+        config = load_config(configs[name])
         scores = known[name] = committed.read(folder, name)
         judged.append(verdicts.build(config, scores, "full"))
-        said.append(claims.evaluate(config, scores, extra=folder)[CLAIM_COLUMNS])
-        if config.get("rule") == common_scores.RULE:
-            families.append(common_scores.read(config, scores))
+        tables = papers.place(name, folder)
+        said.append(claims.evaluate(config, scores, extra=tables)[CLAIM_COLUMNS])
+        if (paper := papers.paper_of(name)) and paper.derived:
+            of_paper.setdefault(paper.key, []).append((config, scores))
     if not judged:
         raise ReportError(f"no committed scores in {folder / 'scores'}; `reference` writes them after a full run")
-    tuned = {TUNED: common_beside_default.tuned_frame(families)} if families else {}
-    compared = {comparisons.NAME: comparisons.build(known)}
-    return {"verdicts.csv": stacked(judged), "claims.csv": stacked(said), **compared, **tuned}
+    found = {
+        folder / "verdicts.csv": stacked(judged),
+        folder / "claims.csv": stacked(said),
+        folder / comparisons.NAME: comparisons.build(known),
+    }
+    for paper in papers.papers():
+        if pairs := of_paper.get(paper.key):
+            home = papers.place(pairs[0][0]["experiment"], folder)
+            found |= {home / name: frame for name, frame in papers.resolve(paper.derived)(pairs).items()}
+    return found
 
 
-def check(configs: Path, folder: Path = FOLDER) -> int:
+def check(configs: Mapping[str, Path], folder: Path = FOLDER) -> int:
     """The gate "against the papers": recompute from the committed scores and compare with the committed verdicts.
 
     Returns how many verdicts were compared. Raises :class:`ReportError` naming the first that differs, or when there
     is none, or when a cell that has its data says ``no_data``.
     """
     fresh = recompute(configs, folder)
-    for name, frame in fresh.items():
-        committed = _read(folder / name)
+    for path, frame in fresh.items():
         again = pd.read_csv(_text(frame), dtype=str, keep_default_na=False)
-        _compare(name, committed, again)
-    frame = fresh["verdicts.csv"]
+        _compare(path.name, _read(path), again)
+    frame = fresh[folder / "verdicts.csv"]
     if frame.empty:
         raise ReportError("the gate compared no verdict: the committed scores hold none")
     with_data = set(frame.loc[frame["n"] > 0, "dataset"])

@@ -11,13 +11,14 @@ import jinja2
 import pandas as pd
 
 import datasets
-from reports import claims, glossary, verified
+from reports import claims, glossary
 from reports.blocks import Table
-from reports.figures import Figure
-from reports.files import write_text
+from reports.figure import Figure
 from reports.findings import Finding
 from reports.published import SOURCE_TITLES
 from reports.verdict import FAMILY
+from workflow import verified
+from workflow.files import write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: a sign beside each word, so that no verdict hangs on colour alone.
@@ -60,7 +61,7 @@ class Page:
     methods: Sequence[Table]
     credits: Sequence[dict[str, str]]
     manifest: dict[str, Any]
-    #: rows of ``reports.verified`` by pair
+    #: rows of ``workflow.verified`` by pair
     pairs: dict[verified.Pair, verified.Row]
     #: is there a page ``which_method.html`` beside it?
     which: bool = False

@@ -16,9 +16,9 @@ from evaluation.summary import summarise
 from reports import published as published_numbers
 from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdown, number
 from reports.config import READINGS
-from reports.files import csv_text, write_text
 from reports.published import METHOD_TITLES, METRIC_TITLES, SOURCE_TITLES
 from reports.verdicts import BATCH
+from workflow.files import csv_text, write_text
 
 SCALE_BANNERS = {
     "full": "Scale: full (the protocol of the papers).",

@@ -18,6 +18,7 @@ from reports import verdict_v1
 from reports.config import READINGS, ReportError, in_scope
 from reports.published import KEY
 from reports.verdict import FAMILY, VERDICTS, Printed, Verdict, equivalent, judge, judge_batch, printed, word_of
+from workflow.papers import papers
 
 COLUMNS = [
     *KEY,
@@ -38,13 +39,6 @@ COLUMNS = [
     *["difference", "low", "high", "p", "p_kind", "detectable", "also_fits", "verdict", "verdict_v1", "finding"],
     *["headline", "reason", "median"],
 ]
-#: sources whose published cells make up the family of 290. A later source is a family of its own: all its cells.
-FIRST_SOURCES = frozenset(
-    {
-        *("vinaroz2023dpsep", "vinaroz2021dpsep", "geumlek2017rdp", "park2017dpem"),
-        "alrawajfeh2024nadpvi_rebuttal",
-    }
-)
 #: metric of a whole batch of data sets -> (the metric that is its standard deviation over data sets, the metric that
 #: has a row for each of them): judged by ``reports.verdict.judge_batch``.
 BATCH = {"tarp_coverage_rmse": ("tarp_coverage_rmse_sd", "tarp_fraction")}
@@ -97,8 +91,12 @@ def build(
 
 
 def family_of(source: str, numbers: pd.DataFrame) -> int:
-    """How many published cells share, in each reading, the 1 % of any false ``better`` or ``worse``."""
-    return FAMILY if source in FIRST_SOURCES else int((numbers["source"] == source).sum())
+    """How many published cells share, in each reading, the 1 % of any false ``better`` or ``worse``.
+
+    What its paper states; where it states none, all cells of the source.
+    """
+    stated = next((p.family for p in papers() if source in p.sources), 0)
+    return stated or int((numbers["source"] == source).sum())
 
 
 def answers_of(config: dict[str, Any], cell, numbers: pd.DataFrame) -> list[dict[str, Any]]:

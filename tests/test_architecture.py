@@ -22,9 +22,10 @@ MAY_IMPORT = {
     "models": ("models",),
     "methods": ("methods", "models", "privacy"),
     "evaluation": ("evaluation", "methods.contract", "models", "privacy"),
-    "reports": ("reports", "evaluation", "methods", "models", "privacy", "datasets"),
-    "workflow": ("workflow", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
-    "papers": ("papers", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
+    "workflow": ("workflow", "evaluation", "methods", "models", "privacy", "datasets"),
+    "reports": ("reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
+    "papers": ("papers", "reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
+    "common_tasks": ("common_tasks", "reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
     "benchmarks": ("benchmarks", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
 }
 #: seconds to import each; a scan of methods/ would pay them all.

@@ -3,7 +3,7 @@
 A family of cells (one method at many budgets, or many readings of one run) runs together: its fits share the rows or
 the run. Each of its cells has files of its own all the same, and can be run alone.
 
-    python -m workflow.cell --config config/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
+    python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
 
 Rows are appended to ``results/partial/<cell or family>.jsonl`` as they come (Snakemake deletes declared outputs of a
 killed job, so they are kept outside them), each with its checksum; a line that is torn or edited is dropped, and its
@@ -275,7 +275,7 @@ def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
     Rows of the same cell with fewer splits are of use too, since splits are independent: the rest is fitted. Not so
     where scores are made from the draws of all splits together.
     """
-    from reports import committed, verified
+    from workflow import committed, verified
 
     if cell.experiment not in committed.experiments(reference):
         return []

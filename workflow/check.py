@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 
 from models.kind import CONJUGATE
-from reports.verified import Pair
 from workflow import arithmetic, closure, sample, tracing
 from workflow.compare import (
     REFERENCE,
@@ -35,6 +34,7 @@ from workflow.compare import (
 from workflow.experiments import families
 from workflow.files import write_text
 from workflow.sample import Found, Sample
+from workflow.verified import Pair
 
 
 def say(text: str) -> None:

@@ -1,6 +1,6 @@
 """All code that the score rows of a pair (experiment, method) depend on, and whether it was verified.
 
-The table of what was verified is ``reports.verified``; what a pair's samples show, ``workflow.gates``.
+The table of what was verified is ``workflow.verified``; what a pair's samples show, ``workflow.gates``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from reports import verified
-from reports.verified import Pair
+from workflow import verified
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.imports import ROOT, code_hash, reached
+from workflow.verified import Pair
 
 #: libraries whose version may move a number.
 LIBRARIES = ("numpy", "scipy", "numba", "jax", "numpyro", "torch", "scikit-learn", "autodp", "dp-accounting")

@@ -10,11 +10,11 @@ from functools import cache
 
 import yaml
 
-from reports.verified import Pair
 from workflow import arithmetic, sample
 from workflow.experiments import Cell
 from workflow.imports import ROOT
 from workflow.sample import Found
+from workflow.verified import Pair
 
 REFERENCE = ROOT / "reports" / "reference"
 SHORT_RUNS = "short_runs.csv"
@@ -32,7 +32,7 @@ def bands() -> dict:
 @cache
 def committed(experiment: str) -> dict[str, list[dict]]:
     """Committed score rows by cell. Exits with the reason where they cannot be read."""
-    from reports import committed as reference
+    from workflow import committed as reference
 
     try:
         rows = reference.read(REFERENCE, experiment)

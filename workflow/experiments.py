@@ -24,6 +24,7 @@ from evaluation.arms import ABLATION, written_out
 from methods import contract
 from models import kind as model_kinds
 from privacy.budget import BudgetSpec
+from workflow import papers
 from workflow.imports import ROOT, code_hash, files
 
 SCALES = ("full", "quick", "tiny")
@@ -212,8 +213,7 @@ def load(path: str | Path) -> dict:
 
     path = Path(path)
     if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in (ROOT / "config/experiments").glob("*.yaml")))
-        raise ConfigError(f"no experiment file {path}; config/experiments/ has {known}")
+        raise ConfigError(f"no experiment file {path}; the papers have {', '.join(papers.experiments())}")
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as e:
@@ -367,4 +367,4 @@ def _settings(method, given: dict, size: dict, where: str) -> dict:
 
 def experiment_files() -> list[str]:
     """All experiment files of the project, relative to its root."""
-    return sorted(str(p.relative_to(ROOT)) for p in (ROOT / "config/experiments").glob("*.yaml"))
+    return [str(p.relative_to(ROOT)) for p in papers.experiments().values()]

@@ -10,13 +10,39 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write atomically. A full disk gives one clear error and leaves the old file as it was."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """As :func:`write_text`."""
     with replacing(path) as f:
-        f.write(text.encode("utf-8"))
+        f.write(content)
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """CSV with "\\n" ends; floats as repr (shortest text that reads back equal), inf as "inf", NaN as empty."""
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def write_csv(path: str | Path, frame: pd.DataFrame) -> None:
+    """As :func:`write_text`, a table."""
+    write_text(path, csv_text(frame))
+
+
+def stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """The frames below one another; empty ones lend their columns only (they would change the types)."""
+    import pandas as pd
+
+    full = [f for f in frames if len(f)]
+    return pd.concat(full, ignore_index=True) if full else frames[0]
 
 
 def write_npz(path: str | Path, arrays: Mapping[str, Any]) -> None:

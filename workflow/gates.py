@@ -21,10 +21,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reports import verified
-from reports.verified import Pair
-from workflow import check, closure, reverify
+from workflow import check, closure, reverify, verified
 from workflow.imports import ROOT
+from workflow.verified import Pair
 
 
 def status() -> int:

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "reports", "workflow", "papers")
+PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "reports", "workflow", "papers", "common_tasks")
 
 
 @cache

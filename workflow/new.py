@@ -1,6 +1,7 @@
 """Write the skeleton of something new, which runs as it is.
 
     ./bench new method NAME --kind KIND [--family FAMILY] [--private]
+    ./bench new paper KEY
 
 A maker is one entry of ``MAKERS``: what may be given to it, and the function that writes the files.
 """
@@ -269,7 +270,90 @@ def make_method(args: argparse.Namespace, root: Path) -> str:
     )
 
 
-MAKERS = {"method": Maker("a method: one file, methods/<family>/<name>.py", method_arguments, make_method)}
+#: file below papers/KEY -> text; @KEY@ stands for the key.
+PAPER_FILES = {
+    "__init__.py": '''"""@KEY@: authors, year, title."""
+
+from workflow.papers import Paper
+
+PAPER = Paper(
+    key="@KEY@",
+    title="@KEY@",
+    sources={"@KEY@": "Authors year"},  # as tables head its numbers
+)
+''',
+    # one cheap cell, so that everything runs before the paper's own cells stand here
+    "experiments/@KEY@.yaml": """experiment: @KEY@
+title: "@KEY@"
+sources: [@KEY@]
+model: {kind: bnn_regression, hidden: 50}
+datasets: [wine]
+protocols:
+  literature: {splits: 20, title: random splits 90/10}
+arms:
+  - {method: ridge, protocols: [literature]}
+scales:
+  full: {}
+  quick: {splits: 2}
+  tiny: {splits: 1}
+answers: []   # a published cell of published.csv -> the cell of ours that answers it
+""",
+    "published.csv": "source,table,dataset,method,setting,metric,mean,std,n_runs\n",
+    "annotations.csv": "source,table,dataset,method,setting,metric,digits,n_published,std_kind,same_as,note\n",
+    "claims.py": '''"""What @KEY@ says in words, as tests of our scores."""
+
+SOURCE = "@KEY@"
+
+CLAIMS = ()
+''',
+}
+PAPER_TEST = '''"""The folder of @KEY@ is found, and its experiment has cells."""
+
+from papers.@KEY@ import PAPER
+from workflow.experiments import cells
+from workflow.papers import papers
+
+
+def test_it_is_one_of_the_papers():
+    assert PAPER in papers()
+
+
+def test_its_experiments_have_cells_at_every_scale():
+    assert PAPER.experiments
+    for path in PAPER.experiments.values():
+        for scale in ("full", "quick", "tiny"):
+            assert cells(path, scale)
+'''
+
+
+def paper_arguments(parser: argparse.ArgumentParser) -> None:
+    """Of ``new paper``."""
+    parser.add_argument("key", help="its bibliography key, such as park2017dpem")
+
+
+def make_paper(args: argparse.Namespace, root: Path) -> str:
+    """Write ``papers/<key>/`` and its test, and say what comes next. Raises Refused."""
+    key = args.key
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
+        raise Refused(f"'{key}': a key has small letters, digits and underscores, and begins with a letter")
+    home, tests = root / "papers" / key, root / "tests" / "papers" / key
+    if home.exists() or tests.exists():
+        raise Refused(f"papers/{key} or tests/papers/{key} is there")
+    made = {home / name: text for name, text in PAPER_FILES.items()} | {tests / "test_paper.py": PAPER_TEST}
+    for path, text in made.items():
+        path = path.with_name(path.name.replace("@KEY@", key))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text.replace("@KEY@", key))
+    return (
+        f"papers/{key}/: one cheap cell stands in for the paper's own; `./bench {key}` runs it\n"
+        f"next: published.csv, experiments/{key}.yaml, claims.py; `./bench test tests/papers/{key}`"
+    )
+
+
+MAKERS = {
+    "method": Maker("a method: one file, methods/<family>/<name>.py", method_arguments, make_method),
+    "paper": Maker("a paper: one folder, papers/<key>/", paper_arguments, make_paper),
+}
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:

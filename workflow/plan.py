@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import datasets
-from reports import committed
+from workflow import committed
 from workflow.experiments import Cell, cells, experiment_files, families
 from workflow.imports import ROOT
 

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from reports import verified
-from reports.verified import Pair, Row
-from workflow import changes, closure
+from workflow import changes, closure, verified
 from workflow.check import Checker, report, say
 from workflow.compare import Outcome, bands
 from workflow.experiments import Cell
 from workflow.imports import ROOT, code_hash, path_of
+from workflow.verified import Pair, Row
 
 
 def check_changed(checker: Checker, wanted: Sequence[Pair], rows_path: Path = verified.FILE) -> int:

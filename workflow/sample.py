@@ -165,15 +165,15 @@ REFERENCE = ROOT / "reports/reference"
 
 @cache
 def _splits_of(experiment: str) -> dict:
-    from reports import committed as reference
+    from workflow import committed as reference
 
     known = experiment in reference.experiments(REFERENCE)
     return reference.splits_of(reference.read(REFERENCE, experiment)) if known else {}
 
 
 def as_committed(cell: Cell) -> Cell:
-    """The cell, or the one with fewer splits that is committed in its place (``reports.committed.as_committed``)."""
-    from reports import committed as reference
+    """The cell, or the one with fewer splits that is committed in its place (``workflow.committed.as_committed``)."""
+    from workflow import committed as reference
 
     return reference.as_committed(cell, _splits_of(cell.experiment))
 

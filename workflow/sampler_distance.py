@@ -1,8 +1,7 @@
 """How far the released draws of logistic posteriors are from exact ones, and what that adds to (epsilon, delta).
 
-    python -m workflow.sampler_check --table separable --out results/extra/sampler_separable.csv
-    python -m workflow.sampler_check --table common --dataset abalone --data results/data/abalone.npz \
-        --config config/experiments/common_logistic_regression.yaml --out results/extra/sampler_common_abalone.csv
+    python -m workflow.extra geumlek2017rdp sampler_separable.csv
+    python -m workflow.extra common_tasks sampler_common_abalone.csv
 
 Every row is one posterior at one budget. Let t be the total variation between a draw and the exact posterior. Where t
 is at most that much on both of two neighbours, an (epsilon, delta) of exact draws is one of (epsilon, delta + (1 +
@@ -31,10 +30,16 @@ Clopper & Pearson for shares, Dvoretzky, Kiefer & Wolfowitz for distances; refer
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import logsumexp
@@ -48,7 +53,12 @@ from methods.posterior_sampling._logistic import one_weight
 from models.logistic_regression import LogisticRegression, potential
 from privacy.ledger import Ledger
 from workflow.experiments import Cell
+from workflow.files import write_text
+from workflow.imports import code_hash
 from workflow.worker import make_task
+
+if TYPE_CHECKING:
+    from workflow.extra import Request
 
 CONCENTRATED, DIFFUSED = "posterior_sampling_glm_concentrated", "posterior_sampling_glm_diffused"
 DIRECT, OPS = "posterior_sampling_glm_direct", "posterior_sampling_ops"
@@ -237,3 +247,59 @@ def common(known: Sequence[Cell], data, dataset: str, laws: int | None = None) -
     at = {(c.method, c.setting): c for c in known if c.dataset == dataset}
     wanted = [at[method, f"epsilon={epsilon}"] for method, epsilon in COMMON[dataset][:laws]]
     return [partial(common_row, cell, data, DRAWS[dataset], LEVEL[dataset]) for cell in wanted]
+
+
+def table(found: list[dict], columns: tuple[str, ...] = COLUMNS) -> str:
+    """CSV of the rows, ten digits."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in found:
+        writer.writerow({k: f"{v:.10g}" if isinstance(v, float) else v for k, v in row.items()})
+    return buffer.getvalue()
+
+
+def kept(out: Path, head: dict, makers: Sequence[Callable[[], dict]]) -> list[dict]:
+    """The row of each maker; those that an interrupted run has finished are read from beside ``out``."""
+    partial = out.with_suffix(".partial")
+    lines = [json.loads(line) for line in partial.read_text().splitlines()] if partial.exists() else []
+    done = lines[1:] if lines[:1] == [head] else []
+    if not done:
+        write_text(partial, json.dumps(head) + "\n")
+    for k, make in enumerate(makers):
+        if k < len(done):
+            continue
+        done.append(make())
+        with partial.open("a", encoding="utf-8") as f:
+            f.write(json.dumps(done[-1]) + "\n")
+        said = f"row {k + 1} of {len(makers)}, {done[-1]['seconds']:.1f} CPU seconds"
+        print(f"{out.name}: {said}", file=sys.stderr, flush=True)
+    return done
+
+
+def separable_table(request: Request) -> dict[str, str]:
+    """The table of ``separable``, as text; below full scale of one posterior, which runs every line."""
+    (name,) = request.extra.tables
+    return {name: _text(request, name, {"code": code_hash(__name__)}, separable(_laws(request)))}
+
+
+def common_table(request: Request) -> dict[str, str]:
+    """The table of ``common`` of the request's data set, likewise; no row without data."""
+    (name,), (dataset,) = request.extra.tables, request.extra.datasets
+    data = request.data()
+    if data.status != "ok":
+        print(f"{name}: {data.reason}", file=sys.stderr)
+        return {name: table([], COLUMNS)}
+    makers = common(request.cells("full"), data, dataset, _laws(request))
+    return {name: _text(request, name, {"code": code_hash(__name__), "data": data.data_hash}, makers)}
+
+
+def _laws(request: Request) -> int | None:
+    return None if request.scale == "full" else 1
+
+
+def _text(request: Request, name: str, head: dict, makers: Sequence[Callable[[], dict]]) -> str:
+    out = request.out / name
+    text = table(kept(out, head, makers), COLUMNS)
+    out.with_suffix(".partial").unlink()
+    return text

@@ -220,9 +220,9 @@ def main() -> None:
 def write(args: argparse.Namespace) -> None:
     """Score and write the file that the command line names."""
     import datasets
-    from reports.seals import write_sealed
     from workflow.exact import exact_posteriors
     from workflow.experiments import cells
+    from workflow.seals import write_sealed
 
     data = datasets.load(args.data)
     buffer = io.StringIO()

@@ -1,6 +1,6 @@
 """Choose settings on public stand-ins: the second column of the common tasks. The same effort for every method.
 
-    python -m workflow.tuning --config config/experiments/common_linear_regression.yaml --out config/tuned
+    python -m workflow.tuning --config common_tasks/experiments/common_linear_regression.yaml --out config/tuned
 
 For every data set and epsilon of the experiment, each private method that names a ``grid`` (six settings, the default
 first) fits the same stand-in (``workflow.stand_in``, one seed a data set). The setting with the best log-likelihood of

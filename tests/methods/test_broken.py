@@ -56,8 +56,9 @@ def test_one_broken_file_takes_out_one_method(copy, line, words):
 def test_cells_of_a_broken_method_and_of_those_that_read_its_run_are_left_out(copy):
     code = """
 from workflow.experiments import cells
+from workflow.papers import experiments as files
 for name in ('dpsep_uci', 'nadpvi_exponential'):
-    print(*sorted({c.method for c in cells(f'config/experiments/{name}.yaml', 'full')}))
+    print(*sorted({c.method for c in cells(files()[name], 'full')}))
 """
     whole = [line.split() for line in said(copy, code).splitlines()]
     for name in ("ridge", "dpvi"):

@@ -229,13 +229,12 @@ def test_a_leak_applies_where_every_scope_that_it_has_holds():
 def common_pairs() -> list[tuple[str, str]]:
     """(kind of model, method) of the common tasks: every method of a kind that takes in all, else those named."""
     out = set()
-    for path in (ROOT / "config" / "experiments").glob("*.yaml"):
+    for path in (ROOT / "common_tasks" / "experiments").glob("*.yaml"):
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if config.get("rule") == "common_tasks":
-            kind = config["model"]["kind"]
-            named = [m for arm in config["arms"] for m in arm.get("methods", [arm.get("method")])]
-            listed = contract.names(kind) if "include_unlisted_methods" in config else []
-            out |= {(kind, m) for m in (*named, *listed)}
+        kind = config["model"]["kind"]
+        named = [m for arm in config["arms"] for m in arm.get("methods", [arm.get("method")])]
+        listed = contract.names(kind) if "include_unlisted_methods" in config else []
+        out |= {(kind, m) for m in (*named, *listed)}
     return sorted(out)
 
 

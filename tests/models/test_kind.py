@@ -18,6 +18,7 @@ from models import kind as registry
 from models import posteriors, tiny
 from models.kind import CONJUGATE, Kind, kind, kinds, resolve
 from models.linear_regression import LinearGaussian, LinearRegression
+from workflow.papers import experiments
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = [importlib.import_module(f"models.{i.name}") for i in pkgutil.iter_modules([str(ROOT / "models")])]
@@ -32,7 +33,7 @@ def made(name):
 
 
 def test_every_experiment_is_of_a_known_kind():
-    configs = [yaml.safe_load(p.read_text()) for p in (ROOT / "config/experiments").glob("*.yaml")]
+    configs = [yaml.safe_load(p.read_text()) for p in experiments().values()]
     assert len(configs) > 10
     assert {c["model"]["kind"] for c in configs} <= set(kinds())
 

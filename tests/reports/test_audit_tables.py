@@ -7,11 +7,11 @@ import pytest
 
 from privacy.faults import FAULTS
 from privacy.wrapped import WRAPPED
-from reports import audit_tables, committed
+from reports import audit_tables
 from reports.blocks import latex, markdown
 from reports.config import ReportError
 from reports.reference import FOLDER
-from workflow import audit_cases
+from workflow import audit_cases, committed
 from workflow.audit import CHECKS, COLUMNS, MUTANT_COLUMNS
 from workflow.distinguishing import COLUMNS as GAME_COLUMNS
 from workflow.distinguishing import GAMES

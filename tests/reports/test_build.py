@@ -11,9 +11,10 @@ import yaml
 
 from evaluation.summary import read_scores
 from reports import build, findings, reference
-from reports import committed as committed_scores
 from reports.config import ReportError, by_dataset, load
-from reports.files import csv_text
+from workflow import committed as committed_scores
+from workflow.files import csv_text
+from workflow.papers import experiments
 
 
 @pytest.fixture(scope="session")
@@ -329,14 +330,14 @@ def test_config_errors_name_file_and_key(tmp_path):
 
 
 def test_committed_experiments_are_those_of_their_config():
-    """Splits, epochs, widths and every other setting of each committed row are what config/experiments/ says.
+    """Splits, epochs, widths and every other setting of each committed row are what its experiment file says.
 
     The id of a cell holds a hash of all of them, so equal ids at scale full are equal settings.
     """
     from workflow.experiments import cells
 
     for name in reference.experiments():
-        path = build.CONFIGS / f"{name}.yaml"
+        path = experiments()[name]
         expected = {c.id: c for c in cells(str(path), "full")}
         rows = committed_scores.read(reference.FOLDER, name)
         assert set(rows["cell"]) == set(expected)
@@ -348,7 +349,7 @@ def test_committed_experiments_are_those_of_their_config():
 
 def test_the_committed_reference_passes_the_gate():
     if reference.experiments():
-        assert reference.check(build.CONFIGS) > 0
+        assert reference.check(experiments()) > 0
     else:
         assert not (reference.FOLDER / "verdicts.csv").exists()  # verdicts without their scores cannot be checked
         assert findings.render() == []

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import committed, reference
-from reports.files import write_bytes
+from reports import reference
+from workflow import committed
+from workflow.files import write_bytes
 
 ROW = dict.fromkeys(COLUMNS, "") | {"cell": "c", "experiment": "e", "metric": "rmse", "value": "1.5", "status": "ok"}
 
@@ -75,5 +76,5 @@ def test_every_committed_row_has_its_seed(name):
 
 
 def test_the_committed_reference_is_within_its_limit():
-    size = sum(p.stat().st_size for p in reference.FOLDER.rglob("*") if p.is_file())
+    size = sum(p.stat().st_size for p in reference.files_of())
     assert 0 < size < reference.LIMIT_BYTES

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from evaluation.paired import median_paired, paired, unpaired
-from reports import committed, comparisons
+from reports import comparisons
 from reports.config import ReportError
 from reports.findings import HERE
 from reports.reference import FOLDER
+from workflow import committed
 
 ASKED = dict.fromkeys(comparisons.PLAN, "") | {"id": "q", "kind": "mean", "experiment": "x", "protocol": "literature"}
 

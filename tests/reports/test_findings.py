@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import committed, readme
-from reports.files import write_bytes
+from reports import readme
 from reports.findings import HERE, Finding, FindingError, Values, about, fill, render, to_html
 from reports.verdicts import read_findings
+from workflow import committed
+from workflow.files import write_bytes
 
 CSV = """method,dataset,setting,metric,status,value,split,epsilon
 sep,wine,,rmse,ok,0.5,9,0.9

@@ -10,9 +10,9 @@ import pytest
 
 from reports import readme
 from reports.config import ReportError
-from reports.files import csv_text
 from reports.findings import Finding, FindingError, Values
 from reports.verdicts import scoreboard
+from workflow.files import csv_text
 
 AGAIN = f"run `{readme.COMMAND}` and commit what it writes"
 

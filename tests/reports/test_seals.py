@@ -3,7 +3,7 @@
 import pytest
 
 from datasets.store import Damaged
-from reports import seals
+from workflow import seals
 
 TEXT = "cell,value\n" + "".join(f"c,{k}\n" for k in range(100))
 

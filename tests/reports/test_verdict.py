@@ -9,8 +9,7 @@ from scipy.stats import binom, mannwhitneyu, poisson
 from scipy.stats import t as student
 
 from evaluation import coverage
-from reports import committed, published, verdicts
-from reports.build import CONFIGS
+from reports import published, verdicts
 from reports.config import in_scope
 from reports.config import load as load_config
 from reports.reference import FOLDER
@@ -36,6 +35,8 @@ from reports.verdict import (
     word,
 )
 from reports.verdicts import BATCH, answers_of, ours_of, paper_of
+from workflow import committed
+from workflow.papers import experiments
 
 DIFFER = ANY_FALSE / FAMILY
 #: false-alarm rate of each bound of the simulations of normal laws; 240 bounds, so the whole test has 2.4e-5.
@@ -95,7 +96,7 @@ def committed_cells():
     numbers = published.load()
     out = []
     for name in committed.experiments(FOLDER):
-        config = load_config(CONFIGS / f"{name}.yaml")
+        config = load_config(experiments()[name])
         if not config["answers"]:
             continue
         scores = committed.read(FOLDER, name)

@@ -5,9 +5,10 @@ import json
 import pandas as pd
 import pytest
 
-from reports import reference, verified
+from reports import reference
 from reports.config import ReportError
-from reports.verified import STALE, UNVERIFIED, VERIFIED
+from workflow import verified
+from workflow.verified import STALE, UNVERIFIED, VERIFIED
 
 PAIR = ("e", "m")
 

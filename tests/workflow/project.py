@@ -120,8 +120,28 @@ def drop_toy(project: Path) -> None:
     (project / "methods" / "baselines" / "toy.py").write_text(TOY, encoding="utf-8")
 
 
+TOY_PAPER = '''
+"""A toy paper (dropped in by a test)."""
+
+from workflow.papers import Paper
+
+PAPER = Paper(key="toy", title="Toy", aliases=("bnn_regression",))
+'''
+
+
+def add_experiment(project: Path, name: str, text: str) -> Path:
+    """An experiment of the toy paper; its file, relative to the project."""
+    home = project / "papers" / "toy"
+    (home / "experiments").mkdir(parents=True, exist_ok=True)
+    (home / "__init__.py").write_text(TOY_PAPER, encoding="utf-8")
+    path = home / "experiments" / f"{name}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path.relative_to(project)
+
+
 def only_experiment(project: Path, text: str) -> None:
-    folder = project / "config" / "experiments"
-    for old in folder.glob("*.yaml"):
-        old.unlink()
-    (folder / "toy_experiment.yaml").write_text(text, encoding="utf-8")
+    """The toy paper alone: the folders of all others are removed."""
+    for path in (project / "papers").glob("*/__init__.py"):
+        shutil.rmtree(path.parent)
+    shutil.rmtree(project / "common_tasks")
+    add_experiment(project, "toy_experiment", text)

@@ -10,17 +10,17 @@ import pytest
 from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data
 
 import datasets
-from reports import committed, verified
-from reports.files import write_bytes
+from workflow import committed, verified
 from workflow.cell import reference_rows, run
 from workflow.experiments import cells
+from workflow.files import write_bytes
+from workflow.papers import experiments as files
 from workflow.score import COLUMNS, rows_of
 from workflow.sealed import sealed
 
 EXPERIMENT = """
 experiment: toy_experiment
 title: toy
-rule: bnn_regression
 sources: []
 model: {kind: bnn_regression, hidden: 3}
 datasets: [wine]
@@ -58,7 +58,7 @@ def project(tmp_path_factory):
     project = copy_project(tmp_path_factory.mktemp("cell"))
     drop_toy(project)
     only_experiment(project, EXPERIMENT)
-    (project / "config/experiments/toy_hangs.yaml").write_text(HANGS_AT_ONCE)
+    (project / "papers/toy/experiments/toy_hangs.yaml").write_text(HANGS_AT_ONCE)
     place_data(project, "wine")
     return project
 
@@ -66,7 +66,7 @@ def project(tmp_path_factory):
 def run_cell(project, label):
     code = (
         "import sys; from workflow.experiments import cells; from workflow.cell import run; from pathlib import Path\n"
-        "files = ['config/experiments/toy_experiment.yaml', 'config/experiments/toy_hangs.yaml']\n"
+        "files = ['papers/toy/experiments/toy_experiment.yaml', 'papers/toy/experiments/toy_hangs.yaml']\n"
         "c = [c for f in files for c in cells(f, 'full') if c.setting == sys.argv[1]][0]\n"
         "run([c], 'results/data/wine.npz', Path('results')); print(c.id)"
     )
@@ -136,7 +136,7 @@ def test_rows_of_other_code_are_dropped(project):
 @pytest.mark.parametrize("method", ["predict_mean", "dp_linear_regression"])
 def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, method):
     """All columns, the seed too, although the reference does not hold it."""
-    (cell, *_) = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method == method]
+    (cell, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == method]
     place_data(tmp_path, "wine")
     data = datasets.load(tmp_path / "results/data/wine.npz")
 
@@ -175,7 +175,7 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
 
 def test_more_splits_cost_the_new_ones_only(tmp_path):
     """A committed cell with fewer splits is restored and goes on; the whole is what one run would have written."""
-    (fewer, *_) = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method == "dp_linear_regression"]
+    (fewer, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "dp_linear_regression"]
     more = dataclasses.replace(fewer, splits=fewer.splits + 2)
     place_data(tmp_path, "wine")
     path = tmp_path / "results/data/wine.npz"
@@ -202,7 +202,7 @@ def test_more_splits_cost_the_new_ones_only(tmp_path):
 
 
 def test_unknown_cell_is_one_clear_error(project):
-    command = [sys.executable, "-m", "workflow.cell", "--config", "config/experiments/toy_experiment.yaml"]
+    command = [sys.executable, "-m", "workflow.cell", "--config", "papers/toy/experiments/toy_experiment.yaml"]
     command += ["--scale", "full", "--cell", "nope", "--data", "results/data/wine.npz"]
     done = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True)
     assert done.returncode != 0
@@ -211,7 +211,7 @@ def test_unknown_cell_is_one_clear_error(project):
 
 
 def run_family(project, name):
-    command = [sys.executable, "-m", "workflow.cell", "--config", "config/experiments/toy_experiment.yaml"]
+    command = [sys.executable, "-m", "workflow.cell", "--config", "papers/toy/experiments/toy_experiment.yaml"]
     command += ["--scale", "full", "--cell", name, "--data", "results/data/wine.npz"]
     done = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, timeout=HANGS)
     assert done.returncode == 0, done.stderr

@@ -7,8 +7,9 @@ import pytest
 from workflow import compare, sample
 from workflow.compare import Outcome, compare_cell
 from workflow.experiments import cells
+from workflow.papers import experiments as files
 
-CELL = next(c for c in cells("config/experiments/common_network.yaml", "full") if c.method == "sep")
+CELL = next(c for c in cells(files()["common_network"], "full") if c.method == "sep")
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +53,7 @@ def test_half_a_standard_error_of_the_committed_splits_is_the_band_of_chaotic_tr
     ("ridge", "dpsep_uci", 1e-8), ("vi", "common_density", 1e-6), ("dp_vi", "common_linear_regression", 1e-3),
 ])  # fmt: skip
 def test_bands_of_the_config(method, experiment, relative):
-    found = next(c for c in cells(f"config/experiments/{experiment}.yaml", "full") if c.method == method)
+    found = next(c for c in cells(files()[experiment], "full") if c.method == method)
     assert compare.band(found, "rmse", 5.0, OLD)[0] == pytest.approx(5 * relative)
 
 
@@ -114,9 +115,9 @@ def test_events_that_were_verified_are_compared():
 def test_with_the_same_kernels_nothing_is_chaotic(monkeypatch):
     monkeypatch.setattr(compare, "same_kernels", lambda: True)
     assert compare.band(CELL, "rmse", 5.0, OLD) == (pytest.approx(5e-6), "same kernels")
-    other = next(c for c in cells("config/experiments/common_network.yaml", "full") if c.method == "vi")
+    other = next(c for c in cells(files()["common_network"], "full") if c.method == "vi")
     assert compare.band(other, "rmse", 5.0, OLD)[1] == "half a standard error"
-    closed = next(c for c in cells("config/experiments/dpsep_uci.yaml", "full") if c.method == "ridge")
+    closed = next(c for c in cells(files()["dpsep_uci"], "full") if c.method == "ridge")
     assert compare.band(closed, "rmse", 5.0, OLD)[1] == "closed form"
 
 

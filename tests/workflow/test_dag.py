@@ -10,13 +10,13 @@ import time
 from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data, snakemake
 
 import datasets
-from reports import committed
-from reports.files import write_csv
+from workflow import committed
+from workflow.files import write_csv
+from workflow.papers import REFERENCE
 
 SLOW = """
 experiment: toy_experiment
 title: toy
-rule: bnn_regression
 sources: []
 model: {kind: bnn_regression, hidden: 3}
 datasets: [wine]
@@ -186,13 +186,13 @@ def test_tiny_run_end_to_end_and_a_toy_adapter_is_one_more_column(tmp_path):
     place_data(project, "wine")
     # An earlier full run left scores: of a data set, and of a whole experiment, that have no cell at this scale.
     for experiment in ("dpsep_uci", "dpsep_ablation"):
-        scores = committed.read(project / "reports/reference", experiment)
+        scores = committed.read(REFERENCE, experiment)
         old = scores[scores["dataset"] == "naval"]
         assert len(old)
         write_csv(project / "results/scores" / experiment / "naval.csv", old)
     done = snakemake(project, "--cores", "2", "--config", "scale=tiny")
     assert done.returncode == 0, done.stderr[-4000:]
-    table = (project / "results/tables/bnn_regression_all_methods.md").read_text()
+    table = (project / "results/tables/dpsep_uci_all_methods.md").read_text()
     assert "Toy" in table
     assert "tiny" in table  # a reader must see that these are not the paper's numbers
     page = (project / "results/report/index.html").read_text()

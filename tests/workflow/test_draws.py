@@ -7,13 +7,12 @@ import pytest
 
 from evaluation.coverage import coverage_rmse
 from workflow.experiments import cells
+from workflow.papers import experiments as files
 from workflow.score import score_draws, whole_cell
 
 
 def tiny(dataset, config, method):
-    return next(
-        c for c in cells(f"config/experiments/{config}.yaml", "tiny") if (c.dataset, c.method) == (dataset, method)
-    )
+    return next(c for c in cells(files()[config], "tiny") if (c.dataset, c.method) == (dataset, method))
 
 
 def test_fractions_become_one_row_a_split_and_the_curve_of_the_cell():

@@ -8,12 +8,12 @@ import pytest
 from methods import contract
 from workflow import experiments
 from workflow.experiments import ConfigError, cells
+from workflow.papers import experiments as files
 from workflow.record import seed_text
 
 BASE = """
 experiment: {name}
 title: a test
-rule: bnn_regression
 sources: []
 model: {{kind: bnn_regression, hidden: {{by_dataset: {{default: 3, protein: 4}}}}}}
 datasets: [wine, protein]
@@ -88,7 +88,7 @@ def test_cell_id_is_readable_and_follows_the_settings(write):
 
 def test_a_later_setting_at_its_default_changes_no_cell():
     """``start`` of clipped_sep came after its cells were committed: they keep their ids."""
-    made = cells("config/experiments/dpsep_uci.yaml", "full")
+    made = cells(files()["dpsep_uci"], "full")
     of = {(c.setting, c.dataset): c for c in made if c.method == "clipped_sep" and c.protocol == "authors"}
     plain, other = of["clip=1", "kin8nm"], of["clip=1;start=program", "kin8nm"]
     assert set(plain.values["settings"]) == {"clip", "epochs", "floor", "gamma"}
@@ -145,7 +145,7 @@ def test_unknown_names_list_the_known(write):
     with pytest.raises(ConfigError, match="scale 'fast'"):
         cells(write(), "fast")
     with pytest.raises(ConfigError, match="no experiment file"):
-        experiments.load("config/experiments/none.yaml")
+        experiments.load("papers/none/experiments/none.yaml")
 
 
 def test_two_arms_with_the_same_cell_are_refused(write):

@@ -14,7 +14,6 @@ from project import HANGS, copy_project, drop_toy, environment, only_experiment,
 HEAD = """
 experiment: toy_experiment
 title: toy
-rule: bnn_regression
 sources: []
 model: {kind: bnn_regression, hidden: 3}
 datasets: [wine]
@@ -28,7 +27,7 @@ CELL = """
 import sys
 from workflow.cell import main
 from workflow.experiments import cells
-config = "config/experiments/toy_experiment.yaml"
+config = "papers/toy/experiments/toy_experiment.yaml"
 name = cells(config, "full")[0].id
 here = ["--config", config, "--scale", "full", "--cell", name, "--data", "results/data/wine.npz", "--results"]
 if __name__ == "__main__":  # the worker is spawned
@@ -52,7 +51,7 @@ def ask(project, *, once="", results="results", more="", options=()):
         if marker != once:
             (project / marker).unlink(missing_ok=True)
     arm = f"{{method: toy, protocols: [literature], label: '{once}', settings: {{once: '{once}'}}}}"
-    (project / "config/experiments/toy_experiment.yaml").write_text(f"{HEAD}{more}arms: [{arm}]\n")
+    (project / "papers/toy/experiments/toy_experiment.yaml").write_text(f"{HEAD}{more}arms: [{arm}]\n")
     command = [sys.executable, "-c", CELL, str(results), *options]
     done = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, timeout=HANGS)
     (path,) = list((project / results / "fits").glob(f"*-toy-{once.replace(' ', '_')}*.json")) or [None]

@@ -6,11 +6,11 @@ import pytest
 
 import datasets
 from datasets import store
-from reports import committed, verified
-from reports.files import write_bytes
-from workflow import check, closure, compare, gates, sample
+from workflow import check, closure, committed, compare, gates, sample, verified
 from workflow.experiments import cells
+from workflow.files import write_bytes
 from workflow.imports import ROOT
+from workflow.papers import experiments as files
 
 PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
 
@@ -24,7 +24,7 @@ def scene(tmp_path, monkeypatch):
     data = tmp_path / "results/data/wine.npz"
     data.parent.mkdir(parents=True)
     store.save(data, datasets.get("wine"), table)
-    every = cells(ROOT / "config/experiments/dpsep_uci.yaml", "full")
+    every = cells(files()["dpsep_uci"], "full")
     chosen = [c for c in every if c.dataset == "wine" and ("dpsep_uci", c.method) in PAIRS]
     pairs = {p: [c for c in chosen if c.method == p[1]] for p in PAIRS}
     monkeypatch.setattr(closure, "pairs", lambda: pairs)
@@ -121,7 +121,7 @@ def test_every_pair_of_the_config_has_a_sample_and_every_short_run_its_row(tmp_p
 
 def test_a_refusal_is_recomputed_as_one(scene, tmp_path):
     """A method that gives its reason and no fit is no failure: the reference says the same."""
-    chosen = cells(ROOT / "config/experiments/common_linear_regression.yaml", "full")
+    chosen = cells(files()["common_linear_regression"], "full")
     refused = next(c for c in chosen if (c.dataset, c.method) == ("wine", "posterior_sampling_direct"))
     one = sample.Sample(refused.experiment, "wine", (refused.id,), (refused.method,), (0, 1), (), 0.0)
     rows = sample.recompute(one, str(tmp_path / "results/data/wine.npz")).rows

@@ -11,6 +11,7 @@ import datasets
 from datasets.store import Damaged
 from workflow import machine, worker
 from workflow.experiments import cells
+from workflow.papers import experiments as files
 
 OF_THE_MACHINE = {
     "full disk": OSError(errno.ENOSPC, "No space left on device"),
@@ -78,7 +79,7 @@ def test_the_line_is_told_where_the_log_is_on_the_full_disk(monkeypatch, capsys)
 @pytest.mark.parametrize("what", OF_THE_MACHINE)
 def test_no_record_of_a_fit_that_the_machine_stopped(what, tmp_path, monkeypatch):
     """The write of a posterior, stubbed: a full disk was a row with status `failed`."""
-    (cell, *_) = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method == "predict_mean"]
+    (cell, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "predict_mean"]
     place_data(tmp_path, "wine")
     path = str(tmp_path / "results/data/wine.npz")
 

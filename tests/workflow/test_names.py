@@ -16,7 +16,6 @@ QUOTED_BEFORE = {"NOISE", "ENVIRONMENT", "REUSE", "MIRROR_OPTION"}
 EXPERIMENT = """
 experiment: toy_experiment
 title: toy
-rule: bnn_regression
 sources: []
 model: {kind: bnn_regression, hidden: 3}
 datasets: [wine]

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from project import ROOT, environment
+from project import ROOT, copy_project, environment
 
 from methods.contract import MethodError
 from models import kind as model_kinds
@@ -98,3 +98,41 @@ def test_a_file_is_not_written_over(tmp_path, capsys):
 def test_the_launcher_passes_it_on():
     text = (ROOT / "bench").read_text()
     assert 'exec python -m workflow.new "$@"' in text
+
+
+# ------------------------------------------------------------------------------------------------------ a paper
+
+
+@pytest.mark.parametrize("key", ["Park2017", "2017park", "park-2017", "../park", ""])
+def test_a_key_that_is_no_module_is_refused(tmp_path, key, capsys):
+    assert new.main(["paper", key], tmp_path) == 2
+    assert "a key has small letters" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_paper_that_is_there_is_not_overwritten(tmp_path, capsys):
+    assert new.main(["paper", "later2030x"], tmp_path) == 0
+    assert new.main(["paper", "later2030x"], tmp_path) == 2
+    assert "is there" in capsys.readouterr().err
+
+
+def test_a_new_paper_runs_as_it_is_and_goes_with_its_folder(tmp_path):
+    project = copy_project(tmp_path)
+
+    def told(*arguments):
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=project, env=environment(), capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    known = (
+        "from workflow.papers import papers; from reports.published import load, SOURCE_TITLES; "
+        "print([p.key for p in papers()], len(load()), sorted(SOURCE_TITLES))"
+    )
+    before = told("-c", known)
+    assert "papers/later2030x/" in told("-m", "workflow.new", "paper", "later2030x")
+    assert told("-c", known).count("later2030x") == 2
+    told("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/papers/later2030x")
+    shutil.rmtree(project / "papers/later2030x")
+    assert told("-c", known) == before

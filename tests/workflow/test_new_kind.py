@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from project import copy_project, environment, place_data
+from project import add_experiment, copy_project, environment, place_data
 
 import datasets
 from datasets import splits
@@ -72,7 +72,6 @@ class MeanOfTargets(Method):
 CONFIG = """
 experiment: one_number
 title: a test
-rule: one_number
 sources: []
 model: {kind: one_number}
 intervals: true
@@ -89,7 +88,7 @@ def project(tmp_path_factory):
     project = copy_project(tmp_path_factory.mktemp("new_kind"))
     (project / "models/one_number.py").write_text(MODEL)
     (project / "methods/baselines/mean_of_targets.py").write_text(METHOD)
-    (project / "config/experiments/one_number.yaml").write_text(CONFIG)
+    add_experiment(project, "one_number", CONFIG)
     place_data(project, "wine")
     return project
 
@@ -101,7 +100,7 @@ def run(project, *arguments):
 
 
 def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
-    config = ("--config", "config/experiments/one_number.yaml", "--scale", "full")
+    config = ("--config", "papers/toy/experiments/one_number.yaml", "--scale", "full")
     read = f"from workflow.experiments import cells; (c,) = cells('{config[1]}', 'full')"
     cell, *roots = run(project, "-c", f"{read}; print(c.id, *c.closure_roots)")
     reached = {"methods.baselines.mean_of_targets", "models.one_number", "models.posteriors", "evaluation.scorers"}

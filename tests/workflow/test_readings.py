@@ -13,7 +13,7 @@ from workflow.cell import requests_of
 from workflow.experiments import ConfigError, cells, families
 from workflow.worker import readings
 
-CONFIG = "config/experiments/nadpvi_exponential.yaml"
+CONFIG = "papers/alrawajfeh2024nadpvi_rebuttal/experiments/nadpvi_exponential.yaml"
 
 
 def tiny_family():

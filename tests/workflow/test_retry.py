@@ -9,7 +9,6 @@ from project import copy_project, drop_toy, only_experiment, place_data, snakema
 EXPERIMENT = """
 experiment: toy_experiment
 title: toy
-rule: bnn_regression
 sources: []
 model: {kind: bnn_regression, hidden: 3}
 datasets: [wine]
@@ -34,7 +33,7 @@ TARGETS = ["results/scores/toy_experiment/wine.csv", "results/scores/toy_hangs/w
 
 
 def limit(project, seconds):
-    (project / "config/experiments/toy_hangs.yaml").write_text(HANGS.replace("LIMIT", seconds))
+    (project / "papers/toy/experiments/toy_hangs.yaml").write_text(HANGS.replace("LIMIT", seconds))
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from models.standardise import Standardiser
 from privacy.ledger import Ledger
 from workflow import returned, worker
 from workflow.experiments import cells
+from workflow.papers import experiments as files
 
 METHOD = contract.get("predict_mean")
 GOOD = ConstantGaussian(0.5, 1.0)
@@ -72,7 +73,7 @@ def test_nan_is_a_result_and_not_a_breach(task):
 
 
 def test_a_breach_is_a_row_of_its_method(tmp_path, monkeypatch):
-    (cell, *_) = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method == "predict_mean"]
+    (cell, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "predict_mean"]
     place_data(tmp_path, "wine")
     monkeypatch.setattr(type(METHOD), "fit", lambda self, *rest: Fit(posterior("no_such_kind"), Ledger()))
     ((_, row),) = worker.respond([cell], [0], str(tmp_path / "results/data/wine.npz"), tmp_path, True)

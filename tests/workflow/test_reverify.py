@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from project import copy_project, environment
 
-from reports import verified
-from workflow import changes, closure, compare, reverify
+from workflow import changes, closure, compare, reverify, verified
 from workflow.changes import Changed
 from workflow.experiments import cells
 from workflow.imports import ROOT
+from workflow.papers import experiments as files
 
 EXPERIMENT = "rdp_exponential_family"
 NOISY, DRAWN = (EXPERIMENT, "sufficient_statistics_perturbation"), (EXPERIMENT, "posterior_sampling_diffused")
@@ -39,9 +39,9 @@ def rows(project: Path) -> dict:
 def project(tmp_path_factory):
     """A copy that is a repository of one commit and one experiment, verified."""
     project = copy_project(tmp_path_factory.mktemp("verified"))
-    for old in (project / "config/experiments").glob("*.yaml"):
-        if old.stem != EXPERIMENT:
-            old.unlink()
+    for name, old in files().items():
+        if name != EXPERIMENT:
+            (project / old.relative_to(ROOT)).unlink()
     (project / "reports/reference/verified.csv").unlink(missing_ok=True)
     git(project, "init", "-q")
     git(project, "add", ".")
@@ -157,7 +157,7 @@ def test_changed_lines_that_no_sample_runs_leave_a_pair_unverified(project):
 
 
 def test_the_closure_holds_all_that_a_score_row_depends_on():
-    chosen = cells("config/experiments/common_logistic_regression.yaml", "full")
+    chosen = cells(files()["common_logistic_regression"], "full")
     of = [c for c in chosen if c.method == "dp_vi"]
     found = set(closure.modules(of))
     for module in (
@@ -167,7 +167,7 @@ def test_the_closure_holds_all_that_a_score_row_depends_on():
         *(f"datasets.{d}" for d in {c.dataset for c in of}),
     ):
         assert module in found, module
-    read = [c for c in cells("config/experiments/nadpvi_exponential.yaml", "full") if c.method == "na_dpvi_laplace"]
+    read = [c for c in cells(files()["nadpvi_exponential"], "full") if c.method == "na_dpvi_laplace"]
     assert "methods.dpvi.dpvi" in closure.modules(read)  # the run that it reads
     assert "evaluation.coverage" in closure.modules(read)
 
@@ -209,7 +209,7 @@ def test_a_lost_commit_is_said(monkeypatch):
 
 def test_the_committed_table_covers_every_pair_of_the_reference():
     """None of them stale or not verified."""
-    from reports import committed
+    from workflow import committed
 
     names = committed.experiments(compare.REFERENCE)
     committed = {(name, m) for name in names for m in committed.read(compare.REFERENCE, name)["method"].unique()}

@@ -9,11 +9,12 @@ import pytest
 from scipy.stats import norm
 
 import datasets
-from tests.workflow.test_sampler_check import made_up
-from workflow import sampler_check, sampler_distance
+from papers.geumlek2017rdp import sampler_check
+from tests.papers.geumlek2017rdp.test_sampler_check import made_up
+from workflow import sampler_distance
 from workflow.experiments import cells
 
-CONFIG = "config/experiments/common_logistic_regression.yaml"
+CONFIG = "common_tasks/experiments/common_logistic_regression.yaml"
 #: ten rows, precision .01; and the concentrated posterior at order 10, epsilon e^1, where the draws are all but exact.
 WEAK, GOOD = 8, 1
 

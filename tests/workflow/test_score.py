@@ -12,6 +12,7 @@ from models.logistic_regression import LogisticSample, RowScaling
 from workflow import draws, machine, score
 from workflow.cell import run
 from workflow.experiments import cells
+from workflow.papers import experiments as files
 from workflow.score import score_split
 
 
@@ -22,7 +23,7 @@ def test_a_logistic_draw_is_scored_by_wrong_labels_and_log_likelihood(tmp_path):
     path = tmp_path / "abalone.npz"
     store.save(path, datasets.get("abalone"), datasets.Table(x, y, tuple(f"x{j}" for j in range(9))))
     data = datasets.load(path)
-    cell = next(c for c in cells("config/experiments/rdp_logistic.yaml", "full") if c.dataset == "abalone")
+    cell = next(c for c in cells(files()["rdp_logistic"], "full") if c.dataset == "abalone")
     weights = rng.standard_normal(9)
     posterior = LogisticSample(weights, RowScaling(np.empty(0), np.empty(0), 1.0))
     scores = score_split(cell, 3, posterior.kind, posterior.parameters(), data)
@@ -40,7 +41,7 @@ def fitted(tmp_path):
     place_data(tmp_path, "wine")
     path = tmp_path / "results/data/wine.npz"
     wanted = ("predict_mean", "ridge")
-    found = [c for c in cells("config/experiments/dpsep_uci.yaml", "tiny") if c.method in wanted]
+    found = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method in wanted]
     for cell in found:
         run([cell], str(path), tmp_path / "results")
     return found, tmp_path / "results/fits", datasets.load(path)

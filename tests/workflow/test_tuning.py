@@ -83,7 +83,7 @@ def test_the_default_stays_unless_a_setting_gains_more_than_the_margin():
 
 
 def experiment(tmp_path: Path, tuned: str) -> Path:
-    text = yaml.safe_load((ROOT / "config/experiments/common_linear_regression.yaml").read_text())
+    text = yaml.safe_load((ROOT / "common_tasks/experiments/common_linear_regression.yaml").read_text())
     path = tmp_path / "common_linear_regression.yaml"
     path.write_text(yaml.safe_dump({**text, "tuned": tuned}))
     return path

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from methods import contract
-from workflow import arithmetic, attempts, names, noise
+from workflow import arithmetic, attempts, imports, names, noise, papers
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -58,8 +58,9 @@ for why in contract.broken():
     print(f"bench: left out: {why}", file=sys.stderr)
 
 
-#: target rules
-PARTS = sorted({load(p)["rule"] for p in EXPERIMENTS.values()})
+#: target rules: the papers and the common tasks, by the names of their folders
+PAPERS = papers.papers()
+PARTS = [p.key for p in PAPERS]
 
 
 def cells_of(experiment, dataset=None):
@@ -72,7 +73,9 @@ def cells_of(experiment, dataset=None):
 
 def configs_of(part):
     """Experiment files of one target rule."""
-    return [p for p in EXPERIMENTS.values() if load(p)["rule"] == part]
+    return [
+        p for p in EXPERIMENTS.values() if papers.paper_of(Path(p).stem).key == part
+    ]
 
 
 def scores_of(part):

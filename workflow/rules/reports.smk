@@ -44,20 +44,27 @@ rule report:
     input:
         scores=ALL_SCORES,
         published=[
-            "reports/published/numbers.csv",
-            "reports/published/annotations.csv",
+            *sorted(
+                str(p.relative_to(imports.ROOT))
+                for q in PAPERS
+                for p in q.home.glob("*.csv")
+            ),
             "reports/published/claims.csv",
             "reports/glossary.csv",
         ],
         code=[
-            *files("reports.build"),
+            *files("reports.build", *(m for p in PAPERS for m in p.modules)),
             "reports/templates/index.html",
             "reports/templates/macros.html",
             "reports/templates/which_method.html",
             "reports/templates/style.css",
         ],
         extra=extra_of(*PARTS),
-        findings=sorted(str(p) for p in Path("reports/findings").iterdir()),
+        findings=sorted(
+            str(p.relative_to(imports.ROOT))
+            for home in [imports.ROOT / "reports", *(p.home for p in PAPERS)]
+            for p in home.glob("findings/**/*.*")
+        ),
         configs=list(EXPERIMENTS.values()),
     output:
         RESULTS + "/report/index.html",
@@ -92,40 +99,28 @@ rule part:
         "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
-rule bnn_regression:
-    """Bayesian neural networks on UCI regression."""
-    input:
-        f"{RESULTS}/parts/bnn_regression/report/index.html",
+for paper in PAPERS:
+
+    rule:
+        """All of one paper, or of the common tasks."""
+        name:
+            paper.key
+        input:
+            f"{RESULTS}/parts/{paper.key}/report/index.html",
 
 
-rule mixture_of_gaussians:
-    """Mixture of Gaussians, DP-EM and theorem 4.1."""
-    input:
-        f"{RESULTS}/parts/mixture_of_gaussians/report/index.html",
+for alias in sorted({a for p in PAPERS for a in p.aliases} - set(PARTS)):
 
-
-rule rdp_posterior_sampling:
-    """Posterior sampling under Renyi privacy."""
-    input:
-        f"{RESULTS}/parts/rdp_posterior_sampling/report/index.html",
-
-
-rule na_dpvi:
-    """Noise-aware DPVI: exponential families, linear regression, Adult."""
-    input:
-        f"{RESULTS}/parts/na_dpvi/report/index.html",
-
-
-rule dp_bayes_by_backprop:
-    """DP Bayes by backprop on MNIST."""
-    input:
-        f"{RESULTS}/parts/dp_bayes_by_backprop/report/index.html",
-
-
-rule common_tasks:
-    """Every method on the same real data at the same budget."""
-    input:
-        f"{RESULTS}/parts/common_tasks/report/index.html",
+    rule:
+        """An older name of a target rule, which may stand for several papers."""
+        name:
+            alias
+        input:
+            [
+                f"{RESULTS}/parts/{p.key}/report/index.html"
+                for p in PAPERS
+                if alias in p.aliases
+            ],
 
 
 rule audit:

@@ -1,0 +1,34 @@
+"""Every method on the same real data at the same budget; laid out as a paper is, with nothing published to compare."""
+
+from workflow.papers import Extra, Paper
+
+PAPER = Paper(
+    key="common_tasks",
+    title="the common tasks",
+    tables="common_tasks.report:tables",
+    page="common_tasks.report:page",
+    derived="common_tasks.report:derived",
+    extra=(
+        # coverage of the exact posterior of linear regression, and of one too narrow or too wide
+        Extra(("common_controls.csv",), "common_tasks.controls:tables"),
+        # class probabilities of logistic regression, from stored posteriors
+        Extra(
+            ("common_reliability.csv",),
+            "common_tasks.reliability:tables",
+            experiment="common_logistic_regression",
+            datasets=None,
+            fits=("*",),
+            reads=("models.posteriors",),
+        ),
+        # draws of the logistic posteriors, at these budgets, against independent references
+        *(
+            Extra(
+                (f"sampler_common_{d}.csv",),
+                "workflow.sampler_distance:common_table",
+                experiment="common_logistic_regression",
+                datasets=(d,),
+            )
+            for d in ("abalone", "adult")
+        ),
+    ),
+)

@@ -1,0 +1,160 @@
+"""Other settings of a method beside its defaults: those tuned on a public stand-in, and ablations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from common_tasks import comparisons as compare
+from common_tasks.scores import METRIC_WORDS, UNITS, Arm, Family, label, title
+from reports.blocks import Block, Entry, Table, entry
+from reports.tables import SCALE_BANNERS, dataset_title
+
+COLUMNS = (
+    *("experiment", "dataset", "method", "title", "setting", "epsilon_claimed", "metric", "status", "reason"),
+    *(
+        "mean",
+        "std",
+        "n",
+        "default_setting",
+        "default_mean",
+        "default_std",
+        "better_by",
+        "low",
+        "high",
+        "rows_low",
+        "rows_high",
+        "pairs",
+        "compared",
+        "scale",
+    ),
+)
+
+
+#: what the 95 % interval of a difference says.
+COMPARED = ("better", "worse", "not separated")
+Row = dict[str, Any]
+
+
+def build(families: Sequence[Family], scale: str) -> list[tuple[Table, pd.DataFrame]]:
+    """Both tables that have a row, with their long frames."""
+    return [pair for pair in (tuned_table(families, scale), ablations_table(families, scale)) if pair is not None]
+
+
+def tuned_rows(families: Sequence[Family]) -> list[tuple[str, list[Row]]]:
+    """(title of the family, rows of its tuned arms)."""
+    return [(f.title, rows_of(f, [a for a in f.arms if a.tuned and a.epsilon])) for f in families]
+
+
+def tuned_frame(families: Sequence[Family]) -> pd.DataFrame:
+    """One row a tuned setting, data set and metric: what is committed of the second column, for findings to count."""
+    rows = [r for _, found in tuned_rows(families) for r in found]
+    return pd.DataFrame(rows, columns=[c for c in COLUMNS if c not in ("title", "reason", "scale")])
+
+
+def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame] | None:
+    """A row a tuned setting, data set and metric, beside the default; None where nothing is tuned."""
+    rows = tuned_rows(families)
+    count = dict.fromkeys(COMPARED, 0)
+    for r in (r for _, found in rows for r in found if r.get("compared")):
+        count[r["compared"]] += 1
+    told = ", ".join(f"{words} in {n}" for words, n in count.items())
+    notes = (
+        "As many settings of every method were tried on made-up rows of the data set's shape (workflow/tuning.py); the "
+        "best one stands here where it gained enough there; where none did, the default was chosen, and stands in the "
+        "tuned columns of the tables of scores. On the real data the tuned settings are, by 95 % intervals about "
+        f"the law of the data, pair by pair: {told}.",
+    )
+    return _table("common_tuned", "Tuned on a public stand-in, beside the default", rows, notes, scale)
+
+
+def ablations_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame] | None:
+    """A row an ablation, data set and metric, beside the default; None where there is no ablation."""
+    notes = (
+        "Each setting was tried after test scores had raised the question that a finding answers with it: it says why "
+        "a method does what it does, not how good it can be, and no other table of scores and no figure has it. Beside "
+        "an epsilon that the default was not run at stands the default at its largest.",
+    )
+    rows = [(f.title, rows_of(f, f.ablations)) for f in families]
+    return _table("common_ablations", "Ablations of the common tasks", rows, notes, scale)
+
+
+def _table(name: str, title: str, rows: Sequence[tuple[str, list[Row]]], notes: tuple[str, ...], scale: str):
+    heads = ["data set", "metric", "epsilon", "this setting", "default", "better than it by (95 %, law of the data)"]
+    heads.append("95 % on these rows (splits that both have)")
+    rows = [(words, found) for words, found in rows if found]
+    if not rows:
+        return None
+    blocks = [Block(words, "Method", heads, [(r["title"], _entries(r)) for r in found]) for words, found in rows]
+    what = (
+        "Mean ± standard deviation over splits (their number), and the paired difference: with the interval that is "
+        "corrected for splits that share rows (Nadeau and Bengio 2003), which is about the law of the data, and with "
+        "the plain one, which is about these rows, over all their splits and all privacy noise."
+    )
+    long = pd.DataFrame([r | {"scale": scale} for _, found in rows for r in found], columns=COLUMNS)
+    return Table(name, title, SCALE_BANNERS[scale], blocks, (what, *notes)), long
+
+
+def rows_of(family: Family, arms: Sequence[Arm]) -> list[Row]:
+    """One row an arm, data set and metric; columns ``COLUMNS`` as far as they are known."""
+    return [r for a in arms for d in family.datasets for r in _rows(family, d, a)]
+
+
+def default_of(family: Family, dataset: str, arm: Arm) -> Arm | None:
+    """The method's arm with default settings at the same epsilon, else at its largest; None where it has no score."""
+    metric = family.metrics[-1]
+    plain = [a for a in family.arms if a.method == arm.method and not a.tuned and not label(a)]
+    plain = [a for a in plain if (dataset, a, metric) in family.values]
+    same = [a for a in plain if a.epsilon == arm.epsilon]
+    return same[0] if same else max(plain, key=lambda a: float(a.epsilon or 0), default=None)
+
+
+def _rows(family: Family, dataset: str, arm: Arm) -> list[Row]:
+    if (dataset, arm) not in family.status or (dataset, arm) in family.defaults:
+        return []
+    status, reason = family.status[dataset, arm]
+    default, out = default_of(family, dataset, arm), []
+    for metric in family.metrics:
+        key = {"experiment": family.experiment, "dataset": dataset, "method": arm.method, "setting": arm.setting}
+        words = ", ".join(filter(None, (title(arm.method, family.kind), label(arm))))
+        row = key | {
+            "title": words,
+            "epsilon_claimed": arm.epsilon,
+            "metric": metric,
+            "status": status,
+            "reason": reason,
+        }
+        mine = family.summary.get((dataset, arm, metric))
+        row |= {k: mine[k] for k in ("mean", "std", "n")} if mine else {"mean": math.nan, "std": math.nan, "n": 0}
+        if default is not None:
+            other = family.summary[dataset, default, metric]
+            row |= {"default_setting": default.setting, "default_mean": other["mean"], "default_std": other["std"]}
+            both = compare.both_gaps(family, dataset, metric, arm, default) if mine else None
+            if both is not None:
+                difference, rows = both
+                row |= {"better_by": difference.difference, "low": difference.low, "high": difference.high}
+                row |= {"rows_low": rows.low, "rows_high": rows.high, "pairs": rows.n}
+                row["compared"] = COMPARED[(difference.low <= 0) + (difference.low <= 0 <= difference.high)]
+        out.append(row)
+    return out
+
+
+def _entries(row: Row) -> list[Entry]:
+    what = [dataset_title(row["dataset"]), f"{METRIC_WORDS[row['metric']]} ({UNITS[row['metric']]})"]
+    told = _score(row["mean"], row["std"], f" ({row['n']})") if row["n"] else row["status"]
+    default, gap, rows = "-", "-", "-"
+    if "default_mean" in row:
+        asked = row["default_setting"].removeprefix("epsilon=")
+        elsewhere = "" if asked == row["epsilon_claimed"] else f", at epsilon = {asked}"
+        default = _score(row["default_mean"], row["default_std"], elsewhere)
+    if "better_by" in row:
+        gap = f"{row['better_by']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+        rows = f"{row['rows_low']:.3g} to {row['rows_high']:.3g} ({row['pairs']})"
+    return [entry(words) for words in (*what, row["epsilon_claimed"] or "-", told, default, gap, rows)]
+
+
+def _score(mean: float, std: float, after: str) -> str:
+    return f"{mean:.4g}" + (f" ± {std:.2g}" if math.isfinite(std) else "") + after

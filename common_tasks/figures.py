@@ -1,0 +1,321 @@
+"""Figures of the common tasks: score against epsilon, coverage, reliability."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from common_tasks import rank_figure as common_rank_figure
+from common_tasks.scores import (
+    BARE,
+    FREE_YARDSTICK,
+    METRIC_WORDS,
+    PRIVATE,
+    PRIVATE_YARDSTICK,
+    REFERENCE,
+    UNITS,
+    Arm,
+    Family,
+    name_of,
+)
+from evaluation.intervals import binomial_band
+from evaluation.metrics import HIGHER_IS_BETTER
+from reports import style
+from reports.figure import Figure, half_width
+
+log = logging.getLogger(__name__)
+
+#: looks of lines that stay apart: colour, marker and dashes each change from one to the next.
+COLOURS = (style.BLUE, style.RED, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "h", "d")
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
+GREYS = (
+    (style.BLACK, (0, (5, 2))),
+    (style.GREY, (0, (1, 1.2))),
+    (style.GREY, (0, (5, 1.5, 1, 1.5))),
+    (style.GREY, "-"),
+)
+REFERENCE_LOOKS = ((style.GREEN, "-"), (style.PURPLE, "-."))
+#: the axis ends beyond the worst yardstick by this part of the way from the best score to it, ...
+BEYOND = 0.6
+#: ... but no farther than what shows this part of the private scores, and this much more.
+SHOWN, MORE = 0.85, 1.3
+#: epsilon -> look in the figure of coverage.
+EPSILON_LOOKS = ((style.RED, "s"), (style.BLUE, "o"), (style.GREEN, "D"), (style.ORANGE, "v"))
+NOMINAL = 0.90
+#: table of ``common_tasks.reliability``, and the fewest predictions of a bin that is drawn.
+RELIABILITY = "common_reliability.csv"
+FEWEST = 50
+
+
+def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: Path | None = None) -> list[Figure]:
+    """Every figure that the families have scores for.
+
+    ``sizes``: columns dataset, n (rows): ``tables.data_info``; ``extra``: folder of the tables that are no scores.
+    """
+    drawn: list[Figure | None] = []
+    for family in families:
+        drawn += [curves(folder, family, metric) for metric in family.metrics]
+    drawn += [common_rank_figure.draw(folder, family) for family in families]
+    drawn += [coverage(folder, family, sizes) for family in families]
+    if extra and (extra / RELIABILITY).is_file():
+        table = pd.read_csv(extra / RELIABILITY, keep_default_na=False)
+        drawn += [reliability(folder, family, table) for family in families]
+    return [f for f in drawn if f is not None]
+
+
+def looks(families: Sequence[Family]) -> dict[str, tuple[str, str, Any]]:
+    """Private method -> (colour, marker, dashes), by its place among all private methods of these families."""
+    names = sorted({a.method for f in families for a in f.of(PRIVATE)})
+    return {
+        m: (COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], DASHES[k // len(COLOURS) % len(DASHES)])
+        for k, m in enumerate(names)
+    }
+
+
+def points(family: Family, metric: str) -> pd.DataFrame:
+    """One row a data set and arm with a score: mean, sd, n, half of the 95 % interval of the mean."""
+    rows = []
+    for (dataset, arm, m), r in family.summary.items():
+        if m == metric and arm in family.arms:
+            key = {"dataset": dataset, "method": arm.method, "setting": arm.setting, "title": name_of(arm, family.kind)}
+            key |= {"group": arm.role, "epsilon": arm.epsilon, "tuned": arm.tuned, "metric": metric}
+            numbers = {k: r[k] for k in ("mean", "std", "n")}
+            rows.append({**key, **numbers, "half_width": half_width(r["std"], r["n"])})
+    columns = ["dataset", "method", "setting", "title", "group", "epsilon", "tuned", "metric", "mean", "std", "n"]
+    return pd.DataFrame(rows, columns=[*columns, "half_width"])
+
+
+def limits(table: pd.DataFrame, metric: str) -> tuple[float, float]:
+    """Range of a panel: from the best score to a little beyond the worst yardstick (without one, the middle of all).
+
+    Nearer where most private scores are: few that are far off shall not press the others together.
+    """
+    values, bars = table["mean"], table["half_width"].fillna(0.0)
+    sign = 1.0 if HIGHER_IS_BETTER[metric] else -1.0
+    good = float((sign * values).max())
+    marks = table[table["group"].isin([PRIVATE_YARDSTICK, FREE_YARDSTICK, REFERENCE])]
+    marks = marks[marks["group"] != PRIVATE_YARDSTICK] if (marks["group"] == FREE_YARDSTICK).any() else marks
+    bad = float((sign * marks["mean"]).min()) if len(marks) else float((sign * values).median())
+    reach = good - bad if good > bad else max(abs(good), 1.0) * 0.1
+    worst = float((sign * values - bars).min())
+    private = sign * values[table["epsilon"] != ""]
+    most = good - MORE * (good - float(private.quantile(1 - SHOWN))) if len(private) else -math.inf
+    end = max(bad - BEYOND * reach, worst - 0.08 * reach, most if most < good else -math.inf)
+    ends = sorted((sign * (good + 0.08 * (good - end)), sign * end))
+    return ends[0], ends[1]
+
+
+def curves(folder: Path, family: Family, metric: str) -> Figure | None:
+    """Score against epsilon, a panel a data set; tuned settings are left to the tables."""
+    name = f"common_{family.task}_{metric}"
+    table = points(family, metric)
+    table = table[~table["tuned"].astype(bool)]
+    if not (table["group"] == PRIVATE).any():
+        return _skip(name, "no score of a private method")
+    look = looks([family])
+    sets = [d for d in family.datasets if (table["dataset"] == d).any()]
+    columns = min(3, len(sets))
+    rows = math.ceil(len(sets) / columns)
+    handles: dict[str, Any] = {}
+    with style.canvas(rows, columns, panel=3.3) as (figure, axes):
+        for ax in list(axes.flat)[len(sets) :]:
+            ax.set_visible(False)
+        for ax, dataset in zip(axes.flat, sets, strict=False):
+            here = table[table["dataset"] == dataset]
+            _panel(ax, family, here, metric, look, handles)
+            ax.set_title(family.set_title(dataset))
+            ax.set_ylabel(f"{METRIC_WORDS[metric]} ({UNITS[metric]})", fontsize=8)
+            ax.set_xlabel("epsilon (delta = 1e-5)", fontsize=8)
+        ends = ("(yardstick)", "(no guarantee)", "(no privacy)")  # methods first
+        ordered = dict(sorted(handles.items(), key=lambda pair: pair[0].endswith(ends)))
+        at_most = max(2, columns)  # wider, and a narrow figure cuts it
+        figure.legend(ordered.values(), ordered.keys(), loc="outside lower center", ncols=at_most, fontsize=7.5)
+        style.save(figure, folder / name, table)
+    return Figure(
+        name,
+        f"{METRIC_WORDS[metric].capitalize()} against epsilon: {family.title.partition(':')[0]}",
+        f"Mean over splits with 95 % intervals, default settings, points shifted sideways so that they stay apart; "
+        f"{'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better. Grey: yardsticks; bands: references "
+        "without privacy. An arrow at the edge is a score beyond it, its number in the table. Splits move all methods "
+        "together: what is separated in pairs stands in the table, not in the bars.",
+    )
+
+
+def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict, handles: dict[str, Any]) -> None:
+    low, high = limits(here, metric)
+    free = here[here["epsilon"] == ""]
+    reference = free[free["group"] == REFERENCE]
+    for k, r in enumerate(reference.to_dict("records")):
+        colour, dashes = REFERENCE_LOOKS[k % len(REFERENCE_LOOKS)]
+        half = r["half_width"] if math.isfinite(r["half_width"]) else 0.0
+        ax.axhspan(r["mean"] - half, r["mean"] + half, color=colour, alpha=0.15, linewidth=0)
+        handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
+    for k, r in enumerate(free[free["group"] == FREE_YARDSTICK].to_dict("records")):
+        colour, dashes = GREYS[k % len(GREYS)]
+        handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
+    outside = free[free["group"].isin([REFERENCE, FREE_YARDSTICK]) & ~free["mean"].between(low, high)]
+    for k, r in enumerate(outside.to_dict("records")):
+        below = r["mean"] < low
+        height, sign = (0.12 + 0.055 * k, "below") if below else (0.88 - 0.055 * k, "above")
+        ax.text(0.98, height, f"{r['title']}: {r['mean']:.3g}, {sign}", transform=ax.transAxes, ha="right",
+                va="bottom" if below else "top", fontsize=6.5, color=style.GREY)  # fmt: skip
+    private = here[here["epsilon"] != ""].assign(at=lambda t: t["epsilon"].astype(float))
+    lines = list(private.groupby(["group", "title", "method"], sort=False))
+    grey = 0
+    for k, ((group, words, _), line) in enumerate(sorted(lines, key=lambda pair: pair[0])):
+        line = line.sort_values("at")
+        at = line["at"] * 1.05 ** (k - (len(lines) - 1) / 2)  # side by side
+        if group == PRIVATE:
+            colour, marker, dashes = look[line["method"].iloc[0]]
+            kind = {"color": colour, "marker": marker, "linestyle": dashes, "linewidth": 1.0}
+        elif group == BARE:
+            kind = {"color": style.BLACK, "marker": "x", "linestyle": DASHES[2], "linewidth": 0.9}
+            words = f"{words} (no guarantee)"
+        else:
+            kind = {"color": style.GREY, "marker": MARKERS[-1 - grey], "linestyle": DASHES[grey % 3], "linewidth": 1.6}
+            words, grey = f"{words} (yardstick)", grey + 1
+        bars = line["half_width"].where(line["mean"].between(low, high)).fillna(0.0)
+        drawn = ax.errorbar(at, line["mean"], yerr=bars, elinewidth=0.7, markersize=4.2, **kind)
+        for bar in drawn.lines[2]:
+            bar.set_alpha(0.35)
+        handles.setdefault(words, drawn)
+        for x, y in zip(at, line["mean"], strict=True):
+            if not low <= y <= high:
+                _beyond(ax, x, low if y < low else high, y < low, kind)
+    ax.set_xscale("log")
+    ticks = sorted(private["at"].unique())
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(low, high)
+    ax.tick_params(labelsize=8)
+
+
+def _beyond(ax: Any, x: float, edge: float, below: bool, kind: dict[str, Any]) -> None:
+    """The marker of a score beyond the axis, just inside its edge, with an arrow to the edge."""
+    from matplotlib.transforms import offset_copy
+
+    inside = (0, 11) if below else (0, -11)
+    ax.annotate(
+        "", xy=(x, edge), xytext=inside, textcoords="offset points",
+        arrowprops={"arrowstyle": "-|>", "color": kind["color"], "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0},
+    )  # fmt: skip
+    at = offset_copy(ax.transData, ax.figure, *inside, units="points")
+    ax.plot([x], [edge], transform=at, marker=kind["marker"], color=kind["color"], markersize=4.2, linestyle="none")
+
+
+def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None:
+    """Coverage of 90 % predictive intervals by method and epsilon, a panel a data set."""
+    name, metric = f"common_{family.task}_coverage", f"coverage_{round(100 * NOMINAL)}"
+    table = points(family, metric)
+    table = table[~table["tuned"].astype(bool)]
+    sets = [d for d in family.datasets if (table["dataset"] == d).any()]
+    if not sets:
+        return None  # a family without intervals
+    order = list(dict.fromkeys(name_of(a, family.kind) for a in family.arms))
+    order = [t for t in order if (table["title"] == t).any()]
+    columns = min(3, len(sets))
+    handles: dict[str, Any] = {}
+    rows_of = dict(zip(sizes["dataset"], sizes["n"], strict=True))
+    with style.canvas(math.ceil(len(sets) / columns), columns, panel=0.9 + 0.15 * len(order)) as (figure, axes):
+        for ax in list(axes.flat)[len(sets) :]:
+            ax.set_visible(False)
+        for k, (ax, dataset) in enumerate(zip(axes.flat, sets, strict=False)):
+            if str(n := rows_of.get(dataset, "")).isdigit():
+                low, high = binomial_band(NOMINAL, held_out(int(n)))
+                handles["95 % of right test sets"] = ax.axvspan(low, high, color=style.LIGHT, linewidth=0)
+            ax.axvline(NOMINAL, color=style.BLACK, linewidth=0.8)
+            _coverage_panel(ax, family, table[table["dataset"] == dataset], order, handles)
+            ax.set_yticks(range(len(order)), order if k % columns == 0 else [""] * len(order), fontsize=7)
+            ax.set_title(family.set_title(dataset))
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, fontsize=8)
+        style.save(figure, folder / name, table)
+    return Figure(
+        name,
+        f"Coverage of 90 % predictive intervals: {family.title.partition(':')[0]}",
+        "Mean over splits of the share of test targets inside the central 90 % interval, default settings. Line: "
+        "90 %; grey band: where 95 % of all test sets of that size would lie if every interval were right (binomial). "
+        "Left of it intervals are too narrow. A method without privacy shows what the model itself can do: its error "
+        "is no noise of privacy.",
+    )
+
+
+def held_out(n: int) -> int:
+    """Test rows of a 90/10 split of n rows by the literature's law (``datasets.splits.literature``)."""
+    return n - (18 * n + 10) // 20
+
+
+def _coverage_panel(ax: Any, family: Family, here: pd.DataFrame, order: list[str], handles: dict[str, Any]) -> None:
+    for k, epsilon in enumerate(["", *family.epsilons]):
+        part = here[here["epsilon"] == epsilon]
+        colour, marker = (style.BLACK, "x") if not epsilon else EPSILON_LOOKS[(k - 1) % len(EPSILON_LOOKS)]
+        height = [
+            order.index(t) + (0.16 * (k - (len(family.epsilons) + 1) / 2) if epsilon else 0) for t in part["title"]
+        ]
+        words = f"epsilon = {epsilon}" if epsilon else "without privacy"
+        (drawn,) = ax.plot(part["mean"], height, color=colour, marker=marker, markersize=4, linestyle="none")
+        handles.setdefault(words, drawn)
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    ax.set_xlim(-0.03, 1.03)
+    ax.set_xlabel("share of test targets", fontsize=8)
+    ax.tick_params(axis="x", labelsize=8)
+
+
+def reliability(folder: Path, family: Family, table: pd.DataFrame) -> Figure | None:
+    """Share of right labels against confidence, a row of panels a data set, a panel an epsilon.
+
+    ``table``: of ``common_tasks.reliability``; None for a family without a row there.
+    """
+    name, look = f"common_{family.task}_reliability", looks([family])
+    cells = set(family.scores["cell"])
+    table = table[table["cell"].isin(cells) & (table["count"] >= FEWEST)]
+    if table.empty or not family.epsilons:
+        return None
+    sets = [d for d in family.datasets if (table["dataset"] == d).any()]
+    handles: dict[str, Any] = {}
+    with style.canvas(len(sets), len(family.epsilons), panel=3.3) as (figure, axes):
+        for dataset, line_of_axes in zip(sets, axes, strict=True):
+            for epsilon, ax in zip(family.epsilons, line_of_axes, strict=True):
+                ax.plot([0.5, 1], [0.5, 1], color=style.LIGHT, linewidth=2.5)
+                arms = [*family.of(REFERENCE, column=("", False)), *family.of(PRIVATE, column=(epsilon, False))]
+                for arm in arms:
+                    here = table[(table["method"] == arm.method) & (table["setting"] == arm.setting)]
+                    here = here[here["dataset"] == dataset].sort_values("bin")
+                    if len(here):
+                        _reliability_line(ax, arm, family, here, look, handles)
+                ax.set_xlim(0.49, 1.01)
+                ax.set_ylim(0.35, 1.02)
+                ax.set_title(f"{family.set_title(dataset)}, epsilon = {epsilon}", fontsize=9)
+                ax.set_xlabel("confidence", fontsize=8)
+                ax.set_ylabel("share of right labels", fontsize=8)
+                ax.tick_params(labelsize=8)
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=7.5)
+        style.save(figure, folder / name, table)
+    return Figure(
+        name,
+        f"Reliability of class probabilities: {family.title.partition(':')[0]}",
+        "Test predictions of all splits in 15 bins of equal width by the probability of the more probable class, "
+        "default settings. On the grey line probabilities are true, below it they are too sure, above it too timid. "
+        f"Bins of fewer than {FEWEST} predictions are left out; the error of calibration in the table has them all.",
+    )
+
+
+def _reliability_line(
+    ax: Any, arm: Arm, family: Family, here: pd.DataFrame, look: dict, handles: dict[str, Any]
+) -> None:
+    if arm.epsilon:
+        colour, marker, dashes = look[arm.method]
+        kind = {"color": colour, "marker": marker, "linestyle": dashes, "linewidth": 0.9, "markersize": 3.2}
+    else:
+        kind = {"color": style.BLACK, "linestyle": "-", "linewidth": 2.0}
+    (drawn,) = ax.plot(here["confidence"], here["accuracy"], **kind)
+    handles.setdefault(name_of(arm, family.kind) + ("" if arm.epsilon else " (no privacy)"), drawn)
+
+
+def _skip(name: str, why: str) -> None:
+    log.info("figure %s left out: %s", name, why)

@@ -1,0 +1,82 @@
+"""Are the class probabilities of the common tasks true? Bins of a reliability diagram, from stored posteriors.
+
+    python -m workflow.extra common_tasks common_reliability.csv --scale full
+
+The bins are those of the expected calibration error, from the same predictions as the scores, all splits of a cell
+together; an empty bin has no row. Re-runs no fit. Splits that were restored from the reference have no posterior: their
+bins are those of the reference, to its six digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from evaluation.metrics import CALIBRATION_BINS, Reliability, class_reliability
+from workflow import papers
+from workflow.experiments import Cell
+from workflow.stored import fits_of, record_of
+
+if TYPE_CHECKING:
+    from workflow.extra import Request
+
+COLUMNS = ["cell", "dataset", "method", "setting", "bin", "count", "confidence", "accuracy"]
+
+
+def pooled(found: Sequence[Reliability]) -> list[dict]:
+    """One row for each bin that is not empty, from 1: rows counted, means over the rows of all splits."""
+    count = np.zeros(CALIBRATION_BINS)
+    sums = np.zeros((2, CALIBRATION_BINS))
+    for r in found:
+        count += r.count
+        sums += r.count * np.where(r.count > 0, [r.confidence, r.accuracy], 0.0)
+    return [
+        {"bin": k + 1, "count": int(count[k]), "confidence": sums[0, k] / count[k], "accuracy": sums[1, k] / count[k]}
+        for k in np.flatnonzero(count)
+    ]
+
+
+def unpooled(rows: Sequence[dict]) -> Reliability:
+    """What :func:`pooled` made these rows of, as if it were one split."""
+    found = Reliability(*np.zeros((3, CALIBRATION_BINS)))
+    for row in rows:
+        for name, bins in found._asdict().items():
+            bins[row["bin"] - 1] = row[name]
+    return found
+
+
+def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]:
+    """Rows of one cell; none where no fit is ok."""
+    key = {"dataset": cell.dataset, "method": cell.method, "setting": cell.setting}
+    found = []
+    if restored := {r["cell"] for r in record_of(cell, fits)["reused"]}:
+        rows = committed[committed["cell"].isin(restored)].to_dict("records")
+        if restored == {cell.id}:
+            return rows
+        found.append(unpooled(rows))
+    for k, posterior in fits_of(cell, fits):
+        _, test = cell.split_rows(data, k)
+        # the stream that the scores are made with
+        with np.errstate(all="ignore"):
+            predictive = posterior.predictive(data.x[test], np.random.default_rng(cell.seed(k, "predict")))
+            p = np.asarray(predictive.mean)
+        if np.isfinite(p).all():
+            found.append(class_reliability(p, data.y[test]))
+    return [{"cell": cell.id, **key, **row} for row in pooled(found)]
+
+
+def tables(request: Request) -> dict[str, str]:
+    """``common_reliability.csv``, as text."""
+    name = "common_reliability.csv"
+    path, rows, loaded = papers.find(name), [], {}
+    committed = pd.read_csv(path, keep_default_na=False) if path else pd.DataFrame(columns=COLUMNS)
+    for cell in request.cells():
+        if cell.dataset not in loaded:
+            loaded = {cell.dataset: request.data(cell.dataset)}
+        rows += of_cell(cell, request.fits, loaded[cell.dataset], committed)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    return {name: frame.to_csv(index=False, lineterminator="\n", float_format="%.6g")}

@@ -1,0 +1,37 @@
+"""What the common tasks give to the report: a page of their own in place of a table an experiment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from common_tasks import beside_default, scores
+from common_tasks import page as own_page
+from reports import sampler_tables
+from reports.contents import Added, Run, Tables, Whole
+
+#: tuned settings beside the defaults, committed.
+TUNED = "common_tuned.csv"
+
+
+def tables(run: Run) -> Tables:
+    """No table of all methods (the page has them); how far released draws are from exact ones."""
+    named = run.config.get("extra_full", [])
+    found = sampler_tables.distance_table(run.extra, named, run.scale) if run.extra else None
+    return Tables([], [found] if found else [])
+
+
+def page(runs: list[Run], whole: Whole) -> Added:
+    """Write the page, its tables and figures."""
+    families = [scores.read(r.config, r.scores) for r in runs]
+    notes = [n for r in runs for n in sampler_tables.distance_note(r.extra, r.config.get("extra_full", []))]
+    first = runs[0]
+    return own_page.build(
+        whole.out, families, whole.ledger, whole.sizes, first.scale, whole.with_site, first.extra, notes
+    )
+
+
+def derived(pairs: list[tuple[dict[str, Any], pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """``common_tuned.csv`` from the committed scores."""
+    return {TUNED: beside_default.tuned_frame([scores.read(c, s) for c, s in pairs])}

@@ -1,0 +1,316 @@
+"""Scores of the common tasks, read once for tables, figures and sentences.
+
+One :class:`Family` an experiment of the rule ``common_tasks``: its arms (a method at an epsilon, with default settings
+or with settings tuned on a public stand-in), what part each plays, and its scores by split.
+
+Tuning may choose the default: then there is no cell of that name, and the default's scores at the same epsilon are the
+method's scores in the tuned column (:func:`taken_over`). So are those of a method that has nothing to tune.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evaluation.arms import ABLATION
+from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.summary import summarise
+from methods.contract import Role
+from models.kind import kind as kind_of
+from models.kind import kinds
+from reports.ledger import CONDITIONAL, conditional
+from reports.tables import dataset_title, natural
+
+#: metrics that are compared, in this order; a family has those that its scores hold.
+COMPARED = ("rmse", "test_error", "test_log_likelihood")
+METRIC_WORDS = {
+    "rmse": "test RMSE",
+    "test_error": "test error",
+    "test_log_likelihood": "test log-likelihood",
+}
+UNITS = {"rmse": "units of the target", "test_error": "share", "test_log_likelihood": "nats a row"}
+#: what an arm is, in the order of the tables.
+PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
+    "Private",
+    "Yardsticks, private",
+    "Claims an epsilon, gives no guarantee",
+    "Reference, without privacy",
+    "Without privacy",
+    "Yardsticks, without privacy",
+)
+ROLES = (PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK)
+#: kind of model -> what its private methods would be without privacy: the exact posterior where there is one.
+REFERENCES = {name: kind_of(name).references for name in kinds()}
+FAILED = ("failed", "timeout", "diverged")
+#: a fit that fails with one of these, on every split, has refused: its reason says why. A refusal is no defeat.
+REFUSALS = ("MethodError: ", "BudgetExceeded: ")
+REFUSED = "refused"
+ROOT = Path(__file__).parent.parent
+#: stands behind the name of a data set whose guarantees are conditional.
+CONDITIONAL_MARK = "*"
+CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}: these follow from the private rows, and no epsilon counts them."
+#: why a method stands in a tuned column with its default: that won the tuning, there is no grid to choose from, or
+#: there is one and nothing was tried on that data set.
+DEFAULT, NO_GRID, NOT_TUNED = "default", "default, no grid", "default, not tuned"
+
+
+@dataclass(frozen=True, order=True)
+class Arm:
+    """A method at one setting. ``epsilon``: that of its budget as the config words it, "" without privacy."""
+
+    method: str
+    setting: str
+    epsilon: str
+    tuned: bool
+    role: str
+
+    @property
+    def column(self) -> tuple[str, bool]:
+        return self.epsilon, self.tuned
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """All scores of one experiment of the rule; equal to itself only, so that what follows from it can be kept.
+
+    ``values``: (data set, arm, metric) -> split -> score, status ok only; ``summary``: the same keys -> a row of
+    ``evaluation.summary.summarise``; ``status``: (data set, arm) -> (status, reason) of the cell as a whole, with
+    ``REFUSED`` where a method says that it cannot keep the budget. ``arms`` are compared with each other; ``ablations``
+    (``ABLATION``) back what a finding says, after test scores were seen, and are in ``values`` and so on, but in no
+    comparison. ``defaults``: (data set, tuned arm) -> (the default arm whose scores it has there, why it has them:
+    ``DEFAULT``, ``NO_GRID`` or ``NOT_TUNED``).
+    """
+
+    experiment: str
+    title: str
+    kind: str
+    datasets: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    ablations: tuple[Arm, ...]
+    values: dict[tuple[str, Arm, str], dict[str, float]]
+    summary: dict[tuple[str, Arm, str], dict[str, Any]]
+    status: dict[tuple[str, Arm], tuple[str, str]]
+    scores: pd.DataFrame
+    defaults: dict[tuple[str, Arm], tuple[Arm, str]] = attribute(default_factory=dict)
+
+    @property
+    def task(self) -> str:
+        """The experiment's name without its first word."""
+        return self.experiment.removeprefix("common_")
+
+    @property
+    def metrics(self) -> list[str]:
+        """Metrics that are compared, those that the scores hold."""
+        return [m for m in COMPARED if any(key[2] == m for key in self.values)]
+
+    @property
+    def every_arm(self) -> tuple[Arm, ...]:
+        return (*self.arms, *self.ablations)
+
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """(epsilon, tuned) of the private arms, epsilon rising, tuned ones after their twin."""
+        return sorted({a.column for a in self.arms if a.epsilon}, key=lambda c: (float(c[0]), c[1]))
+
+    @property
+    def conditional(self) -> tuple[str, ...]:
+        """Data sets on which private methods take ranges for public that are the extremes of the table itself."""
+        return tuple(d for d in self.datasets if conditional(d, self.kind))
+
+    @property
+    def unconditional(self) -> tuple[str, ...]:
+        return tuple(d for d in self.datasets if d not in self.conditional)
+
+    def set_title(self, dataset: str) -> str:
+        """Its title, with the mark of a conditional data set."""
+        return dataset_title(dataset) + (CONDITIONAL_MARK if dataset in self.conditional else "")
+
+    @property
+    def epsilons(self) -> list[str]:
+        return list(dict.fromkeys(e for e, _ in self.columns))
+
+    def of(self, *roles: str, column: tuple[str, bool] | None = None) -> list[Arm]:
+        """Arms that play one of these parts, in one column where it is given."""
+        return [a for a in self.arms if a.role in roles and column in (None, a.column)]
+
+    def mark(self, dataset: str, arm: Arm) -> str:
+        """What stands beside a number of a tuned column that is the default's; "" for all others."""
+        return self.defaults[dataset, arm][1] if (dataset, arm) in self.defaults else ""
+
+    def mark_over(self, datasets: Iterable[str], arm: Arm) -> str:
+        """The same for a mean over data sets: on how many of them the default stands in."""
+        datasets = list(datasets)
+        words = [w for d in datasets if (w := self.mark(d, arm))]
+        if not words:
+            return ""
+        if len(words) == len(datasets):
+            return words[0] if len(set(words)) == 1 else DEFAULT
+        return f"{DEFAULT} on {len(words)} of {len(datasets)}"
+
+    def field(self, dataset: str, metric: str, arms: Iterable[Arm]) -> dict[Arm, dict[str, float]]:
+        """Scores by split of the arms that can be compared: those with a score, and those that failed (empty)."""
+        out = {}
+        for arm in arms:
+            if found := self.values.get((dataset, arm, metric)):
+                out[arm] = found
+            elif self.status.get((dataset, arm), ("", ""))[0] in FAILED:
+                out[arm] = {}
+        return out
+
+
+def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
+    """The family of one experiment. ``scores``: tidy rows (``evaluation.summary.COLUMNS``) of that experiment.
+
+    Where the config names a file of tuned settings (``tuned``), its tuned columns are filled (:func:`taken_over`).
+    """
+    kind = config["model"]["kind"]
+    pairs = dict.fromkeys(zip(scores["method"], scores["setting"], strict=True))
+    arms = {pair: arm_of(*pair, kind) for pair in pairs}
+    summary, status, values = {}, {}, {}
+    for r in summarise(scores).to_dict("records"):
+        arm = arms[r["method"], r["setting"]]
+        refused = r["status"] == "failed" and r["reason"].startswith(REFUSALS)
+        status[r["dataset"], arm] = REFUSED if refused else r["status"], r["reason"]
+        if r["metric"]:
+            summary[r["dataset"], arm, r["metric"]] = r
+    ok = scores[scores["status"] == "ok"]
+    keys = ("dataset", "method", "setting", "metric", "split", "value")
+    for dataset, method, setting, metric, split, value in zip(*(ok[k] for k in keys), strict=True):
+        values.setdefault((dataset, arms[method, setting], metric), {})[split] = float(value)
+    defaults = taken_over(chosen(config), set(arms.values()), status, kind)
+    for (dataset, arm), (source, _) in defaults.items():
+        status[dataset, arm] = status[dataset, source]
+        for table in (summary, values):
+            table |= {(d, arm, m): found for (d, a, m), found in table.items() if (d, a) == (dataset, source)}
+    present = set(scores["dataset"])
+    ordered = sorted(
+        {*arms.values(), *(arm for _, arm in defaults)},
+        key=lambda a: (ROLES.index(a.role), title(a.method, kind).lower(), natural(a.setting)),
+    )
+    apart = tuple(a for a in ordered if ABLATION in a.setting.split(";"))
+    return Family(
+        config["experiment"], config.get("title", config["experiment"]), kind,
+        tuple(d for d in config["datasets"] if d in present), tuple(a for a in ordered if a not in apart), apart,
+        values, summary, status, scores, defaults,
+    )  # fmt: skip
+
+
+def chosen(config: dict[str, Any]) -> dict[str, Any] | None:
+    """data set -> method -> epsilon -> what ``workflow.tuning`` chose (``settings``); None where nothing is tuned."""
+    if "tuned" not in config:
+        return None
+    return json.loads((ROOT / config["tuned"]).read_text(encoding="utf-8"))
+
+
+def taken_over(
+    tuned: dict[str, Any] | None, arms: set[Arm], status: dict[tuple[str, Arm], tuple[str, str]], kind: str
+) -> dict[tuple[str, Arm], tuple[Arm, str]]:
+    """(data set, tuned arm) -> (default arm whose scores it takes over, why), for every tuned column.
+
+    Taken over is the default of every private method and yardstick, at the same epsilon and on the same data set,
+    where the tuning chose the default, where the method has no ``grid``, and where nothing was tried for it on that
+    data set. Not where the tuning chose other settings that have no cell: the default is not what it chose. A program
+    without a guarantee is not tuned and takes part in no comparison.
+
+    Parameters
+    ----------
+    tuned : of :func:`chosen`.
+    arms, status : of the cells that ran; a column is tuned where any of them is.
+    """
+    if tuned is None:
+        return {}
+    epsilons = {a.epsilon for a in arms if a.tuned and a.epsilon}
+    out = {}
+    for dataset, source in status:
+        tuneable = source.role in (PRIVATE, PRIVATE_YARDSTICK) and not source.tuned and not label(source)
+        if not tuneable or ABLATION in source.setting.split(";") or source.epsilon not in epsilons:
+            continue
+        arm = Arm(source.method, f"tuned;epsilon={source.epsilon}", source.epsilon, True, source.role)
+        found = tuned.get(dataset, {}).get(source.method, {}).get(source.epsilon)
+        if (dataset, arm) in status or (found and found["settings"]):
+            continue
+        method = adapter(source.method, kind)
+        why = DEFAULT if found else NOT_TUNED if method is not None and method.grid else NO_GRID
+        out[dataset, arm] = source, why
+    return out
+
+
+def arm_of(method: str, setting: str, kind: str) -> Arm:
+    """Its epsilon, whether it is tuned, and its part. A part of the setting that says neither is a label."""
+    parts = setting.split(";")
+    epsilon = next((p.removeprefix("epsilon=") for p in parts if p.startswith("epsilon=")), "")
+    return Arm(method, setting, epsilon, "tuned" in parts, role_of(method, kind, bool(epsilon)))
+
+
+def label(arm: Arm) -> str:
+    """What the setting says besides epsilon, tuning, and being an ablation."""
+    return ", ".join(
+        p for p in arm.setting.split(";") if p not in ("", "tuned", ABLATION) and not p.startswith("epsilon=")
+    )
+
+
+def role_of(method: str, kind: str, budgeted: bool) -> str:
+    """One of ``ROLES``. ``budgeted``: it runs under an epsilon."""
+    if not budgeted and method in REFERENCES.get(kind, ()):
+        return REFERENCE
+    found = adapter(method, kind)
+    if found is not None and found.role is not Role.METHOD:
+        return PRIVATE_YARDSTICK if budgeted else FREE_YARDSTICK
+    if not budgeted:
+        return FREE
+    return BARE if found is not None and found.privacy is None else PRIVATE
+
+
+def adapter(method: str, kind: str):
+    """The method as it fits that kind of model; None for one that is gone."""
+    from methods import contract
+
+    try:
+        return contract.get(method, kind)
+    except KeyError:
+        return None
+
+
+def trivial(arm: Arm, kind: str) -> bool:
+    """Is it a control without privacy that reads next to nothing of the data? A private method must not lose to it.
+
+    The other controls give the exact answer: they are references.
+    """
+    found = adapter(arm.method, kind)
+    return arm.role == FREE_YARDSTICK and found is not None and found.role is Role.CONTROL
+
+
+def title(method: str, kind: str) -> str:
+    """Its heading; the name of a method that is gone."""
+    found = adapter(method, kind)
+    return method if found is None else found.title
+
+
+def name_of(arm: Arm, kind: str) -> str:
+    """Heading of an arm without its epsilon."""
+    words = [title(arm.method, kind), label(arm), "tuned" if arm.tuned and not arm.epsilon else ""]
+    return ", ".join(filter(None, words))
+
+
+def constants_of(family: Family, dataset: str, arm: Arm) -> str:
+    """Where the settings of an arm on a data set come from: chosen by the tuning, or what the method states."""
+    found = adapter(arm.method, family.kind)
+    if found is None:
+        return ""
+    if arm.tuned and not family.mark(dataset, arm):
+        return f"tuned on a stand-in ({len(found.grid)} settings)"
+    return "; ".join(found.constants) or "not stated"
+
+
+def column_words(column: tuple[str, bool]) -> str:
+    return f"epsilon = {column[0]}" + (", tuned on a public stand-in" if column[1] else "")
+
+
+def higher(metric: str) -> bool:
+    return HIGHER_IS_BETTER[metric]

@@ -1,0 +1,315 @@
+"""Tables of the common tasks: scores by epsilon, and calibration, distance to the exact posterior and cost."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from common_tasks import comparisons as compare
+from common_tasks.scores import (
+    CONDITIONAL_NOTE,
+    METRIC_WORDS,
+    ROLES,
+    UNITS,
+    Arm,
+    Family,
+    column_words,
+    constants_of,
+    label,
+    name_of,
+    title,
+)
+from evaluation.paired import RATIO_90_10, THESE_ROWS
+from evaluation.ranking import Rank
+from evaluation.summary import mean_std
+from reports.blocks import Block, Entry, Footnotes, Table, entry
+from reports.ledger import CONDITIONAL
+from reports.tables import SCALE_BANNERS
+
+#: metric -> heading; those that a family has no score for are left out.
+CALIBRATION = {
+    "coverage_50": "coverage of 50 % intervals",
+    "coverage_90": "of 90 %",
+    "coverage_95": "of 95 %",
+    "expected_calibration_error": "expected calibration error (share)",
+    "posterior_mean_error": "error of the posterior mean (posterior sd)",
+    "posterior_log_variance_ratio": "log variance ratio (nats)",
+}
+#: file of ``common_tasks.controls``.
+CONTROLS = "common_controls.csv"
+COSTS = {"seconds": "seconds a fit", "peak_mb": "peak memory (MB)"}
+_NO_GUARANTEE = "Its program adds noise, but nothing bounds what the noise hides: by its ledger epsilon is infinite."
+
+
+def build(family: Family, scale: str) -> list[tuple[Table, pd.DataFrame]]:
+    """Both tables of one family, with their long frames; those that the scores hold nothing for are left out."""
+    pairs = [score_table(family, scale), calibration_table(family, scale)]
+    return [(table, long) for table, long in pairs if table.blocks]
+
+
+def controls_table(extra: Path, scale: str) -> tuple[Table, pd.DataFrame] | None:
+    """What the metrics say of the exact posterior, and of one twice too narrow or too wide; None where not made."""
+    path = extra / CONTROLS
+    if not path.is_file():
+        return None
+    long = pd.read_csv(path)
+    rows = [
+        (
+            f"{r['width']:g} times as wide, {r['level']:.0%} intervals",
+            [
+                entry(f"{r['share']:.3f}", verdict="inside" if r["inside"] else "outside"),
+                entry(f"{r['low']:.3f} to {r['high']:.3f}"),
+                entry(f"{r['posterior_mean_error']:.2g}"),
+                entry(f"{r['posterior_log_variance_ratio']:+.2f}"),
+            ],
+        )
+        for r in long.to_dict("records")
+    ]
+    heads = ["share covered", "binomial interval (99 %)", CALIBRATION["posterior_mean_error"],
+             CALIBRATION["posterior_log_variance_ratio"]]  # fmt: skip
+    notes = (
+        f"{int(long['sets'].iloc[0])} data sets simulated from prior and likelihood of the linear regression, one true "
+        "weight each. The exact posterior has to lie inside, the others outside.",
+    )
+    block = Block("", "Posterior", heads, rows)
+    table = Table("common_controls", "Controls of the common tasks", SCALE_BANNERS[scale], [block], notes)
+    return table, long.assign(scale=scale)
+
+
+def row_id(family: Family, what: str, dataset: str, arm: Arm) -> str:
+    """Anchor of a row; arms that share a row (one method at several epsilons) share it."""
+    words = [f"common_{family.task}", what, dataset, arm.method, label(arm)]
+    return "-".join(re.sub(r"[^a-z0-9_.]+", "_", w.lower()) for w in words if w)
+
+
+def rows_of(arms: Sequence[Arm]) -> dict[str, list[list[Arm]]]:
+    """Part -> rows, each the arms of one method and label, in the order given."""
+    out: dict[str, dict[tuple[str, str], list[Arm]]] = {}
+    for arm in arms:
+        out.setdefault(arm.role, {}).setdefault((arm.method, label(arm)), []).append(arm)
+    return {role: list(out[role].values()) for role in ROLES if role in out}
+
+
+def _row_name(arm: Arm, kind: str) -> str:
+    return ", ".join(filter(None, (title(arm.method, kind), label(arm))))
+
+
+def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
+    """A block a data set and metric; rows methods; columns the epsilons, tuned settings apart, and no privacy."""
+    footnotes, blocks, long = Footnotes(), [], []
+    columns = [*family.columns, ("", False), ("", True)]
+    columns = [c for c in columns if c != ("", True) or any(a.column == c for a in family.arms)]
+    heads = [column_words(c) if c[0] else "without privacy" + (", tuned" if c[1] else "") for c in columns]
+    heads.append("where the default settings come from")
+    for dataset in family.datasets:
+        present = [a for a in family.arms if (dataset, a) in family.status]
+        for metric in family.metrics:
+            winners = [compare.separated_winner(family, dataset, metric, c) for c in family.columns]
+            standing = _standing(family, dataset, metric)
+            rows: list[tuple[str, list[Entry]]] = []
+            ids: list[str] = []
+            for role, lines in rows_of(present).items():
+                rows.append((role, []))
+                ids.append("")
+                for arms in lines:
+                    name = _row_name(arms[0], family.kind)
+                    at = {a.column: a for a in arms}
+                    entries = [_score(family, dataset, metric, at.get(c), winners, footnotes) for c in columns]
+                    rows.append((name, [*entries, _constants(family, dataset, arms)]))
+                    ids.append(row_id(family, metric, dataset, arms[0]))
+                    long += [_long(family, dataset, metric, a, winners, standing) for a in arms]
+            heading = f"{_heading(family, dataset)}: {METRIC_WORDS[metric]} ({UNITS[metric]})"
+            blocks.append(Block(heading, "Method", heads, rows, ids=ids))
+    notes = (
+        "Mean ± standard deviation over splits (their number). Neighbours: one row more or less, delta = 1e-5; the "
+        "guarantees stand in the table of privacy.",
+        "Bold: separated from every other private method of its column, yardsticks included, by paired intervals over "
+        "common splits of level 5 % / (number of the others) each, corrected for splits that share rows (Nadeau and "
+        "Bengio 2003, n_test / n_train = 1/9): statements about the law of the data. "
+        "\"Loses to\": a yardstick is better by such an interval, at 5 % / (number of yardsticks). A method whose "
+        "scores spread over orders of magnitude has wide intervals: not separated does not mean near.",
+        *_tuned_note(family),
+        "Last column: the default settings and what the code holds, by the methods' own statement. \"Developed here\": "
+        "tried on synthetic problems by this suite, none of its data sets; \"guessed here\": chosen, and nothing says "
+        "that others were tried. All get the same part of the budget for ranges, which was developed here.",
+        *([CONDITIONAL_NOTE] if family.conditional else []),
+    )  # fmt: skip
+    table = Table(f"common_{family.task}", family.title, SCALE_BANNERS[scale], blocks, notes, footnotes.texts)
+    return table, pd.DataFrame(long).assign(scale=scale)
+
+
+def _tuned_note(family: Family) -> tuple[str, ...]:
+    if not any(a.tuned for a in family.arms):
+        return ()
+    return ("Tuned: settings chosen on public synthetic data of the same shape, with the same effort for every method; "
+            "all others are the methods' own defaults, which read no private row. In a tuned column \"default\" beside "
+            "a number says that the choice was the default (its scores are those of the column before), \"default, no "
+            "grid\" that the method names no other settings, \"default, not tuned\" that none were tried on this data "
+            "set. Programs without a guarantee are not tuned.",)  # fmt: skip
+
+
+def _heading(family: Family, dataset: str) -> str:
+    """Title of a data set; of a conditional one with what it is conditional on."""
+    return family.set_title(dataset) + (f" ({CONDITIONAL})" if dataset in family.conditional else "")
+
+
+def _constants(family: Family, dataset: str, arms: Sequence[Arm]) -> Entry:
+    """Of a row: what its default settings rest on."""
+    plain = next((a for a in arms if not a.tuned), arms[0])
+    return entry(constants_of(family, dataset, plain))
+
+
+def _standing(family: Family, dataset: str, metric: str) -> dict[Arm, tuple[Rank, Rank]]:
+    """Rank of every private arm with its sets: under the law of the data, and on these rows."""
+    out = {}
+    for column in family.columns:
+        law, rows = (compare.ranks(family, dataset, metric, column, r) for r in (RATIO_90_10, THESE_ROWS))
+        out |= {a: (law[a], rows[a]) for a in law}
+    return out
+
+
+def _score(
+    family: Family, dataset: str, metric: str, arm: Arm | None, winners: Sequence[Arm | None], footnotes: Footnotes
+) -> Entry:
+    if arm is None or (dataset, arm) not in family.status:
+        return entry("-")
+    r = family.summary.get((dataset, arm, metric))
+    status, reason = family.status[dataset, arm]
+    lost = compare.loses_to(family, dataset, metric, arm)
+    loses = "loses to " + ", ".join(title(a.method, family.kind) for a in lost) if lost else ""
+    if r is None:
+        word, after = "no score" if status == "ok" else status, (family.mark(dataset, arm), loses)
+        return entry(verdict=word, after=after, marks=footnotes(reason))
+    bare = _NO_GUARANTEE if r["epsilon"] == "inf" else ""
+    spread = f" ± {r['std']:.2g}" if math.isfinite(r["std"]) else ""
+    marks = footnotes(reason, bare)
+    words = ", ".join(filter(None, (f"{r['mean']:.4g}{spread} ({r['n']})", family.mark(dataset, arm))))
+    return entry(words, after=(loses,), marks=marks, strong=arm in winners)
+
+
+def _long(
+    family: Family, dataset: str, metric: str, arm: Arm, winners: Sequence[Arm | None],
+    standing: dict[Arm, tuple[Rank, Rank]],
+) -> dict[str, Any]:  # fmt: skip
+    r = family.summary.get((dataset, arm, metric), {})
+    status, reason = family.status.get((dataset, arm), ("not_run", ""))
+    rank, on_rows = standing.get(arm, (None, None))
+    return _key(family, dataset, arm) | {
+        "metric": metric,
+        "mean": r.get("mean", math.nan),
+        "std": r.get("std", math.nan),
+        "n": r.get("n", 0),
+        "rank": rank.rank if rank else math.nan,
+        "rank_low": rank.low if rank else math.nan,
+        "rank_high": rank.high if rank else math.nan,
+        "rank_rows_low": on_rows.low if on_rows else math.nan,
+        "rank_rows_high": on_rows.high if on_rows else math.nan,
+        "among": rank.among if rank else math.nan,
+        "separated_winner": arm in winners,
+        "loses_to": " ".join(a.method for a in compare.loses_to(family, dataset, metric, arm)),
+        "status": status,
+        "reason": reason,
+    }
+
+
+def _key(family: Family, dataset: str, arm: Arm) -> dict[str, Any]:
+    return {
+        "experiment": family.experiment,
+        "dataset": dataset,
+        "method": arm.method,
+        "title": name_of(arm, family.kind),
+        "setting": arm.setting,
+        "group": arm.role,
+        "epsilon_claimed": arm.epsilon,
+        "tuned": arm.tuned,
+        "chosen": family.mark(dataset, arm) or (arm.tuned and "tuned") or "",
+        "constants": constants_of(family, dataset, arm),
+        "conditional": dataset in family.conditional,
+    }
+
+
+@cache
+def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float, int]]]:
+    """(data set, arm) -> seconds and peak_mb -> mean, sd and number over the splits with a score.
+
+    A default that stands in a tuned column has its own there.
+    """
+    by = {(a.method, a.setting): a for a in family.every_arm}
+    ok = family.scores[(family.scores["status"] == "ok") & (family.scores["split"] != "")]
+    out = {}
+    for (dataset, method, setting), rows in ok.groupby(["dataset", "method", "setting"], sort=False):
+        once = rows.drop_duplicates("split")
+        values = {c: [float(v) for v in once[c] if v != ""] for c in COSTS}
+        out[dataset, by[method, setting]] = {c: mean_std(v) for c, v in values.items()}
+    taken = {(d, a): out[d, source] for (d, a), (source, _) in family.defaults.items() if (d, source) in out}
+    return out | taken
+
+
+def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
+    """A block a data set; a row an arm: coverage or calibration error, distance to the exact posterior, cost."""
+    metrics = [m for m in CALIBRATION if any(key[2] == m for key in family.summary)]
+    spent, footnotes, blocks, long = costs(family), Footnotes(), [], []
+    for dataset in family.datasets:
+        present = [a for a in family.arms if (dataset, a) in family.status]
+        rows: list[tuple[str, list[Entry]]] = []
+        ids: list[str] = []
+        for role in dict.fromkeys(a.role for a in present):
+            # epsilon by epsilon: what is to be compared stands together
+            part = sorted((a for a in present if a.role == role), key=lambda a: (float(a.epsilon or 0), a.tuned))
+            for column in dict.fromkeys(a.column for a in part):
+                rows.append((role + (f", {column_words(column)}" if column[0] else ""), []))
+                ids.append("")
+                for arm in (a for a in part if a.column == column):
+                    name = ", ".join(filter(None, (name_of(arm, family.kind), family.mark(dataset, arm))))
+                    rows.append((name, _calibration(family, dataset, arm, metrics, spent, footnotes)))
+                    ids.append(calibration_id(family, dataset, arm))
+                    long.append(_long_calibration(family, dataset, arm, metrics, spent))
+        heads = [*(CALIBRATION[m] for m in metrics), *COSTS.values()]
+        blocks.append(Block(_heading(family, dataset), "Method", heads, rows, ids=ids))
+    notes = (
+        "Means over splits. Coverage: share of test targets in the central predictive interval of that level. Error of "
+        "the posterior mean: mean over the coefficients of |mean - exact mean| in standard deviations of the exact "
+        "posterior; log variance ratio: mean of log(variance / exact variance), below 0 where the posterior is too "
+        "narrow. \"-\": a point estimate has no spread. Seconds: one fit on one core, without compilation; methods "
+        "that read one run each pay for all of it. Peak memory: of the process that fits.",
+        *_tuned_note(family),
+        *([CONDITIONAL_NOTE] if family.conditional else []),
+    )  # fmt: skip
+    name = f"common_{family.task}_calibration"
+    table = Table(name, f"{family.title}: calibration and cost", SCALE_BANNERS[scale], blocks, notes, footnotes.texts)
+    return table, pd.DataFrame(long).assign(scale=scale)
+
+
+def calibration_id(family: Family, dataset: str, arm: Arm) -> str:
+    """Anchor of an arm's row in the table of calibration."""
+    tail = "tuned" if arm.tuned else ""
+    return "-".join(filter(None, (row_id(family, "calibration", dataset, arm), arm.epsilon, tail)))
+
+
+def _calibration(family: Family, dataset: str, arm: Arm, metrics, spent, footnotes: Footnotes) -> list[Entry]:
+    status, reason = family.status[dataset, arm]
+    if (dataset, arm) not in spent:
+        return [entry(verdict=status, marks=footnotes(reason)), *[entry("-")] * (len(metrics) + len(COSTS) - 1)]
+    found = [family.summary.get((dataset, arm, m)) for m in metrics]
+    told = [entry("-") if r is None else entry(f"{r['mean']:.3g}") for r in found]
+    return [*told, *(entry(_short(spent[dataset, arm][c][0])) for c in COSTS)]
+
+
+def _short(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _long_calibration(family: Family, dataset: str, arm: Arm, metrics, spent) -> dict[str, Any]:
+    row = _key(family, dataset, arm)
+    for m in metrics:
+        r = family.summary.get((dataset, arm, m), {})
+        row |= {m: r.get("mean", math.nan), f"{m}_std": r.get("std", math.nan)}
+    row |= {c: spent.get((dataset, arm), {}).get(c, (math.nan,))[0] for c in COSTS}
+    status, reason = family.status[dataset, arm]
+    return row | {"status": status, "reason": reason}

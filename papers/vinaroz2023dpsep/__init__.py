@@ -1,0 +1,24 @@
+"""Vinaroz & Park (2023), Differentially private stochastic expectation propagation (TMLR), and its version of 2021."""
+
+from workflow.papers import Extra, Paper
+
+HERE = "papers.vinaroz2023dpsep"
+
+PAPER = Paper(
+    key="vinaroz2023dpsep",
+    title="DP-SEP, 2023 and 2021",
+    sources={
+        "vinaroz2023dpsep": "Vinaroz & Park 2023 (TMLR)",
+        "vinaroz2021dpsep": "Vinaroz & Park 2021 (first version)",
+    },
+    family=290,
+    aliases=("bnn_regression", "mixture_of_gaussians"),
+    figures=f"{HERE}.figures:build",
+    extra=(
+        # theorem 4.1: Monte Carlo beside the printed bounds and the corrected one
+        Extra(
+            ("kl_bound.csv", "kl_bound_slopes.csv", "kl_bound_steps.csv", "kl_bound_claims.csv"),
+            f"{HERE}.kl_claims:tables",
+        ),
+    ),
+)

@@ -1,0 +1,14 @@
+"""Figures of this paper: networks on UCI data, and the mixture of Gaussians with theorem 4.1."""
+
+from __future__ import annotations
+
+from papers.vinaroz2023dpsep import mixture_figures, uci_figures
+from reports.contents import Run
+from reports.figure import Figure
+
+
+def build(run: Run) -> list[Figure]:
+    """Every figure that an experiment has data for."""
+    if run.config["model"]["kind"] == "mixture_of_gaussians":
+        return mixture_figures.build(run.figures, run.config, run.verdicts, run.scores, run.fits, run.data, run.extra)
+    return uci_figures.build(run.figures, run.config, run.verdicts, run.scores, run.every)

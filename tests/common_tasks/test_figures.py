@@ -1,0 +1,137 @@
+"""Figures of the common tasks from made-up scores; what they show is read back from their data."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from common_tasks import figures as common_figures
+from common_tasks import rank_figure as common_rank_figure
+from common_tasks import scores as common_scores
+from common_tasks.scores import PRIVATE
+from tests.common_tasks import made_up
+
+SIZES = pd.DataFrame({"dataset": ["wine", "power"], "n": [1588, 9527]})
+
+
+@pytest.fixture(scope="module")
+def family():
+    return common_scores.read(made_up.CONFIG, made_up.linear_regression())
+
+
+def test_every_figure_is_drawn_with_its_data(family, tmp_path):
+    drawn = common_figures.build(tmp_path, [family], SIZES)
+    names = ["linear_regression_rmse", "linear_regression_test_log_likelihood", "ranks_linear_regression",
+             "linear_regression_coverage"]  # fmt: skip
+    assert [f.name for f in drawn] == [f"common_{n}" for n in names]
+    for figure in drawn:
+        for suffix in ("png", "pdf"):
+            assert (tmp_path / f"{figure.name}.{suffix}").stat().st_size > 8_000
+    data = pd.read_csv(tmp_path / "common_linear_regression_rmse.csv", dtype={"epsilon": str})
+    scores = made_up.linear_regression()
+    kept = (scores["method"] == "dp_vi") & (scores["setting"] == "epsilon=1") & (scores["metric"] == "rmse")
+    mean = scores.loc[kept & (scores["dataset"] == "wine"), "value"].astype(float).mean()
+    row = data[(data["method"] == "dp_vi") & (data["epsilon"] == "1") & (data["dataset"] == "wine")].iloc[0]
+    assert row["mean"] == pytest.approx(mean)
+    ranks = pd.read_csv(tmp_path / "common_ranks_linear_regression.csv")
+    ranks = ranks[ranks["metric"] == "rmse"]
+    best = ranks[(ranks["method"] == "dp_sep_honest") & (ranks["epsilon"] == 1)].iloc[0]
+    assert (best["rank"], best["low"], best["high"], best["among"]) == (1, 1, 1, 6)
+
+
+def test_the_axis_ends_a_little_beyond_the_worst_yardstick(family):
+    table = common_figures.points(family, "rmse")
+    low, high = common_figures.limits(table[table["dataset"] == "wine"], "rmse")
+    assert 0.3 < low < 0.4
+    assert 1.3 < high < 1.4  # predicting the mean has 1; a method with 40 is beyond
+    table = common_figures.points(family, "test_log_likelihood")
+    low, high = common_figures.limits(table[table["dataset"] == "wine"], "test_log_likelihood")
+    assert -2.8 < low < -2.6
+    assert high > -0.8
+
+
+def test_a_far_yardstick_does_not_press_the_methods_together():
+    """Methods between 1.0 and 1.3, the mean at 100: the axis ends near the methods."""
+    rows = made_up.rows(made_up.CONFIG, "wine", "predict_mean", "", {"rmse": 100.0})
+    for k, method in enumerate(("dp_vi", "dpvi", "na_dpvi", "dpvim")):
+        rows += made_up.rows(made_up.CONFIG, "wine", method, "epsilon=1", {"rmse": 1 + 0.1 * k})
+    family = common_scores.read(made_up.CONFIG, pd.DataFrame(rows))
+    low, high = common_figures.limits(common_figures.points(family, "rmse"), "rmse")
+    assert low < 1.0
+    assert 1.25 < high < 1.5
+
+
+def test_limits_without_yardsticks_or_spread():
+    one = common_scores.read(made_up.CONFIG, made_up.one_method())
+    low, high = common_figures.limits(common_figures.points(one, "rmse"), "rmse")
+    assert low < 0.5 < high
+
+
+def test_looks_stay_apart():
+    many = [common_scores.Arm(f"m{k}", "epsilon=1", "1", False, PRIVATE) for k in range(18)]
+    family = common_scores.Family("common_x", "x", "bounded_mixture", (), tuple(many), (), {}, {}, {}, pd.DataFrame())
+    looks = common_figures.looks([family])
+    assert len({(c, m) for c, m, _ in looks.values()}) == 18 - 6  # colours and markers repeat after twelve ...
+    assert len({repr(look) for look in looks.values()}) == 18  # ... with other dashes
+
+
+def test_nothing_to_draw_draws_nothing(tmp_path):
+    free = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "ridge", "", {"rmse": 0.5}))
+    assert common_figures.build(tmp_path, [common_scores.read(made_up.CONFIG, free)], SIZES) == []
+
+
+def test_one_method_on_one_split_is_drawn(tmp_path):
+    one = common_scores.read(made_up.CONFIG, made_up.one_method())
+    drawn = common_figures.build(tmp_path, [one], SIZES.iloc[:0])
+    assert drawn[0].name == "common_linear_regression_rmse"
+
+
+@pytest.mark.parametrize(("n", "test"), [(10, 1), (1588, 159), (9527, 953), (45730, 4573)])
+def test_held_out_rows_are_those_of_the_split(n, test):
+    from datasets.splits import literature
+
+    assert common_figures.held_out(n) == test == len(literature(n, 1)[0][1])
+
+
+def bins(family, **changes):
+    """Made-up bins of two methods on both data sets."""
+    scores = family.scores.drop_duplicates("cell")
+    rows = []
+    for r in scores[scores["method"].isin(["dp_vi", "exact_posterior"])].to_dict("records"):
+        key = {k: r[k] for k in ("cell", "dataset", "method", "setting")}
+        for k in (9, 12):
+            rows.append(key | {"bin": k, "count": 100, "confidence": k / 15 - 0.03, "accuracy": k / 15 - 0.1} | changes)
+    return pd.DataFrame(rows)
+
+
+def test_reliability_has_a_panel_an_epsilon_and_data_set(tmp_path, family):
+    figure = common_figures.reliability(tmp_path, family, bins(family))
+    assert figure.name == "common_linear_regression_reliability"
+    drawn = pd.read_csv(tmp_path / f"{figure.name}.csv")
+    assert set(drawn["method"]) == {"dp_vi", "exact_posterior"}
+    assert (tmp_path / f"{figure.name}.png").stat().st_size > 10_000
+
+
+def test_reliability_leaves_out_small_bins_and_other_families(tmp_path, family):
+    assert common_figures.reliability(tmp_path, family, bins(family, count=common_figures.FEWEST - 1)) is None
+    assert common_figures.reliability(tmp_path, family, bins(family, cell="of another family")) is None
+
+
+def test_ranks_are_of_the_tuned_column_where_there_is_one(tmp_path):
+    """NA-DPVI tuned on one data set, the default of all others won: all of them are ranked, defaults are counted."""
+    won, other = {"1": {"settings": {}, "scores": []}}, {"1": {"settings": {"clip": 2.0}, "scores": []}}
+    choices = {d: {m: won for m in made_up.PRIVATE} for d in made_up.DATASETS}
+    choices["wine"] |= {"na_dpvi": other}
+    (tmp_path / "tuned.json").write_text(json.dumps(choices))
+    rows = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=1", {"rmse": 0.3, "test_log_likelihood": -1})
+    frame = pd.concat([made_up.linear_regression(), pd.DataFrame(rows)], ignore_index=True)
+    family = common_scores.read(made_up.CONFIG | {"tuned": str(tmp_path / "tuned.json")}, frame)
+    figure = common_rank_figure.draw(tmp_path, family)
+    assert figure.name == "common_ranks_linear_regression"
+    drawn = pd.read_csv(tmp_path / "common_ranks_linear_regression.csv")
+    assert set(drawn.loc[drawn["tuned"], "epsilon"]) == {1}  # elsewhere nothing is tuned
+    drawn = drawn[drawn["tuned"] & (drawn["metric"] == "rmse")].set_index("method")
+    assert set(made_up.PRIVATE) <= set(drawn.index)
+    assert (drawn.loc["na_dpvi", "defaults"], drawn.loc["dp_vi", "defaults"]) == (1, 2)

@@ -1,0 +1,161 @@
+"""The page "Which method should I take?": every sentence by a template, every name a link to a row that is there."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+import yaml
+
+from common_tasks import page as common_page
+from common_tasks import scores as common_scores
+from common_tasks import sentences as common_sentences
+from reports import build, ledger
+from reports.contents import Added
+from tests.common_tasks import made_up
+from workflow.files import csv_text
+
+NO_LEDGER = pd.DataFrame(columns=ledger.COLUMNS)
+SIZES = pd.DataFrame({"dataset": ["wine", "power"], "n": [1588, 9527]})
+
+
+@pytest.fixture(scope="module")
+def family():
+    return common_scores.read(made_up.CONFIG, made_up.linear_regression())
+
+
+@pytest.fixture(scope="module")
+def page(family, tmp_path_factory):
+    out = tmp_path_factory.mktemp("page")
+    return out, common_page.build(out, [family], NO_LEDGER, SIZES, "full", with_site=True)
+
+
+def sentences(family):
+    said = list(common_sentences.in_short(family))
+    for column in family.columns:
+        said += [s for _, items in common_sentences.about(family, column) for item in items for s in item]
+    return said
+
+
+class Page(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.ids, self.links = [], []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        self.links += [attrs[k] for k in ("href", "src") if k in attrs]
+
+
+def test_every_sentence_links_a_row_of_the_page(family, page):
+    text = (page[0] / "report" / common_page.NAME).read_text()
+    found = Page()
+    found.feed(text)
+    assert len(found.ids) == len(set(found.ids))
+    said = sentences(family)
+    assert len(said) > 30
+    for sentence in said:
+        assert sentence.links, sentence.text
+        assert {link.anchor for link in sentence.links} <= set(found.ids), sentence.text
+    inside = {link for link in found.links if link.startswith("#")}
+    assert {link[1:] for link in inside} <= set(found.ids)
+    files = {link for link in found.links if link.startswith("../")}
+    assert all((page[0] / "report" / link).is_file() for link in files)
+
+
+def test_the_row_that_carries_a_sentence_holds_its_number(family, page):
+    """The score of the winner on wine at epsilon 1 stands in the row that its link leads to."""
+    said = dict(common_sentences.about(family, ("1", False)))["Test RMSE"]
+    winner = next(s for item in said for s in item if s.kind == "winner" and "On Wine" in s.text)
+    text = (page[0] / "report" / common_page.NAME).read_text()
+    row = re.search(rf'<tr id="{re.escape(winner.links[0].anchor)}">.*?</tr>', text, re.S)[0]
+    score = re.search(r"RMSE: ([0-9.]+) ", winner.text)[1]
+    assert score in [f"{float(t):.3g}" for t in re.findall(r"<span>([0-9.]+) ±", row)]
+
+
+def test_templates_hold_no_number():
+    for kind, template in common_sentences.TEMPLATES.items():
+        assert not re.search(r"\d", template), kind
+    with pytest.raises(KeyError):
+        common_sentences.say("no such template")
+    with pytest.raises(KeyError):
+        common_sentences.say("cost", first="x")
+
+
+def test_who_wins_and_who_loses_is_said(family):
+    said = [s.text for s in sentences(family)]
+    sep = common_scores.title("dp_sep_honest", family.kind)
+    ada = common_scores.title("dp_linear_regression", family.kind)
+    bernstein = common_scores.title("bernstein_sheldon_2019", family.kind)
+    none = "default settings, none is tuned: the best average rank by test log-likelihood has"
+    apart = "not told apart from it: 0 of 5 others, on these rows 0."
+    for epsilon, first in (("0.1", f"{ada} (yardstick)"), ("1", sep), ("8", sep)):
+        assert f"Epsilon = {epsilon}, {none} {first}; {apart}" in said
+    mean = common_scores.title("predict_mean", family.kind)
+    trivial = [t for t in said if t.startswith(f"By test RMSE, worse for certain than {mean}")]
+    assert len(trivial) == 3  # at 8 the failed method alone
+    assert f"{bernstein} (Wine, Power*)" in trivial[0]
+    assert f"{bernstein} (Wine, Power*)" in trivial[1]
+    assert bernstein not in trivial[2]
+    assert common_scores.title(made_up.FAILED, family.kind) in trivial[2]
+    assert any(t.startswith("That is worse than") for t in said)
+    assert any(t.startswith("Without a score:") and "diverged on Wine" in t for t in said)
+
+
+def test_coverage_is_sorted_into_close_narrow_and_wide():
+    rows = []
+    for method, share in (("dp_vi", 0.9), ("na_dpvi", 0.6), ("dpvi", 0.99)):
+        values = {"rmse": 1.0, "coverage_90": share}
+        rows += made_up.rows(made_up.CONFIG, "wine", method, "epsilon=1", values)
+    family = common_scores.read(made_up.CONFIG, pd.DataFrame(rows))
+    told = {s.kind: s.text for s in sentences(family)}
+    assert common_scores.title("dp_vi", family.kind) in told["close"]
+    assert "60% on Wine" in told["narrow"]
+    assert "99% on Wine" in told["wide"]
+
+
+def test_nobody_wins_among_equals_and_one_method_stands_alone():
+    one = common_scores.read(made_up.CONFIG, made_up.one_method())
+    kinds = {s.kind for s in sentences(one)}
+    assert "alone" in kinds
+    assert not kinds & {"winner", "near", "rank"}
+    same = made_up.one_method()
+    both = pd.concat([same, same.assign(method="na_dpvi", cell="another")], ignore_index=True)
+    kinds = {s.kind for s in sentences(common_scores.read(made_up.CONFIG, both))}
+    assert "open" in kinds
+    assert not kinds & {"winner", "near"}
+    third = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "dpvi", "epsilon=1", {"rmse": 9.0}))
+    many = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "dp_vi", "epsilon=1", {"rmse": 0.5}))
+    twin = many.assign(method="na_dpvi", cell="another")
+    said = sentences(common_scores.read(made_up.CONFIG, pd.concat([many, twin, third], ignore_index=True)))
+    near = next(s for s in said if s.kind == "near")
+    assert common_scores.title("dpvi", "bounded_linear_regression") not in [link.text for link in near.links]
+
+
+def test_without_scores_there_is_no_page(tmp_path):
+    empty = common_scores.read(made_up.CONFIG, made_up.linear_regression().iloc[:0])
+    added = common_page.build(tmp_path, [empty], NO_LEDGER, SIZES, "quick", with_site=True)
+    assert added == Added([], [], [])
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_report_of_the_rule_is_whole(tmp_path):
+    """From scores on disk to front page, page and tables."""
+    for folder in ("config", "results/scores/common_linear_regression", "results/fits", "results/data"):
+        (tmp_path / folder).mkdir(parents=True)
+    path = tmp_path / "config" / "common_linear_regression.yaml"
+    path.write_text(yaml.safe_dump(made_up.CONFIG))
+    scores = tmp_path / "results/scores/common_linear_regression/all.csv"
+    scores.write_text(csv_text(made_up.linear_regression()))
+    arguments = ["all", "--config", str(path), "--results", str(tmp_path / "results"), "--scale", "full"]
+    assert build.main(arguments) == 0
+    front = (tmp_path / "results/report/index.html").read_text()
+    assert 'href="which_method.html"' in front
+    for name in ("linear_regression", "linear_regression_calibration", "ranks", "matrix", "privacy"):
+        assert f'id="common_{name}"' in front
+        for suffix in ("csv", "md", "tex"):
+            assert (tmp_path / f"results/tables/common_{name}.{suffix}").stat().st_size > 100
+    assert (tmp_path / "results/report/which_method.html").is_file()

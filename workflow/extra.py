@@ -1,0 +1,110 @@
+"""Makes the tables of a paper that are no scores.
+
+    python -m workflow.extra KEY TABLE --scale full --results results
+
+KEY is the folder of a paper (or ``common_tasks``), TABLE the file name of one of its tables; all tables that are made
+together with it are written to RESULTS/extra. ``--from-tables`` makes again only what follows from the others there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow import papers
+from workflow.files import write_text
+from workflow.papers import Extra, Paper
+
+if TYPE_CHECKING:
+    import datasets
+    from workflow.experiments import Cell
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a maker of tables is given. ``out``: folder of the tables; ``results``: folder of the run."""
+
+    extra: Extra
+    scale: str
+    results: Path
+    out: Path
+    from_tables: bool = False
+
+    @property
+    def config(self) -> Path:
+        """File of its experiment."""
+        return papers.experiments()[self.extra.experiment]
+
+    @property
+    def fits(self) -> Path:
+        """Folder of the stored fits."""
+        return self.results / "fits"
+
+    def cells(self, scale: str = "") -> list[Cell]:
+        """Cells of its experiment at that scale (default: of the run)."""
+        from workflow.experiments import cells
+
+        return cells(self.config, scale or self.scale)
+
+    def data(self, dataset: str = "") -> datasets.Data:
+        """The rows of a data set of the run (default: the first that it reads)."""
+        import datasets
+
+        return datasets.load(self.results / "data" / f"{dataset or (self.extra.datasets or ('',))[0]}.npz")
+
+
+def text_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], digits: int = 17) -> str:
+    """A table as CSV; floats with that many significant digits."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({k: f"{v:.{digits}g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
+    return buffer.getvalue()
+
+
+def about(key: str, table: str) -> tuple[Paper, Extra]:
+    """The paper of that key and how its table is made. Raises ValueError naming what is there."""
+    known = {p.key: p for p in papers.papers()}
+    if key not in known:
+        raise ValueError(f"no paper '{key}'; there are {', '.join(known)}")
+    for extra in known[key].extra:
+        if table in extra.tables:
+            return known[key], extra
+    every = ", ".join(t for e in known[key].extra for t in e.tables)
+    raise ValueError(f"{key} has no table '{table}'; it has {every or 'none'}")
+
+
+def write(request: Request) -> None:
+    """Make the tables and write them. Raises ValueError where the maker gives others than it said."""
+    made = papers.resolve(request.extra.make)(request)
+    unknown, missing = set(made) - set(request.extra.tables), set(request.extra.tables) - set(made)
+    if unknown or (missing and not request.from_tables):
+        raise ValueError(f"{request.extra.make} made {sorted(made)}, its paper names {sorted(request.extra.tables)}")
+    for name, text in made.items():
+        write_text(request.out / name, text)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("key", help="folder of the paper")
+    parser.add_argument("table", help="file name of one of the tables")
+    parser.add_argument("--scale", default="full", choices=("full", "quick", "tiny"))
+    parser.add_argument("--results", default=Path("results"), type=Path, help="folder of the run")
+    parser.add_argument("--out", type=Path, help="folder of the tables (default: RESULTS/extra)")
+    parser.add_argument("--from-tables", action="store_true", help="only what follows from the tables that are there")
+    args = parser.parse_args(argv)
+    try:
+        _, extra = about(args.key, args.table)
+    except ValueError as e:
+        parser.error(str(e))
+    write(Request(extra, args.scale, args.results, args.out or args.results / "extra", args.from_tables))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,155 @@
+"""Papers and the common tasks: each is a folder, found by scanning, that says what it holds in one object ``PAPER``.
+
+``papers/<key>/__init__.py`` (and ``common_tasks/__init__.py``) sets ``PAPER = Paper(key=..., ...)``; beside it stand
+``experiments/*.yaml``, ``published.csv`` with ``annotations.csv``, ``findings/`` and ``reference/``. Removing a paper
+is removing its folder. Code is named as "module:function" and imported when it is called, so that listing the papers
+imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from workflow.imports import ROOT
+
+#: the folder with what belongs to all papers.
+REFERENCE = ROOT / "reports" / "reference"
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Tables that are no scores and that one call makes.
+
+    ``make``: "module:function", called with a :class:`workflow.extra.Request`; it gives the text of each table by file
+    name. ``experiment``: whose config it reads. ``datasets``: whose rows; None for all of the experiment's cells at the
+    scale of the run. ``fits``: methods of the experiment whose stored fits on these data sets it reads, "*" for all.
+    ``reads``: modules besides that of ``make`` whose code the tables depend on (they are imported by name).
+    """
+
+    tables: tuple[str, ...]
+    make: str
+    experiment: str = ""
+    datasets: tuple[str, ...] | None = ()
+    fits: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """A word for its rule: that of its first table."""
+        return self.tables[0].partition(".")[0]
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules from which all its code is reached."""
+        return self.make.partition(":")[0], *self.reads
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a folder holds. ``key`` is its name and that of its target rule; ``aliases``: older names of the rule.
+
+    ``sources``: key of each source of published numbers -> how tables head it. ``family``: published cells of a reading
+    that share the 1 % of a false word (``reports.verdict``). ``methods_table``: name of its table of all methods.
+    ``tables``, ``figures``: "module:function" called by the report for each experiment, ``page`` once for all of them,
+    ``derived`` for committed tables that follow from committed scores (``reports.contents`` says with what).
+    ``extra``: its tables that are no scores.
+    """
+
+    key: str
+    title: str
+    sources: Mapping[str, str] = field(default_factory=dict)
+    family: int = 0
+    aliases: tuple[str, ...] = ()
+    tables: str = ""
+    figures: str = ""
+    page: str = ""
+    derived: str = ""
+    extra: tuple[Extra, ...] = ()
+
+    @property
+    def home(self) -> Path:
+        return _homes()[self.key]
+
+    @property
+    def reference(self) -> Path:
+        """Its committed tables."""
+        return self.home / "reference"
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules that the report calls."""
+        named = (self.tables, self.figures, self.page, self.derived)
+        return tuple(dict.fromkeys(n.partition(":")[0] for n in named if n))
+
+    @property
+    def experiments(self) -> dict[str, Path]:
+        """Name -> file, sorted by name."""
+        return {p.stem: p for p in sorted((self.home / "experiments").glob("*.yaml"))}
+
+
+@cache
+def _homes() -> dict[str, Path]:
+    """Key -> folder of everything that may be a paper."""
+    found = [*sorted((ROOT / "papers").glob("*/__init__.py")), *ROOT.glob("common_tasks/__init__.py")]
+    return {path.parent.name: path.parent for path in found}
+
+
+@cache
+def papers() -> tuple[Paper, ...]:
+    """All folders with a ``PAPER``, by key, the common tasks last. Raises ValueError for one under another name."""
+    found = []
+    for key, home in _homes().items():
+        module = importlib.import_module(".".join(home.relative_to(ROOT).parts))
+        paper = vars(module).get("PAPER")
+        if paper is None:  # it judges its numbers itself (``reports.papers``)
+            continue
+        if paper.key != key:
+            raise ValueError(f"{home}: PAPER.key is '{paper.key}'; name it like the folder, '{key}'")
+        found.append(paper)
+    return tuple(found)
+
+
+@cache
+def experiments() -> dict[str, Path]:
+    """Name of each experiment -> its file, sorted by name. Raises ValueError where two papers have the same one."""
+    found: dict[str, Path] = {}
+    for paper in papers():
+        for name, path in paper.experiments.items():
+            if name in found:
+                raise ValueError(f"{path}: {found[name]} is an experiment of the same name")
+            found[name] = path
+    return dict(sorted(found.items()))
+
+
+@cache
+def paper_of(experiment: str) -> Paper | None:
+    """The paper that an experiment belongs to; None for one of no paper (a test's)."""
+    return next((p for p in papers() if experiment in p.experiments), None)
+
+
+def resolve(named: str) -> Callable[..., Any]:
+    """The function that "module:function" names."""
+    module, _, name = named.partition(":")
+    return vars(importlib.import_module(module))[name]
+
+
+def homes(folder: Path = REFERENCE) -> list[Path]:
+    """Folders that make up the reference ``folder``: itself and, of the committed one, those of all papers."""
+    folder = Path(folder).resolve()
+    return [folder, *(p.reference for p in papers())] if folder == REFERENCE else [folder]
+
+
+def find(name: str, folder: Path = REFERENCE) -> Path | None:
+    """The file of a reference that has this name (``kl_bound.csv``, ``scores/x.csv.gz``), wherever it stands."""
+    return next((path for home in homes(folder) if (path := home / name).is_file()), None)
+
+
+def place(experiment: str, folder: Path = REFERENCE) -> Path:
+    """Where the tables of an experiment go: with its paper, or in ``folder`` where that is not the committed one."""
+    paper = paper_of(experiment)
+    return paper.reference if paper and Path(folder).resolve() == REFERENCE else Path(folder)
