@@ -2,8 +2,8 @@
 
     python -m reports.build readme
 
-writes what stands between the markers of ``README.md`` (template ``templates/readme.md``, whose numbers are references
-as in findings), ``docs/result.svg`` with its data ``docs/result.csv``, and ``reports/findings/rendered/``.
+writes what stands between the markers of ``README.md`` (template ``templates/readme.md``, whose numbers are queries as in
+findings), ``docs/result.svg`` with its data ``docs/result.csv``, and ``reports/findings/rendered/``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import math
 import re
 from pathlib import Path
 
-import jinja2
 import numpy as np
 import pandas as pd
 
@@ -22,9 +21,10 @@ from reports import findings, reference, style
 from reports.common_scores import RULE
 from reports.config import READINGS, ReportError
 from reports.files import csv_text, write_bytes, write_text
-from reports.findings import Finding, Values
+from reports.findings import Finding
 from reports.published import KEY, METHOD_TITLES, SOURCE_TITLES
 from reports.published import load as load_published
+from reports.queries import Tables
 from reports.verdict import VERDICTS
 from reports.verdicts import read_findings, scoreboard
 
@@ -132,13 +132,8 @@ def digest(data: pd.DataFrame) -> str:
     return f"sha256 of its data: {hashlib.sha256(csv_text(data).encode('utf-8')).hexdigest()}"
 
 
-def section(values: Values, verdicts: pd.DataFrame, titles: dict[str, str]) -> str:
+def section(tables: Tables, verdicts: pd.DataFrame, titles: dict[str, str]) -> str:
     """The text between the markers. ``titles``: of the findings by id; raises KeyError for a link to none of them."""
-    template = (Path(__file__).parent / "templates" / "readme.md").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    environment.globals["finding"] = lambda key: f"[{titles[key]}](reports/findings/rendered/{key}.md)"
     board = scoreboard(verdicts).to_dict("records")
     totals = {
         reading: {
@@ -147,8 +142,13 @@ def section(values: Values, verdicts: pd.DataFrame, titles: dict[str, str]) -> s
         }
         for reading in READINGS
     }
-    text = environment.from_string(findings.fill(template, values)).render(
-        board=board, totals=totals, sources=SOURCE_TITLES
+    text = findings.fill(
+        Path(__file__).parent / "templates" / "readme.md",
+        tables,
+        board=board,
+        totals=totals,
+        sources=SOURCE_TITLES,
+        finding=lambda key: f"[{titles[key]}](reports/findings/rendered/{key}.md)",
     )
     return text.strip("\n")
 
@@ -183,10 +183,11 @@ def rendered(found: list[Finding]) -> dict[str, str]:
 def write(root: Path = ROOT, found: list[Finding] | None = None) -> None:
     """Bring README.md, ``docs/`` and the rendered findings below ``root`` up to date. ``found``: as rendered."""
     verdicts = read_verdicts()
-    found = findings.render() if found is None else found
+    tables = Tables(findings.read_committed())
+    found = findings.render(tables=tables) if found is None else found
     path = root / "README.md"
     titles = {f.id: f.title for f in found}
-    text = section(Values(), verdicts, titles)
+    text = section(tables, verdicts, titles)
     write_text(path, between(path.read_text(encoding="utf-8"), text))
     data = points(verdicts)
     write_text(root / "docs" / "result.csv", csv_text(data))
@@ -202,4 +203,4 @@ def write(root: Path = ROOT, found: list[Finding] | None = None) -> None:
 
 def titles_of(folder: Path = findings.HERE) -> dict[str, str]:
     """Titles of the findings by id: their first headings."""
-    return {p.stem: p.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") for p in sorted(folder.glob("*.md"))}
+    return {p.stem: findings.title_of(p) for p in sorted(folder.glob("*.md"))}
