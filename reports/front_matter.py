@@ -1,33 +1,37 @@
-"""Texts whose numbers are read from tables when they are rendered: front matter of queries, then prose that names them.
+"""Texts whose numbers are read from tables when they are rendered: a front matter of queries, then prose.
 
     ---
-    queries:                   # patterns: what several numbers, or the cells of a table, share
-      rmse: {table: scores/x.csv, where: {metric: rmse, dataset: "{data}", method: sep}, take: mean(value), format: .3f}
+    queries:        # what several numbers, or the cells of a table, share
+      rmse: {table: scores/x.csv, where: {metric: rmse, dataset: "{data}"}, take: mean(value), format: .3f}
       spread: {from: rmse, take: sd(value)}
-    numbers:                   # what the text names: {{ wine }}
+    numbers:        # the text says {{ wine }}
       wine: {from: rmse, where: {dataset: wine}}
-    tables:                    # {{ errors }} is a whole table; every row and column fills the holes of the cell's queries
+    tables:         # the text says {{ errors }}, alone on a line
       errors:
         head: Method
         columns: [{title: Wine, data: wine}, {title: Power, data: power}]
-        rows: [{title: SEP}]
+        rows: [{title: SEP, method: sep}, {title: EP, method: ep}]
         cell: "{{ rmse }} ± {{ spread }}"
     ---
     On Wine the error is {{ wine }}.
 
     {{ errors }}
 
-A query is the fields of :class:`reports.queries.Query`; ``from`` names a pattern that gives what the query does not say
-(``where`` and ``below`` are merged). ``{hole}`` in a query of a cell is filled by the value of that name of the row or
-the column. ``head`` and the ``title`` of a row may hold several columns, divided by "|". A column may have a ``cell`` of
-its own, and a row ``cells: {title of a column: cell}``; a cell names values, too. Everything in the front matter is text
-(``1e-5`` stays so) and nothing in it may be unused. The text is Jinja.
+A query has the fields of :class:`reports.queries.Query`. ``from`` names one of ``queries``, which gives what is not
+said (``where`` and ``below`` are merged).
+
+A table is a loop over its rows and columns. Each has a ``title`` and values by name; a value fills the holes ``{name}``
+of the queries that the cell names, and may stand in the cell itself. Values of all cells stand under ``values``.
+``head`` and the title of a row may be several columns, with "|" between. A column or a row may have a ``cell`` of its
+own (the row's goes before), or a row ``cells``, one for each column; an empty one is a blank.
+
+All of the front matter is read as text (``1e-5`` stays so), and nothing in it may be unused. The prose is Jinja.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 import jinja2
@@ -37,8 +41,10 @@ import yaml
 from reports.queries import Query, QueryError, Tables
 
 _SECTIONS = ("queries", "numbers", "tables")
-_QUERY = {"from", "table", "where", "below", "take", "format"}
-_TABLE = {"head", "values", "columns", "rows", "cell"}
+_QUERY = ("from", "table", "where", "below", "take", "format")
+_TABLE = ("head", "values", "columns", "rows", "cell")
+#: what a row or a column has besides values
+_OWN = {"title", "cell", "cells"}
 _HOLE = re.compile(r"\{(\w+)\}")
 
 
@@ -46,7 +52,7 @@ class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
     """Every scalar is text; a key that stands twice is an error."""
 
     def construct_mapping(self, node, deep=False):
-        keys = [key.value for key, _ in node.value]
+        keys = [str(key.value) for key, _ in node.value]
         twice = sorted({k for k in keys if keys.count(k) > 1})
         if twice:
             raise QueryError(f"front matter: '{twice[0]}' stands twice in {', '.join(keys)}")
@@ -79,108 +85,113 @@ def render(source: str, tables: Tables, **names: object) -> str:
     Raises :class:`QueryError` for a query that is not answered, and for a name that is unknown, unused or there twice.
     """
     front, body = split(source)
-    patterns, numbers, grids = (front.get(section) or {} for section in _SECTIONS)
-    taken = [*numbers, *grids, *names]
+    shared, numbers, grids = (front.get(section) or {} for section in _SECTIONS)
+    taken = [*shared, *numbers, *grids, *names]
     for name in taken:
-        if taken.count(name) > 1 or name in patterns:
-            raise QueryError(f"'{name}' stands twice; numbers, tables and queries need names of their own")
+        if taken.count(name) > 1:
+            raise QueryError(f"'{name}' stands twice; queries, numbers and tables need names of their own")
     wanted = _names_in(body)
-    _all_known(wanted, taken, "the text")
+    _all_known(wanted, [*numbers, *grids, *names], "the text")
     _all_used(set(numbers) | set(grids), wanted, "in the text")
-    used: set[str] = set()
-    values = {n: _answer(tables, f"number '{n}'", q, patterns, {}, used) for n, q in numbers.items()}
-    values |= {n: _Grid(n, g, patterns, tables, used).text() for n, g in grids.items()}
-    _all_used(set(patterns), used, "by a number or a table")
+    queries = _Queries(shared, tables)
+    values = {name: queries.answer(f"number '{name}'", query, {}) for name, query in numbers.items()}
+    values |= {name: _Grid(name, told, queries).text() for name, told in grids.items()}
+    _all_used(set(shared), queries.used, "by a number or a table")
     return _template(body).render(**values, **names)
 
 
-class _Grid:
-    """One table of the front matter."""
+class _Queries:
+    """The queries of a front matter; ``used`` are the names of those that something asked for."""
 
-    def __init__(self, name: str, told: dict, patterns: Mapping[str, dict], tables: Tables, used: set[str]):
-        self.where, self.patterns, self.tables, self.used = f"table '{name}'", patterns, tables, used
-        if set(told) - _TABLE or not {"columns", "rows"} <= set(told):
-            raise QueryError(f"{self.where}: write head, values, columns, rows and cell")
+    def __init__(self, shared: Mapping[str, dict], tables: Tables):
+        self.shared, self.tables, self.used = shared, tables, set()
+
+    def answer(self, where: str, query: dict, values: Mapping[str, str]) -> str:
+        """``where``: what asks, for errors. ``values`` fill the holes."""
+
+        def fill(text: str) -> str:
+            _all_known(set(_HOLE.findall(text)), values, f"{where}: hole")
+            return _HOLE.sub(lambda hole: values[hole[1]], text)
+
+        told = self._whole(where, query)
+        if not {"table", "take"} <= set(told):
+            raise QueryError(f"{where}: a query needs a table and what to take")
+        filled = {k: {c: fill(t) for c, t in v.items()} if isinstance(v, dict) else fill(v) for k, v in told.items()}
+        try:
+            return self.tables.answer(Query(**filled))
+        except ValueError as e:
+            raise QueryError(f"{where}: {e}") from None
+
+    def _whole(self, where: str, query: dict, above: tuple[str, ...] = ()) -> dict:
+        """The query with what ``from`` gives it."""
+        if set(query) - set(_QUERY) or not all(isinstance(query.get(k, {}), dict) for k in ("where", "below")):
+            raise QueryError(f"{where}: a query has {', '.join(_QUERY)}; where and below are {{column: value}}")
+        if "from" not in query:
+            return query
+        name = query["from"]
+        _all_known({name}, self.shared, f"{where}: from")
+        if name in above:
+            raise QueryError(f"{where}: from: '{name}' leads back to itself")
+        self.used.add(name)
+        given = self._whole(f"query '{name}'", self.shared[name], (*above, name))
+        merged = {k: given.get(k, {}) | query.get(k, {}) for k in ("where", "below") if k in given or k in query}
+        return given | {k: v for k, v in query.items() if k != "from"} | merged
+
+
+class _Values(dict):
+    """Values by name that note in ``asked`` which of them were read."""
+
+    def __init__(self, values: Mapping[str, str], asked: set[str]):
+        super().__init__(values)
+        self.asked = asked
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+
+class _Grid:
+    """One table of a front matter."""
+
+    def __init__(self, name: str, told: dict, queries: _Queries):
+        self.where, self.queries, self.asked = f"table '{name}'", queries, set()
+        if set(told) - set(_TABLE) or not {"columns", "rows"} <= set(told):
+            raise QueryError(f"{self.where}: a table has {', '.join(_TABLE)}")
         self.head, self.cell, self.values = told.get("head", ""), told.get("cell"), told.get("values", {})
         self.columns, self.rows = told["columns"], told["rows"]
         for part in (*self.columns, *self.rows):
             if not isinstance(part, dict) or "title" not in part:
-                raise QueryError(f"{self.where}: a row and a column is {{title: ..., name: value}}; '{part}' is not")
-        self.filled: set[str] = set()
+                raise QueryError(f"{self.where}: a row or column is {{title: ..., name: value}}; '{part}' is not")
 
     def text(self) -> str:
+        """Markdown, without a line feed at its end."""
         head = [*_cells(self.head), *(c["title"] for c in self.columns)]
-        lines = [head, ["---"] * len(head), *(self._line(row) for row in self.rows)]
-        _all_used(set(self.values), self.filled, f"in {self.where}")
+        lines = [_line(head), "|" + "---|" * len(head), *(self._row(row) for row in self.rows)]
+        _all_used(set(self.values), self.asked, f"in {self.where}")
         for part in (*self.columns, *self.rows):
-            _all_used(set(part) - {"title", "cell", "cells"}, self.filled, f"in {self.where}, '{part['title']}'")
-        rule = "|" + "---|" * len(head)
-        return "\n".join([_line(head), rule, *(_line(line) for line in lines[2:])])
+            _all_used(set(part) - _OWN, self.asked, f"in {self.where}, '{part['title']}'")
+        return "\n".join(lines)
 
-    def _line(self, row: dict) -> list[str]:
+    def _row(self, row: dict) -> str:
         own = row.get("cells", [None] * len(self.columns))
         if not isinstance(own, list) or len(own) != len(self.columns):
-            raise QueryError(f"{self.where}, row '{row['title']}': cells needs one for each of the columns")
-        return _cells(row["title"]) + [self._value(row, c, cell) for c, cell in zip(self.columns, own, strict=True)]
+            raise QueryError(f"{self.where}, row '{row['title']}': cells needs one for each column")
+        cells = [self._value(row, c, text) for c, text in zip(self.columns, own, strict=True)]
+        return _line([*_cells(row["title"]), *cells])
 
     def _value(self, row: dict, column: dict, own: str | None) -> str:
         where = f"{self.where}, row '{row['title']}', column '{column['title']}'"
         cell = next((c for c in (own, row.get("cell"), column.get("cell"), self.cell) if c is not None), None)
         if cell is None:
             raise QueryError(f"{where}: no cell; give the table or the column one")
-        values = {
-            k: v for part in (self.values, column, row) for k, v in part.items() if k not in {"title", "cell", "cells"}
-        }
-        names = _names_in(cell)
-        _all_known(names, [*values, *self.patterns], where)
-        self.filled |= names
-        told = {n: values[n] if n in values else self._answer(where, n, values) for n in names}
-        return _template(cell).render(told)
-
-    def _answer(self, where: str, name: str, values: dict[str, str]) -> str:
-        return _answer(self.tables, f"{where}, '{name}'", {"from": name}, self.patterns, values, self.used, self.filled)
-
-
-def _answer(
-    tables: Tables,
-    where: str,
-    query: dict,
-    patterns: Mapping[str, dict],
-    values: Mapping[str, str],
-    used: set[str],
-    filled: set[str] | None = None,
-) -> str:
-    """The answer to a query of the front matter; adds to ``used`` its patterns, to ``filled`` the holes it has."""
-    told = _resolved(where, query, patterns, used)
-
-    def fill(text: str) -> str:
-        holes = set(_HOLE.findall(text))
-        _all_known(holes, values, f"{where}: hole")
-        if filled is not None:
-            filled.update(holes)
-        return _HOLE.sub(lambda m: values[m[1]], text)
-
-    whole = {k: {c: fill(v) for c, v in told[k].items()} if isinstance(told[k], dict) else fill(told[k]) for k in told}
-    if not {"table", "take"} <= set(whole):
-        raise QueryError(f"{where}: a query needs a table and what to take")
-    try:
-        return tables.answer(Query(**whole))
-    except ValueError as e:
-        raise QueryError(f"{where}: {e}") from None
-
-
-def _resolved(where: str, query: dict, patterns: Mapping[str, dict], used: set[str]) -> dict:
-    """The query with what ``from`` gives it."""
-    if set(query) - _QUERY or not all(isinstance(query.get(k, {}), dict) for k in ("where", "below")):
-        raise QueryError(f"{where}: a query is {', '.join(sorted(_QUERY))}; where and below are column: value")
-    if "from" not in query:
-        return query
-    name = query["from"]
-    _all_known({name}, patterns, f"{where}: from")
-    given = _resolved(f"query '{name}'", patterns[name], {k: v for k, v in patterns.items() if k != name}, used)
-    used.add(name)
-    merged = {k: given.get(k, {}) | query.get(k, {}) for k in ("where", "below") if k in given or k in query}
-    return given | {k: v for k, v in query.items() if k != "from"} | merged
+        told = self.values | {k: v for part in (column, row) for k, v in part.items() if k not in _OWN}
+        values, names = _Values(told, self.asked), _names_in(cell)
+        _all_known(names, [*values, *self.queries.shared], where)
+        for name in names & set(values) & set(self.queries.shared):
+            raise QueryError(f"{where}: '{name}' is a value and a query")
+        return _template(cell).render(
+            {n: values[n] if n in values else self.queries.answer(f"{where}, {n}", {"from": n}, values) for n in names}
+        )
 
 
 def _cells(text: str) -> list[str]:
@@ -191,7 +202,7 @@ def _line(cells: list[str]) -> str:
     return "|" + "|".join(f" {c} " if c else " " for c in cells) + "|"
 
 
-def _all_known(names: set[str], known, where: str) -> None:
+def _all_known(names: set[str], known: Iterable[str], where: str) -> None:
     for name in sorted(names - set(known)):
         raise QueryError(f"{where}: unknown name '{name}'; known are {', '.join(known) or 'none'}")
 

@@ -68,14 +68,11 @@ class Tables:
             raise QueryError(f"{query}: {e}") from None
 
     def _answer(self, query: Query) -> str:
-        match = re.fullmatch(r"(?:(\w+)\()?(\w+)\)?", query.take)
-        if (
-            not match
-            or ("(" in query.take) != (")" in query.take)
-            or match[1] not in {None, *FUNCTIONS, "count", "list"}
-        ):
-            raise QueryError(f"take: a column, or one of {', '.join([*FUNCTIONS, 'count', 'list'])}(column)")
-        function, column = match.groups()
+        match = re.fullmatch(r"(\w+)\((\w+)\)|(\w+)", query.take)
+        known = [*FUNCTIONS, "count", "list"]
+        if not match or match[1] not in {None, *known}:
+            raise QueryError(f"take a column, or one of {', '.join(known)}(column)")
+        function, column = match[1], match[2] or match[3]
         values = self._column(query.table, column)[self._rows(query)].tolist()
         if function == "count":
             return format(len(values), query.format)

@@ -2,8 +2,8 @@
 
     python -m reports.build readme
 
-writes what stands between the markers of ``README.md`` (template ``templates/readme.md``, whose numbers are queries as in
-findings), ``docs/result.svg`` with its data ``docs/result.csv``, and ``reports/findings/rendered/``.
+writes what stands between the markers of ``README.md`` (template ``templates/readme.md``, whose numbers are queries as
+in findings), ``docs/result.svg`` with its data ``docs/result.csv``, and ``reports/findings/rendered/``.
 """
 
 from __future__ import annotations
