@@ -79,27 +79,27 @@ def home_of(finding: str) -> str:
     return str(found.relative_to(ROOT))
 
 
-def render(folder: Path | None = None, tables: Tables | None = None) -> list[Finding]:
+def render(folder: Path | None = None, tables: Tables | None = None, **names: object) -> list[Finding]:
     """All texts of ``folder`` (default: :func:`sources`), sorted by id.
 
-    ``tables``: those of the committed reference unless given.
-
-    Raises :class:`FindingError`.
+    ``tables``: those of the committed reference unless given; ``names``: what the texts may use besides. Raises :class:`FindingError`.
     """
     tables = tables or Tables(read_committed())
-    return [
-        Finding(path.stem, title_of(path) or path.stem, fill(path, tables))
-        for path in (sources() if folder is None else sorted(Path(folder).glob("*.md")))
-    ]
+    paths = sources() if folder is None else sorted(Path(folder).glob("*.md"))
+    texts = {path.stem: fill(path, tables, **names) for path in paths}
+    return [Finding(name, _heading(text) or name, text) for name, text in texts.items()]
 
 
 def title_of(path: Path) -> str:
-    """The first heading of a text, "" without one. Raises :class:`FindingError`."""
+    """The first heading of a file that is not rendered, "" without one. Raises :class:`FindingError`."""
     try:
-        body = front_matter.split(path.read_text(encoding="utf-8"))[1]
+        return _heading(front_matter.split(path.read_text(encoding="utf-8"))[1])
     except QueryError as e:
         raise FindingError(f"{path.name}: {e}") from None
-    return next((line.lstrip("# ").strip() for line in body.splitlines() if line.startswith("#")), "")
+
+
+def _heading(text: str) -> str:
+    return next((line.lstrip("# ").strip() for line in text.splitlines() if line.startswith("#")), "")
 
 
 def about(found: list[Finding], index: pd.DataFrame, sources: set[str], datasets: set[str]) -> list[Finding]:
