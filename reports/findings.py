@@ -82,7 +82,8 @@ def home_of(finding: str) -> str:
 def render(folder: Path | None = None, tables: Tables | None = None, **names: object) -> list[Finding]:
     """All texts of ``folder`` (default: :func:`sources`), sorted by id.
 
-    ``tables``: those of the committed reference unless given; ``names``: what the texts may use besides. Raises :class:`FindingError`.
+    ``tables``: those of the committed reference unless given; ``names``: what the texts may use besides. Raises
+    :class:`FindingError`.
     """
     tables = tables or Tables(read_committed())
     paths = sources() if folder is None else sorted(Path(folder).glob("*.md"))
