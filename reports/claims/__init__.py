@@ -28,7 +28,8 @@ from reports.claims.elsewhere import HoldsIn, Needs, NotTestable
 from reports.claims.failures import FailsLess
 from reports.claims.files import load
 from reports.claims.medians import Closer, Larger
-from reports.claims.record import COLUMNS, PROVED, VERDICTS, Claim, ClaimTest, Method, own
+from reports.claims.methods import Method, own
+from reports.claims.record import COLUMNS, PROVED, VERDICTS, Claim, ClaimTest
 from reports.claims.table import distinct, evaluate
 from reports.claims.trends import Spreads, Worsens
 

@@ -8,7 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from reports.claims.context import Context
 from reports.claims.differences import difference
 from reports.claims.judging import Absent, Comparison, judge, margin_of
-from reports.claims.record import ClaimTest, Methods, Outcome, Words, methods_of
+from reports.claims.methods import Methods, Words, methods_of
+from reports.claims.record import ClaimTest, Outcome
 
 
 @dataclass(frozen=True)

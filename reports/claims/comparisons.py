@@ -9,7 +9,8 @@ from typing import Any
 from reports.claims.context import Context, parts_of
 from reports.claims.differences import difference, sign_of
 from reports.claims.judging import Absent, Comparison, judge, margin_of
-from reports.claims.record import ClaimTest, Method, Methods, Outcome, Words, methods_of
+from reports.claims.methods import Method, Methods, Words, methods_of
+from reports.claims.record import ClaimTest, Outcome
 from reports.config import ReportError
 
 

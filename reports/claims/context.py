@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from reports import published as published_numbers
-from reports.claims.record import Method
+from reports.claims.methods import Method
 from reports.verdicts import answers_of, ours_of
 
 

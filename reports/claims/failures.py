@@ -8,7 +8,8 @@ from scipy.stats import fisher_exact
 
 from reports.claims.context import Context
 from reports.claims.judging import ALPHA
-from reports.claims.record import HOLDS, REFUTED, UNTESTED, UNTOLD, ClaimTest, OneMethod, Outcome, Words, method_of
+from reports.claims.methods import OneMethod, Words, method_of
+from reports.claims.record import HOLDS, REFUTED, UNTESTED, UNTOLD, ClaimTest, Outcome
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from evaluation.paired import median_paired
 from reports.claims.context import Context, parts_of
 from reports.claims.differences import sign_of
 from reports.claims.judging import Absent, Comparison, judge
-from reports.claims.record import ClaimTest, Methods, OneMethod, Outcome, Words, method_of, methods_of
+from reports.claims.methods import Methods, OneMethod, Words, method_of, methods_of
+from reports.claims.record import ClaimTest, Outcome
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,7 @@
 """What a claim is: a sentence of a source in its own words, and the typed test that settles it.
 
-A test is a frozen dataclass below :class:`ClaimTest`. What it compares are its positional fields, the methods of the
-PAPER: a name, a :class:`Method` (``Method("dp_sep", setting="clip=1")`` picks one setting, ``own("adf")`` is a method
-of this suite that the paper has no column for), or a tuple of alternatives. Its options are its keyword fields, so that
-Python itself refuses a wrong one.
+A test is a frozen dataclass below :class:`ClaimTest`. What it compares are its positional fields, mostly methods
+(:mod:`reports.claims.methods`); its options are its keyword fields, so that Python itself refuses a wrong one.
 """
 
 from __future__ import annotations
@@ -12,12 +10,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
+from reports.claims.context import Context
+from reports.claims.methods import Methods, OneMethod, Words, method_of, methods_of
 from reports.config import ReportError
-
-if TYPE_CHECKING:
-    from reports.claims.context import Context
 
 #: of the table of claims.
 COLUMNS = [
@@ -44,41 +40,6 @@ class Outcome:
     state: str
     figure: str
     margin: str = ""
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method of the paper, or (``own``) of this suite; ``setting``: the only one that is meant, "" for every one."""
-
-    name: str
-    setting: str = ""
-    own: bool = False
-
-    def __str__(self) -> str:
-        return ("own:" if self.own else "") + self.name + (f"[{self.setting}]" if self.setting else "")
-
-
-#: types of the fields of tests, which ``ClaimTest`` checks: methods; names of tables, data sets, metrics.
-OneMethod = str | Method
-Methods = OneMethod | tuple[OneMethod, ...]
-Words = tuple[str, ...]
-
-
-def own(name: str) -> Method:
-    """A method of this suite that the paper has no column for."""
-    return Method(name, own=True)
-
-
-def methods_of(given: Methods) -> tuple[Method, ...]:
-    """The alternatives that ``given`` names. Raises TypeError for anything else than names and methods."""
-    return tuple(method_of(m) for m in (given if isinstance(given, tuple) else (given,)))
-
-
-def method_of(given: OneMethod) -> Method:
-    """The method that ``given`` names. Raises TypeError where it is neither a name nor a method."""
-    if not isinstance(given, str | Method):
-        raise TypeError(f"{given!r} is no method; give a name, Method(...) or own(...)")
-    return given if isinstance(given, Method) else Method(given)
 
 
 class ClaimTest(ABC):

@@ -14,7 +14,8 @@ from evaluation.paired import Difference, paired
 from reports.claims.context import Context, parts_of
 from reports.claims.differences import sign_of
 from reports.claims.judging import Absent, Comparison, judge
-from reports.claims.record import ClaimTest, OneMethod, Outcome, Words, method_of
+from reports.claims.methods import OneMethod, Words, method_of
+from reports.claims.record import ClaimTest, Outcome
 
 #: (row, {value of the parameter: {split: score}}, {value: what is printed there}) of one table, data set and metric.
 Series = tuple[dict[str, Any], dict[float, dict[str, float]], dict[float, str]]
