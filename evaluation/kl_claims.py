@@ -1,8 +1,8 @@
-"""What DP-SEP's text says about theorem 4.1, settled by the tables of ``evaluation.kl_bound``.
+"""What DP-SEP's text says about theorem 4.1, settled by the tables of ``evaluation.kl_tables``.
 
     python -m evaluation.kl_claims results/extra/kl_bound.csv
 
-writes the tables of :mod:`evaluation.kl_bound` and ``kl_bound_claims.csv`` beside them (``--from-tables``: that one
+writes the tables of :mod:`evaluation.kl_tables` and ``kl_bound_claims.csv`` beside them (``--from-tables``: that one
 alone, from the tables that stand there): claim, reading, holds (yes, no, unclear), figure. "Scales with 1/N" is read as
 a bound: a divergence that falls faster does not refute it, one that does not fall so fast does. Readings: ``printed``
 takes definition 4.2 at its word (rho a small constant; in 2021: all noise);
@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evaluation import kl_bound
+from evaluation import kl_bound, kl_tables
+from evaluation.kl_gaussians import clipped_sep_kl, problem
 
 Row = dict[str, object]
 #: how far a fitted slope may be above the claimed one.
@@ -93,7 +94,7 @@ def _clipped(rng: np.random.Generator) -> Row:
         d = int(rng.integers(1, 6))
         root = rng.standard_normal((d, d + 2))
         eta, precision = 2 * rng.standard_normal(d), root @ root.T
-        found = kl_bound.clipped_sep_kl(eta, (precision + precision.T) / 2, 1.0)
+        found = clipped_sep_kl(eta, (precision + precision.T) / 2, 1.0)
         gaps.append(abs(found.printed - found.corrected))
     wrong = sum(g > 1e-6 for g in gaps)
     figure = f"printed and true KL differ in {wrong} of {n} random cases, at the median by {np.median(gaps):.3g} nats"
@@ -117,7 +118,7 @@ def _uncertainty() -> Row:
     """The bound of 2021, before Markov, at a posterior of half the precision over that at the whole, per d."""
     ratios = []
     for d in (2, 4, 10, 30):
-        _, precision = kl_bound.problem(d, 1.0)
+        _, precision = problem(d, 1.0)
         sigma2 = 1e-3
         tau, upper = kl_bound.interval_2021(precision, sigma2)
         sharp = kl_bound.theorem_2021(precision, sigma2, sigma2, tau, upper).mean
@@ -138,16 +139,16 @@ def main(argv: list[str] | None = None) -> None:
             pd.read_csv(args.out.with_name(f"{args.out.stem}{suffix}.csv")).to_dict("records")
             for suffix in ("", "_slopes")
         )
-        said = claims_table(rows, slopes, np.random.default_rng(kl_bound.SEED + 2))
-        kl_bound.write_csv(args.out.with_name(f"{args.out.stem}_claims.csv"), said)
+        said = claims_table(rows, slopes, np.random.default_rng(kl_tables.SEED + 2))
+        kl_tables.write_csv(args.out.with_name(f"{args.out.stem}_claims.csv"), said)
         return
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    rows = kl_bound.monte_carlo_table(np.random.default_rng(kl_bound.SEED))
-    slopes = kl_bound.slopes_table(rows)
-    steps = kl_bound.proof_steps_table(np.random.default_rng(kl_bound.SEED + 1))
-    said = claims_table(rows, slopes, np.random.default_rng(kl_bound.SEED + 2))
+    rows = kl_tables.monte_carlo_table(np.random.default_rng(kl_tables.SEED))
+    slopes = kl_tables.slopes_table(rows)
+    steps = kl_tables.proof_steps_table(np.random.default_rng(kl_tables.SEED + 1))
+    said = claims_table(rows, slopes, np.random.default_rng(kl_tables.SEED + 2))
     for suffix, table in (("", rows), ("_slopes", slopes), ("_steps", steps), ("_claims", said)):
-        kl_bound.write_csv(args.out.with_name(f"{args.out.stem}{suffix}.csv"), table)
+        kl_tables.write_csv(args.out.with_name(f"{args.out.stem}{suffix}.csv"), table)
 
 
 if __name__ == "__main__":
