@@ -1,5 +1,6 @@
-"""Claims of DP-SEP (Vinaroz & Park, TMLR 2023)."""
+"""Claims of DP-SEP (Vinaroz & Park, TMLR 2023), and of its first version."""
 
+from papers.vinaroz2023dpsep import claims_2021
 from reports.claims import (
     Better,
     Claim,
@@ -326,4 +327,5 @@ CLAIMS = (
         statement="the printed formula equals the divergence",
         test=HoldsIn(file="kl_bound_claims.csv", claim="clipped_kl"),
     ),
+    *claims_2021.CLAIMS,
 )

@@ -10,7 +10,6 @@ import ast
 import importlib.util
 import sys
 import traceback
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,27 +26,26 @@ def load(home: Path = HOME) -> tuple[Claim, ...]:
     Raises
     ------
     TypeError : a test is called with what it does not know; the message names file and claim.
-    ReportError : a claim lacks what it must have, its id is not unique, or it is said to repeat one that is not there
-        or repeats another itself.
+    ReportError : a claim lacks what it must have, its id is not unique, or it is said to repeat one that is not in its
+        file or repeats another itself.
     """
-    found = [c for path in sorted(home.glob("*/claims.py")) for c in _read(path) if isinstance(c, Claim)]
+    found = [c for path in sorted(home.glob("*/claims.py")) for c in _claims(path)]
     ids = [c.id for c in found]
     for name in ids:
         if ids.count(name) > 1:
             raise ReportError(f"{home}: two claims with the id '{name}'")
-    sources = {c.source for c in found}
-    # a paper may be removed with its folder: what it said first, another then says alone
-    found = [replace(c, same_as="") if c.same_as and _original(c)[0] not in sources else c for c in found]
-    originals = {(c.source, c.id) for c in found if not c.same_as}
-    for c in found:
-        if c.same_as and _original(c) not in originals:
-            of, name = _original(c)
-            raise ReportError(f"claim '{c.id}' is the same as '{name}' of {of}, which is no claim of its own there")
     return tuple(found)
 
 
-def _original(claim: Claim) -> tuple[str, str]:
-    return claim.same_as_source or claim.source, claim.same_as
+def _claims(path: Path) -> list[Claim]:
+    found = [c for c in _read(path) if isinstance(c, Claim)]
+    originals = {c.id for c in found if not c.same_as}
+    for c in found:
+        if c.same_as and c.same_as not in originals:
+            raise ReportError(
+                f"{path}: claim '{c.id}' is the same as '{c.same_as}', which is no claim of its own there"
+            )
+    return found
 
 
 def _read(path: Path) -> tuple:
@@ -58,7 +56,7 @@ def _read(path: Path) -> tuple:
     try:
         spec.loader.exec_module(module)
     except (TypeError, ReportError) as error:
-        if not (claim := _claim_at(path, error)):
+        if not (claim := _claim_at(path.parent, error)):
             raise
         raise type(error)(f"{path}: claim '{claim}': {error}") from error
     finally:
@@ -68,13 +66,15 @@ def _read(path: Path) -> tuple:
     return tuple(module.CLAIMS)
 
 
-def _claim_at(path: Path, error: BaseException) -> str:
-    """Id of the call ``Claim(...)`` in the file inside which the error arose; "" where it arose in none."""
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Claim" and lines:
-            if not node.lineno <= lines[0] <= (node.end_lineno or node.lineno):
+def _claim_at(folder: Path, error: BaseException) -> str:
+    """Id of the call ``Claim(...)`` in a file of the folder inside which the error arose; "" where it arose in none."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if (path := Path(frame.filename)).parent != folder or frame.lineno is None:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or ast.unparse(node.func) != "Claim":
                 continue
             ids = [k.value for k in node.keywords if k.arg == "id"]
-            return str(ids[0].value) if ids and isinstance(ids[0], ast.Constant) else ""
+            if node.lineno <= frame.lineno <= (node.end_lineno or 0) and ids and isinstance(ids[0], ast.Constant):
+                return str(ids[0].value)
     return ""

@@ -91,8 +91,7 @@ class Claim:
     statement : in this suite's words, what is tested.
     test : what settles it.
     proof : where the proof stands of a claim that is algebra or holds by construction; its test is then a check of it.
-    same_as : the claim of which this one is a repetition: ``same_as`` its id, ``same_as_source`` the source whose claim
-        it is, by default the same one.
+    same_as : id of the claim of which this one is a repetition, in the same paper or in its other version.
 
     Raises :class:`reports.config.ReportError` for a claim without quote, statement or place, and TypeError for a test
     that is none.
@@ -107,7 +106,6 @@ class Claim:
     test: ClaimTest
     proof: str = ""
     same_as: str = ""
-    same_as_source: str = ""
 
     def __post_init__(self) -> None:
         for key in ("quote", "statement", "place"):

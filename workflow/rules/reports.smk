@@ -46,7 +46,7 @@ rule report:
         published=[
             "reports/published/numbers.csv",
             "reports/published/annotations.csv",
-            *sorted(map(str, Path("papers").glob("*/claims.py"))),
+            *sorted(map(str, Path("papers").glob("*/claims*.py"))),
             "reports/glossary.csv",
         ],
         code=[

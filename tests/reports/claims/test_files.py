@@ -9,9 +9,9 @@ HEAD = "from reports.claims import Better, Claim, Needs\n\n"
 WORDS = 'experiment="e", place="p", quote="q", statement="t"'
 
 
-def one(name, test='Needs("x")', source="s", more=""):
+def one(name, test='Needs("x")', more=""):
     """Source text of one claim, over several lines."""
-    fields = f"id={name!r},\n        source={source!r},\n        {WORDS},\n        test={test},{more}"
+    fields = f"id={name!r},\n        source='s',\n        {WORDS},\n        test={test},{more}"
     return f"    Claim(\n        {fields}\n    ),\n"
 
 
@@ -51,30 +51,19 @@ def test_a_file_without_claims_is_refused(tmp_path):
         files.load(tmp_path)
 
 
-REPEATS = '\n        same_as="first", same_as_source="a",'
-
-
 @pytest.mark.parametrize(
     ("papers", "words"),
     [
         ({"a": one("x") + one("x")}, "two claims with the id 'x'"),
         ({"a": one("x"), "b": one("x")}, "two claims with the id 'x'"),
-        ({"a": one("x", more='same_as="y",')}, "the same as 'y' of s, which is no claim of its own"),
+        ({"a": one("x", more='same_as="y",')}, "'x' is the same as 'y', which is no claim of its own there"),
         (
             {"a": one("x") + one("y", more='same_as="x",') + one("z", more='same_as="y",')},
             "claim 'z' is the same as 'y'",
         ),
-        ({"a": one("other", source="a"), "b": one("copy", source="b", more=REPEATS)}, "the same as 'first' of a"),
+        ({"a": one("x"), "b": one("y", more='same_as="x",')}, "'y' is the same as 'x', which is no claim of its own"),
     ],
 )
 def test_claims_that_do_not_fit_are_refused(tmp_path, papers, words):
     with pytest.raises(ReportError, match=words):
         load(tmp_path, **papers)
-
-
-def test_a_repetition_stands_alone_where_the_other_paper_is_removed(tmp_path):
-    copy = one("copy", source="b", more=REPEATS)
-    (tmp_path / "both").mkdir()
-    assert load(tmp_path / "both", a=one("first", source="a"), b=copy)[1].same_as == "first"
-    (tmp_path / "alone").mkdir()
-    assert load(tmp_path / "alone", b=copy)[0].same_as == ""

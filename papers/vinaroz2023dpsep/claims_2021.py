@@ -1,4 +1,4 @@
-"""Claims of the first version of DP-SEP (Vinaroz & Park 2021)."""
+"""Claims of the first version of DP-SEP (Vinaroz & Park 2021); most stand in the second as well."""
 
 from reports.claims import Better, Claim, Closer, HoldsIn, Larger, Method, NotTestable, NotWorse, own
 
@@ -14,7 +14,6 @@ CLAIMS = (
         statement="at epsilon = 1 DP-SEP assigns more points to a wrong cluster than SEP",
         test=Larger(Method("dp_sep", setting="epsilon=1"), "sep", tables=("1",), metric="label_error"),
         same_as="mog_not_separated",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_mog_approaches_nonprivate",
@@ -28,7 +27,6 @@ CLAIMS = (
         statement="the F-norm falls with each step up in epsilon",
         test=Closer("dp_sep", tables=("1",), along="epsilon", metric="fnorm"),
         same_as="mog_approaches_nonprivate",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_mog_higher_uncertainty",
@@ -39,7 +37,6 @@ CLAIMS = (
         statement="the posterior standard deviation of DP-SEP is larger than that of SEP and of EP at every epsilon",
         test=Larger("dp_sep", ("sep", own("ep")), tables=("1",), metric="posterior_sd"),
         same_as="mog_higher_uncertainty",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_mog_tradeoff_poor",
@@ -50,7 +47,6 @@ CLAIMS = (
         statement="the F-norm of DP-SEP is larger than that of SEP at every epsilon",
         test=Larger("dp_sep", "sep", tables=("1",), metric="fnorm_average"),
         same_as="mog_tradeoff_poor",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_tradeoff_not_poor_large_data",
@@ -63,7 +59,6 @@ CLAIMS = (
         ),
         test=NotWorse("dp_sep", "sep", tables=("2", "3")),
         same_as="tradeoff_not_poor_large_data",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_adf_poor_uncertainty",
@@ -88,7 +83,6 @@ CLAIMS = (
         ),
         test=NotWorse("dp_sep", "sep", tables=("2", "3")),
         same_as="dp_sep_comparable_to_sep",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_dp_sep_better_on_kin8nm",
@@ -99,7 +93,6 @@ CLAIMS = (
         statement="DP-SEP has the better RMSE and test log-likelihood on Kin8nm",
         test=Better("dp_sep", "sep", tables=("2", "3"), datasets=("kin8nm",), quantifier="all"),
         same_as="dp_sep_better_on_kin8nm",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_clipping_reduces_rmse",
@@ -110,7 +103,6 @@ CLAIMS = (
         statement="SEP clipped has the lower RMSE on more than half of the data sets",
         test=Better("clipped_sep", "sep", tables=("2",), quantifier="most"),
         same_as="clipping_reduces_rmse",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_clipping_regularises",
@@ -124,7 +116,6 @@ CLAIMS = (
         statement="not tested",
         test=NotTestable(why="no score measures how concentrated a posterior is"),
         same_as="clipping_regularises",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_mog_higher_uncertainty_conclusion",
@@ -138,7 +129,6 @@ CLAIMS = (
         statement="the posterior standard deviation of DP-SEP is larger than that of SEP and of EP at every epsilon",
         test=Larger("dp_sep", ("sep", own("ep")), tables=("1",), metric="posterior_sd"),
         same_as="mog_higher_uncertainty",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_mog_relaxing_privacy_helps",
@@ -149,7 +139,6 @@ CLAIMS = (
         statement="the F-norm falls with each step up in epsilon",
         test=Closer("dp_sep", tables=("1",), along="epsilon", metric="fnorm"),
         same_as="mog_approaches_nonprivate",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_dp_sep_often_better_than_sep",
@@ -163,7 +152,6 @@ CLAIMS = (
         ),
         test=Better("dp_sep", "sep", tables=("2", "3"), quantifier="often"),
         same_as="dp_sep_often_better_than_sep",
-        same_as_source="vinaroz2023dpsep",
     ),
     Claim(
         id="v1_kl_bound_holds",
