@@ -55,7 +55,7 @@ def build(
     published: pd.DataFrame | None = None,
     findings: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """The verdicts of one experiment, in the order of numbers.csv, columns ``COLUMNS``.
+    """The verdicts of one experiment, in the order of the published numbers, columns ``COLUMNS``.
 
     One row per published cell and answer: the readings of the config first (``headline`` = "yes"), then its ``also``
     cells (``headline`` = "no": another protocol for the same reading). A copied cell (``same_as``) takes the answers
