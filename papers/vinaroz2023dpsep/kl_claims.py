@@ -22,6 +22,7 @@ import pandas as pd
 
 from papers.vinaroz2023dpsep import kl_bound, kl_tables
 from papers.vinaroz2023dpsep.kl_gaussians import clipped_sep_kl, problem
+from papers.vinaroz2023dpsep.kl_proof_steps import proof_steps_table
 from workflow.extra import text_of
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def tables(request: Request) -> dict[str, str]:
         return {"kl_bound_claims.csv": _csv(said)}
     rows = kl_tables.monte_carlo_table(np.random.default_rng(kl_tables.SEED))
     slopes = kl_tables.slopes_table(rows)
-    steps = kl_tables.proof_steps_table(np.random.default_rng(kl_tables.SEED + 1))
+    steps = proof_steps_table(np.random.default_rng(kl_tables.SEED + 1))
     said = claims_table(rows, slopes, np.random.default_rng(kl_tables.SEED + 2))
     made = (("", rows), ("_slopes", slopes), ("_steps", steps), ("_claims", said))
     return {f"kl_bound{suffix}.csv": _csv(table) for suffix, table in made}
