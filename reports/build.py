@@ -228,7 +228,7 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     if args.what == "readme":
         readme.write()
-        print("README.md, docs/result.svg and reports/findings/rendered/ are made from the committed reference")
+        print("README.md, docs/result.svg and the rendered findings are made from the committed reference")
         return 0
     loaded = [load_config(path) for path in configs]
     files = _score_files([c["experiment"] for c in loaded], args.results / "scores", args.scores)

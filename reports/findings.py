@@ -1,51 +1,36 @@
-"""Findings: short texts whose every number is read from a committed CSV when they are rendered.
+"""Findings: short texts whose every number is read from a committed table when they are rendered.
 
-``reports/findings/<id>.md`` is Markdown; a number is written as a reference
-
-    [[value: scores/dpsep_uci.csv where method=sep and dataset=kin8nm and metric=rmse | mean(value) | .3f]]
-
-file (in the ``reference/`` of any paper or of ``reports/``; a scores file has the columns of its cells too), conditions
-(``column=exact text``, which may be empty, or ``column<number``), column or ``function(column)`` and a Python format.
-A bare column needs exactly one row; the functions mean, sd, min, max and median need at least one, and every value of
-them a number; ``count(column)`` counts rows and may be 0; ``list(column)`` joins their distinct words ("none" where
-there is no row).
-``reports/findings/index.csv`` says which cells a finding speaks of.
+``findings/source/<id>.md``, of a paper or of ``reports/``, is a text with front matter (:mod:`reports.front_matter`),
+``findings/<id>.md`` the same rendered, ``findings/index.csv`` says of which cells the texts speak. Queries name the CSV
+files of all references (``workflow.papers.find``). A scores file, ``scores/<experiment>.csv``, has the columns of its
+cells too.
 """
 
 from __future__ import annotations
 
 import html
-import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from evaluation.summary import mean_std
+from reports import front_matter
+from reports.queries import QueryError, Read, Tables
 from workflow import committed, papers
+from workflow.imports import ROOT
 
 HERE = Path(__file__).parent / "findings"
 REFERENCE = papers.REFERENCE
-_REFERENCE = re.compile(r"\[\[\s*value:(.*?)\]\]", re.DOTALL)
-_FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
-    "mean": lambda v: mean_std(v)[0],
-    "sd": lambda v: mean_std(v)[1],
-    "min": min,
-    "max": max,
-    "median": lambda v: float(np.median(v)),
-}
 
 
 class FindingError(ValueError):
-    """A reference that cannot be read, or that no row or several rows answer."""
+    """A text that cannot be rendered; names its file."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``text``: Markdown with every reference replaced by its number."""
+    """``text``: Markdown with every number and table in its place."""
 
     id: str
     title: str
@@ -56,102 +41,66 @@ class Finding:
         return to_html(self.text)
 
 
-class Values:
-    """Reads references from CSV files below ``folder``; each file once."""
+def read_committed(folder: Path = REFERENCE) -> Read:
+    """Reads the tables of a reference by name (``papers.find``). Raises FileNotFoundError for one that it has not."""
 
-    def __init__(self, folder: Path = REFERENCE):
-        self.folder = Path(folder)
-        self._files: dict[str, pd.DataFrame] = {}
+    def read(name: str) -> pd.DataFrame:
+        experiment = name.removeprefix("scores/").removesuffix(".csv")
+        scores = name.startswith("scores/")
+        found = papers.find(f"scores/{experiment}{committed.SUFFIX}" if scores else name, folder)
+        if found is None or not any(found.resolve().is_relative_to(home) for home in papers.homes(folder)):
+            raise FileNotFoundError(f"no such file in the reference of any paper, nor below {Path(folder).name}/")
+        return committed.read(folder, experiment) if scores else pd.read_csv(found, dtype=str, keep_default_na=False)
 
-    def _file(self, name: str) -> pd.DataFrame:
-        if name not in self._files:
-            experiment = name.removeprefix("scores/").removesuffix(".csv")
-            scores = name.startswith("scores/")
-            found = papers.find(f"scores/{experiment}{committed.SUFFIX}" if scores else name, self.folder)
-            path = found and found.resolve()
-            if path is None or not any(path.is_relative_to(home) for home in papers.homes(self.folder)):
-                raise FindingError(f"no file '{name}' in the reference of any paper, nor below {self.folder.name}/")
-            if scores:
-                self._files[name] = committed.read(self.folder, experiment)
-            else:
-                self._files[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
-        return self._files[name]
-
-    def get(self, reference: str) -> str:
-        """The formatted value of ``file where a=b and c=d | column | format``. Raises :class:`FindingError`."""
-        parts = [p.strip() for p in reference.split("|")]
-        if len(parts) != 3:
-            raise FindingError(f"'{reference.strip()}': write file where key=value and ... | column | format")
-        query, expression, form = parts
-        name, _, conditions = query.partition(" where ")
-        frame = self._file(name.strip())
-        for condition in filter(None, (c.strip() for c in re.split(r"\s+and\s+(?=\w+\s*[=<])", conditions.strip()))):
-            parsed = re.fullmatch(r"(\w+)\s*(<|=)(.*)", condition, re.DOTALL)
-            if not parsed or parsed[1] not in frame.columns:
-                raise FindingError(f"'{query}': condition '{condition}'; columns are {', '.join(frame.columns)}")
-            column, sign, value = parsed[1], parsed[2], parsed[3].strip()
-            if sign == "=":
-                frame = frame[frame[column] == value]
-            else:
-                numbers = pd.to_numeric(frame[column], errors="coerce")  # text is below no number
-                frame = frame[numbers < _number(value, query)]
-        match = re.fullmatch(r"(?:(\w+)\()?(\w+)\)?", expression)
-        if not match or (match[1] and match[1] not in {*_FUNCTIONS, "count", "list"}):
-            known = ", ".join([*_FUNCTIONS, "count", "list"])
-            raise FindingError(f"'{expression}': write a column, or one of {known}(column)")
-        function, column = match.groups()
-        if column not in frame.columns:
-            raise FindingError(f"'{query}': no column '{column}'; columns are {', '.join(frame.columns)}")
-        values = frame[column].tolist()
-        if function == "count":
-            return format(len(values), form)
-        if function == "list":
-            return format(_joined(list(dict.fromkeys(values))), form)
-        if not values:
-            raise FindingError(f"'{query}': no row answers")
-        if function is None:
-            if len(values) > 1:
-                raise FindingError(f"'{query}': {len(values)} rows answer; add conditions, or use mean({column})")
-            return values[0] if form == "s" else format(_number(values[0], query), form)
-        return format(_FUNCTIONS[function]([_number(v, query) for v in values]), form)
+    return read
 
 
-def _joined(words: list[str]) -> str:
-    """ "a, b and c"; "none" without a word."""
-    if len(words) < 2:
-        return words[0] if words else "none"
-    return ", ".join(words[:-1]) + " and " + words[-1]
-
-
-def _number(text: str, query: str) -> float:
+def fill(path: Path, tables: Tables, **names: object) -> str:
+    """The text of a file, rendered. ``names``: what it may use besides. Raises :class:`FindingError`."""
     try:
-        value = float(text)
-    except ValueError:
-        raise FindingError(f"'{query}': '{text}' is not a number; add a condition such as status=ok") from None
-    if math.isnan(value):
-        raise FindingError(f"'{query}': a value is missing")
-    return value
+        return front_matter.render(path.read_text(encoding="utf-8"), tables, **names)
+    except QueryError as e:
+        raise FindingError(f"{path.name}: {e}") from None
 
 
-def fill(text: str, values: Values) -> str:
-    """Replace every reference by its number."""
-    if "[[" in _REFERENCE.sub("", text):
-        raise FindingError("a '[[' that is no reference; write [[value: file where ... | column | format]]")
-    return _REFERENCE.sub(lambda m: values.get(m[1]), text)
+def folders() -> list[Path]:
+    """Where findings are: ``reports/findings`` and those of all papers."""
+    return [HERE, *(p.home / "findings" for p in papers.papers())]
 
 
-def render(folder: Path = HERE, reference: Path = REFERENCE) -> list[Finding]:
-    """All findings, sorted by id. The title is the first heading. Raises :class:`FindingError` naming the file."""
-    values = Values(reference)
-    out = []
-    for path in sorted(Path(folder).glob("*.md")):
-        try:
-            text = fill(path.read_text(encoding="utf-8"), values)
-        except FindingError as e:
-            raise FindingError(f"{path.name}: {e}") from None
-        title = next((line.lstrip("# ").strip() for line in text.splitlines() if line.startswith("#")), path.stem)
-        out.append(Finding(path.stem, title, text))
-    return out
+def sources() -> list[Path]:
+    """The texts of all findings, sorted by id."""
+    return sorted((path for home in folders() for path in (home / "source").glob("*.md")), key=lambda p: p.stem)
+
+
+def home_of(finding: str) -> str:
+    """The folder of a finding's rendered text, relative to the root; ``reports/findings`` for an unknown one."""
+    found = next((p.parent.parent for p in sources() if p.stem == finding), HERE)
+    return str(found.relative_to(ROOT))
+
+
+def render(folder: Path | None = None, tables: Tables | None = None, **names: object) -> list[Finding]:
+    """All texts of ``folder`` (default: :func:`sources`), sorted by id.
+
+    ``tables``: those of the committed reference unless given; ``names``: what the texts may use besides. Raises
+    :class:`FindingError`.
+    """
+    tables = tables or Tables(read_committed())
+    paths = sources() if folder is None else sorted(Path(folder).glob("*.md"))
+    texts = {path.stem: fill(path, tables, **names) for path in paths}
+    return [Finding(name, _heading(text) or name, text) for name, text in texts.items()]
+
+
+def title_of(path: Path) -> str:
+    """The first heading of a file that is not rendered, "" without one. Raises :class:`FindingError`."""
+    try:
+        return _heading(front_matter.split(path.read_text(encoding="utf-8"))[1])
+    except QueryError as e:
+        raise FindingError(f"{path.name}: {e}") from None
+
+
+def _heading(text: str) -> str:
+    return next((line.lstrip("# ").strip() for line in text.splitlines() if line.startswith("#")), "")
 
 
 def about(found: list[Finding], index: pd.DataFrame, sources: set[str], datasets: set[str]) -> list[Finding]:

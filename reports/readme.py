@@ -2,8 +2,9 @@
 
     python -m reports.build readme
 
-writes what stands between the markers of ``README.md`` (template ``templates/readme.md``, whose numbers are references
-as in findings), ``docs/result.svg`` with its data ``docs/result.csv``, and ``reports/findings/rendered/``.
+writes what stands between the markers of ``README.md`` (template ``templates/readme.md``, whose numbers are queries as
+in findings), ``docs/result.svg`` with its data ``docs/result.csv``, and ``findings/<id>.md`` of the papers
+and of ``reports/``.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ import math
 import re
 from pathlib import Path
 
-import jinja2
 import numpy as np
 import pandas as pd
 
 from reports import findings, reference, style
 from reports.config import READINGS, ReportError
-from reports.findings import Finding, Values
+from reports.findings import Finding
 from reports.published import KEY, METHOD_TITLES, SOURCE_TITLES
 from reports.published import load as load_published
+from reports.queries import Tables
 from reports.verdict import VERDICTS
 from reports.verdicts import read_findings, scoreboard
 from workflow.files import csv_text, write_bytes, write_text
 from workflow.papers import papers
 
 ROOT = Path(__file__).parent.parent
-RENDERED = findings.HERE / "rendered"
+INDEX = "reports/findings/README.md"
 BEGIN, END = "<!-- result: begin -->", "<!-- result: end -->"
 COMMAND = "python -m reports.build readme"
 #: verdict -> (colour, marker) in the figure; drawn in this order.
@@ -66,6 +67,7 @@ def ratio(ours: float, published: float, metric: str) -> float:
 def points(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Every distinct published number that has a score of ours, by reading; columns ``COLUMNS``."""
     numbers = load_published()
+    largest_first = numbers["source"].value_counts().index
     copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
     rows = []
     for r in verdicts.to_dict("records"):
@@ -77,7 +79,7 @@ def points(verdicts: pd.DataFrame) -> pd.DataFrame:
         rows.append({**r, "row": row, "ratio": float(f"{exact:.6g}")})
     return pd.DataFrame(rows, columns=COLUMNS).sort_values(
         ["source", "method"],
-        key=lambda c: c.map({k: i for i, k in enumerate([*SOURCE_TITLES, *METHOD_TITLES])}),
+        key=lambda c: c.map({k: i for i, k in enumerate([*largest_first, *METHOD_TITLES])}),
         kind="stable",
         ignore_index=True,
     )
@@ -134,13 +136,8 @@ def digest(data: pd.DataFrame) -> str:
     return f"sha256 of its data: {hashlib.sha256(csv_text(data).encode('utf-8')).hexdigest()}"
 
 
-def section(values: Values, verdicts: pd.DataFrame, titles: dict[str, str]) -> str:
+def section(tables: Tables, verdicts: pd.DataFrame, titles: dict[str, str]) -> str:
     """The text between the markers. ``titles``: of the findings by id; raises KeyError for a link to none of them."""
-    template = (Path(__file__).parent / "templates" / "readme.md").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    environment.globals["finding"] = lambda key: f"[{titles[key]}](reports/findings/rendered/{key}.md)"
     board = scoreboard(verdicts).to_dict("records")
     totals = {
         reading: {
@@ -149,8 +146,13 @@ def section(values: Values, verdicts: pd.DataFrame, titles: dict[str, str]) -> s
         }
         for reading in READINGS
     }
-    text = environment.from_string(findings.fill(template, values)).render(
-        board=board, totals=totals, sources=SOURCE_TITLES
+    text = findings.fill(
+        Path(__file__).parent / "templates" / "readme.md",
+        tables,
+        board=board,
+        totals=totals,
+        sources=SOURCE_TITLES,
+        finding=lambda key: f"[{titles[key]}]({findings.home_of(key)}/{key}.md)",
     )
     return text.strip("\n")
 
@@ -164,9 +166,10 @@ def between(readme: str, text: str) -> str:
 
 
 def rendered(found: list[Finding]) -> dict[str, str]:
-    """File name -> text of ``reports/findings/rendered/``: a file a finding, and ``README.md`` that lists them."""
-    note = f"<!-- made from ../{{}}.md by `{COMMAND}`; edit that file -->\n\n"
-    out = {f"{f.id}.md": note.format(f.id) + f.text.rstrip("\n") + "\n" for f in found}
+    """File, relative to the root -> text: a file a finding, and one in ``reports/`` that lists them."""
+    note = f"<!-- made from source/{{}}.md by `{COMMAND}`; edit that file -->\n\n"
+    files = {f.id: f"{findings.home_of(f.id)}/{f.id}.md" for f in found}
+    out = {files[f.id]: note.format(f.id) + f.text.rstrip("\n") + "\n" for f in found}
     index = read_findings().to_dict("records")
     groups: dict[str, list[Finding]] = {}
     for f in found:
@@ -175,33 +178,39 @@ def rendered(found: list[Finding]) -> dict[str, str]:
         groups.setdefault(about or ("several sources" if sources else "no published number"), []).append(f)
     lines = [f"<!-- made by `{COMMAND}` -->", "", "# Findings", ""]
     lines += ["Why a published number does not come back, what a privacy claim is worth, and which method does better,"]
-    lines += ["with the runs that show it. Every number is read from `reports/reference/` when the text is made.", ""]
+    lines += ["with the runs that show it. Every number is read from a committed table when the text is made.", ""]
     for about, group in groups.items():
-        lines += [f"## On {about}", "", *(f"* [{f.title}]({f.id}.md)" for f in group), ""]
-    out["README.md"] = "\n".join(lines).rstrip("\n") + "\n"
+        lines += [f"## On {about}", "", *(f"* [{f.title}](../../{files[f.id]})" for f in group), ""]
+    out[INDEX] = "\n".join(lines).rstrip("\n") + "\n"
     return out
 
 
 def write(root: Path = ROOT, found: list[Finding] | None = None) -> None:
     """Bring README.md, ``docs/`` and the rendered findings below ``root`` up to date. ``found``: as rendered."""
     verdicts = read_verdicts()
-    found = findings.render() if found is None else found
+    tables = Tables(findings.read_committed())
+    found = findings.render(tables=tables) if found is None else found
     path = root / "README.md"
     titles = {f.id: f.title for f in found}
-    text = section(Values(), verdicts, titles)
+    text = section(tables, verdicts, titles)
     write_text(path, between(path.read_text(encoding="utf-8"), text))
     data = points(verdicts)
     write_text(root / "docs" / "result.csv", csv_text(data))
     write_bytes(root / "docs" / "result.svg", figure(data))
-    folder = root / RENDERED.relative_to(ROOT)
     texts = rendered(found)
     for name, content in texts.items():
-        write_text(folder / name, content)
-    for old in folder.glob("*.md"):
-        if old.name not in texts:
-            old.unlink()
+        write_text(root / name, content)
+    for old in committed_texts(root):
+        if old not in texts:
+            (root / old).unlink()
 
 
-def titles_of(folder: Path = findings.HERE) -> dict[str, str]:
+def committed_texts(root: Path = ROOT) -> list[str]:
+    """Rendered texts that are there, relative to the root."""
+    homes = (root / home.relative_to(ROOT) for home in findings.folders())
+    return [str(path.relative_to(root)) for home in homes for path in sorted(home.glob("*.md"))]
+
+
+def titles_of() -> dict[str, str]:
     """Titles of the findings by id: their first headings."""
-    return {p.stem: p.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") for p in sorted(folder.glob("*.md"))}
+    return {p.stem: findings.title_of(p) for p in findings.sources()}

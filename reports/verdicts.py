@@ -13,6 +13,7 @@ import pandas as pd
 
 from evaluation.summary import summarise
 from methods import contract
+from reports import findings as finding_texts
 from reports import published as published_numbers
 from reports import verdict_v1
 from reports.config import READINGS, ReportError, in_scope
@@ -42,7 +43,8 @@ COLUMNS = [
 #: metric of a whole batch of data sets -> (the metric that is its standard deviation over data sets, the metric that
 #: has a row for each of them): judged by ``reports.verdict.judge_batch``.
 BATCH = {"tarp_coverage_rmse": ("tarp_coverage_rmse_sd", "tarp_fraction")}
-FINDINGS = Path(__file__).parent / "findings" / "index.csv"
+#: of every folder of findings: which cells they speak of.
+FINDINGS = "index.csv"
 FINDING_COLUMNS = ["finding", "title", "source", "method", "reading", "dataset"]
 
 
@@ -53,7 +55,7 @@ def build(
     published: pd.DataFrame | None = None,
     findings: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """The verdicts of one experiment, in the order of numbers.csv, columns ``COLUMNS``.
+    """The verdicts of one experiment, in the order of the published numbers, columns ``COLUMNS``.
 
     One row per published cell and answer: the readings of the config first (``headline`` = "yes"), then its ``also``
     cells (``headline`` = "no": another protocol for the same reading). A copied cell (``same_as``) takes the answers
@@ -296,8 +298,22 @@ def _name(cell) -> str:
     return f"{cell['source']} table {cell['table']}, {cell['dataset']}, {cell['method']}{setting}, {cell['metric']}"
 
 
-def read_findings(path: Path = FINDINGS) -> pd.DataFrame:
-    """The index of findings. Raises ValueError for wrong columns or an unreadable pattern."""
+def read_findings(*paths: Path) -> pd.DataFrame:
+    """The index of findings, by default those of all papers. Raises ValueError for wrong columns or a bad pattern.
+
+    The index of a paper says which findings speak of its cells, one of another paper's too; where that paper's folder
+    is not there, neither is the row.
+    """
+    if paths:
+        rows = [row for path in paths for row in _index(path)]
+    else:
+        there = {path.stem for path in finding_texts.sources()}
+        found = [path for home in finding_texts.folders() if (path := home / FINDINGS).is_file()]
+        rows = [row for path in found for row in _index(path) if row["finding"] in there]
+    return pd.DataFrame(rows, columns=FINDING_COLUMNS, dtype=str)
+
+
+def _index(path: Path) -> list[dict[str, str]]:
     with open(path, newline="", encoding="utf-8") as f:
         reader = csv.DictReader(f)
         if reader.fieldnames != FINDING_COLUMNS:
@@ -309,7 +325,7 @@ def read_findings(path: Path = FINDINGS) -> pd.DataFrame:
                 re.compile(row["dataset"])
             except re.error as e:
                 raise ValueError(f"{path}: finding {row['finding']}: dataset pattern '{row['dataset']}': {e}") from None
-    return pd.DataFrame(rows, columns=FINDING_COLUMNS, dtype=str)
+    return rows
 
 
 def finding_of(row: dict[str, Any], index: list[dict[str, str]]) -> str:

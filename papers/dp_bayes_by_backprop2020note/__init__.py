@@ -18,7 +18,10 @@ PAPER = Paper(
             ("bbb_accounting.csv", "bbb_rho_gradient.csv", "bbb_claims.csv"),
             f"{HERE}.note_claims:tables",
             experiment="dp_bayes_by_backprop",
-            reads=("methods.bayes_by_backprop.dp_bayes_by_backprop", "methods.bayes_by_backprop.dp_bayes_by_backprop_note"),
+            reads=(
+                "methods.bayes_by_backprop.dp_bayes_by_backprop",
+                "methods.bayes_by_backprop.dp_bayes_by_backprop_note",
+            ),
         ),
         # learning curves and reliability bins of the classifiers, from their stored posteriors
         Extra(

@@ -14,7 +14,7 @@ standard deviation beside those of independent repetitions, which draw by the fu
 ``reading``: the variance of the Gaussian mechanism's noise is order / (2 epsilon), as a proof has it, or order /
 epsilon, which the paper's program may have used. Rows with epsilon 0 and inf are limits and have no repetitions.
 
-``rdp_claims.csv``: sentences of the paper that these numbers settle (``papers.geumlek2017rdp.figure_claims``).
+``rdp_claims.csv``: sentences of the paper that these numbers settle (``figure_claims``).
 
 ``rdp_suprema.csv``: ``stated`` against ``exact`` against ``brute_force``: corollary 2 read literally, corner pairs
 alone for d categories, and the bound of theorem 16 on the pair of theorem 18 (no brute force).

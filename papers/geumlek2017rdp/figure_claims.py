@@ -1,6 +1,6 @@
 """Sentences of Geumlek, Song & Chaudhuri 2017 that exact numbers settle, one row a sentence and reading.
 
-``claims_table`` gives rows ``claim, reading, holds, figure`` (what ``reports.claims.holds_in`` reads) from the tables
+``claims_table`` gives rows ``claim, reading, holds, figure`` (what ``reports.claims.HoldsIn`` reads) from the tables
 of ``exponential_family``. The comparison of guarantees (section 4) is computed from the bounds that the
 methods charge.
 """

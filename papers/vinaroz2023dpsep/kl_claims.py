@@ -1,8 +1,8 @@
-"""What DP-SEP's text says about theorem 4.1, settled by the tables of ``papers.vinaroz2023dpsep.kl_bound``.
+"""What DP-SEP's text says about theorem 4.1, settled by the tables of ``kl_tables``.
 
     python -m workflow.extra vinaroz2023dpsep kl_bound.csv
 
-writes the tables of ``kl_bound`` and ``kl_bound_claims.csv`` beside them (``--from-tables``: that one
+writes the tables of ``kl_tables`` and ``kl_bound_claims.csv`` beside them (``--from-tables``: that one
 alone, from the tables that stand there): claim, reading, holds (yes, no, unclear), figure. "Scales with 1/N" is read as
 a bound: a divergence that falls faster does not refute it, one that does not fall so fast does. Readings: ``printed``
 takes definition 4.2 at its word (rho a small constant; in 2021: all noise);
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from papers.vinaroz2023dpsep import kl_bound
+from papers.vinaroz2023dpsep import kl_bound, kl_tables
+from papers.vinaroz2023dpsep.kl_gaussians import clipped_sep_kl, problem
+from papers.vinaroz2023dpsep.kl_proof_steps import proof_steps_table
 from workflow.extra import text_of
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def _clipped(rng: np.random.Generator) -> Row:
         d = int(rng.integers(1, 6))
         root = rng.standard_normal((d, d + 2))
         eta, precision = 2 * rng.standard_normal(d), root @ root.T
-        found = kl_bound.clipped_sep_kl(eta, (precision + precision.T) / 2, 1.0)
+        found = clipped_sep_kl(eta, (precision + precision.T) / 2, 1.0)
         gaps.append(abs(found.printed - found.corrected))
     wrong = sum(g > 1e-6 for g in gaps)
     figure = f"printed and true KL differ in {wrong} of {n} random cases, at the median by {np.median(gaps):.3g} nats"
@@ -121,7 +123,7 @@ def _uncertainty() -> Row:
     """The bound of 2021, before Markov, at a posterior of half the precision over that at the whole, per d."""
     ratios = []
     for d in (2, 4, 10, 30):
-        _, precision = kl_bound.problem(d, 1.0)
+        _, precision = problem(d, 1.0)
         sigma2 = 1e-3
         tau, upper = kl_bound.interval_2021(precision, sigma2)
         sharp = kl_bound.theorem_2021(precision, sigma2, sigma2, tau, upper).mean
@@ -138,12 +140,12 @@ def tables(request: Request) -> dict[str, str]:
         rows, slopes = (
             pd.read_csv(request.out / f"kl_bound{suffix}.csv").to_dict("records") for suffix in ("", "_slopes")
         )
-        said = claims_table(rows, slopes, np.random.default_rng(kl_bound.SEED + 2))
+        said = claims_table(rows, slopes, np.random.default_rng(kl_tables.SEED + 2))
         return {"kl_bound_claims.csv": _csv(said)}
-    rows = kl_bound.monte_carlo_table(np.random.default_rng(kl_bound.SEED))
-    slopes = kl_bound.slopes_table(rows)
-    steps = kl_bound.proof_steps_table(np.random.default_rng(kl_bound.SEED + 1))
-    said = claims_table(rows, slopes, np.random.default_rng(kl_bound.SEED + 2))
+    rows = kl_tables.monte_carlo_table(np.random.default_rng(kl_tables.SEED))
+    slopes = kl_tables.slopes_table(rows)
+    steps = proof_steps_table(np.random.default_rng(kl_tables.SEED + 1))
+    said = claims_table(rows, slopes, np.random.default_rng(kl_tables.SEED + 2))
     made = (("", rows), ("_slopes", slopes), ("_steps", steps), ("_claims", said))
     return {f"kl_bound{suffix}.csv": _csv(table) for suffix, table in made}
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.workflow.project import copy_project, place_data, snakemake
-
 from methods import contract
+from tests.workflow.project import copy_project, place_data, snakemake
 
 TOY = '''
 """A toy method: a private mean of the targets (dropped in by a test)."""

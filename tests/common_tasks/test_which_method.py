@@ -1,7 +1,7 @@
 """The sentences of "Which method should I take?", each derived anew from the committed scores by other code.
 
 Plain pandas on ``workflow.committed.read``, the configs and the tuned settings; what is expected uses nothing of
-``reports/common_*``. The page has to say the same, word by word: who is best in a column, by how much, what is not
+``common_tasks/``. The page has to say the same, word by word: who is best in a column, by how much, what is not
 separated, how many data sets an average rests on and over how many splits; under the law of the data (the interval of
 Nadeau and Bengio) and on these rows (the plain paired t interval); with and without the data sets whose printed ranges
 are their own extremes.

@@ -1,117 +1,85 @@
-import io
 import re
 
 import pandas as pd
 import pytest
 
 from evaluation.summary import COLUMNS
-from reports import readme
-from reports.findings import HERE, Finding, FindingError, Values, about, fill, render, to_html
+from reports import front_matter, readme
+from reports.findings import Finding, FindingError, about, read_committed, render, sources, title_of, to_html
+from reports.queries import Tables
 from reports.verdicts import read_findings
 from workflow import committed
 from workflow.files import write_bytes
 
-CSV = """method,dataset,setting,metric,status,value,split,epsilon
-sep,wine,,rmse,ok,0.5,9,0.9
-sep,wine,,rmse,ok,0.7,10,0.9
-sep,naval,,rmse,ok,0.0025,0,inf
-sep,kin8nm,clipped and noised,rmse,ok,3.5,0,0.9
-ep,naval,clip=1,rmse,diverged,,,
-"""
+QUERY = "a: {table: scores/x.csv, where: {dataset: naval}, take: value, format: .4f}"
 
 
 @pytest.fixture
-def values(tmp_path):
-    told = pd.read_csv(io.StringIO(CSV), dtype=str, keep_default_na=False)
-    scores = told.assign(experiment="x", **dict.fromkeys(set(COLUMNS) - {*told, "experiment"}, ""))
-    write_bytes(committed.path_of(tmp_path, "x"), committed.encoded(scores))
-    return Values(tmp_path)
+def tables(tmp_path):
+    told = dict.fromkeys(COLUMNS, "") | {"experiment": "x", "status": "ok", "dataset": "naval", "value": "0.0025"}
+    write_bytes(committed.path_of(tmp_path, "x"), committed.encoded(pd.DataFrame([told | {"epsilon": "0.9"}])))
+    (tmp_path / "y.csv").write_text("a,b\n,1.50\n", encoding="utf-8")
+    return Tables(read_committed(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("reference", "text"),
-    [
-        ("scores/x.csv where dataset=naval and method=sep | value | .4f", "0.0025"),
-        ("scores/x.csv where dataset=wine | mean(value) | .2f", "0.60"),
-        ("scores/x.csv where dataset=wine and setting= | sd(value) | .4f", "0.1414"),
-        ("scores/x.csv where dataset=wine | max(value) | .1f", "0.7"),
-        ("scores/x.csv where status=diverged | count(value) | d", "1"),
-        ("scores/x.csv where status=timeout | count(value) | d", "0"),
-        ("scores/x.csv where setting=clip=1 | status | s", "diverged"),
-        ("scores/x.csv where dataset=wine | max(epsilon) | .1f", "0.9"),  # stands with the cells
-        ("scores/x.csv where dataset=wine and split<10 | mean(value) | .1f", "0.5"),
-        ("scores/x.csv where metric=rmse | list(dataset) | s", "wine, naval and kin8nm"),
-        ("scores/x.csv where dataset=wine | list(dataset) | s", "wine"),
-        ("scores/x.csv where dataset=power | list(dataset) | s", "none"),
-        ("scores/x.csv where setting=clipped and noised and split=0 | value | .1f", "3.5"),
-    ],
-)
-def test_values(values, reference, text):
-    assert values.get(reference) == text
-    assert fill(f"a [[value: {reference}]] b", values) == f"a {text} b"
+def test_tables_of_the_reference_are_text(tmp_path, tables):
+    read = read_committed(tmp_path)
+    assert read("y.csv").to_dict("records") == [{"a": "", "b": "1.50"}]
+    assert read("scores/x.csv").loc[0, ["value", "epsilon"]].tolist() == ["0.0025", "0.9"]
 
 
-@pytest.mark.parametrize(
-    ("reference", "words"),
-    [
-        ("scores/x.csv where dataset=wine | value | .1f", "2 rows answer"),
-        ("scores/x.csv where dataset=power | value | .1f", "no row answers"),
-        ("scores/x.csv where dataset=power | mean(value) | .1f", "no row answers"),
-        ("scores/x.csv where dataset=naval | mean(value) | .1f", "is not a number"),
-        ("scores/x.csv where data=wine | value | .1f", "condition 'data=wine'"),
-        ("scores/x.csv where dataset=wine | price | .1f", "no column 'price'"),
-        ("scores/x.csv where dataset=wine | mode(value) | .1f", "write a column"),
-        ("scores/y.csv | value | .1f", "no file"),
-        ("../secret.csv | value | .1f", "no file"),
-        ("scores/x.csv | value", "write file where"),
-    ],
-)
-def test_missing_or_ambiguous_is_an_error(values, reference, words):
-    with pytest.raises(FindingError, match=words):
-        values.get(reference)
+@pytest.mark.parametrize("name", ["z.csv", "scores/z.csv", "../secret.csv", "scores/../../secret.csv"])
+def test_a_table_that_is_not_below_the_reference(tmp_path, name):
+    (tmp_path / "secret.csv").write_text("a\n1\n", encoding="utf-8")
+    with pytest.raises(FileNotFoundError, match="no such file below reference/"):
+        read_committed(tmp_path / "reference")(name)
 
 
-def test_a_misspelt_reference_is_not_printed_as_it_is(values):
-    with pytest.raises(FindingError, match="no reference"):
-        fill("[[valu: scores/x.csv | value | d]]", values)
-
-
-def test_render_names_the_file(tmp_path, values):
+def test_render_names_the_file(tmp_path, tables):
     folder = tmp_path / "findings"
     folder.mkdir()
-    (folder / "a.md").write_text(
-        "# Title\n\nRMSE [[value: scores/x.csv where dataset=naval and method=sep | value | .4f]].\n"
-    )
-    (finding,) = render(folder, tmp_path)
-    assert (finding.id, finding.title) == ("a", "Title")
+    (folder / "a.md").write_text(f"---\nnumbers:\n  {QUERY}\n---\n# Title\n\nRMSE {{{{ a }}}}.\n", encoding="utf-8")
+    (finding,) = render(folder, tables)
+    assert (finding.id, finding.title, title_of(folder / "a.md")) == ("a", "Title", "Title")
     assert "<p>RMSE 0.0025.</p>" in finding.html
-    (folder / "b.md").write_text("[[value: scores/x.csv | value | .4f]]")
-    with pytest.raises(FindingError, match=r"^b\.md: "):
-        render(folder, tmp_path)
+    (folder / "b.md").write_text(
+        f"---\nnumbers:\n  {QUERY.replace('naval', 'wine')}\n---\n{{{{ a }}}}", encoding="utf-8"
+    )
+    with pytest.raises(FindingError, match=r"^b\.md: number 'a': scores/x\.csv where dataset=wine .*: no row answers"):
+        render(folder, tables)
+
+
+def test_the_finding_that_contributing_shows_can_be_rendered():
+    told = (readme.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    shown = re.search(r"```\n(---\nqueries:.*?)```", told, re.DOTALL)[1]
+    text = front_matter.render(shown, Tables(read_committed()))
+    assert re.search(
+        r"Over 20 splits SEP has a test RMSE of 0\.6\d\d on Wine:\n\n\| Method \| Wine \| Power \|\n", text
+    )
 
 
 def test_committed_findings_and_their_index_agree():
     """Every number of every committed finding is read here from the committed reference, and stands in its text."""
     findings = render()
-    texts = {p.name: p.read_text(encoding="utf-8") for p in readme.RENDERED.glob("*.md")}
+    texts = {p: (readme.ROOT / p).read_text(encoding="utf-8") for p in readme.committed_texts()}
     assert texts == readme.rendered(findings), f"run `{readme.COMMAND}` and commit what it writes"
-    assert {f.id for f in findings} == {p.stem for p in HERE.glob("*.md")}
+    assert {f.id for f in findings} == {p.stem for p in sources()}
     assert set(read_findings()["finding"]) <= {f.id for f in findings}
 
 
 def test_the_index_has_the_titles_of_the_findings():
-    titles = {f.stem: f.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") for f in HERE.glob("*.md")}
+    titles = {f.stem: title_of(f) for f in sources()}
     index = read_findings()
     assert dict(zip(index["finding"], index["title"], strict=True)).items() <= titles.items()
 
 
 def test_no_finding_types_how_many_splits_the_uci_and_common_tasks_have():
     """Their number is a query: it changes with the config."""
-    for path in HERE.glob("*.md"):
+    for path in sources():
         if path.stem.startswith(
             ("common-", "dp-sep", "dp-vi", "clipping", "algorithm", "honest", "split-", "reproduced")
         ):
-            text = re.sub(r"\[\[.*?\]\]", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+            text = re.sub(r"\{\{.*?\}\}", "", front_matter.split(path.read_text(encoding="utf-8"))[1])
             assert not re.search(r"\b(?:10|20|21|ten|twenty) (?:random )?splits", text), path.name
 
 

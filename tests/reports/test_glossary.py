@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reports import glossary, site
-from reports.findings import HERE
+from reports import glossary, readme, site
 
 #: words that a reader of the field does not know, or knows otherwise; a finding that uses one needs its definition.
 HOUSE = (
@@ -23,9 +22,10 @@ HOUSE = (
 
 
 def prose() -> str:
-    """The text of all findings, without queries and code."""
-    text = "\n".join(p.read_text(encoding="utf-8") for p in HERE.glob("*.md"))
-    return re.sub(r"`[^`]*`", "", re.sub(r"\[\[.*?\]\]", "", text, flags=re.DOTALL))
+    """The text of all findings as rendered, without code."""
+    paths = [readme.ROOT / p for p in readme.committed_texts()]
+    assert paths
+    return re.sub(r"`[^`]*`", "", "\n".join(p.read_text(encoding="utf-8") for p in paths))
 
 
 def everything() -> str:

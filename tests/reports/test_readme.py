@@ -10,7 +10,9 @@ import pytest
 
 from reports import readme
 from reports.config import ReportError
-from reports.findings import Finding, FindingError, Values
+from reports.findings import Finding, FindingError, read_committed
+from reports.front_matter import split
+from reports.queries import Tables
 from reports.verdicts import scoreboard
 from workflow.files import csv_text
 
@@ -23,13 +25,18 @@ def verdicts():
 
 
 @pytest.fixture(scope="module")
+def tables():
+    return Tables(read_committed())
+
+
+@pytest.fixture(scope="module")
 def data(verdicts):
     return readme.points(verdicts)
 
 
-def test_the_result_in_the_readme_is_current(verdicts):
+def test_the_result_in_the_readme_is_current(tables, verdicts):
     text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
-    assert text == readme.between(text, readme.section(Values(), verdicts, readme.titles_of())), AGAIN
+    assert text == readme.between(text, readme.section(tables, verdicts, readme.titles_of())), AGAIN
 
 
 def test_the_figure_is_of_the_committed_verdicts(data):
@@ -68,13 +75,13 @@ def test_ratio(ours, published, metric, expected):
     assert readme.ratio(ours, published, metric) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_number_that_moved_makes_the_readme_stale(verdicts):
+def test_a_number_that_moved_makes_the_readme_stale(tables, verdicts):
     """The test above sees a single verdict that changes."""
     moved = verdicts.copy()
     first = moved.index[(moved["verdict"] == "worse") & (moved["headline"] == "yes")][0]
     moved.loc[first, "verdict"] = "reproduced"
     titles = readme.titles_of()
-    assert readme.section(Values(), moved, titles) != readme.section(Values(), verdicts, titles)
+    assert readme.section(tables, moved, titles) != readme.section(tables, verdicts, titles)
 
 
 def test_between_replaces_what_stands_between_the_markers():
@@ -97,31 +104,32 @@ def test_every_link_of_the_readme_leads_somewhere():
 
 
 def test_the_template_types_no_result():
-    """Every number of a headline is a reference; what is left are names, epsilon = 1 and the rule's 1 %."""
-    text = (readme.ROOT / "reports/templates/readme.md").read_text(encoding="utf-8")
-    plain = re.sub(r"\[\[.*?\]\]|\{[{%].*?[%}]\}", "", text, flags=re.DOTALL)
+    """Every number of a headline is a query; what is left are names, epsilon = 1 and the rule's 1 %."""
+    _, text = split((readme.ROOT / "reports/templates/readme.md").read_text(encoding="utf-8"))
+    plain = re.sub(r"\{[{%].*?[%}]\}", "", text, flags=re.DOTALL)
     assert set(re.findall(r"\d+(?:\.\d+)?", plain)) <= {"1", "3"}
 
 
 def test_rendered_findings_are_a_file_each_and_an_index():
     found = [Finding("theorem-4-1", "A title", "# A title\n\nText 0.5.\n\n"), Finding("other", "Other", "# Other\n")]
     texts = readme.rendered(found)
-    assert set(texts) == {"theorem-4-1.md", "other.md", "README.md"}
-    assert texts["theorem-4-1.md"].endswith("\n\n# A title\n\nText 0.5.\n")
-    assert "* [A title](theorem-4-1.md)" in texts["README.md"]
-    assert texts["README.md"].count("other.md") == 1
+    theorem, index = "papers/vinaroz2023dpsep/findings/theorem-4-1.md", "reports/findings/README.md"
+    assert set(texts) == {theorem, "reports/findings/other.md", index}
+    assert texts[theorem].endswith("\n\n# A title\n\nText 0.5.\n")
+    assert f"* [A title](../../{theorem})" in texts[index]
+    assert texts[index].count("other.md") == 1
 
 
 def test_write_brings_everything_up_to_date(tmp_path, monkeypatch):
     """In a folder of its own: twice gives the same, and a finding that is gone leaves no text behind."""
     (tmp_path / "README.md").write_text(f"x\n{readme.BEGIN}\n{readme.END}\n", encoding="utf-8")
     monkeypatch.setattr(readme, "read_verdicts", lambda: pd.DataFrame())
-    monkeypatch.setattr(readme, "section", lambda values, verdicts, titles: ", ".join(sorted(titles)))
+    monkeypatch.setattr(readme, "section", lambda tables, verdicts, titles: ", ".join(sorted(titles)))
     monkeypatch.setattr(readme, "points", lambda verdicts: pd.DataFrame({"a": [1]}))
     monkeypatch.setattr(readme, "figure", readme.digest)
     monkeypatch.setattr(readme, "write_bytes", lambda path, text: path.write_text(text, encoding="utf-8"))
     readme.write(tmp_path, [Finding("a", "A", "# A"), Finding("b", "B", "# B")])
-    folder = tmp_path / "reports/findings/rendered"
+    folder = tmp_path / "reports/findings"
     assert sorted(p.name for p in folder.iterdir()) == ["README.md", "a.md", "b.md"]
     readme.write(tmp_path, [Finding("a", "A", "# A")])
     assert sorted(p.name for p in folder.iterdir()) == ["README.md", "a.md"]
@@ -129,5 +137,5 @@ def test_write_brings_everything_up_to_date(tmp_path, monkeypatch):
 
 
 def test_a_headline_without_its_rows_fails(tmp_path, verdicts):
-    with pytest.raises(FindingError, match="no file"):
-        readme.section(Values(tmp_path), verdicts, readme.titles_of())
+    with pytest.raises(FindingError, match=r"^readme\.md: number '.*no table"):
+        readme.section(Tables(read_committed(tmp_path)), verdicts, readme.titles_of())

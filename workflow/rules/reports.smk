@@ -47,9 +47,8 @@ rule report:
             *sorted(
                 str(p.relative_to(imports.ROOT))
                 for q in PAPERS
-                for p in q.home.glob("*.csv")
+                for p in [*q.home.glob("*.csv"), *q.home.glob("claims*.py")]
             ),
-            "reports/published/claims.csv",
             "reports/glossary.csv",
         ],
         code=[

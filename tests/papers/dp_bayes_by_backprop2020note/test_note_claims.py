@@ -135,6 +135,6 @@ def test_the_experiments_noise_keeps_its_epsilon():
 def test_every_row_of_the_table_is_a_claim_of_the_note(note, poisson, gradients):
     """And the other way round: a sentence that no row settles would stop the report."""
     made = {r["claim"] for r in claims.claims(table(), 1e-5, gradients)}
-    mine = [r for r in report.read() if r["experiment"] == load(CONFIG)["experiment"]]
-    assert {report.parse(r["test"]).options["claim"] for r in mine} == made
-    assert {r["source"] for r in mine} == set(load(CONFIG)["sources"])
+    mine = [r for r in report.load() if r.experiment == load(CONFIG)["experiment"]]
+    assert {r.test.claim for r in mine} == made
+    assert {r.source for r in mine} == set(load(CONFIG)["sources"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from papers.vinaroz2023dpsep import PAPER, kl_bound, kl_claims
+from papers.vinaroz2023dpsep import PAPER, kl_claims, kl_tables
 from workflow.extra import Request, write
 
 FOLDER = PAPER.reference
@@ -11,8 +11,8 @@ FOLDER = PAPER.reference
 
 @pytest.fixture(scope="module")
 def claims():
-    rows = kl_bound.monte_carlo_table(np.random.default_rng(0), sizes=(1000, 3000, 10000), dimensions=(2, 4), draws=60)
-    found = kl_claims.claims_table(rows, kl_bound.slopes_table(rows), np.random.default_rng(1))
+    rows = kl_tables.monte_carlo_table(np.random.default_rng(0), sizes=(1000, 3000, 10000), dimensions=(2, 4), draws=60)
+    found = kl_claims.claims_table(rows, kl_tables.slopes_table(rows), np.random.default_rng(1))
     return {(r["claim"], r["reading"]): r for r in found}
 
 
@@ -61,9 +61,9 @@ def test_words_follow_the_numbers():
 
 
 def test_all_tables_are_written(tmp_path, monkeypatch):
-    small = kl_bound.monte_carlo_table
-    monkeypatch.setattr(kl_bound, "monte_carlo_table", lambda rng: small(rng, (1000, 3000), (2,), draws=20))
-    monkeypatch.setattr(kl_bound, "proof_steps_table", lambda rng: [{"case": "a"}])
+    small = kl_tables.monte_carlo_table
+    monkeypatch.setattr(kl_tables, "monte_carlo_table", lambda rng: small(rng, (1000, 3000), (2,), draws=20))
+    monkeypatch.setattr(kl_claims, "proof_steps_table", lambda rng: [{"case": "a"}])
     write(Request(PAPER.extra[0], "full", tmp_path, tmp_path / "new"))
     names = {p.name for p in (tmp_path / "new").iterdir()}
     assert names == {"kl_bound.csv", "kl_bound_slopes.csv", "kl_bound_steps.csv", "kl_bound_claims.csv"}
@@ -71,7 +71,7 @@ def test_all_tables_are_written(tmp_path, monkeypatch):
 
 def test_the_claims_can_be_made_again_from_the_tables(tmp_path, monkeypatch):
     """And the committed ones are what the committed tables give."""
-    monkeypatch.setattr(kl_bound, "monte_carlo_table", None)
+    monkeypatch.setattr(kl_tables, "monte_carlo_table", None)
     for name in ("kl_bound.csv", "kl_bound_slopes.csv"):
         (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
     write(Request(PAPER.extra[0], "full", tmp_path, tmp_path, from_tables=True))

@@ -1,0 +1,108 @@
+"""What the figures of NA-DPVI share: one look of each method, dots with intervals, axes and legends."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from reports import style
+
+log = logging.getLogger(__name__)
+#: method -> (colour, marker); one look in every figure.
+LOOK = {
+    "exact_posterior": (style.BLACK, "."),
+    "na_dpvi": (style.BLUE, "o"),
+    "na_dpvi_nuts": (style.BLUE, "*"),
+    "na_dpvi_laplace": (style.SKY, "P"),
+    "dpvi_last_iterate": (style.RED, "s"),
+    "dpvi": (style.RED, "<"),
+    "dpvi_trace_average": (style.ORANGE, "v"),
+    "dpvim": (style.PURPLE, "^"),
+    "bernstein_sheldon_2018": (style.GREEN, "D"),
+    "bernstein_sheldon_2018_released": (style.GREY, "X"),
+    "bernstein_sheldon_2019": (style.GREEN, "D"),
+    "bernstein_sheldon_2019_released": (style.GREY, "X"),
+}
+#: claimed epsilon of the headline cells of Table 1, which prints none (finding of the experiment).
+HEADLINE = "0.1"
+DASHED = (0, (4, 2))
+#: (dataset, our method, our setting) -> published number and its spread.
+Printed = dict[tuple[str, str, str], tuple[float, float]]
+
+
+def dot(ax: Any, y: float, r: dict[str, Any], colour: str, marker: str) -> None:
+    """One error with its interval at height ``y``, in front of what a right posterior gets."""
+    ax.fill_betweenx([y - 0.42, y + 0.42], 1e-6, r["floor_upper"], color=style.LIGHT, linewidth=0, zorder=1)
+    ax.plot([r["floor"]] * 2, [y - 0.42, y + 0.42], color=style.GREY, linewidth=0.8, zorder=1.2)
+    ax.plot([max(r["low"], 1e-6), r["high"]], [y, y], color=colour, linewidth=1.4, zorder=3)
+    ax.plot([r["rmse"]], [y], color=colour, marker=marker, markersize=5, linestyle="none", zorder=5)
+
+
+def cross(ax: Any, y: float, value: float, spread: float) -> None:
+    """The published number with its spread, a little below height ``y``; nothing where there is none."""
+    if math.isfinite(value):
+        ax.errorbar(value, y + 0.28, xerr=spread, color=style.PUBLISHED, marker="x", markersize=4.5, elinewidth=0.8,
+                    linestyle="none", zorder=4)  # fmt: skip
+
+
+def dot_handles() -> dict[str, Any]:
+    """Label -> handle of what :func:`dot` and :func:`cross` draw."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    return {
+        "ours, 95 % over data sets": Line2D([], [], color=style.BLUE, marker="o", linewidth=1.4),
+        "published ± sd over redraws": Line2D([], [], color=style.PUBLISHED, marker="x", linewidth=0.8),
+        "right posterior (95 %)": Patch(color=style.LIGHT),
+    }
+
+
+def error_axis(ax: Any) -> None:
+    """A logarithmic x axis of coverage errors."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.get_major_locator().set_params(subs=(1, 2, 5))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.grid(axis="x")
+    ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="x", labelsize=7.5)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("RMSE of the coverage (share)", fontsize=8)
+
+
+def same_x(axes: Sequence[Any]) -> None:
+    """One axis for all panels, around dots and right posterior: an interval that reaches 0 leaves to the left."""
+    lines = [line.get_xdata() for ax in axes for line in ax.lines]
+    points = np.concatenate([x for x in lines if len(x) == 1 or x[0] == x[1] != 0])
+    for ax in axes:
+        ax.set_xlim(0.4 * points.min(), min(1.0, 1.3 * points.max()))
+
+
+def same_limits(axes: Sequence[Any]) -> None:
+    """One y axis for all panels."""
+    low, high = min(ax.get_ylim()[0] for ax in axes), max(ax.get_ylim()[1] for ax in axes)
+    for ax in axes:
+        ax.set_ylim(low, high)
+
+
+def shared_labels(axes: Any) -> dict[str, Any]:
+    """Label -> handle of all panels, each label once."""
+    return {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
+
+
+def legend_below(figure: Any, found: dict[str, Any]) -> None:
+    """One legend below all panels, as many columns as fit."""
+    columns = int(figure.get_figwidth() / (0.55 + 0.065 * max(map(len, found))))  # inches at this size of letters
+    handles, labels = list(found.values()), list(found)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(max(columns, 1), len(labels)), fontsize=8)
+
+
+def skip(name: str, why: str) -> None:
+    """Says why a figure is left out; gives None in its place."""
+    log.info("figure %s is left out: %s", name, why)

@@ -1,0 +1,271 @@
+"""KL divergence of two Gaussians in natural parameters under the noise of DP-SEP, exactly and by Monte Carlo.
+
+q = N(mu, Sigma) in natural parameters eta = Lambda mu, Lambda = Sigma^-1, and p the same after one noise draw: e ~ N(0,
+sigma1^2 I) on the first, E (symmetric, upper triangle iid N(0, sigma2^2)) on the second natural parameter. Everything
+is in nats.
+
+Two facts carry most of the verdicts on theorem 4.1 (:mod:`kl_bound`). For D = Lambda_p - Lambda and w_i the
+eigenvalues of Lambda^-1/2 D Lambda^-1/2,
+
+    E_e KL = 1/2 [ sum_i (w_i - log(1 + w_i)) + sigma1^2 Tr Lambda_p^-1 + mu' D Lambda_p^-1 D mu ],
+
+which is of SECOND order in D, while the theorem bounds term by term and keeps the first order. And
+E[E B E] = sigma2^2 (Tr(B) I + B - diag(B)) for symmetric B, so v(E) = d sigma2^2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.integrate import quad
+
+#: Replaces eigenvalues that are not positive (algorithm 3, step 10); the paper gives no number.
+FLOOR = 1e-4
+#: A measured mean counts as above a bound from this many standard errors on (one-sided normal tail 3e-5).
+DECISION = 4.0
+Naturals = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class ClippedKl:
+    """KL(SEP || clipped SEP) as ``printed`` in appendix A and ``corrected``, nats."""
+
+    printed: float
+    corrected: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Monte Carlo mean with its standard error over ``draws``, of which ``share`` met the condition."""
+
+    mean: float
+    standard_error: float
+    draws: int
+    share: float
+
+
+def gaussian_kl(q: Naturals, p: Naturals) -> float:
+    """KL(q || p) of two Gaussians in natural parameters, nats (eq. 19 of the 2023 version).
+
+    Parameters
+    ----------
+    q, p : (eta, Lambda), eta of shape (d,) = Lambda mu, Lambda of shape (d, d) = precision, symmetric.
+
+    Raises
+    ------
+    ValueError : shapes that do not fit, or a precision that is not positive definite.
+    """
+    eta_q, precision_q = naturals(*q)
+    eta_p, precision_p = naturals(*p)
+    if eta_q.shape != eta_p.shape:
+        raise ValueError(f"q has {eta_q.size} dimensions, p has {eta_p.size}; compare Gaussians of one space")
+    root = root_of(precision_q, -0.5)
+    change = precision_p - precision_q
+    mean = np.linalg.solve(precision_q, eta_q)
+    w = np.linalg.eigvalsh(root @ change @ root)
+    shift = (eta_p - eta_q) - change @ mean
+    return 0.5 * float(np.sum(excess(w)) + shift @ np.linalg.solve(precision_p, shift))
+
+
+def clipped_sep_kl(eta: np.ndarray, precision: np.ndarray, clip: float) -> ClippedKl:
+    """KL between SEP and SEP with both natural parameters scaled down to norm ``clip`` (2023, appendix A).
+
+    The printed result has d max(1, |Lambda|_F / C) where Tr(Lambda_p Lambda_q^-1) = d / max(1, |Lambda|_F / C) is due,
+    and |Sigma|_F in the log determinant where |Lambda|_F is due. ``corrected`` is exact.
+
+    Raises ValueError for a clip that is not positive or a precision that is not positive definite.
+    """
+    eta, precision = naturals(eta, precision)
+    positive(clip=clip)
+    d = eta.size
+    k_precision = max(1.0, float(np.linalg.norm(precision)) / clip)
+    k_eta = max(1.0, float(np.linalg.norm(eta)) / clip)
+    k_covariance = max(1.0, float(np.linalg.norm(np.linalg.inv(precision))) / clip)
+    b = k_precision / k_eta - 1.0
+    quadratic = b**2 / k_precision * float(eta @ np.linalg.solve(precision, eta))
+    return ClippedKl(
+        printed=0.5 * (d * k_precision + quadratic - d + d * math.log(k_covariance)),
+        corrected=0.5 * (d / k_precision + quadratic - d + d * math.log(k_precision)),
+    )
+
+
+def symmetric_noise(rng: np.random.Generator, d: int, draws: int) -> np.ndarray:
+    """(draws, d, d): upper triangle with diagonal iid N(0, 1), mirrored to the lower one (definition 4.2)."""
+    upper = np.triu(rng.standard_normal((draws, d, d)))
+    return upper + np.swapaxes(np.triu(upper, 1), 1, 2)
+
+
+def second_moment(inner: np.ndarray) -> np.ndarray:
+    """E[E B E] / sigma2^2 for a symmetric (d, d) matrix B = ``inner``: Tr(B) I + B - diag(B).
+
+    B = I gives d I: the sum of B_k B_k' over e_i e_i' and e_i e_j' + e_j e_i' that defines v(E).
+    """
+    return np.trace(inner) * np.eye(len(inner)) + inner - np.diag(np.diag(inner))
+
+
+def matrix_variance(d: int, sigma2: float) -> float:
+    """v(E) = |sum_k sigma2^2 B_k B_k'| = d sigma2^2, exactly (2023, theorem 4.1)."""
+    return d * sigma2**2
+
+
+def kl_given_noise(eta: np.ndarray, precision: np.ndarray, change: np.ndarray, sigma1: float) -> np.ndarray:
+    """E_e KL(q || p) for each Lambda_p = Lambda + D, with the Gaussian e integrated exactly; nats, shape (draws,).
+
+    ``change`` = D of shape (draws, d, d). Where Lambda + D is not positive definite the result is infinite.
+    """
+    eta, precision = naturals(eta, precision)
+    root = root_of(precision, -0.5)
+    w, u = np.linalg.eigh(root @ change @ root)
+    proper = w[:, 0] > -1
+    w = np.where(proper[:, None], w, 0.0)
+    mean = np.linalg.solve(precision, eta)
+    turned = np.swapaxes(u, 1, 2) @ root
+    noise = sigma1**2 * np.sum(turned**2, axis=2)
+    bias = np.einsum("nij,nj->ni", turned, change @ mean) ** 2
+    return np.where(proper, 0.5 * np.sum(excess(w) + (noise + bias) / (1 + w), axis=1), np.inf)
+
+
+def change_of(precision: np.ndarray, noise: np.ndarray, rule: str, rho: float, floor: float = FLOOR) -> np.ndarray:
+    """D = Lambda_p - Lambda for each E of ``noise`` (draws, d, d) under a rule that restores positive eigenvalues.
+
+    ``shift``: definition 4.2, every eigenvalue moves by rho - lambda_min(Lambda + E), ALSO where Lambda + E is positive
+    definite. ``floor``: algorithm 3, step 10: eigenvalues that are not positive become ``floor``. ``none``: D = E.
+    """
+    if rule == "none":
+        return noise
+    if rule == "shift":
+        smallest = np.linalg.eigvalsh(precision + noise)[:, 0]
+        return noise + (rho - smallest)[:, None, None] * np.eye(len(precision))
+    if rule == "floor":
+        values, vectors = np.linalg.eigh(precision + noise)
+        lift = np.where(values > 0, 0.0, floor - values)
+        return noise + (vectors * lift[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    raise ValueError(f"rule={rule!r}; give 'shift', 'floor' or 'none'")
+
+
+def expected_kl(
+    eta: np.ndarray,
+    precision: np.ndarray,
+    sigma1: float,
+    sigma2: float,
+    rho: float,
+    rng: np.random.Generator,
+    draws: int,
+    rule: str = "shift",
+    floor: float = FLOOR,
+) -> Estimate:
+    """Monte Carlo of E_e E_E KL(q || p), nats; e is integrated exactly, only E is drawn.
+
+    ``rule`` as in :func:`change_of`. With ``none`` the mean is over the draws with Lambda + E positive definite
+    (``share``); that expectation is infinite for sigma1, sigma2 > 0, because the density of lambda_min(Lambda + E) at 0
+    is positive and E[1/lambda_min] diverges like a logarithm. A finite sample shows it where the share is below 1.
+
+    Raises ValueError for fewer than 2 draws or an unknown rule.
+    """
+    eta, precision = naturals(eta, precision)
+    positive(rho=rho, floor=floor)
+    not_negative(sigma1=sigma1, sigma2=sigma2)
+    if draws < 2:
+        raise ValueError(f"draws={draws}; a standard error needs at least 2")
+    noise = sigma2 * symmetric_noise(rng, eta.size, draws)
+    return estimate(kl_given_noise(eta, precision, change_of(precision, noise, rule, rho, floor), sigma1))
+
+
+def kl_given_covariance_noise(precision: np.ndarray, noise: np.ndarray, sigma1: float) -> tuple[np.ndarray, np.ndarray]:
+    """(E_e KL(q || p), |Sigma^-1/2 E Sigma^-1/2|) for each E of the 2021 model: Sigma_p = Sigma + E, mu_p = mu + e."""
+    root = root_of(precision, 0.5)
+    w, u = np.linalg.eigh(root @ noise @ root)
+    proper = w[:, 0] > -1
+    radius = np.max(np.abs(w), axis=1)
+    w = np.where(proper[:, None], w, 0.0)
+    spread = np.sum((np.swapaxes(u, 1, 2) @ root) ** 2, axis=2)
+    # log(1 + w) + 1/(1 + w) - 1 = x - log(1 + x) at x = -w/(1 + w).
+    kl = 0.5 * np.sum(excess(-w / (1 + w)) + sigma1**2 * spread / (1 + w), axis=1)
+    return np.where(proper, kl, np.inf), radius
+
+
+def inverse_mean_above(deviation: float, cut: float) -> float:
+    """E[1/X; X > cut] for X ~ N(1, deviation^2), by quadrature: grows like -log(cut), so E[1/X; X > 0] is infinite.
+
+    X is 1 + E / Lambda in one dimension without a shift. Both versions put E[1/X] <= (H + h - E X)/(h H) on it.
+    """
+    positive(deviation=deviation, cut=cut)
+    top = 1 + 12 * deviation
+
+    def density(u: float) -> float:
+        return math.exp(-0.5 * ((math.exp(u) - 1) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+
+    middle = [math.log(x) for x in (1e-3, max(1 - 3 * deviation, 2e-3), 1.0) if x > cut]
+    edges = [math.log(cut), *middle, math.log(top)]
+    return math.fsum(quad(density, a, b, limit=200)[0] for a, b in pairwise(edges))
+
+
+def problem(d: int, clip: float, seed: int = 0) -> Naturals:
+    """One q: eigenvalues of Lambda spread evenly on a log scale over 1 : 4, a random basis, and |(eta, Lambda)| = C.
+
+    Both natural parameters have norm C / sqrt(2), what one clipped site may contribute.
+    """
+    rng = np.random.default_rng((seed, d))
+    basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    values = np.geomspace(4.0, 1.0, d)
+    values *= clip / math.sqrt(2) / np.linalg.norm(values)
+    eta = rng.standard_normal(d)
+    precision = (basis * values) @ basis.T
+    return eta * clip / math.sqrt(2) / np.linalg.norm(eta), (precision + precision.T) / 2
+
+
+def excess(w: np.ndarray) -> np.ndarray:
+    """w - log(1 + w), by its series near 0, where the difference would lose every digit."""
+    series = w**2 * (1 / 2 - w * (1 / 3 - w * (1 / 4 - w * (1 / 5 - w / 6))))
+    near = np.abs(w) < 1e-3
+    return np.where(near, series, w - np.log1p(np.where(near, 0.0, w)))
+
+
+def root_of(matrix: np.ndarray, power: float) -> np.ndarray:
+    """``matrix`` (d, d), symmetric and positive definite, to that power."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * values**power) @ vectors.T
+
+
+def estimate(kl: np.ndarray) -> Estimate:
+    """Mean of the finite ones of ``kl`` (draws,); NaN where there are fewer than two."""
+    kept = kl[np.isfinite(kl)]
+    share = len(kept) / len(kl) if len(kl) else 0.0
+    if len(kept) < 2:
+        return Estimate(math.nan, math.nan, len(kl), share)
+    return Estimate(float(np.mean(kept)), float(np.std(kept, ddof=1) / math.sqrt(len(kept))), len(kl), share)
+
+
+def nothing() -> Estimate:
+    """No estimate: no draw met the condition."""
+    return Estimate(math.nan, math.nan, 0, 0.0)
+
+
+def naturals(eta: np.ndarray, precision: np.ndarray) -> Naturals:
+    """(eta (d,), Lambda (d, d)) as doubles; ValueError unless Lambda is symmetric and positive definite."""
+    eta = np.asarray(eta, dtype=np.float64)
+    precision = np.asarray(precision, dtype=np.float64)
+    if eta.ndim != 1 or precision.shape != (eta.size, eta.size):
+        raise ValueError(f"eta has shape {eta.shape}, the precision {precision.shape}; give (d,) and (d, d)")
+    if not np.allclose(precision, precision.T, rtol=1e-10, atol=0):
+        raise ValueError("the precision is not symmetric; give (Lambda + Lambda') / 2")
+    if not np.linalg.eigvalsh(precision)[0] > 0:
+        raise ValueError("the precision is not positive definite; q and p must be proper Gaussians")
+    return eta, precision
+
+
+def positive(**settings: float) -> None:
+    """ValueError, by name, for what is no positive number."""
+    for name, value in settings.items():
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name}={value}; give a positive number")
+
+
+def not_negative(**settings: float) -> None:
+    """ValueError, by name, for what is no standard deviation."""
+    for name, value in settings.items():
+        if not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"{name}={value}; give a standard deviation, 0 or more")

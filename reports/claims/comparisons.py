@@ -1,0 +1,159 @@
+"""Tests of two sides: one method of the paper against another, cell by cell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from reports.claims.context import Context, parts_of
+from reports.claims.differences import difference, sign_of
+from reports.claims.judging import Absent, Comparison, judge, margin_of
+from reports.claims.methods import Method, Methods, Words, methods_of
+from reports.claims.record import ClaimTest, Outcome
+from reports.config import ReportError
+
+
+@dataclass(frozen=True)
+class _TwoSided(ClaimTest):
+    """``tables``, ``datasets``: where the paper prints the scores (all data sets by default). ``same``: keys of the
+    published settings, such as epsilon, in which the two cells must agree."""
+
+    first: Methods
+    second: Methods
+    _: KW_ONLY
+    tables: Words
+    datasets: Words = ()
+    same: Words = ()
+    quantifier: str | None = None
+
+
+@dataclass(frozen=True)
+class _WithMargin(_TwoSided):
+    """``margin``: None for that of :func:`reports.claims.judging.margin_of`, "spread" for one published spread."""
+
+    _: KW_ONLY
+    margin: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.margin not in (None, "spread"):
+            raise ReportError(f"margin={self.margin!r}; give 'spread', or nothing")
+
+
+@dataclass(frozen=True)
+class Better(_TwoSided):
+    """The first methods score better than the second, in as many comparisons as ``quantifier`` says."""
+
+    def outcome(self, context: Context) -> Outcome:
+        made, absent = _Pairs(context, self).compare()
+        return judge(made, absent, self.quantifier)
+
+
+@dataclass(frozen=True)
+class NotWorse(_WithMargin):
+    """ "Comparable", "not worse": the first methods are not worse than the second by more than the margin."""
+
+    def outcome(self, context: Context) -> Outcome:
+        made, absent = _Pairs(context, self, margin=True, spread=self.margin == "spread").compare()
+        return judge(made, absent, self.quantifier)
+
+
+@dataclass(frozen=True)
+class Within(_WithMargin):
+    """ "Close to", "as good as": the first methods differ from the second by less than the margin, either way."""
+
+    def outcome(self, context: Context) -> Outcome:
+        made, absent = _Pairs(context, self, margin=True, close=True, spread=self.margin == "spread").compare()
+        return judge(made, absent, self.quantifier)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A published row with the cells of ours on both sides; ``gap``: the same difference of the printed means, None
+    for a method of this suite; ``spread``: the larger of the two printed ones."""
+
+    row: dict[str, Any]
+    cells_a: list[tuple]
+    cells_b: list[tuple]
+    words: str
+    gap: float | None
+    spread: float
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The comparisons of a two-sided test in one context."""
+
+    context: Context
+    test: _TwoSided
+    margin: bool = False
+    close: bool = False
+    #: the margin is one published spread.
+    spread: bool = False
+
+    def compare(self) -> tuple[list[Comparison], Absent]:
+        """All comparisons, and how many could not be made."""
+        made, absent = [], Absent()
+        for pair in self._wanted():
+            what = ", ".join([pair.words, *self._alike(pair.row)[1:]])
+            found = difference(self.context.data, pair.cells_a, pair.cells_b, pair.row["metric"])
+            if found is None:
+                absent.add(pair.row)
+                continue
+            at, forfeit, reference = found
+            allowed, words = self._margin(pair.row["metric"], reference, pair.spread)
+            made.append(Comparison(what, at, forfeit, self._printed(pair), allowed, self.close, words))
+        return made, absent
+
+    def _wanted(self) -> list[_Pair]:
+        wanted = []
+        for a in methods_of(self.test.first):
+            for b in methods_of(self.test.second):
+                if a.own or b.own:
+                    wanted += self._beside_own(a, b)
+                    continue
+                for ra in self._rows(a):
+                    for rb in self._rows(b):
+                        if self._alike(ra) == self._alike(rb):
+                            gap = sign_of(ra["metric"]) * (float(ra["mean"]) - float(rb["mean"]))
+                            spread = max((float(r["std"]) for r in (ra, rb) if r["std"]), default=math.nan)
+                            cells = self.context.cells(ra), self.context.cells(rb)
+                            wanted.append(_Pair(ra, *cells, f"{a} vs {b}", gap, spread))
+        return wanted
+
+    def _beside_own(self, a: Method, b: Method) -> list[_Pair]:
+        """Pairs with a method of this suite, on the cells of the other."""
+        wanted = []
+        for row in self._rows(b if a.own else a):
+            cells = self.context.cells(row)
+            pair = (cells, self.context.own(a if a.own else b, cells))
+            wanted.append(_Pair(row, *(pair[::-1] if a.own else pair), f"{a} vs {b}", None, math.nan))
+        return wanted
+
+    def _rows(self, method: Method) -> list[dict[str, Any]]:
+        return self.context.rows(method, self.test.tables, self.test.datasets)
+
+    def _alike(self, row: dict[str, Any]) -> tuple[str, ...]:
+        """What two published rows must have in common to be compared: table, data set, metric, ``same`` settings."""
+        parts = parts_of(row["setting"])
+        settings = (f"{k} = {parts.get(k, 'none')}" for k in self.test.same)
+        return (row["table"], row["dataset"], row["metric"], *settings)
+
+    def _margin(self, metric: str, reference: float, spread: float) -> tuple[float, str]:
+        if not self.margin:
+            return 0.0, ""
+        return (spread, "one published spread") if self.spread else margin_of(metric, reference)
+
+    def _printed(self, pair: _Pair) -> float | None:
+        """How far the paper's own numbers say what the claim says; by the same margin, of their own reference."""
+        if not self.margin or pair.gap is None:
+            return pair.gap
+        theirs, _ = self._margin(pair.row["metric"], self._published_reference(pair.row), pair.spread)
+        # the margin itself counts as within
+        return (theirs - abs(pair.gap) if self.close else theirs + pair.gap) + 1e-9
+
+    def _published_reference(self, row: dict[str, Any]) -> float:
+        """Printed mean of the method that ``row`` is compared with (the largest, where there are several)."""
+        same = [r for b in methods_of(self.test.second) if not b.own for r in self._rows(b)]
+        return max((abs(float(r["mean"])) for r in same if self._alike(r) == self._alike(row)), default=0)

@@ -1,0 +1,140 @@
+"""From comparisons to a verdict on a claim.
+
+The quantifier is the source's, and none in its text means all. The claim holds where as many comparisons as it needs
+are shown, and does not hold where so many are shown to be against it that no longer enough can be left; each at a level
+that keeps the error of the verdict at 5 %. Anything else is ``not told apart``. Claims that one method is not worse
+than another, or close to it, hold only within a margin that is stated (:func:`margin_of`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.paired import Difference
+from reports.claims.record import HOLDS, QUANTIFIERS, REFUTED, UNTESTED, UNTOLD, Outcome
+
+ALPHA = 0.05
+#: margins of "not worse", "comparable" and "close": share of an error, and nats.
+SHARE, NATS = 0.10, math.log(1.1)
+IN_NATS = ("test_log_likelihood", "heldout_nll")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison of two cells, or one trend.
+
+    ``at(alpha)``: interval of level 1 - alpha of what the claim says is positive. ``margin``: how far below 0 it may be
+    (and, ``close``: above). ``forfeit``: +1, the other side diverged; -1, this one did. ``paper``: the same difference
+    of the printed means. ``margin_words``: what the margin is.
+    """
+
+    what: str
+    at: Callable[[float], Difference] | None
+    forfeit: int = 0
+    paper: float | None = None
+    margin: float = 0.0
+    close: bool = False
+    margin_words: str = ""
+
+    @property
+    def mean_in_favour(self) -> bool:
+        if self.forfeit:
+            return self.forfeit > 0
+        d = self.at(ALPHA).difference
+        return d > -self.margin and not (self.close and d >= self.margin)
+
+    def shown(self, alpha: float) -> bool:
+        """The interval lies where the claim says."""
+        if self.forfeit:
+            return self.forfeit > 0
+        d = self.at(alpha)
+        return d.low > -self.margin and not (self.close and not d.high < self.margin)
+
+    def against(self, alpha: float) -> bool:
+        """The interval lies outside of it."""
+        if self.forfeit:
+            return self.forfeit < 0
+        d = self.at(alpha)
+        return d.high < -self.margin or (self.close and d.low > self.margin)
+
+    def room(self) -> float:
+        """Distance to what the claim rules out, in half widths of the interval (the least favourable: the smallest)."""
+        if self.forfeit:
+            return math.inf * self.forfeit
+        d = self.at(ALPHA)
+        room = self.margin - abs(d.difference) if self.close else self.margin + d.difference
+        half = (d.high - d.low) / 2
+        return room / half if half > 0 else math.copysign(math.inf, room) if math.isfinite(half) else room
+
+    def told(self, alpha: float) -> str:
+        if self.forfeit:
+            return f"{self.what}: the other diverged" if self.forfeit > 0 else f"{self.what}: diverged"
+        d = self.at(alpha)
+        interval = f"[{d.low:.3g}, {d.high:.3g}]" if math.isfinite(d.low) else "(one run: no interval)"
+        return f"{self.what}: {d.difference:.3g} {interval}" + (f", margin {self.margin:.3g}" if self.margin else "")
+
+
+@dataclass
+class Absent:
+    """Comparisons that could not be made: ``single`` of a number that the paper has from one run, ``other`` of it.
+
+    A number of one run has no interval in the paper either: the claim is judged without it. Any other one counts as not
+    shown.
+    """
+
+    other: int = 0
+    single: int = 0
+
+    def add(self, row: dict[str, Any] | None = None) -> None:
+        if row is not None and not row["std"]:
+            self.single += 1
+        else:
+            self.other += 1
+
+
+def judge(made: list[Comparison], absent: Absent, quantifier: str | None, unit: str = "comparisons") -> Outcome:
+    """Verdict on a claim from its comparisons, and their numbers.
+
+    Of n comparisons the claim needs u (its quantifier). It holds where u of them are shown at the level 5 % / (n - u +
+    1), and does not hold where n - u + 1 of them are shown to be against it at 5 % / u (Benjamini and Heller 2008,
+    partial conjunctions: for "all" it holds where each interval of 95 % says so, and fails where one of 1 - 5 % / n is
+    against it). Both intervals have two sides, of which one counts: together the verdict is wrong in 5 % at most.
+    """
+    margin = "; ".join(dict.fromkeys(c.margin_words for c in made if c.margin))
+    if not made:
+        return Outcome(UNTESTED, "no scores for it")
+    n = len(made) + absent.other
+    need = QUANTIFIERS[quantifier or "all"](n)
+    level = ALPHA / (n - need + 1)
+    shown = [c for c in made if c.shown(level)]
+    against = [c for c in made if c.against(ALPHA / need)]
+    state = HOLDS if len(shown) >= need else REFUTED if len(against) >= n - need + 1 else UNTOLD
+    where = "within the margin" if margin else "in favour"
+    by_mean = sum(c.mean_in_favour for c in made)
+    text = (
+        f"{by_mean} of {len(made)} {unit} {where} by mean, {len(shown)} significantly, "
+        f"{len(against)} significantly against"
+    )
+    if against:
+        text += f" ({'; '.join(c.what for c in against[:4])}{'; ...' if len(against) > 4 else ''})"
+    printed = [c.paper for c in made if c.paper is not None]
+    if printed:
+        text += f"; the paper's own numbers: {sum(p > 0 for p in printed)} of {len(printed)}"
+    if absent.other:
+        text += f"; {absent.other} without scores, not shown"
+    if absent.single:
+        text += f"; {absent.single} without scores, of one run in the paper, not judged"
+    ranked = sorted(made, key=Comparison.room)
+    named = ranked if len(made) <= 3 else [ranked[0], ranked[-1]]
+    text += f"; {100 * (1 - level):.3g} % intervals" + (", least and most favourable" if len(made) > 3 else "")
+    text += ": " + "; ".join(c.told(level) for c in named)
+    return Outcome(state, text, margin)
+
+
+def margin_of(metric: str, reference: float) -> tuple[float, str]:
+    """How much worse still counts as not worse, and its words: ln 1.1 nats of a log-likelihood, 10 % of an error
+    (``reference``: the other method's mean)."""
+    return (NATS, "ln 1.1 nats") if metric in IN_NATS else (SHARE * abs(reference), "10 % of the error")
