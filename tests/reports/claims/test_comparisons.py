@@ -164,7 +164,7 @@ def batch_scores(values: dict[tuple[str, str], tuple[float, float]]) -> pd.DataF
 def test_batches_are_compared_by_their_deviations_at_the_same_epsilon():
     from reports.config import load
 
-    config = load("config/experiments/nadpvi_linear.yaml")
+    config = load("papers/alrawajfeh2024nadpvi_rebuttal/experiments/nadpvi_linear.yaml")
     step = ";step=4 sqrt 2"
     values = {("na_dpvi", f"epsilon={e}{step}"): (0.05, 0.01) for e in ("0.1", "0.3", "1")}
     naive = {("dpvi_last_iterate", f"epsilon={e}{step}"): (0.3, 0.01) for e in ("0.1", "0.3", "1")}

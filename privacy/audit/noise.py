@@ -1,0 +1,133 @@
+"""The law of the noise that mechanisms draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from scipy import stats
+
+from privacy.audit.replays import run
+from privacy.budget import BudgetSpec
+from privacy.ledger import Event, Mechanism
+
+#: of :func:`noise_fault`: numbers that are heard, and the false-alarm rate.
+SAMPLES, NOISE_ALPHA = 3000, 1e-6
+#: of :func:`noise_fault`: fits, where each draws few numbers; numbers of a first look, which finds gross faults.
+MOST_FITS, _FIRST_LOOK = 500, 250
+#: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
+#: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
+_REPEATED = 1e-12
+
+
+@dataclass
+class Listener:
+    """Hears the noise of an ordinary fit as its mechanisms draw it, single releases and blocks; changes nothing."""
+
+    heard: list[tuple[Event, np.ndarray]] = field(default_factory=list)
+    one_by_one: ClassVar[bool] = False
+
+    def release(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """The noisy output."""
+        self.heard.append((event, np.array(noise)))
+        return value + noise
+
+    def block(self, event: Event, noise: np.ndarray) -> None:
+        """Noise of several releases, a row each."""
+        self.heard.append((event, np.array(noise)))
+
+    def standardised(self) -> np.ndarray:
+        """Noise over its declared scale, flat: standard normal where it is as declared.
+
+        Laplace noise is mapped to normal by its own distribution function first.
+        """
+        parts = []
+        for event, noise in self.heard:
+            z = np.ravel(noise).astype(np.float64) / event.noise_scale
+            parts.append(stats.norm.ppf(stats.laplace.cdf(z)) if event.mechanism is Mechanism.LAPLACE else z)
+        return np.concatenate(parts) if parts else np.empty(0)
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Result of :func:`noise_law`: ``accepted`` at false-alarm rate alpha; the three p-values; number of samples."""
+
+    accepted: bool
+    p_variance: float
+    p_shape: float
+    p_tails: float
+    n: int
+
+
+def noise_law(samples: np.ndarray, sigma: float, alpha: float = 1e-3) -> NoiseLaw:
+    """Are ``samples`` independent N(0, sigma^2)?
+
+    Chi-square test of the variance, Kolmogorov-Smirnov, and a binomial test of how many lie beyond two standard
+    deviations, which sees a law without tails in a few hundred numbers; alpha/3 each.
+    """
+    z = np.ravel(samples) / sigma
+    n = z.size
+    if n < 2:
+        raise ValueError(f"{n} samples; give at least 2")
+    tail = stats.chi2.cdf(float(z @ z), n)
+    p_variance = float(2 * min(tail, 1 - tail))
+    p_shape = float(stats.kstest(z, "norm").pvalue)
+    p_tails = float(stats.binomtest(int(np.sum(np.abs(z) > 2)), n, 2 * stats.norm.sf(2)).pvalue)
+    return NoiseLaw(min(p_variance, p_shape, p_tails) >= alpha / 3, p_variance, p_shape, p_tails, n)
+
+
+def noise_law_power(n: int, ratio: float, alpha: float = 1e-3) -> float:
+    """Probability that the variance part of :func:`noise_law` rejects noise of ``ratio`` x sigma at ``n`` samples."""
+    low, high = stats.chi2.ppf([alpha / 6, 1 - alpha / 6], n)
+    return float(stats.chi2.cdf(low / ratio**2, n) + stats.chi2.sf(high / ratio**2, n))
+
+
+@lru_cache(maxsize=64)
+def noise_power(n: int, laplace: bool, alpha: float, ratio: float = 2 / 3, repeats: int = 200) -> float:
+    """Probability that :func:`noise_law` at ``alpha`` refuses noise of ``ratio`` times its scale.
+
+    By its formula for normal noise, which is that of the variance alone; for Laplace noise by simulation.
+    """
+    if not laplace:
+        return noise_law_power(n, ratio, alpha)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(repeats):
+        refused += not noise_law(stats.norm.ppf(stats.laplace.cdf(ratio * rng.laplace(size=n))), 1.0, alpha).accepted
+    return refused / repeats
+
+
+def noise_fault(
+    method,
+    task,
+    settings,
+    spec: BudgetSpec,
+    seed: int,
+    samples: int = SAMPLES,
+    alpha: float = NOISE_ALPHA,
+    fits: int = 1500,
+) -> str:
+    """ "" if the mechanisms draw what they declare, in as many ordinary fits as give ``samples`` numbers.
+
+    The law and the scale (:func:`noise_law`, false-alarm rate ``alpha`` of the two looks together; power by
+    :func:`noise_law_power`), and that no number is drawn twice: not in another step, by another mechanism or by the fit
+    of another seed.
+    """
+    z, fits = np.empty(0), 0
+    for wanted in (min(_FIRST_LOOK, samples), samples):
+        while z.size < wanted and fits < MOST_FITS:
+            listener = Listener()
+            run(method, task, settings, spec, seed + fits, listener)
+            z, fits = np.concatenate([z, listener.standardised()]), fits + 1
+        if z.size < 2:
+            return "no mechanism drew any noise"
+        law = noise_law(z, 1.0, alpha / 2)
+        if not law.accepted:
+            told = f"{law.p_variance:.2g} (variance), {law.p_shape:.2g} (shape), {law.p_tails:.2g} (tails)"
+            return f"p = {told} at n = {law.n}"
+        repeated = int(np.sum(np.diff(np.sort(z)) < _REPEATED))
+        if repeated:
+            return f"{repeated} of {z.size} numbers were drawn before"
+    return ""
