@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from methods.engines.private_least_squares.moments import AUTHORS, PRINTED, Moments
-from papers.wang2018 import checks, run
+from papers.wang2018 import checks, counterexamples, run
 from privacy.budget import BudgetSpec
 from privacy.repeats import OneFit
 
@@ -84,13 +84,13 @@ def test_the_integral_of_two_normal_laws_with_one_covariance():
     mu, epsilon = 1.3, 1.0
     exact = norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
     p, q = (np.array([mu, 0.0]), np.eye(2)), (np.zeros(2), np.eye(2))
-    assert checks.hockey_stick(p, q, epsilon) == pytest.approx(exact, abs=1e-5 + 1e-3 * exact)
+    assert counterexamples.hockey_stick(p, q, epsilon) == pytest.approx(exact, abs=1e-5 + 1e-3 * exact)
 
 
 def test_the_two_tables_of_the_counterexample_are_neighbours():
     """One row more, of norm 1: its moments are those of rows that exist."""
     n, t = 400, 25
-    found = checks.sampling.tempered("diffused", n, 2, 1.0, 1e-6, AUTHORS)
+    found = counterexamples.sampling.tempered("diffused", n, 2, 1.0, 1e-6, AUTHORS)
     x = np.array([1.0, -1.0]) / np.sqrt(2)
     v = np.array([1.0, 1.0]) / np.sqrt(2)
     # rows a x + b v with a^2 summing to t, b^2 to n - t, all targets 1: the signs of b alternate
@@ -99,7 +99,7 @@ def test_the_two_tables_of_the_counterexample_are_neighbours():
         x_all = rows if extra is None else np.vstack([rows, x])
         y_all = np.ones(n) if extra is None else np.append(np.ones(n), extra)
         moments = Moments.of(x_all, y_all)
-        mean, covariance = checks.posterior(t, n, found, PRINTED, extra)
+        mean, covariance = counterexamples.posterior(t, n, found, PRINTED, extra)
         h = moments.gram + (1 + found.penalty) * np.eye(2)
         assert mean == pytest.approx(np.linalg.solve(h, moments.cross))
         assert covariance == pytest.approx(np.linalg.inv(h) / found.power)
