@@ -18,7 +18,7 @@ import jinja2
 import numpy as np
 import pandas as pd
 
-from reports import findings, reference, style
+from reports import findings, papers, reference, style
 from reports.common_scores import RULE
 from reports.config import READINGS, ReportError
 from reports.files import csv_text, write_bytes, write_text
@@ -147,8 +147,13 @@ def section(values: Values, verdicts: pd.DataFrame, titles: dict[str, str]) -> s
         }
         for reading in READINGS
     }
+    housed = papers.load()
+    # a paper with a folder of its own has a line a reading, and no part in the totals
     text = environment.from_string(findings.fill(template, values)).render(
-        board=board, totals=totals, sources=SOURCE_TITLES
+        board=board + [row for paper in housed for row in paper.board],
+        totals=totals,
+        sources=SOURCE_TITLES | {paper.key: paper.title for paper in housed},
+        housed=housed,
     )
     return text.strip("\n")
 

@@ -88,6 +88,8 @@ def counterexample(mirror: str | None) -> pd.DataFrame:
 
 #: t of the tables on which AdaOPS is tried; draws that choose the event, and draws that count it.
 ALONG, PILOT, DRAWS = (10.0, 30.0, 100.0, 300.0, 1_000.0), 200_000, 1_000_000
+#: printed, and L without its cap: what is left then is not the cap's doing.
+NO_CAP = "printed, no cap"
 #: two-sided confidence of each of the two counts.
 SURE = 0.99
 
@@ -102,7 +104,7 @@ def counterexample_adaops(mirror: str | None) -> pd.DataFrame:
     delta, rows = float(run.config()["delta"]), []
     for n in ROWS:
         for epsilon in BUDGETS:
-            for reading in (AUTHORS, PRINTED):
+            for reading in (AUTHORS, PRINTED, NO_CAP):
                 rng = run.generator("counterexample", f"adaops {reading} {n}", epsilon, 0)
                 draw = _drawer(float(epsilon), delta, reading, rng)
                 found = max((c for t in ALONG for c in _candidates(draw, t, n, float(epsilon))), key=lambda c: c[0])
@@ -117,11 +119,14 @@ def counterexample_adaops(mirror: str | None) -> pd.DataFrame:
 
 
 def _drawer(epsilon: float, delta: float, reading: str, rng: np.random.Generator):
+    options = {"capped": lambda n, h: np.inf} if reading == NO_CAP else {}
+    of = PRINTED if reading == NO_CAP else reading
+
     def draw(moments: Moments, count: int) -> np.ndarray:
         parts = []
         for size in [PILOT] * (count // PILOT):
             budget = BudgetSpec(epsilon=epsilon, delta=delta, claimed_epsilon=epsilon).open(rng)
-            parts.append(sampling.adaops(moments, epsilon, delta, reading, Repeats(budget, rng, size)))
+            parts.append(sampling.adaops(moments, epsilon, delta, of, Repeats(budget, rng, size), **options))
         return np.concatenate(parts)
 
     return draw

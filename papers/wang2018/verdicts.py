@@ -83,8 +83,8 @@ def judge(runs: np.ndarray, mean: float, unit: float, family: int, heavy: bool =
     same = bool(equivalent(ours, float(runs.std(ddof=1)), count, paper, "mse"))
     # low, high: of ours less theirs
     return {
-        "mean": ours, "std": float(runs.std(ddof=1)), "n": count, "difference": ours - mean,
-        "low": -ends[1], "high": -ends[0], "p": p, "p_kind": kind, "detectable": detectable,
+        "mean": ours, "median": float(np.median(runs)), "std": float(runs.std(ddof=1)), "n": count,
+        "difference": ours - mean, "low": -ends[1], "high": -ends[0], "p": p, "p_kind": kind, "detectable": detectable,
         "verdict": word(p, high, same, family),
     }  # fmt: skip
 
@@ -120,7 +120,7 @@ def judge_exact(ours: float, mean: float, unit: float, dataset: str) -> dict[str
     if gap > 0 and dataset in ROUNDED:
         said = "compatible" if gap <= float(margin("mse", mean)) else said
     return {
-        "mean": ours, "std": 0.0, "n": 1, "difference": ours - mean, "low": math.nan, "high": math.nan,
+        "mean": ours, "median": ours, "std": 0.0, "n": 1, "difference": ours - mean, "low": math.nan, "high": math.nan,
         "p": math.nan, "p_kind": "exact", "detectable": unit, "verdict": said,
     }  # fmt: skip
 

@@ -103,3 +103,30 @@ def test_the_two_tables_of_the_counterexample_are_neighbours():
         h = moments.gram + (1 + found.penalty) * np.eye(2)
         assert mean == pytest.approx(np.linalg.solve(h, moments.cross))
         assert covariance == pytest.approx(np.linalg.inv(h) / found.power)
+
+
+def test_the_bound_from_counts_is_seldom_too_high():
+    """200 pairs of counts of 1,000 with P = .3, Q = .2: delta is .1 at epsilon = 0; at most 1 % of bounds lie above.
+
+    More than 8 of 200 have a chance of 1e-4 if each fails at 1 %.
+    """
+    rng = np.random.default_rng(0)
+    found = [counterexamples.sure_difference(int(a), int(b), 1_000, 0.0)
+             for a, b in zip(rng.binomial(1_000, 0.3, 200), rng.binomial(1_000, 0.2, 200), strict=True)]  # fmt: skip
+    assert np.sum(np.array(found) > 0.1) <= 8
+    assert np.mean(found) > 0  # and it shows something
+    assert counterexamples.sure_difference(0, 0, 1_000, 0.0) < 0
+    assert counterexamples.sure_difference(1_000, 0, 1_000, 0.0) == pytest.approx(0.99, abs=0.01)
+
+
+def test_the_counterexample_of_adaops_shows_the_program_and_not_the_control(monkeypatch):
+    """45,000 rows at epsilon = 1, few draws. Corrected AdaOPS is private: of it nothing may be shown (1 % false)."""
+    monkeypatch.setattr(counterexamples, "ROWS", (45_000,))
+    monkeypatch.setattr(counterexamples, "BUDGETS", ("1",))
+    monkeypatch.setattr(counterexamples, "ALONG", (300.0,))
+    monkeypatch.setattr(counterexamples, "PILOT", 2_000)
+    monkeypatch.setattr(counterexamples, "DRAWS", 4_000)
+    monkeypatch.setattr(counterexamples, "PRINTED", "corrected")
+    found = counterexamples.counterexample_adaops(None).set_index("reading")["delta_at_least"]
+    assert found[AUTHORS] > 0.9
+    assert found["corrected"] == 0
