@@ -37,6 +37,7 @@ class Claim:
     judge: Callable[[Tables], list[tuple[str, str, str]]]
 
 
+UNTESTABLE = "not testable here"
 #: "nearly all" of the tables: nine in ten. The source gives no number.
 NEARLY_ALL = 0.9
 
@@ -47,11 +48,11 @@ def both_beat_all(tables: Tables) -> list[tuple[str, str, str]]:
 
 
 def adapt(tables: Tables) -> list[tuple[str, str, str]]:
-    """A necessary consequence only: what is near the best on every table is below what it was made from, nearly
-    always."""
+    """No test: "nearly optimal" bounds a ratio to an optimum that no table has. How often each is below what it was
+    made from is told as evidence."""
     out = []
     for question in ("AdaOPS below OPS", "AdaSSP below SSP"):
-        out += [(r, v, f"{question}: {e}") for r, v, e in _at_every_epsilon(tables, question)]
+        out += [(r, UNTESTABLE, f"{question}: {e}") for r, _, e in _at_every_epsilon(tables, question)]
     return out
 
 
@@ -67,7 +68,7 @@ def _at_every_epsilon(tables: Tables, question: str) -> list[tuple[str, str, str
 
 def data_sets(tables: Tables) -> list[tuple[str, str, str]]:
     found = tables.verdicts["dataset"].nunique()
-    return [("published", "holds" if found == 36 else "does not hold", f"{found} data sets have results")]
+    return [("published", UNTESTABLE, f"the committed results hold {found} data sets")]
 
 
 def guarantee(tables: Tables) -> list[tuple[str, str, str]]:
