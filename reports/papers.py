@@ -1,8 +1,8 @@
 """What the folders of ``papers/`` give to the page: a line of the scoreboard a reading, and findings. Read as files.
 
-A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family), ``reference/verdicts.csv.gz``
-(the key of a published cell, reading, verdict) and ``findings/*.md``, rendered. Removing the folder removes it from
-the page.
+A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family, the finding to name first),
+``reference/verdicts.csv.gz`` (the key of a published cell, reading, verdict) and ``findings/*.md``, rendered. Removing
+the folder removes it from the page.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ HOME = Path(__file__).resolve().parents[1] / "papers"
 
 @dataclass(frozen=True)
 class Paper:
-    """``board``: rows with the columns of ``reports.verdicts.scoreboard``."""
+    """``board``: rows with the columns of ``reports.verdicts.scoreboard``; ``first``: the finding to name first."""
 
     key: str
     title: str
     board: list[dict]
     findings: list[Finding]
+    first: Finding
 
 
 def load(home: Path = HOME) -> list[Paper]:
@@ -39,7 +40,11 @@ def load(home: Path = HOME) -> list[Paper]:
         told = yaml.safe_load(path.read_text(encoding="utf-8"))
         verdicts = pd.read_csv(reference, dtype=str, keep_default_na=False)
         rows = [_row(path.parent.name, reading, g, told) for reading, g in verdicts.groupby("reading", sort=False)]
-        found.append(Paper(path.parent.name, told["title"], rows, _findings(path.parent / "findings")))
+        texts = _findings(path.parent / "findings")
+        first = {f.id: f for f in texts}.get(told["finding"])
+        if first is None:
+            raise ValueError(f"{path}: no finding '{told['finding']}'; there are {', '.join(f.id for f in texts)}")
+        found.append(Paper(path.parent.name, told["title"], rows, texts, first))
     return found
 
 

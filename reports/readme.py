@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from reports import findings, reference, style
+from reports import papers as judged
 from reports.config import READINGS, ReportError
 from reports.findings import Finding
 from reports.published import KEY, METHOD_TITLES, SOURCE_TITLES
@@ -146,12 +147,15 @@ def section(tables: Tables, verdicts: pd.DataFrame, titles: dict[str, str]) -> s
         }
         for reading in READINGS
     }
+    housed = judged.load()
+    # a paper that judges its own numbers has a line a reading, and no part in the totals
     text = findings.fill(
         Path(__file__).parent / "templates" / "readme.md",
         tables,
-        board=board,
+        board=board + [row for paper in housed for row in paper.board],
         totals=totals,
-        sources=SOURCE_TITLES,
+        sources=SOURCE_TITLES | {paper.key: paper.title for paper in housed},
+        housed=housed,
         finding=lambda key: f"[{titles[key]}]({findings.home_of(key)}/{key}.md)",
     )
     return text.strip("\n")

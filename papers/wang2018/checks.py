@@ -1,11 +1,12 @@
 """What else the findings rest on: ``python -m papers.wang2018.checks NAME --out FILE.csv``; each is one small table.
 
-``counterexample``  two neighbouring tables on which the program's posterior draw is not (epsilon, delta)-private
-``cap``             how often AdaOPS' cap on L decides, and how often it is no bound
-``targets``         noise-free errors with the target that a table's name suggests
-``scaling``         what one row does to the scaling of all others
-``penalties``       the concentrated rule's lambda with the logical "and" and as it is meant
-``noise``           by which factor the noise of SSP and AdaSSP would have to change
+``counterexample``         two neighbouring tables on which the program's draw is not (epsilon, delta)-private
+``counterexample_adaops``  the same of AdaOPS, by Monte Carlo (both in ``papers.wang2018.counterexamples``)
+``cap``                    how often AdaOPS' cap on L decides, and how often it is no bound
+``targets``                noise-free errors with the target that a table's name suggests
+``scaling``                what one row does to the scaling of all others
+``penalties``              the concentrated rule's lambda with the logical "and" and as it is meant
+``noise``                  by which factor the noise of SSP and AdaSSP would have to change
 """
 
 from __future__ import annotations
@@ -24,70 +25,10 @@ from datasets.fetch import fetch
 from methods._shared.private_least_squares import posterior_sampling as sampling
 from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments, log_over_delta
 from papers.wang2018 import data, run
+from papers.wang2018.counterexamples import counterexample, counterexample_adaops
 from papers.wang2018.verdicts import write
 from privacy.calibration import gaussian_noise_multiplier
 from privacy.repeats import NoiseSource
-
-#: rows of the tables of the counterexample, and the budgets at which it is tried.
-ROWS, BUDGETS = (1_000, 10_000, 45_000), ("0.1", "1", "10")
-#: points of the quadrature along each axis, and its reach in standard deviations: a normal law has 1e-15 beyond.
-GRID, REACH = 241, 8.0
-
-
-def posterior(t: float, n: int, found: sampling.Tempering, factor: str, extra: float | None = None):
-    """Mean and covariance of the draw on n rows of which t lie along x = (1, -1) / sqrt(2), the rest along (1, 1) /
-    sqrt(2).
-
-    All targets are 1, signs such that X'y = sqrt(n t) x, as in rows of norm 1 that are turned a little. ``extra``:
-    target of one row more, x. ``factor``: AUTHORS or PRINTED.
-    """
-    x, v = np.array([1.0, -1.0]) / math.sqrt(2), np.array([1.0, 1.0]) / math.sqrt(2)
-    gram, cross = t * np.outer(x, x) + (n - t) * np.outer(v, v), math.sqrt(n * t) * x
-    if extra is not None:
-        gram, cross = gram + np.outer(x, x), cross + extra * x
-    h = gram + (sampling.IDENTITY + float(found.penalty)) * np.eye(2)
-    upper = np.linalg.cholesky(h).T
-    covariance = np.linalg.inv(upper @ upper.T if factor == AUTHORS else h) / float(found.power)
-    return np.linalg.solve(h, cross), covariance
-
-
-def hockey_stick(p, q, epsilon: float) -> float:
-    """integral of max(0, p - exp(epsilon) q) for two normal laws (mean, covariance) in the plane, by quadrature."""
-    axis = np.linspace(-REACH, REACH, GRID)
-    u = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    lower, other = np.linalg.cholesky(p[1]), np.linalg.cholesky(q[1])
-    w = p[0] + u @ lower.T
-    log_p = -0.5 * np.sum(u**2, axis=1)  # with the Jacobian of u -> w left out on both sides
-    z = np.linalg.solve(other, (w - q[0]).T)
-    log_q = -0.5 * np.sum(z**2, axis=0) + math.log(np.linalg.det(lower) / np.linalg.det(other))
-    ratio = np.minimum(epsilon + log_q - log_p, 0.0)
-    return float(np.sum(np.exp(log_p) * -np.expm1(ratio)) * (axis[1] - axis[0]) ** 2 / (2 * math.pi))
-
-
-def counterexample(mirror: str | None) -> pd.DataFrame:
-    """Largest delta over t, the target of the row more, and both directions. d = 2.
-
-    The draw of one rule at one budget on the two tables is normal, so delta at the claimed epsilon is an integral in
-    the plane; it is a lower bound of the true delta, over all tables.
-    """
-    delta, rows = float(run.config()["delta"]), []
-    for n in ROWS:
-        for epsilon in BUDGETS:
-            for rule in sampling.RULES:
-                found = sampling.tempered(rule, n, 2, float(epsilon), delta, AUTHORS)
-                for factor in (AUTHORS, PRINTED):
-                    best = (0.0, 0.0)
-                    for t in np.geomspace(1, n / 4, 13):
-                        without = posterior(t, n, found, factor)
-                        for y in (1.0, -1.0):
-                            more = posterior(t, n, found, factor, y)
-                            for p, q in ((more, without), (without, more)):
-                                best = max(best, (hockey_stick(p, q, float(epsilon)), t))
-                    rows.append(
-                        {"rule": rule, "reading": factor, "n": n, "epsilon": epsilon, "delta_claimed": delta,
-                         "delta_at_least": best[0], "t": best[1]}
-                    )  # fmt: skip
-    return pd.DataFrame(rows)
 
 
 class _Told:
@@ -217,7 +158,7 @@ def penalties(mirror: str | None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-CHECKS = {f.__name__: f for f in (counterexample, cap, targets, scaling, noise, penalties)}
+CHECKS = {f.__name__: f for f in (counterexample, counterexample_adaops, cap, targets, scaling, noise, penalties)}
 
 
 def main(argv: list[str] | None = None) -> int:

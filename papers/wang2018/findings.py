@@ -12,7 +12,7 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from papers.wang2018 import run
+from papers.wang2018 import data, run
 from papers.wang2018.tables import METHODS, RULES
 
 HERE = Path(__file__).parent / "findings"
@@ -59,6 +59,7 @@ def render(reference: Path, source: Path = HERE / "source") -> dict[str, str]:
     names = {
         "rows": reader.rows, "value": reader.value, "of": reader.of, "METHODS": METHODS, "RULES": RULES,
         "EPSILONS": run.config()["epsilons"], "SHOWN": SHOWN, "family": run.config()["family"],
+        "WHY": {name: recipe.why for name, recipe in data.RECIPES.items() if recipe.why},
     }  # fmt: skip
     return {
         path.stem: environment.from_string(path.read_text(encoding="utf-8")).render(**names).rstrip("\n") + "\n"

@@ -14,6 +14,7 @@ rule wang2018_table:
     input:
         code=files("papers.wang2018.run"),
         config="papers/wang2018/experiments/wang2018.yaml",
+        tables=["papers/wang2018/datasets.csv", "papers/wang2018/files.csv"],
     output:
         RESULTS + "/wang2018/scores/{dataset}.csv.gz",
     log:
@@ -51,6 +52,8 @@ rule wang2018:
         ),
         checks=expand(RESULTS + "/wang2018/checks/{check}.csv", check=WANG2018_CHECKS),
         code=files("papers.wang2018.build"),
+        published=["papers/wang2018/published.csv", "papers/wang2018/annotations.csv"],
+        findings=sorted(map(str, Path("papers/wang2018/findings/source").glob("*.md"))),
     output:
         RESULTS + "/wang2018/tables/verdicts.csv.gz",
         RESULTS + "/wang2018/figures/wang2018_all_cells.png",

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta, mannwhitneyu
 
 from papers.wang2018 import run
 from papers.wang2018.verdicts import runs_of
@@ -86,8 +87,10 @@ def published_means(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def wins(errors: pd.DataFrame) -> pd.DataFrame:
-    """On how many tables one method's error is below another's: reading, epsilon, question, yes, of.
+    """On how many tables one method's error is below another's: reading, epsilon, question, yes, of, ties, tables.
 
+    ``ties``: tables that would be added if equal numbers counted as below (published numbers have six digits); the
+    ``tables`` are those that are not below.
     ``errors``: rows of :func:`medians` and :func:`published_means`. Of a reading that a method lacks, its ``authors``
     stands in for ``printed`` (the methods whose printed form was not at hand are the same in both).
     """
@@ -95,10 +98,12 @@ def wins(errors: pd.DataFrame) -> pd.DataFrame:
     for reading in ("published", "authors", "printed", "corrected"):
         for epsilon in run.config()["epsilons"]:
             table = _wide(errors, reading, epsilon)
+            equal = questions(table, np.less_equal)
             for question, answer in questions(table).items():
                 rows.append(
                     {"reading": reading, "epsilon": epsilon, "question": question, "yes": int(answer.sum()),
-                     "of": len(answer), "tables": " ".join(answer.index[~answer])}
+                     "of": len(answer), "ties": " ".join(answer.index[equal[question] & ~answer]),
+                     "tables": " ".join(answer.index[~answer])}
                 )  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -113,20 +118,53 @@ def _wide(errors: pd.DataFrame, reading: str, epsilon: str) -> pd.DataFrame:
     return pd.concat(chosen).pivot(index="dataset", columns="method", values="median").dropna()
 
 
-def questions(table: pd.DataFrame) -> dict[str, pd.Series]:
+def questions(table: pd.DataFrame, below=np.less) -> dict[str, pd.Series]:
+    """Answers by table; ``below``: the comparison of two errors."""
     others = table[["ssp", "objpert", "ops_balanced"]].min(axis=1)
     ada = table[["adassp", "adaops"]]
+    rules = table[[r for r in RULES if r != "ops_concentrated"]].min(axis=1)
     return {
-        "both adaptive methods below the three others": ada.max(axis=1) < others,
-        "one of the adaptive methods below the three others": ada.min(axis=1) < others,
-        "AdaOPS below OPS": table["adaops"] < table["ops_balanced"],
-        "AdaSSP below SSP": table["adassp"] < table["ssp"],
-        "SSP below trivial": table["ssp"] < table["trivial"],
-        "AdaSSP below trivial": table["adassp"] < table["trivial"],
-        "AdaOPS below trivial": table["adaops"] < table["trivial"],
-        "OPS, concentrated, the best of the four rules": table[list(RULES)].idxmin(axis=1) == "ops_concentrated",
-        "OPS, concentrated, below AdaOPS": table["ops_concentrated"] < table["adaops"],
+        "both adaptive methods below the three others": below(ada.max(axis=1), others),
+        "one of the adaptive methods below the three others": below(ada.min(axis=1), others),
+        "AdaOPS below OPS": below(table["adaops"], table["ops_balanced"]),
+        "AdaSSP below SSP": below(table["adassp"], table["ssp"]),
+        "SSP below trivial": below(table["ssp"], table["trivial"]),
+        "AdaSSP below trivial": below(table["adassp"], table["trivial"]),
+        "AdaOPS below trivial": below(table["adaops"], table["trivial"]),
+        "OPS, concentrated, the best of the four rules": below(table["ops_concentrated"], rules),
+        "OPS, concentrated, below AdaOPS": below(table["ops_concentrated"], table["adaops"]),
     }
+
+
+def orders(scores: pd.DataFrame, first: str = "adassp", second: str = "ssp") -> pd.DataFrame:
+    """Two methods over the tables, with what is noise: one row a reading that both have, and epsilon.
+
+    ``below``: tables on which the median of ``first`` is the lower one. ``surely_below``, ``surely_above``: told apart
+    by a two-sided Mann-Whitney test of the repetitions at 5 % / number of tables (any false in 5 % of rows). ``low``,
+    ``high``: 95 % Clopper-Pearson interval of the share of tables below, as if they were a sample of tables.
+    ``turned``, ``turned_back``: tables told apart in both readings that go from above as run to below, and the reverse.
+    """
+    ok = scores[(scores["status"] == "ok") & scores["method"].isin([first, second])]
+    runs = {k: runs_of(r) for *k, r in ok[["method", "reading", "epsilon", "dataset", "runs"]].itertuples(index=False)
+            for k in [tuple(k)]}  # fmt: skip
+    names, rows, as_run = sorted(set(ok["dataset"])), [], {}
+    for reading in ("authors", "corrected"):
+        for epsilon in run.config()["epsilons"]:
+            pairs = [(runs[first, reading, epsilon, d], runs[second, reading, epsilon, d]) for d in names]
+            below = np.array([np.median(a) < np.median(b) for a, b in pairs])
+            told = np.array([mannwhitneyu(a, b).pvalue <= 0.05 / len(names) for a, b in pairs])
+            sign = np.where(told, np.where(below, -1, 1), 0)
+            before = as_run.setdefault(epsilon, sign)
+            count, n = int(below.sum()), len(names)
+            rows.append(
+                {"reading": reading, "epsilon": epsilon, "of": n, "below": count,
+                 "surely_below": int((sign < 0).sum()), "surely_above": int((sign > 0).sum()),
+                 "low": float(beta.ppf(0.025, count, n - count + 1)) if count else 0.0,
+                 "high": float(beta.ppf(0.975, count + 1, n - count)) if count < n else 1.0,
+                 "turned": int(((before > 0) & (sign < 0)).sum()),
+                 "turned_back": int(((before < 0) & (sign > 0)).sum())}
+            )  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def effects(errors: pd.DataFrame) -> pd.DataFrame:

@@ -183,7 +183,13 @@ def rounded_up(n: int) -> int:
 # AdaOPS
 
 
-def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource) -> np.ndarray:
+def cap(n: int, h):
+    """The program's cap on L: 1 + sqrt(2 sqrt(n) / h), which has n^(1/4) where a bound needs n^(1/2)
+    (:func:`true_cap`)."""
+    return 1 + np.sqrt(2 * math.sqrt(n) / h)
+
+
+def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource, capped=cap) -> np.ndarray:
     """One draw (count, d) whose lambda and gamma follow from two Gaussian releases.
 
     1. The smallest eigenvalue, and l, a lower bound of it that fails seldom. 2. lambda, which minimises C1 (1 +
@@ -191,7 +197,8 @@ def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
        |w|. 4. gamma, from h and L. 5. The draw.
 
     ``authors``: their constants, their cap on L, 1 + sqrt(2 sqrt(n) / h), and the program's factor. ``printed``: the
-    same with a draw from the posterior. ``corrected``: :func:`corrected_adaops`.
+    same with a draw from the posterior. ``corrected``: :func:`corrected_adaops`. ``capped``: (n, h) -> cap of the
+    first two readings; a check takes it away.
     """
     if reading == CORRECTED:
         return corrected_adaops(moments, epsilon, delta, noise)
@@ -203,16 +210,10 @@ def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
     penalty = chosen_penalty(moments.d, epsilon, tail, least)
     h = penalty + least
     norm = _noisy_norm(moments, penalty, h, scale, scale * math.sqrt(tail), noise)
-    length = np.minimum(norm, cap(moments.n, h))
+    length = np.minimum(norm, capped(moments.n, h))
     power = power_of(length, h, tail, epsilon / 2)
     z = noise.draw(unbounded_draw(), moments.d)
     return draw(moments, penalty, power, z, reading)
-
-
-def cap(n: int, h):
-    """The program's cap on L: 1 + sqrt(2 sqrt(n) / h), which has n^(1/4) where a bound needs n^(1/2)
-    (:func:`true_cap`)."""
-    return 1 + np.sqrt(2 * math.sqrt(n) / h)
 
 
 def true_cap(n: int, ridge):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments
-from papers.wang2018 import checks, run
+from papers.wang2018 import checks, counterexamples, run
 from privacy.budget import BudgetSpec
 from privacy.repeats import OneFit
 
@@ -84,13 +84,13 @@ def test_the_integral_of_two_normal_laws_with_one_covariance():
     mu, epsilon = 1.3, 1.0
     exact = norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
     p, q = (np.array([mu, 0.0]), np.eye(2)), (np.zeros(2), np.eye(2))
-    assert checks.hockey_stick(p, q, epsilon) == pytest.approx(exact, abs=1e-5 + 1e-3 * exact)
+    assert counterexamples.hockey_stick(p, q, epsilon) == pytest.approx(exact, abs=1e-5 + 1e-3 * exact)
 
 
 def test_the_two_tables_of_the_counterexample_are_neighbours():
     """One row more, of norm 1: its moments are those of rows that exist."""
     n, t = 400, 25
-    found = checks.sampling.tempered("diffused", n, 2, 1.0, 1e-6, AUTHORS)
+    found = counterexamples.sampling.tempered("diffused", n, 2, 1.0, 1e-6, AUTHORS)
     x = np.array([1.0, -1.0]) / np.sqrt(2)
     v = np.array([1.0, 1.0]) / np.sqrt(2)
     # rows a x + b v with a^2 summing to t, b^2 to n - t, all targets 1: the signs of b alternate
@@ -99,7 +99,34 @@ def test_the_two_tables_of_the_counterexample_are_neighbours():
         x_all = rows if extra is None else np.vstack([rows, x])
         y_all = np.ones(n) if extra is None else np.append(np.ones(n), extra)
         moments = Moments.of(x_all, y_all)
-        mean, covariance = checks.posterior(t, n, found, PRINTED, extra)
+        mean, covariance = counterexamples.posterior(t, n, found, PRINTED, extra)
         h = moments.gram + (1 + found.penalty) * np.eye(2)
         assert mean == pytest.approx(np.linalg.solve(h, moments.cross))
         assert covariance == pytest.approx(np.linalg.inv(h) / found.power)
+
+
+def test_the_bound_from_counts_is_seldom_too_high():
+    """200 pairs of counts of 1,000 with P = .3, Q = .2: delta is .1 at epsilon = 0; at most 1 % of bounds lie above.
+
+    More than 8 of 200 have a chance of 1e-4 if each fails at 1 %.
+    """
+    rng = np.random.default_rng(0)
+    found = [counterexamples.sure_difference(int(a), int(b), 1_000, 0.0)
+             for a, b in zip(rng.binomial(1_000, 0.3, 200), rng.binomial(1_000, 0.2, 200), strict=True)]  # fmt: skip
+    assert np.sum(np.array(found) > 0.1) <= 8
+    assert np.mean(found) > 0  # and it shows something
+    assert counterexamples.sure_difference(0, 0, 1_000, 0.0) < 0
+    assert counterexamples.sure_difference(1_000, 0, 1_000, 0.0) == pytest.approx(0.99, abs=0.01)
+
+
+def test_the_counterexample_of_adaops_shows_the_program_and_not_the_control(monkeypatch):
+    """45,000 rows at epsilon = 1, few draws. Corrected AdaOPS is private: of it nothing may be shown (1 % false)."""
+    monkeypatch.setattr(counterexamples, "ROWS", (45_000,))
+    monkeypatch.setattr(counterexamples, "BUDGETS", ("1",))
+    monkeypatch.setattr(counterexamples, "ALONG", (300.0,))
+    monkeypatch.setattr(counterexamples, "PILOT", 2_000)
+    monkeypatch.setattr(counterexamples, "DRAWS", 4_000)
+    monkeypatch.setattr(counterexamples, "PRINTED", "corrected")
+    found = counterexamples.counterexample_adaops(None).set_index("reading")["delta_at_least"]
+    assert found[AUTHORS] > 0.9
+    assert found["corrected"] == 0

@@ -1,0 +1,160 @@
+"""Neighbouring tables on which a draw as the program makes it is not (epsilon, delta)-private.
+
+Both tables have two inputs and rows of norm 1 with target 1; t of n rows' worth of squares lie along x = (1, -1) /
+sqrt(2), the rest along v = (1, 1) / sqrt(2). The neighbour has one row more, x with target 1 or -1. What is found is a
+lower bound of the true delta, which is a supremum over all tables.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy.stats import beta
+
+from methods._shared.private_least_squares import posterior_sampling as sampling
+from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments
+from papers.wang2018 import run
+from privacy.budget import BudgetSpec
+from privacy.repeats import Repeats
+
+#: rows of the tables of the counterexample, and the budgets at which it is tried.
+ROWS, BUDGETS = (1_000, 10_000, 45_000), ("0.1", "1", "10")
+#: points of the quadrature along each axis, and its reach in standard deviations: a normal law has 1e-15 beyond.
+GRID, REACH = 241, 8.0
+
+
+def table(t: float, n: int, extra: float | None = None) -> Moments:
+    """Moments of the n rows, and of one row more, x with target ``extra``.
+
+    Rows sqrt(t / n) x +- sqrt(1 - t / n) v, the signs in equal numbers, all targets 1: X'X = t xx' + (n - t) vv',
+    X'y = sqrt(n t) x.
+    """
+    x, v = np.array([1.0, -1.0]) / math.sqrt(2), np.array([1.0, 1.0]) / math.sqrt(2)
+    gram, cross = t * np.outer(x, x) + (n - t) * np.outer(v, v), math.sqrt(n * t) * x
+    if extra is None:
+        return Moments(gram, cross, n)
+    return Moments(gram + np.outer(x, x), cross + extra * x, n + 1)
+
+
+def posterior(t: float, n: int, found: sampling.Tempering, factor: str, extra: float | None = None):
+    """Mean and covariance of the draw on :func:`table`. ``factor``: AUTHORS or PRINTED."""
+    moments = table(t, n, extra)
+    h = moments.gram + (sampling.IDENTITY + float(found.penalty)) * np.eye(2)
+    upper = np.linalg.cholesky(h).T
+    covariance = np.linalg.inv(upper @ upper.T if factor == AUTHORS else h) / float(found.power)
+    return np.linalg.solve(h, moments.cross), covariance
+
+
+def hockey_stick(p, q, epsilon: float) -> float:
+    """integral of max(0, p - exp(epsilon) q) for two normal laws (mean, covariance) in the plane, by quadrature."""
+    axis = np.linspace(-REACH, REACH, GRID)
+    u = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    lower, other = np.linalg.cholesky(p[1]), np.linalg.cholesky(q[1])
+    w = p[0] + u @ lower.T
+    log_p = -0.5 * np.sum(u**2, axis=1)  # with the Jacobian of u -> w left out on both sides
+    z = np.linalg.solve(other, (w - q[0]).T)
+    log_q = -0.5 * np.sum(z**2, axis=0) + math.log(np.linalg.det(lower) / np.linalg.det(other))
+    ratio = np.minimum(epsilon + log_q - log_p, 0.0)
+    return float(np.sum(np.exp(log_p) * -np.expm1(ratio)) * (axis[1] - axis[0]) ** 2 / (2 * math.pi))
+
+
+def counterexample(mirror: str | None) -> pd.DataFrame:
+    """Largest delta over t, the target of the row more, and both directions. d = 2.
+
+    The draw of one rule at one budget on the two tables is normal, so delta at the claimed epsilon is an integral in
+    the plane; it is a lower bound of the true delta, over all tables.
+    """
+    delta, rows = float(run.config()["delta"]), []
+    for n in ROWS:
+        for epsilon in BUDGETS:
+            for rule in sampling.RULES:
+                found = sampling.tempered(rule, n, 2, float(epsilon), delta, AUTHORS)
+                for factor in (AUTHORS, PRINTED):
+                    best = (0.0, 0.0)
+                    for t in np.geomspace(1, n / 4, 13):
+                        without = posterior(t, n, found, factor)
+                        for y in (1.0, -1.0):
+                            more = posterior(t, n, found, factor, y)
+                            for p, q in ((more, without), (without, more)):
+                                best = max(best, (hockey_stick(p, q, float(epsilon)), t))
+                    rows.append(
+                        {"rule": rule, "reading": factor, "n": n, "epsilon": epsilon, "delta_claimed": delta,
+                         "delta_at_least": best[0], "t": best[1]}
+                    )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+#: t of the tables on which AdaOPS is tried; draws that choose the event, and draws that count it.
+ALONG, PILOT, DRAWS = (10.0, 30.0, 100.0, 300.0, 1_000.0), 200_000, 1_000_000
+#: printed, and L without its cap: what is left then is not the cap's doing.
+NO_CAP = "printed, no cap"
+#: two-sided confidence of each of the two counts.
+SURE = 0.99
+
+
+def counterexample_adaops(mirror: str | None) -> pd.DataFrame:
+    """delta >= P(S) - exp(epsilon) Q(S) for a half-plane S of coefficients, by draws of the engine itself. d = 2.
+
+    A pilot sample chooses t, the target of the row more, which of the two tables is P, and S; fresh draws count it.
+    ``delta_at_least``: with the Clopper-Pearson ends of both counts (99 % each, so it is too high in at most 1 % of
+    cases), 0 where they show nothing.
+    """
+    delta, rows = float(run.config()["delta"]), []
+    for n in ROWS:
+        for epsilon in BUDGETS:
+            for reading in (AUTHORS, PRINTED, NO_CAP):
+                rng = run.generator("counterexample", f"adaops {reading} {n}", epsilon, 0)
+                draw = _drawer(float(epsilon), delta, reading, rng)
+                found = max((c for t in ALONG for c in _candidates(draw, t, n, float(epsilon))), key=lambda c: c[0])
+                _, t, (p, q), side, threshold = found
+                inside = [int(np.sum(draw(moments, DRAWS) @ side > threshold)) for moments in (p, q)]
+                rows.append(
+                    {"reading": reading, "n": n, "epsilon": epsilon, "delta_claimed": delta, "t": t, "draws": DRAWS,
+                     "inside": inside[0], "inside_neighbour": inside[1],
+                     "delta_at_least": max(0.0, sure_difference(*inside, DRAWS, float(epsilon)))}
+                )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _drawer(epsilon: float, delta: float, reading: str, rng: np.random.Generator):
+    options = {"capped": lambda n, h: np.inf} if reading == NO_CAP else {}
+    of = PRINTED if reading == NO_CAP else reading
+
+    def draw(moments: Moments, count: int) -> np.ndarray:
+        parts = []
+        for size in [PILOT] * (count // PILOT):
+            budget = BudgetSpec(epsilon=epsilon, delta=delta, claimed_epsilon=epsilon).open(rng)
+            parts.append(sampling.adaops(moments, epsilon, delta, of, Repeats(budget, rng, size), **options))
+        return np.concatenate(parts)
+
+    return draw
+
+
+def _candidates(draw, t: float, n: int, epsilon: float):
+    """(delta on the pilot, t, (P, Q), direction, threshold): the best half-plane of each pair of tables.
+
+    Its direction is that of Fisher's discriminant; the threshold is the best of the pilot's quantiles.
+    """
+    without = table(t, n)
+    first = draw(without, PILOT)
+    for y in (1.0, -1.0):
+        more = table(t, n, y)
+        second = draw(more, PILOT)
+        for (p, a), (q, b) in (((without, first), (more, second)), ((more, second), (without, first))):
+            side = np.linalg.solve(np.cov(a.T) + np.cov(b.T), a.mean(axis=0) - b.mean(axis=0))
+            u, w = a @ side, np.sort(b @ side)
+            cuts = np.quantile(u, np.linspace(0.002, 0.998, 250))
+            inside, other = PILOT - np.searchsorted(np.sort(u), cuts), PILOT - np.searchsorted(w, cuts)
+            found = (inside - math.exp(epsilon) * (other + 1)) / PILOT
+            best = int(np.argmax(found))
+            yield float(found[best]), t, (p, q), side, float(cuts[best])
+
+
+def sure_difference(inside: int, other: int, draws: int, epsilon: float) -> float:
+    """Lower end of P(S) less exp(epsilon) times the upper end of Q(S), from counts of ``draws`` (Clopper-Pearson)."""
+    tail = (1 - SURE) / 2
+    low = beta.ppf(tail, inside, draws - inside + 1) if inside > 0 else 0.0
+    high = beta.ppf(1 - tail, other + 1, draws - other) if other < draws else 1.0
+    return float(low - math.exp(epsilon) * high)
