@@ -1,5 +1,8 @@
 """Transitive imports by AST, and a hash that comments do not move."""
 
+import ast
+import sys
+
 import pytest
 
 from workflow import imports
@@ -42,3 +45,66 @@ def test_a_method_depends_on_every_engine_that_its_file_names():
     assert {"methods.engines.mixture.training", "methods.engines.pbp.state", "methods.contract"} <= set(found)
     taught = imports.reached("methods.kinds.bounded_mixture.dp_sep_honest")
     assert {"methods.engines.mixture.honest", "methods.engines.mixture.sites"} <= set(taught)
+
+
+EVERYWHERE = '''
+"""import a_docstring"""
+import one.two as two, three
+from four import (
+    five,
+    six as seven,
+)
+if two:
+    import eight
+else:
+    from . import nine
+for _ in ():
+    import ten
+try:
+    from ..eleven import twelve
+except ImportError:
+    import thirteen
+else:
+    import fourteen
+finally:
+    import fifteen
+class C:
+    import sixteen
+    def f(self):
+        with open("x"):
+            match self:
+                case 1:
+                    import seventeen
+        return lambda: "import a_string"
+while True:
+    import eighteen; import nineteen
+'''
+
+
+def test_an_import_is_found_wherever_a_statement_may_stand():
+    walked = []  # the plain way: every node, expressions too
+    for node in ast.walk(ast.parse(EVERYWHERE)):
+        if isinstance(node, ast.Import):
+            walked += [(0, a.name, []) for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            walked.append((node.level, node.module or "", [a.name for a in node.names]))
+    found = imports.imports_in(EVERYWHERE)
+    assert sorted(found) == sorted(walked)
+    assert len(found) == 14
+    assert imports.imports_in("def f(:\n") == []
+
+
+def test_what_a_source_imports_is_remembered_by_its_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    store, source = tmp_path / "kept" / "imports.json", tmp_path / "a.py"
+    source.write_text("import one\n")
+    first = imports._Remembered(store)
+    assert first.of(source) == [(0, "one", [])]
+    first.keep()
+    monkeypatch.setattr(imports, "imports_in", lambda text: [(0, "parsed anew", [])])
+    second = imports._Remembered(store)
+    assert second.of(source) == [[0, "one", []]]  # as JSON has it
+    source.write_text("import two\n")  # another text is another key, whatever its name and age
+    assert second.of(source) == [(0, "parsed anew", [])]
+    store.write_text('{"torn": ')
+    assert imports._Remembered(store).of(source) == [(0, "parsed anew", [])]
