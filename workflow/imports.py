@@ -16,9 +16,10 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "reports", "workflow", "papers")
@@ -36,13 +37,14 @@ def path_of(module: str, root: Path = ROOT) -> Path | None:
     return None
 
 
-#: what each source text imports, by the digest of the text; kept beside the compiled bytecode and as dispensable.
+#: what each source text imports, and the hash of the code of several texts, by the digest of the texts; kept beside the
+#: compiled bytecode, and as dispensable.
 STORE = Path(__file__).resolve().parent / "__pycache__" / f"imports.{sys.implementation.cache_tag}.json"
-#: more texts than this: those of former versions are dropped.
-STORED = 2000
+#: more digests than this: those of former versions are dropped.
+STORED = 4000
 
 
-def imports_in(source: str) -> list[tuple[int, str, list[str]]]:
+def imports_in(source: bytes) -> list[tuple[int, str, list[str]]]:
     """(level, module, names) of every import in a source text, inside functions too; of ``import a`` no names.
 
     Statements alone are visited: an import is never part of an expression.
@@ -70,7 +72,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Remembered:
-    """:func:`imports_in` by the digest of the text, for this process and, where the folder can be written, the next."""
+    """Values by the digest of the texts that they follow from, for this process and, where they are kept, the next."""
 
     def __init__(self, path: Path):
         self.path, self.changed = path, False
@@ -79,12 +81,14 @@ class _Remembered:
         except (OSError, ValueError, TypeError):  # none yet, or damaged: the sources are read
             self.known = {}
 
-    def of(self, path: Path) -> list:
-        """What the file imports."""
-        source = path.read_bytes()
-        key = hashlib.sha256(source).hexdigest()[:32]
+    def of(self, make: Callable[..., Any], *texts: bytes) -> Any:
+        """``make`` of the texts, or what it gave for the same ones; JSON holds it."""
+        digest = hashlib.sha256(make.__name__.encode())
+        for text in texts:
+            digest.update(len(text).to_bytes(8, "little") + text)
+        key = digest.hexdigest()[:32]
         if key not in self.known:
-            self.known[key] = imports_in(source.decode("utf-8"))
+            self.known[key] = make(*texts)
             self.changed = True
         return self.known[key]
 
@@ -118,7 +122,7 @@ def direct_imports(module: str, root: Path = ROOT) -> frozenset[str]:
         return frozenset()
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     names: set[str] = set()
-    for level, base, imported in _remembered().of(path):
+    for level, base, imported in _remembered().of(imports_in, path.read_bytes()):
         if level:
             parent = package.split(".")
             parent = parent[: len(parent) - level + 1]
@@ -164,10 +168,16 @@ def _relative(module: str) -> str:
 @cache
 def code_hash(*modules: str, root: Path = ROOT) -> str:
     """16 hexadecimal digits over the syntax trees, without docstrings, of all modules reached."""
+    parts = ((module.encode(), path_of(module, root).read_bytes()) for module in reached(*modules, root=root))
+    return _remembered().of(hash_of, *(text for part in parts for text in part))
+
+
+def hash_of(*texts: bytes) -> str:
+    """The digits of :func:`code_hash` for (module, source, module, source, ...)."""
     digest = hashlib.sha256()
-    for module in reached(*modules, root=root):
-        digest.update(module.encode())
-        digest.update(normalised(path_of(module, root).read_text(encoding="utf-8")).encode())
+    for module, source in zip(texts[::2], texts[1::2], strict=True):
+        digest.update(module)
+        digest.update(normalised(source.decode("utf-8")).encode())
     return digest.hexdigest()[:16]
 
 

@@ -1,6 +1,7 @@
 """Transitive imports by AST, and a hash that comments do not move."""
 
 import ast
+import hashlib
 import sys
 
 import pytest
@@ -88,23 +89,38 @@ def test_an_import_is_found_wherever_a_statement_may_stand():
             walked += [(0, a.name, []) for a in node.names]
         elif isinstance(node, ast.ImportFrom):
             walked.append((node.level, node.module or "", [a.name for a in node.names]))
-    found = imports.imports_in(EVERYWHERE)
+    found = imports.imports_in(EVERYWHERE.encode())
     assert sorted(found) == sorted(walked)
     assert len(found) == 14
-    assert imports.imports_in("def f(:\n") == []
+    assert imports.imports_in(b"def f(:\n") == []
 
 
-def test_what_a_source_imports_is_remembered_by_its_text(tmp_path, monkeypatch):
+def test_a_value_is_remembered_by_its_texts(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    store, source = tmp_path / "kept" / "imports.json", tmp_path / "a.py"
-    source.write_text("import one\n")
+    store = tmp_path / "kept" / "store.json"
+    made = []
+
+    def joined(*texts):
+        made.append(texts)
+        return "|".join(t.decode() for t in texts)
+
     first = imports._Remembered(store)
-    assert first.of(source) == [(0, "one", [])]
+    assert first.of(joined, b"ab", b"c") == "ab|c"
+    assert first.of(joined, b"a", b"bc") == "a|bc"  # the same bytes in other texts are another key
     first.keep()
-    monkeypatch.setattr(imports, "imports_in", lambda text: [(0, "parsed anew", [])])
     second = imports._Remembered(store)
-    assert second.of(source) == [[0, "one", []]]  # as JSON has it
-    source.write_text("import two\n")  # another text is another key, whatever its name and age
-    assert second.of(source) == [(0, "parsed anew", [])]
+    assert second.of(joined, b"ab", b"c") == "ab|c"
+    assert len(made) == 2
+    assert second.of(joined, b"ab") == "ab"
     store.write_text('{"torn": ')
-    assert imports._Remembered(store).of(source) == [(0, "parsed anew", [])]
+    assert imports._Remembered(store).of(joined, b"ab", b"c") == "ab|c"
+    assert len(made) == 4
+
+
+def test_the_hash_of_code_is_that_of_its_sources():
+    """Whatever is remembered: the digits that are committed with a cell are those of the syntax trees."""
+    digest = hashlib.sha256()
+    for module in imports.reached("methods.ridge"):
+        digest.update(module.encode())
+        digest.update(imports.normalised(imports.path_of(module).read_text(encoding="utf-8")).encode())
+    assert imports.code_hash("methods.ridge") == digest.hexdigest()[:16]
