@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -301,10 +302,9 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                         intervals=config.get("intervals", False),
                     )
                 )
-    keys = [(c.dataset, c.protocol, c.method, c.setting) for c in out]
-    twice = {k for k in keys if keys.count(k) > 1}
-    if twice:
-        raise ConfigError(f"{path}: two arms make the same cell {sorted(twice)[0]}; give one of them another label")
+    keys = Counter((c.dataset, c.protocol, c.method, c.setting) for c in out)
+    if twice := sorted(k for k, n in keys.items() if n > 1):
+        raise ConfigError(f"{path}: two arms make the same cell {twice[0]}; give one of them another label")
     for group in families(out).values():
         if len(names := {c.method for c in group}) > 1 and len({c.run_of for c in group}) > 1:
             raise ConfigError(f"{path}: {', '.join(sorted(names))} do not read one run; give each an arm of its own")
