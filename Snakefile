@@ -10,6 +10,12 @@ min_version("9.20")
 configfile: "config/config.yaml"
 
 
+# of every rule, with `--sdm apptainer`; without that option it does nothing
+if config["container"]:
+
+    container: config["container"]
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/cells.smk"

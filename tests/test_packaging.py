@@ -52,3 +52,25 @@ def test_workflows_hooks_and_templates_can_be_read():
         assert len(ids) == len(set(ids)), name
     hooks = [h for r in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"] for h in r["hooks"]]
     assert {h["id"] for h in hooks} == {"ruff", "ruff-format", "snakefmt"}
+
+
+def test_the_workflow_catalog_finds_what_it_wants():
+    assert 'include: "../Snakefile"' in (ROOT / "workflow/Snakefile").read_text()
+    assert set(yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]) <= {
+        "mandatory-flags", "software-stack-deployment", "report",
+    }  # fmt: skip
+    described = (ROOT / "config/README.md").read_text()
+    for key in yaml.safe_load((ROOT / "config/config.yaml").read_text()):
+        assert f"| `{key}` |" in described, f"config/README.md does not describe {key}"
+
+
+def test_the_cluster_plugin_is_pinned_to_what_its_test_runs_with():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(extras["slurm"]) <= set((ROOT / "constraints.txt").read_text().splitlines())
+
+
+def test_the_container_is_made_of_the_pinned_versions():
+    text = (ROOT / "Containerfile").read_text()
+    assert "-c constraints.txt" in text
+    for line in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE):
+        assert all((ROOT / name).is_file() for name in line.split()), line

@@ -11,9 +11,15 @@ Every function takes the ``root`` of a checkout, so that another commit can be r
 from __future__ import annotations
 
 import ast
+import atexit
 import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "reports", "workflow", "papers", "common_tasks")
@@ -24,19 +30,88 @@ def path_of(module: str, root: Path = ROOT) -> Path | None:
     """File of a project module, or None for a library's."""
     if module.split(".")[0] not in PACKAGES:
         return None
-    base = root.joinpath(*module.split("."))
-    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
-        if candidate.is_file():
-            return candidate
+    base = os.path.join(root, *module.split("."))
+    for candidate in (f"{base}.py", os.path.join(base, "__init__.py")):
+        if os.path.isfile(candidate):
+            return Path(candidate)
     return None
 
 
-@cache
-def _tree(path: Path) -> ast.Module:
+#: what each source text imports, and the hash of the code of several texts, by the digest of the texts; kept beside the
+#: compiled bytecode, and as dispensable.
+STORE = Path(__file__).resolve().parent / "__pycache__" / f"imports.{sys.implementation.cache_tag}.json"
+#: more digests than this: those of former versions are dropped.
+STORED = 4000
+
+
+def imports_in(source: bytes) -> list[tuple[int, str, list[str]]]:
+    """(level, module, names) of every import in a source text, inside functions too; of ``import a`` no names.
+
+    Statements alone are visited: an import is never part of an expression.
+    """
     try:
-        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        tree = ast.parse(source)
     except SyntaxError:  # it can be imported by nobody, and so reaches nothing; `methods.contract.broken` names it
-        return ast.Module([], [])
+        return []
+    found: list[tuple[int, str, list[str]]] = []
+    for node in _statements(tree):
+        if isinstance(node, ast.Import):
+            found.extend((0, alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.append((node.level, node.module or "", [alias.name for alias in node.names]))
+    return found
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below ``node``."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        below = getattr(node, field, ())
+        for child in below if isinstance(below, list) else ():  # the body of a lambda is an expression
+            yield child
+            yield from _statements(child)
+
+
+class _Remembered:
+    """Values by the digest of the texts that they follow from, for this process and, where they are kept, the next."""
+
+    def __init__(self, path: Path):
+        self.path, self.changed = path, False
+        try:
+            self.known = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):  # none yet, or damaged: the sources are read
+            self.known = {}
+
+    def of(self, make: Callable[..., Any], *texts: bytes) -> Any:
+        """``make`` of the texts, or what it gave for the same ones; JSON holds it."""
+        digest = hashlib.sha256(make.__name__.encode())
+        for text in texts:
+            digest.update(len(text).to_bytes(8, "little") + text)
+        key = digest.hexdigest()[:32]
+        if key not in self.known:
+            self.known[key] = make(*texts)
+            self.changed = True
+        return self.known[key]
+
+    def keep(self) -> None:
+        """Write what is new; nothing where bytecode is not to be written either, or cannot be."""
+        if not self.changed or sys.dont_write_bytecode:
+            return
+        self.changed = False
+        recent = dict(list(self.known.items())[-STORED:])
+        half = self.path.with_suffix(f".{os.getpid()}")
+        try:
+            self.path.parent.mkdir(exist_ok=True)
+            half.write_text(json.dumps(recent), encoding="utf-8")
+            half.replace(self.path)
+        except OSError:
+            half.unlink(missing_ok=True)
+
+
+@cache
+def _remembered() -> _Remembered:
+    found = _Remembered(STORE)
+    atexit.register(found.keep)
+    return found
 
 
 @cache
@@ -47,17 +122,13 @@ def direct_imports(module: str, root: Path = ROOT) -> frozenset[str]:
         return frozenset()
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     names: set[str] = set()
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parent = package.split(".")
-                parent = parent[: len(parent) - node.level + 1]
-                base = ".".join([*parent, base] if base else parent)
-            names.add(base)
-            names.update(f"{base}.{alias.name}" for alias in node.names)
+    for level, base, imported in _remembered().of(imports_in, path.read_bytes()):
+        if level:
+            parent = package.split(".")
+            parent = parent[: len(parent) - level + 1]
+            base = ".".join([*parent, base] if base else parent)
+        names.add(base)
+        names.update(f"{base}.{name}" for name in imported)
     found = {n for n in names if path_of(n, root) is not None}
     for name in list(found):  # importing a.b.c runs a/__init__ and a.b/__init__ too
         parts = name.split(".")
@@ -81,16 +152,32 @@ def reached(*modules: str, root: Path = ROOT) -> tuple[str, ...]:
 
 def files(*modules: str) -> list[str]:
     """Paths of :func:`reached`, relative to the root of the project: what a rule declares as input."""
-    return [str(path_of(m).relative_to(ROOT)) for m in reached(*modules)]
+    return list(_files(*modules))
+
+
+@cache
+def _files(*modules: str) -> tuple[str, ...]:
+    return tuple(_relative(m) for m in reached(*modules))
+
+
+@cache
+def _relative(module: str) -> str:
+    return str(path_of(module).relative_to(ROOT))
 
 
 @cache
 def code_hash(*modules: str, root: Path = ROOT) -> str:
     """16 hexadecimal digits over the syntax trees, without docstrings, of all modules reached."""
+    parts = ((module.encode(), path_of(module, root).read_bytes()) for module in reached(*modules, root=root))
+    return _remembered().of(hash_of, *(text for part in parts for text in part))
+
+
+def hash_of(*texts: bytes) -> str:
+    """The digits of :func:`code_hash` for (module, source, module, source, ...)."""
     digest = hashlib.sha256()
-    for module in reached(*modules, root=root):
-        digest.update(module.encode())
-        digest.update(normalised(path_of(module, root).read_text(encoding="utf-8")).encode())
+    for module, source in zip(texts[::2], texts[1::2], strict=True):
+        digest.update(module)
+        digest.update(normalised(source.decode("utf-8")).encode())
     return digest.hexdigest()[:16]
 
 

@@ -114,7 +114,7 @@ def test_a_new_file_is_new_in_all_its_functions_and_a_moved_one_in_none(reposito
 def test_a_commit_can_be_read_beside_the_working_tree(repository):
     root, commit = repository
     before = imports.code_hash("privacy.code", root=root)
-    for cached in (imports.path_of, imports._tree, imports.direct_imports, imports.reached, imports.code_hash):
+    for cached in (imports.path_of, imports.direct_imports, imports.reached, imports.code_hash):
         cached.cache_clear()
     (root / "privacy/code.py").write_text(BEFORE.replace("y * 2", "y * 3"))
     assert imports.code_hash("privacy.code", root=root) != before

@@ -137,6 +137,8 @@ def test_a_fit_that_hung_is_tried_again_by_itself(project):
     assert done.returncode == 0, done.stderr
     assert splits[0]["status"] == "timeout"
     assert "no answer within 6 s; raise timeout_s" in splits[0]["reason"]
+    kept = sum(r["status"] == "ok" for r in splits)
+    (project / "hangs").touch()  # on a busy machine the limit may have come before the fit
     done, splits = ask(project, once="hangs")
     assert [r["status"] for r in splits] == ["ok"] * 20
-    assert "resumes: " in done.stderr
+    assert (f"resumes: {kept} of 20" in done.stderr) is (kept > 0)

@@ -1,5 +1,9 @@
 """Transitive imports by AST, and a hash that comments do not move."""
 
+import ast
+import hashlib
+import sys
+
 import pytest
 
 from workflow import imports
@@ -43,3 +47,81 @@ def test_a_method_depends_on_all_numerics_that_its_file_names():
     assert {"methods.ep._mixture.training", "methods.ep._pbp.state", "methods.contract"} <= set(found)
     found = imports.reached("methods.ep.dp_sep_honest")
     assert {"methods.ep._mixture.honest", "methods.ep._mixture.sites"} <= set(found)
+
+
+EVERYWHERE = '''
+"""import a_docstring"""
+import one.two as two, three
+from four import (
+    five,
+    six as seven,
+)
+if two:
+    import eight
+else:
+    from . import nine
+for _ in ():
+    import ten
+try:
+    from ..eleven import twelve
+except ImportError:
+    import thirteen
+else:
+    import fourteen
+finally:
+    import fifteen
+class C:
+    import sixteen
+    def f(self):
+        with open("x"):
+            match self:
+                case 1:
+                    import seventeen
+        return lambda: "import a_string"
+while True:
+    import eighteen; import nineteen
+'''
+
+
+def test_an_import_is_found_wherever_a_statement_may_stand():
+    walked = []  # the plain way: every node, expressions too
+    for node in ast.walk(ast.parse(EVERYWHERE)):
+        if isinstance(node, ast.Import):
+            walked += [(0, a.name, []) for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            walked.append((node.level, node.module or "", [a.name for a in node.names]))
+    found = imports.imports_in(EVERYWHERE.encode())
+    assert sorted(found) == sorted(walked)
+    assert len(found) == 14
+    assert imports.imports_in(b"def f(:\n") == []
+
+
+def test_a_value_is_remembered_by_its_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    store = tmp_path / "kept" / "store.json"
+    made = []
+
+    def joined(*texts):
+        made.append(texts)
+        return "|".join(t.decode() for t in texts)
+
+    first = imports._Remembered(store)
+    assert first.of(joined, b"ab", b"c") == "ab|c"
+    assert first.of(joined, b"a", b"bc") == "a|bc"  # the same bytes in other texts are another key
+    first.keep()
+    second = imports._Remembered(store)
+    assert second.of(joined, b"ab", b"c") == "ab|c"
+    assert len(made) == 2
+    assert second.of(joined, b"ab") == "ab"
+    store.write_text('{"torn": ')
+    assert imports._Remembered(store).of(joined, b"ab", b"c") == "ab|c"
+    assert len(made) == 4
+
+
+def test_the_hash_of_code_is_that_of_its_sources():
+    """Whatever is remembered: the digits that are committed with a cell are those of the syntax trees."""
+    digest = hashlib.sha256()
+    for module in imports.reached("methods.baselines.ridge"):
+        digest.update(module.encode())
+        digest.update(imports.normalised(imports.path_of(module).read_text(encoding="utf-8")).encode())
+    assert imports.code_hash("methods.baselines.ridge") == digest.hexdigest()[:16]

@@ -1,5 +1,7 @@
-#: cells that are no member of a family; a pattern that nothing matches where there is none.
-ALONE = "|".join(re.escape(c.id) for c in CELLS.values() if not c.family) or "(?!)"
+#: cells that are no member of a family, by the hash at the end of their ids (a pattern of whole ids is ten times as long,
+#: and Snakemake compiles it for every file of a rule); a pattern that nothing matches where there is none.
+ALONE = "|".join(c.id.rpartition("-")[2] for c in CELLS.values() if not c.family)
+ALONE = f"[a-z0-9_.-]+-(?:{ALONE})" if ALONE else "(?!)"
 
 #: megabytes of the process that stands above the one that fits.
 PARENT_MB = 500

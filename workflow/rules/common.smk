@@ -15,7 +15,7 @@ from workflow.experiments import (
 )
 from workflow.imports import files
 
-KNOWN = {"scale", "reuse", "retry", "mirror", "results", "noise"}
+KNOWN = {"scale", "reuse", "retry", "mirror", "results", "noise", "container"}
 if unknown := sorted(set(config) - KNOWN):
     raise ConfigError(
         f"config: unknown key '{unknown[0]}'; config/config.yaml has {', '.join(sorted(KNOWN))}"
@@ -44,7 +44,11 @@ if RETRY not in attempts.RETRIED:
         f"config: retry is '{RETRY}'; choose {' or '.join(attempts.RETRIED)}"
     )
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
-PYTHON = sys.executable
+# in a container the interpreter is that of the image
+IN_CONTAINER = config["container"] and any(
+    m.name == "APPTAINER" for m in workflow.deployment_settings.deployment_method
+)
+PYTHON = "python" if IN_CONTAINER else sys.executable
 # Whatever goes into a shell command is quoted: here, or by Snakemake where the command says :q.
 ENVIRONMENT = " ".join(
     f"{k}={shlex.quote(v)}" for k, v in arithmetic.environment().items()

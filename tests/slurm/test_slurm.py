@@ -1,0 +1,91 @@
+"""A tiny experiment through ``profiles/slurm`` on a Slurm of one node, and the same values as from a local run.
+
+python -m pytest -m slurm tests/slurm        (README, "On a cluster")
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests/workflow")]
+
+from cluster import cluster, missing  # noqa: E402
+from project import copy_project, drop_toy, environment, only_experiment, place_data  # noqa: E402
+
+#: seconds after which the run on the cluster counts as hanging: several times what it takes.
+LIMIT_S = 900
+
+EXPERIMENT = """
+experiment: toy_experiment
+title: toy
+rule: bnn_regression
+sources: []
+model: {kind: bnn_regression, hidden: 3}
+datasets: [wine]
+protocols: {literature: {splits: 3}}
+arms:
+  - {method: toy, protocols: [literature]}
+  - {method: ridge, protocols: [literature]}
+  - {method: sep, protocols: [literature], settings: {epochs: 1}}
+  - {method: dp_sep_honest, protocols: [literature], budget: {delta: 1.0e-5}, budget_grid: {epsilons: [1.0, 10.0]}}
+scales: {full: {}, quick: {}, tiny: {}}
+answers: []
+"""
+TARGET = "results/scores/toy_experiment/wine.csv"
+#: what a clock or the machine says of a fit.
+OF_THE_MACHINE = ("seconds", "compile_seconds", "peak_mb")
+
+pytestmark = pytest.mark.slurm
+
+
+def project_at(folder: Path) -> Path:
+    project = copy_project(folder)
+    drop_toy(project)
+    only_experiment(project, EXPERIMENT)
+    place_data(project, "wine")
+    return project
+
+
+def rows(project: Path) -> list[dict[str, str]]:
+    with open(project / TARGET, newline="", encoding="utf-8") as f:
+        return [{k: v for k, v in r.items() if k not in OF_THE_MACHINE} for r in csv.DictReader(f)]
+
+
+def snakemake(project: Path, env: dict[str, str], *arguments: str) -> str:
+    command = [sys.executable, "-m", "snakemake", *arguments, TARGET]
+    done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    logs = [*project.glob(".snakemake/slurm_logs/**/*.log"), *project.glob("results/logs/*.log")]
+    said = [f"{p.relative_to(project)}:\n{p.read_text(errors='replace')[-1500:]}" for p in logs if p.is_file()]
+    assert done.returncode == 0, "\n".join([(done.stdout + done.stderr)[-4000:], *said])
+    return done.stdout + done.stderr
+
+
+def test_a_run_on_slurm_gives_the_values_of_a_local_run(tmp_path, capsys):
+    if lacking := missing():
+        pytest.skip(f"this machine has no {', '.join(lacking)}; Debian: apt-get install slurm-wlm munge")
+    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
+        pytest.skip("no snakemake-executor-plugin-slurm; pip install '.[slurm]' -c constraints.txt")
+    local, remote = project_at(tmp_path / "local"), project_at(tmp_path / "remote")
+    snakemake(local, environment(), "--cores", "2")
+    with cluster(tmp_path / "slurm") as variables:
+        env = {**environment(), "PATH": variables["PATH"], "SLURM_CONF": variables["SLURM_CONF"]}
+        # the plugin waits 40 s before it asks for the first time; here jobs take a few
+        said = snakemake(remote, env, "--profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
+        log = (tmp_path / "slurm" / "slurmctld.log").read_text()
+    expected = rows(local)
+    assert {r["status"] for r in expected} == {"ok"}
+    assert {r["method"] for r in expected} == {"toy", "ridge", "sep", "dp_sep_honest"}
+    assert rows(remote) == expected
+    # It went through Slurm: one batch job for each cell or family, and one for the scores.
+    submitted = said.count("has been submitted with SLURM jobid")
+    assert submitted == 5, said[-4000:]
+    assert log.count("_slurm_rpc_submit_batch_job: JobId=") == submitted
+    with capsys.disabled():
+        print(f"\n{submitted} Slurm jobs, {len(expected)} rows equal to those of the local run")
