@@ -69,12 +69,13 @@ def write(project: Path, methods: int, datasets: int, budgets: int) -> None:
     names = [f"made_up_{k:03d}" for k in range(methods)]
     tables = [f"table_{k:03d}" for k in range(datasets)]
     for name in names:
-        (project / "methods" / f"{name}.py").write_text(METHOD.format(name=name), encoding="utf-8")
+        (project / "methods/made_up").mkdir(exist_ok=True)
+        (project / "methods/made_up" / f"{name}.py").write_text(METHOD.format(name=name), encoding="utf-8")
     for name in tables:
         (project / "datasets" / f"{name}.py").write_text(DATA.format(name=name), encoding="utf-8")
-    for old in project.glob("config/experiments/*.yaml"):
+    for old in project.glob("common_tasks/experiments/*.yaml"):
         old.unlink()
-    for paper in {rules.parent for rules in project.glob("papers/*/rules.smk")}:
+    for paper in {found.parent for found in project.glob("papers/*/__init__.py")}:
         shutil.rmtree(paper)
     arms = [
         f'  - {{method: {name}, label: "level={k + 1}", protocols: [literature], settings: {{level: {k + 1}.0}}}}'
@@ -82,8 +83,7 @@ def write(project: Path, methods: int, datasets: int, budgets: int) -> None:
         for k in range(budgets)
     ]
     text = EXPERIMENT.format(datasets=", ".join(tables), arms="\n".join(arms))
-    (project / "config/experiments").mkdir(parents=True, exist_ok=True)
-    (project / "config/experiments/many_cells.yaml").write_text(text, encoding="utf-8")
+    (project / "common_tasks/experiments/many_cells.yaml").write_text(text, encoding="utf-8")
 
 
 def main() -> None:
