@@ -114,22 +114,6 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         GENERIC[3],
         PRIVATE_SCALING,
     ),
-    "dp_sep_honest:bounded_linear_regression": (
-        Mutant(
-            "no noise",
-            r"released = mechanism\.release\((.*)\)\n",
-            r"released = (mechanism.release(\1), \1)[1]\n",
-            what=GENERIC[0].what,
-        ),
-        GENERIC[1],
-        Mutant(
-            "no clipping",
-            r"clipped_site_sum\(task\.x, task\.y, squared\)",
-            "clipped_site_sum(task.x, task.y, 1e9 * squared)",
-            what=NO_CLIPPING,
-        ),
-        UNPAID_FRAME,
-    ),
 }
 MUTANTS["dp_sep_honest:bounded_mixture"] = MUTANTS["dp_sep_honest:mixture_of_gaussians"]
 #: closes the private standardisation that a method names among its leaks, so that the rest of it can be checked.

@@ -44,6 +44,22 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "dp_linear_regression:linear_regression": (*_ADASSP, PRIVATE_SCALING),
     "dp_linear_regression:bounded_linear_regression": (*_ADASSP, UNPAID_FRAME),
+    "sufficient_statistics_perturbation:bounded_linear_regression": (
+        Mutant(
+            "no noise",
+            r"released = mechanism\.release\((.*)\)\n",
+            r"released = (mechanism.release(\1), \1)[1]\n",
+            what=GENERIC[0].what,
+        ),
+        GENERIC[1],
+        Mutant(
+            "no clipping",
+            r"clipped_site_sum\(task\.x, task\.y, squared\)",
+            "clipped_site_sum(task.x, task.y, 1e9 * squared)",
+            what=NO_CLIPPING,
+        ),
+        UNPAID_FRAME,
+    ),
     "whitened_ssp": (
         *_ADASSP,
         UNPAID_FRAME,

@@ -17,8 +17,8 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         GENERIC[3],
         PRIVATE_SCALING,
     ),
-    "dp_vi:bounded_linear_regression": DESCENT,
-    "dp_vi:bounded_logistic_regression": descent_in_the_box("clipped_bound_sum"),
+    "dp_vi_honest:bounded_linear_regression": DESCENT,
+    "dp_vi_honest:bounded_logistic_regression": descent_in_the_box("clipped_bound_sum"),
 }
 #: closes the private standardisation that a method names among its leaks, so that the rest of it can be checked.
 CLOSED = {

@@ -9,7 +9,7 @@ PAPER = Paper(
     title="DP Bayes by backprop",
     sources={"dp_bayes_by_backprop2020note": "Note on DP Bayes by backprop (May 2020)"},
     family=290,
-    aliases=("dp_bayes_by_backprop",),
+    aliases=("bbb_mnist",),
     tables=f"{HERE}.tables:build",
     figures=f"{HERE}.figures:build",
     extra=(
@@ -17,7 +17,7 @@ PAPER = Paper(
         Extra(
             ("bbb_accounting.csv", "bbb_rho_gradient.csv", "bbb_claims.csv"),
             f"{HERE}.note_claims:tables",
-            experiment="dp_bayes_by_backprop",
+            experiment="bbb_mnist",
             reads=(
                 "methods.bayes_by_backprop.dp_bayes_by_backprop",
                 "methods.bayes_by_backprop.dp_bayes_by_backprop_note",
@@ -27,7 +27,7 @@ PAPER = Paper(
         Extra(
             ("bbb_learning_curves.csv", "bbb_reliability.csv"),
             f"{HERE}.classifier_curves:tables",
-            experiment="dp_bayes_by_backprop",
+            experiment="bbb_mnist",
             datasets=None,
             fits=("*",),
             reads=("models.posteriors", "models.bnn_classification"),

@@ -7,7 +7,7 @@ SOURCE = "dp_bayes_by_backprop2020note"
 CLAIMS = (
     Claim(
         id="bbb_post_processing",
-        experiment="dp_bayes_by_backprop",
+        experiment="bbb_mnist",
         source=SOURCE,
         place="section 3",
         quote=(
@@ -25,7 +25,7 @@ CLAIMS = (
     ),
     Claim(
         id="bbb_sensitivity",
-        experiment="dp_bayes_by_backprop",
+        experiment="bbb_mnist",
         source=SOURCE,
         place="section 3",
         quote="(after gradient clipping etc.) is smaller than C",
@@ -37,7 +37,7 @@ CLAIMS = (
     ),
     Claim(
         id="bbb_classical_sigma",
-        experiment="dp_bayes_by_backprop",
+        experiment="bbb_mnist",
         source=SOURCE,
         place="section 3",
         quote=(
@@ -52,7 +52,7 @@ CLAIMS = (
     ),
     Claim(
         id="bbb_epochs_only",
-        experiment="dp_bayes_by_backprop",
+        experiment="bbb_mnist",
         source=SOURCE,
         place="section 3",
         quote="For each epoch, there is only 1 batch which will result in potentially different update of parameters",
@@ -62,7 +62,7 @@ CLAIMS = (
     ),
     Claim(
         id="bbb_advanced_composition",
-        experiment="dp_bayes_by_backprop",
+        experiment="bbb_mnist",
         source=SOURCE,
         place="section 3.1",
         quote="the whole algorithm achieves $(O(\\sqrt{T}\\epsilon\\sqrt{1/\\delta}), T\\delta)$ -differential privacy",
@@ -72,7 +72,7 @@ CLAIMS = (
     ),
     Claim(
         id="bbb_same_bound",
-        experiment="dp_bayes_by_backprop",
+        experiment="bbb_mnist",
         source=SOURCE,
         place="section 3.2",
         quote="The DP bound for BBB algorithm is the same as that of the noisy SGD algorithm",
@@ -81,7 +81,7 @@ CLAIMS = (
     ),
     Claim(
         id="bbb_rho_update",
-        experiment="dp_bayes_by_backprop",
+        experiment="bbb_mnist",
         source=SOURCE,
         place="algorithm 1",
         quote=(
@@ -93,7 +93,7 @@ CLAIMS = (
     ),
     Claim(
         id="bbb_mu_update",
-        experiment="dp_bayes_by_backprop",
+        experiment="bbb_mnist",
         source=SOURCE,
         place="algorithm 1",
         quote="Calculate the noisy overall BP gradient of ... \\Delta_{\\mu_b} = \\bar{g}_b + m_b",

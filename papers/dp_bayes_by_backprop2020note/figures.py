@@ -21,7 +21,7 @@ from reports.figure import Figure, half_width
 
 log = logging.getLogger(__name__)
 
-STEM = "dp_bayes_by_backprop"
+STEM = "bbb_mnist"
 PUBLISHED = Path(__file__).parent / "mnist_classifiers.csv"
 NOTE = "dp_bayes_by_backprop_note"
 #: (method, label) -> (words, colour, marker); one look in every figure.

@@ -14,7 +14,7 @@ from privacy.ledger import Relation
 from reports import claims as report
 from workflow.experiments import load
 
-CONFIG = "papers/dp_bayes_by_backprop2020note/experiments/dp_bayes_by_backprop.yaml"
+CONFIG = "papers/dp_bayes_by_backprop2020note/experiments/bbb_mnist.yaml"
 
 
 @pytest.fixture(scope="module")

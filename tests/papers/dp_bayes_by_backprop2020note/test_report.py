@@ -13,7 +13,7 @@ from papers.dp_bayes_by_backprop2020note import figures, tables
 from reports.blocks import markdown
 from tests.made_up_run import run_of
 
-CONFIG = {"experiment": "dp_bayes_by_backprop", "title": "Title"}
+CONFIG = {"experiment": "bbb_mnist", "title": "Title"}
 CONFIG |= {"model": {"kind": "bnn_classification"}}
 ARMS = [
     ("dp_bayes_by_backprop", "epsilon=0.5", "0.5", 0.08, 5),
@@ -35,7 +35,7 @@ def scores():
             for metric, factor in (("test_error", 1), ("test_log_likelihood", -4), ("expected_calibration_error", 0.2)):
                 value = factor * level * (1 + 0.05 * rng.standard_normal())
                 rows.append(dict.fromkeys(COLUMNS, "") | {
-                    "cell": f"{method}-{setting}", "experiment": "dp_bayes_by_backprop", "dataset": "mnist_digits",
+                    "cell": f"{method}-{setting}", "experiment": "bbb_mnist", "dataset": "mnist_digits",
                     "protocol": "official", "method": method, "setting": setting, "split": str(split),
                     "metric": metric, "value": repr(float(value)), "status": "ok", "epsilon": epsilon,
                     "delta": "1e-05" if epsilon else "", "scale": "full",
