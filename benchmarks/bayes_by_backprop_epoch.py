@@ -5,7 +5,7 @@
 Rows (an epoch of 60,000 made-up pictures, as sparse as MNIST's; Poisson batches, the same for all):
 
 dp_sgd                  ours: clipped sum without per-row gradients, noise, step; float64
-dp_bayes_by_backprop    ours: the same, the draw of the weights, the update of mean and rho; float64
+dp_bayes_by_backprop_corrected    ours: the same, the draw of the weights, the update of mean and rho; float64
 opacus_hooks            DP-SGD by Opacus' default mode: per-row gradients in memory; float32
 opacus_ghost            DP-SGD by Opacus' ghost clipping: norms first, then a second backward pass; float32
 
@@ -162,7 +162,7 @@ def check_agreement(p: Problem, contestants: dict) -> None:
 
 def contestants(p: Problem, steps: int) -> dict:
     """name -> (step, weights) with noise, and the same without noise for the check, where it can be had."""
-    timed = {"dp_sgd": ours(p, steps), "dp_bayes_by_backprop": ours_bayes(p, steps)}
+    timed = {"dp_sgd": ours(p, steps), "dp_bayes_by_backprop_corrected": ours_bayes(p, steps)}
     exact = {"dp_sgd": ours(p, 1, noise=False)}
     if importlib.util.find_spec("opacus") is not None:
         with warnings.catch_warnings():

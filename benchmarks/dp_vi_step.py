@@ -4,12 +4,12 @@
 
 Rows (one gradient of one batch, noise draws of the weights included, optimiser excluded):
 
-closed_pair          ours, L x L pairs, batch sum (vi_released, dp_vi_released), float32
+closed_pair          ours, L x L pairs, batch sum (vi_authors, dp_vi_vinaroz_authors), float32
 torch_pair           torch autograd of the same loss on the batch, float32
 authors_loop         the authors' way: one backward pass per row and draw pair summed in Python loops, as their script
                      does; timed on a few rows and multiplied by B / rows (stated in the column ``note``)
 closed_marginal      ours, equation 123, batch sum (vi), float32
-closed_clipped       ours, equation 123, every row clipped (dp_vi, dp_vi_honest), float64
+closed_clipped       ours, equation 123, every row clipped (dp_vi_vinaroz, dp_vi_vinaroz_corrected), float64
 torch_vmap_clipped   torch.func.vmap(grad), per-example gradients, norms, clipped sum, float64
 
 Times are thread-CPU minima over rounds that take the implementations in turn, so that a busy machine slows all alike;

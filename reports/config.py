@@ -9,7 +9,7 @@ import yaml
 
 from evaluation.arms import written_out
 
-READINGS = ("printed", "released", "corrected")
+READINGS = ("printed", "authors", "corrected")
 SCALES = ("full", "quick", "tiny")
 _NEEDED = ("experiment", "sources", "datasets", "protocols", "arms", "answers")
 

@@ -18,7 +18,7 @@ from workflow.files import write_csv
 BLACK, GREY, LIGHT = "#1a1a1a", "#6e6e6e", "#d9d9d9"
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"
 #: reading -> (colour, marker).
-READING = {"printed": (BLUE, "o"), "released": (RED, "s"), "corrected": (GREEN, "D")}
+READING = {"printed": (BLUE, "o"), "authors": (RED, "s"), "corrected": (GREEN, "D")}
 PUBLISHED = BLACK
 SERIES = ((BLUE, "o"), (RED, "s"), (GREEN, "D"), (PURPLE, "^"), (ORANGE, "v"), (SKY, "P"))
 #: inches; the width of a page without its margins.

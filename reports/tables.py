@@ -44,7 +44,7 @@ _RULE_BATCH = (
 )
 _READING_TITLES = {
     "printed": "Reading: printed (algorithm and protocol as the paper states them)",
-    "released": "Reading: released (what the authors' program does)",
+    "authors": "Reading: released (what the authors' program does)",
     "corrected": "Reading: corrected (this suite's repair of the private method)",
 }
 

@@ -34,7 +34,7 @@ def stored(x: np.ndarray, y: np.ndarray, epsilon: float, seed: int = 11):
     from models.task import PublicKnowledge, Task
     from privacy.budget import BudgetSpec
 
-    method = contract.get("dp_sep_honest", "bounded_linear_regression")
+    method = contract.get("sufficient_statistics_perturbation", "bounded_linear_regression")
     public = PublicKnowledge(N, ((-1.0, 1.0),) * D, (-1.0, 1.0), "documented")
     task = Task("made up", BoundedLinearRegression(), x, y, public)
     budget = BudgetSpec(epsilon=epsilon, delta=1e-5, mode="enforce").open(np.random.default_rng(seed))

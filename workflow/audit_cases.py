@@ -43,8 +43,8 @@ _RECORDS = tuple(kind_of(name) for name in model_kinds())
 MADE = {case: make for kind in _RECORDS for case, make in kind.tiny.items() if case not in kind.unaudited}
 #: one adapter for each code that buys the ranges that it is not given; its kind of model has a case that gives none
 BUYS = {
-    "linear_regression": ("dp_linear_regression",),
-    "bnn_regression": ("dp_vi_honest",),
+    "linear_regression": ("adassp",),
+    "bnn_regression": ("dp_vi_vinaroz_corrected",),
     "bounded_linear_regression": ("bounded_linear_regression/dp_sgd",),
     "bounded_logistic_regression": ("output_perturbation",),
     "bounded_mixture": ("dp_single_gaussian",),

@@ -30,15 +30,15 @@ from workflow.files import write_text
 _LOGISTIC, _LINEAR = "bounded_logistic_regression", "bounded_linear_regression"
 #: family -> adapter and case, the cheapest of the family that is audited
 GAMES = {
-    "sites of expectation propagation": ("bounded_logistic_regression/dp_sep_honest", "bounded_logistic_regression"),
+    "sites of expectation propagation": ("bounded_logistic_regression/dp_sep_corrected", "bounded_logistic_regression"),
     "sufficient statistics, Gaussian noise": (
-        "bounded_linear_regression/dp_linear_regression",
+        "bounded_linear_regression/adassp",
         "bounded_linear_regression",
     ),
     "sufficient statistics, Laplace noise": ("bernstein_sheldon_2018", "conjugate_simulator"),
-    "expectation maximisation": ("dp_em_joint", "mixture_of_gaussians"),
+    "expectation maximisation": ("dp_em_corrected", "mixture_of_gaussians"),
     "gradients, point": (f"{_LOGISTIC}/dp_sgd", _LOGISTIC),
-    "gradients, variational": (f"{_LOGISTIC}/dp_vi", _LOGISTIC),
+    "gradients, variational": (f"{_LOGISTIC}/dp_vi_vinaroz_corrected", _LOGISTIC),
     "gradients, noise-aware": ("dpvi", "gamma_simulator"),
     "output perturbation": ("output_perturbation", _LOGISTIC),
     "posterior draw": ("posterior_sampling_diffused", "exponential_family"),

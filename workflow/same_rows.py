@@ -9,11 +9,11 @@ pairs in every table.
 A file of renames says which words of the old rows read otherwise now:
 
     ignore: {verified: [closure, commit]}                 # columns that are no numbers, by table
-    words: {dp_sep_honest: dp_sep_corrected}              # whole words, in every column
+    words: {dp_sep_corrected: dp_sep_corrected}              # whole words, in every column
     columns: {reading: {released: authors}}               # whole values of one column
     phrases: {"released program": "authors' program"}     # parts of sentences
     within:                                               # the same in rows of one experiment or kind of model alone
-      - {rows: [common_linear_regression, bounded_linear_regression], words: {dp_linear_regression: adassp}}
+      - {rows: [common_linear_regression, bounded_linear_regression], words: {adassp: adassp}}
 
 Exits with 1 and the first rows that differ, a table that is missing, or an id of two cells.
 """

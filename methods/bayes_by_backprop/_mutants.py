@@ -7,6 +7,6 @@ from privacy.mutants import GENERIC, Mutant
 
 #: name: on the first kind of model that the method names; name:kind: on another.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
-    "dp_bayes_by_backprop": POISSON_BACKPROP,
-    "dp_bayes_by_backprop_note": (*PRIVATE_BACKPROP, GENERIC[1], GENERIC[2], GENERIC[4]),
+    "dp_bayes_by_backprop_corrected": POISSON_BACKPROP,
+    "dp_bayes_by_backprop": (*PRIVATE_BACKPROP, GENERIC[1], GENERIC[2], GENERIC[4]),
 }

@@ -1,4 +1,4 @@
-"""DP Bayes by backprop with a guarantee that holds: the note's algorithm 1 put right."""
+"""DP Bayes by backprop as the note prints it: fixed batches, composition over epochs alone, no entropy gradient."""
 
 from __future__ import annotations
 
@@ -9,26 +9,36 @@ from methods._shared.bayes_by_backprop.settings import LEAKS, PrivateVariational
 from methods.contract import Fit, Method
 from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Relation
+from privacy.ledger import Relation, Sampling
 
 
 class DPBayesByBackprop(Method):
-    """One draw of the weights a step, shared by the batch; the clipped sum of the rows' gradients at it is released.
+    """Algorithm 1 of the note.
 
-    What follows is post-processing of that release, of the draw and of the variational parameters, none of which reads
-    a row: the prior's part, the chain rule to (mu, rho) and the gradient of the entropy. So rho costs no privacy of its
-    own, and the ledger is that of DP-SGD. Against the note: the path term d log q / dw is kept (without it the gradient
-    of the entropy is lost), the KL term counts kappa / N a step instead of once a batch, batches are Poisson, and the
-    sums are divided by the public L.
+    Rows are split into batches once; every epoch releases, batch by batch, the clipped sum plus N(0, sigma^2 C^2). The
+    update adds m_b and r_b, the gradients of log q with w held fixed, and no path term of log q: in expectation the
+    entropy has no gradient. The note weighs prior and q once a batch (``kl_weight`` 1) and sums over rows.
+
+    What the note claims, and what the ledger holds. One record is in one batch an epoch, so composing over epochs is
+    right (parallel composition; the assignment of rows to batches reads no row, and replacing one leaves the others
+    where they are). But there is no sampling left to amplify anything: T epochs of a plain Gaussian release. The note
+    bounds the change by two rows' gradients (2 C) and sets the noise for C; the ledger says 2 C. It then states the
+    bound of DP-SGD. That statement sets the noise here: sigma is what DP-SGD with Poisson batches of the same size
+    needs for the budget's (epsilon, delta), which so is the claim; the ledger's epsilon is far above it, and a budget
+    in mode ``enforce`` refuses the release. A budget without epsilon gives sigma as its noise multiplier.
     """
 
     name = "dp_bayes_by_backprop"
-    title = "DP Bayes by backprop (corrected)"
-    reference = "this suite; after dp_bayes_by_backprop2020note, algorithm 1, and abadi2016deep"
+    title = "DP Bayes by backprop (note)"
+    seed_name = "dp_bayes_by_backprop_note"
+    reference = "dp_bayes_by_backprop2020note, algorithm 1 and section 3"
     models = ("bnn_classification",)
-    privacy = Relation.ADD_REMOVE
+    privacy = Relation.REPLACE_ONE
     leaks = LEAKS
 
+    #: the note states no value; what it has in common with the corrected method is that one's. Here `learning_rate` is
+    #: over batch_size (eta of the note, whose gradients are sums), `rho_start` is the note's theta_0, and `kl_weight`
+    #: is that of log q and log P in each batch.
     Settings = PrivateVariationalSettings
 
     def prepare(self, task: Task, settings: PrivateVariationalSettings) -> None:
@@ -37,23 +47,38 @@ class DPBayesByBackprop(Method):
     def fit(self, task: Task, settings: PrivateVariationalSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged where the parameters leave the finite range."""
-        from methods._shared.bayes_by_backprop import variational
+        from methods._shared.bayes_by_backprop import gradients, variational
 
-        s, sums = settings, training.PoissonSums(self, task, settings, budget)
-        plan, prior = sums.plan, prior_of(s)
-        q = variational.MeanField(variational.start(sums.rows.widths, rng), s.rho_start)
+        s, rows = settings, training.rows_of(task, private=True)
+        prior = prior_of(s)
+        claimed = training.poisson_plan(task.public.n, s.batch_size, s.epochs)
+        sigma = training.poisson_noise_multiplier(self.name, budget, claimed)
+        batches = training.partition(task.n, s.batch_size, rng)
+        noise = budget.gaussian(
+            "sum of clipped per-row gradients of a fixed batch",
+            sensitivity=2.0 * s.clip,
+            noise_multiplier=sigma / 2.0,
+            relation=self.privacy,
+            sampling=Sampling.FIXED_PARTITION,
+            steps=s.epochs,
+            releases=s.epochs * len(batches),
+            proof=training.PROOF,
+        )
+        q = variational.MeanField(variational.start(rows.widths, rng), s.rho_start)
         normals = variational.Normals(len(q.mean), rng)
-        recorder = variational.Recorder(s.snapshots, plan.steps / s.epochs)
-        weight = s.kl_weight / task.public.n
-        for step in range(plan.steps):
-            data = sums.release(q.draw(normals), step).div_(plan.expected)
-            q.descend(q.gradients(data, weight, prior), s.learning_rate, s.rho_rate)
-            recorder.after(step + 1, q.mean)
+        recorder = variational.Recorder(s.snapshots)
+        for epoch in range(s.epochs):
+            for batch in batches:
+                w = q.draw(normals)
+                total = gradients.clipped_sum(w, rows.widths, *rows.batch(batch), s.clip)
+                steps = q.printed_gradients(training.noisy(total, noise), s.kl_weight, prior)
+                q.descend(steps, s.learning_rate / s.batch_size, s.rho_rate)
+            recorder.after(epoch + 1, q.mean)
         training.require_finite(self.name, task.name, q.finite)
-        posterior = q.posterior(sums.rows, s.predictive_draws, recorder)
+        posterior = q.posterior(rows, s.predictive_draws, recorder)
         diagnostics = {
-            "steps": float(plan.steps),
-            "noise_multiplier": sums.noise_multiplier,
-            "mean_sd": float(posterior.sd.mean(dtype=np.float64)),  # a function of released numbers
+            "releases": float(s.epochs * len(batches)),
+            "noise_multiplier": sigma,
+            "mean_sd": float(posterior.sd.mean(dtype=np.float64)),
         }
         return Fit(posterior, budget.ledger, diagnostics)

@@ -9,7 +9,7 @@ from privacy.mutants import GENERIC, Mutant
 
 #: name: on the first kind of model that the method names; name:kind: on another.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
-    "dp_em_joint": (
+    "dp_em_corrected": (
         GENERIC[0],
         GENERIC[1],
         Mutant("no clipping", r"/ scale, 1\.0\)", "/ scale, 1e9)", what=NO_CLIPPING),
@@ -28,10 +28,10 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
 }
 # The moments are released by the method's own class; the ball of a density in the box is that of its class.
-_joint = tuple(replace(m, module="methods.em.dp_em_joint") for m in MUTANTS["dp_em_joint"])
+_joint = tuple(replace(m, module="methods.em.dp_em_corrected") for m in MUTANTS["dp_em_corrected"])
 # of few rows the regression makes one release, which cannot be counted wrongly
-MUTANTS["dp_em_joint:bounded_linear_regression"] = tuple(m for m in _joint if m.name != "wrong count of steps")
-MUTANTS["dp_em_joint:bounded_mixture"] = (
+MUTANTS["dp_em_corrected:bounded_linear_regression"] = tuple(m for m in _joint if m.name != "wrong count of steps")
+MUTANTS["dp_em_corrected:bounded_mixture"] = (
     *_joint[:-1],
     Mutant(
         "data-dependent clip",

@@ -10,7 +10,6 @@ from methods._shared.mutants import (
     PRIVATE_SCALING,
     SCALING_LEAK,
     UNPAID_CENTRE,
-    UNPAID_FRAME,
     logistic,
 )
 from privacy.mutants import GENERIC, Mutant
@@ -64,26 +63,26 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="the norm to which rows are clipped, declared as used, is the largest number of the private rows",
         ),
     ),
-    "dp_sep_honest:bounded_logistic_regression": (
+    "dp_sep_corrected:bounded_logistic_regression": (
         logistic(
             "no noise",
             r"mechanism\.release\((clipped_site_sum\([^()]+\))\)",
             BARE,
-            "ep._logistic_honest",
+            "ep._logistic_corrected",
             GENERIC[0].what,
         ),
-        replace(GENERIC[1], module="methods.ep._logistic_honest"),
-        logistic("no clipping", r"weight, clip\)\)", "weight, 1e9 * clip))", "ep._logistic_honest", NO_CLIPPING),
+        replace(GENERIC[1], module="methods.ep._logistic_corrected"),
+        logistic("no clipping", r"weight, clip\)\)", "weight, 1e9 * clip))", "ep._logistic_corrected", NO_CLIPPING),
         logistic(
             "wrong count of steps",
             r"relation=relation, steps=settings\.steps,",
             "relation=relation, steps=max(1, settings.steps // 3), releases=settings.steps,",
-            "ep._logistic_honest",
+            "ep._logistic_corrected",
             GENERIC[3].what,
         ),
-        logistic(*UNPAID_CENTRE[:3], "ep._logistic_honest", UNPAID_CENTRE[3]),
+        logistic(*UNPAID_CENTRE[:3], "ep._logistic_corrected", UNPAID_CENTRE[3]),
     ),
-    "dp_sep_honest:mixture_of_gaussians": (
+    "dp_sep_corrected:mixture_of_gaussians": (
         replace(GENERIC[0], module=f"{_MIXTURE}.honest"),
         replace(GENERIC[1], module=f"{_MIXTURE}.honest"),
         Mutant(
@@ -102,7 +101,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="the norm to which rows are clipped, declared as used, is the largest number of the private rows",
         ),
     ),
-    "dp_sep_honest": (
+    "dp_sep_corrected": (
         GENERIC[0],
         Mutant(
             "half noise",
@@ -115,7 +114,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         PRIVATE_SCALING,
     ),
 }
-MUTANTS["dp_sep_honest:bounded_mixture"] = MUTANTS["dp_sep_honest:mixture_of_gaussians"]
+MUTANTS["dp_sep_corrected:bounded_mixture"] = MUTANTS["dp_sep_corrected:mixture_of_gaussians"]
 #: closes the private standardisation that a method names among its leaks, so that the rest of it can be checked.
 CLOSED = {
     "dp_sep": Mutant(

@@ -29,7 +29,7 @@ _ADASSP = tuple(
 
 #: name: on the first kind of model that the method names; name:kind: on another.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
-    "dp_linear_regression": (*_ADASSP, PRIVATE_SCALING),
+    "adassp": (*_ADASSP, PRIVATE_SCALING),
     "sufficient_statistics_perturbation": (
         GENERIC[0],
         GENERIC[1],
@@ -42,8 +42,8 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="the number to which rows are clipped, declared as used, is the largest of the private rows",
         ),
     ),
-    "dp_linear_regression:linear_regression": (*_ADASSP, PRIVATE_SCALING),
-    "dp_linear_regression:bounded_linear_regression": (*_ADASSP, UNPAID_FRAME),
+    "adassp:linear_regression": (*_ADASSP, PRIVATE_SCALING),
+    "adassp:bounded_linear_regression": (*_ADASSP, UNPAID_FRAME),
     "sufficient_statistics_perturbation:bounded_linear_regression": (
         Mutant(
             "no noise",
@@ -70,7 +70,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="rows are whitened by their own moments instead of the released ones",
         ),
     ),
-    "bernstein_sheldon_2019:bounded_linear_regression": (
+    "bernstein_sheldon_2019_corrected:bounded_linear_regression": (
         Mutant(
             "no noise",
             r"noise\.release\((np\.array\(\[v\]\))\)\[0\]",
@@ -90,7 +90,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
 }
 for _name, _value in (
     ("bernstein_sheldon_2018", r"value"),
-    ("bernstein_sheldon_2019", r"regression\.clipped_moments\(task\.x, task\.y, bounds\)"),
+    ("bernstein_sheldon_2019_corrected", r"regression\.clipped_moments\(task\.x, task\.y, bounds\)"),
 ):
     MUTANTS[_name] = (
         Mutant(
@@ -118,7 +118,7 @@ for _name, _value in (
             what=f"the sensitivity, {DECLARED}",
         ),
     )
-MUTANTS["bernstein_sheldon_2019"] += (
+MUTANTS["bernstein_sheldon_2019_corrected"] += (
     Mutant(
         "data-dependent standardisation",
         r"np\.full\(task\.x\.shape\[1\], s\.input_bound\)",

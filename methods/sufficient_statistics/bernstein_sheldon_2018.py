@@ -17,7 +17,7 @@ class BernsteinSheldon2018(Together, Method):
 
     The neighbouring relation is another than DPVI's: one row replaced, the number of rows public. Every statistic has
     noise of its own, scaled to its proven sensitivity, and the gamma-exponential's rows are summed over a section that
-    follows from the prior; what the released program does is ``bernstein_sheldon_2018_released``.
+    follows from the prior; what the released program does is ``bernstein_sheldon_2018_authors``.
     """
 
     name = "bernstein_sheldon_2018"

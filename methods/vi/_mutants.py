@@ -9,18 +9,18 @@ _SCALING_FIXED = "Standardiser(np.zeros(task.x.shape[1]), np.ones(task.x.shape[1
 
 #: name: on the first kind of model that the method names; name:kind: on another.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
-    "dp_vi": GENERIC[:4],
-    "dp_vi_honest": (
+    "dp_vi_vinaroz": GENERIC[:4],
+    "dp_vi_vinaroz_corrected": (
         GENERIC[0],
         GENERIC[1],
         Mutant("no clipping", r"s\.clip, scale=unit", "1e9 * s.clip, scale=unit", what=NO_CLIPPING),
         GENERIC[3],
         PRIVATE_SCALING,
     ),
-    "dp_vi_honest:bounded_linear_regression": DESCENT,
-    "dp_vi_honest:bounded_logistic_regression": descent_in_the_box("clipped_bound_sum"),
+    "dp_vi_vinaroz_corrected:bounded_linear_regression": DESCENT,
+    "dp_vi_vinaroz_corrected:bounded_logistic_regression": descent_in_the_box("clipped_bound_sum"),
 }
 #: closes the private standardisation that a method names among its leaks, so that the rest of it can be checked.
 CLOSED = {
-    "dp_vi": Mutant("scaling closed", SCALING_LEAK, _SCALING_FIXED),
+    "dp_vi_vinaroz": Mutant("scaling closed", SCALING_LEAK, _SCALING_FIXED),
 }

@@ -139,7 +139,7 @@ def references_rows(asked: dict, find: Callable, fits: Path, data) -> Iterator[d
 TABLES = {
     "priors": (("setting", "variant"), priors_rows, ("na_dpvi",)),
     "controls": (("setting", "width"), controls_rows, ("exact_posterior",)),
-    "references": (("method", "setting", "centre"), references_rows, ("bernstein_sheldon_2019",)),
+    "references": (("method", "setting", "centre"), references_rows, ("bernstein_sheldon_2019_corrected",)),
 }
 
 

@@ -127,7 +127,7 @@ def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataF
 def published(verdicts: pd.DataFrame) -> Printed:
     """(dataset, our method, our setting) -> (number, its spread) of the published cells that it answers; those that are
     answered as a repair of ours (``corrected``) are left out."""
-    rows = verdicts[verdicts["reading"].isin(("printed", "released")) & (verdicts["metric"] == "tarp_coverage_rmse")]
+    rows = verdicts[verdicts["reading"].isin(("printed", "authors")) & (verdicts["metric"] == "tarp_coverage_rmse")]
     return {
         (r["dataset"], r["our_method"], r["our_setting"]): (float(r["published_mean"]), float(r["published_std"]))
         for r in rows.to_dict("records")

@@ -38,8 +38,8 @@ SOURCE = "alrawajfeh2024nadpvi_rebuttal"
 #: methods of figures 1, 2 and 3 (a method without scores there is left out).
 SHOWN = (*("na_dpvi", "bernstein_sheldon_2018", "dpvi_last_iterate", "dpvim", "dpvi_trace_average", "exact_posterior"),)
 SHOWN_LINEAR = (
-    *("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "bernstein_sheldon_2019"),
-    *("bernstein_sheldon_2019_released", "exact_posterior"),
+    *("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "bernstein_sheldon_2019_corrected"),
+    *("bernstein_sheldon_2019_authors", "exact_posterior"),
 )
 SHOWN_ADULT = ("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "dpvim", "dpvi_trace_average")
 

@@ -23,9 +23,9 @@ LOOK = {
     "dpvi_trace_average": (style.ORANGE, "v"),
     "dpvim": (style.PURPLE, "^"),
     "bernstein_sheldon_2018": (style.GREEN, "D"),
-    "bernstein_sheldon_2018_released": (style.GREY, "X"),
-    "bernstein_sheldon_2019": (style.GREEN, "D"),
-    "bernstein_sheldon_2019_released": (style.GREY, "X"),
+    "bernstein_sheldon_2018_authors": (style.GREY, "X"),
+    "bernstein_sheldon_2019_corrected": (style.GREEN, "D"),
+    "bernstein_sheldon_2019_authors": (style.GREY, "X"),
 }
 #: claimed epsilon of the headline cells of Table 1, which prints none (finding of the experiment).
 HEADLINE = "0.1"

@@ -44,8 +44,8 @@ CHECK = {
 #: order of the rows; others come last.
 ORDER = (
     *("exact_posterior", "na_dpvi", "na_dpvi_nuts", "na_dpvi_laplace", "dpvi_last_iterate", "dpvi"),
-    *("dpvi_trace_average", "dpvim", "bernstein_sheldon_2018", "bernstein_sheldon_2018_released"),
-    *("bernstein_sheldon_2019", "bernstein_sheldon_2019_released"),
+    *("dpvi_trace_average", "dpvim", "bernstein_sheldon_2018", "bernstein_sheldon_2018_authors"),
+    *("bernstein_sheldon_2019_corrected", "bernstein_sheldon_2019_authors"),
 )
 #: what the bootstrap interval of a coverage error is.
 INTERVAL = (

@@ -19,8 +19,8 @@ PAPER = Paper(
             f"{HERE}.note_claims:tables",
             experiment="bbb_mnist",
             reads=(
+                "methods.bayes_by_backprop.dp_bayes_by_backprop_corrected",
                 "methods.bayes_by_backprop.dp_bayes_by_backprop",
-                "methods.bayes_by_backprop.dp_bayes_by_backprop_note",
             ),
         ),
         # learning curves and reliability bins of the classifiers, from their stored posteriors

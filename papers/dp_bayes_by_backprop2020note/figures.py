@@ -23,11 +23,11 @@ log = logging.getLogger(__name__)
 
 STEM = "bbb_mnist"
 PUBLISHED = Path(__file__).parent / "mnist_classifiers.csv"
-NOTE = "dp_bayes_by_backprop_note"
+NOTE = "dp_bayes_by_backprop"
 #: (method, label) -> (words, colour, marker); one look in every figure.
 PRIVATE = {
-    ("dp_bayes_by_backprop", ""): ("DP Bayes by backprop", style.BLUE, "o"),
-    ("dp_bayes_by_backprop", "rho_start=-3"): ("DP Bayes by backprop, wide start", style.SKY, "P"),
+    ("dp_bayes_by_backprop_corrected", ""): ("DP Bayes by backprop", style.BLUE, "o"),
+    ("dp_bayes_by_backprop_corrected", "rho_start=-3"): ("DP Bayes by backprop, wide start", style.SKY, "P"),
     ("dp_sgd", ""): ("DP-SGD", style.RED, "s"),
     (NOTE, "as printed"): ("note, as printed", style.PURPLE, "^"),
     (NOTE, "kl once an epoch"): ("note, KL once an epoch", style.ORANGE, "v"),

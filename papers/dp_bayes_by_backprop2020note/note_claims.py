@@ -45,7 +45,7 @@ COORDINATES, DRAWS = 200_000, 20
 EPOCHS, LOT, CLIP, SEEDS = 3, 3, 0.1, 20
 #: grid on which the Gaussian mechanism's textbook sigma is followed.
 EPSILONS = tuple(0.1 * k for k in range(1, 201))
-NOTE, CORRECTED = "dp_bayes_by_backprop_note", "dp_bayes_by_backprop"
+NOTE, CORRECTED = "dp_bayes_by_backprop", "dp_bayes_by_backprop_corrected"
 
 Row = dict[str, str]
 

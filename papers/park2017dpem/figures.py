@@ -40,7 +40,7 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
             if method == "em":
                 plain[setting] = values
             continue
-        label = method_title(method) if method != "dp_em" else ", ".join(rest)
+        label = method_title(method) if method != "dp_em_authors" else ", ".join(rest)
         series.setdefault(label, []).append((float(first.removeprefix("epsilon=")), values))
     # One look for a way of composing, in both panels.
     ways = list(dict.fromkeys(k.partition(", ")[2] or k for k in series))

@@ -7,7 +7,7 @@ earlier outputs, over the change that the program declares; above 1 its noise is
 ``dpem_epsilon.csv``: the epsilon of the program's noise at its claimed epsilon, by this suite's accountants, in three
 steps: as declared; with the 11 M-steps that run instead of the 10 that are charged; with the covariance's worst case, 4
 times the declared sensitivity, too. Each supposes that rows have norm at most 1 without looking at them and that the
-counts behind the noise scales are public: neither is so, which is why the ledger of ``dp_em`` says infinity.
+counts behind the noise scales are public: neither is so, which is why the ledger of ``dp_em_authors`` says infinity.
 """
 
 from __future__ import annotations

@@ -40,10 +40,10 @@ def claims_table(rows: list[Row], slopes: list[Row], rng: np.random.Generator) -
     first = "slope_expected_kl"
     out = [
         _slope("scales_1_over_n", "printed", small, first, "rho = 0.01", -1 + SLOPE, FAST),
-        _slope("scales_1_over_n", "released", least, f"{first}_floor", "floor", -1 + SLOPE, FAST),
+        _slope("scales_1_over_n", "authors", least, f"{first}_floor", "floor", -1 + SLOPE, FAST),
         _slope("scales_1_over_n", "corrected", least, first, "rho = lambda_min", -1 + SLOPE, FAST),
         _slope("gap_closes", "printed", small, first, "rho = 0.01", -SLOPE, "falls"),
-        _slope("gap_closes", "released", least, f"{first}_floor", "floor", -SLOPE, "falls"),
+        _slope("gap_closes", "authors", least, f"{first}_floor", "floor", -SLOPE, "falls"),
         _slope("gap_closes", "corrected", least, first, "rho = lambda_min", -SLOPE, "falls"),
         _bound("bound_holds", "printed", _where(rows, rho_reading="small"), "holds_2023_least", "rho = 0.01"),
         _bound("bound_holds", "corrected", _where(rows, rho_reading="lambda_min"), "holds_2023_least",

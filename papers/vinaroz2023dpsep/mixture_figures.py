@@ -32,16 +32,16 @@ FIRST = (
     ("EP", "ep", ""),
     ("SEP", "sep", ""),
 )
-PRIVATE = tuple((f"DP-SEP, epsilon = {e}", "dp_sep_released", f"epsilon={e}") for e in (1, 5, 50))
+PRIVATE = tuple((f"DP-SEP, epsilon = {e}", "dp_sep_authors", f"epsilon={e}") for e in (1, 5, 50))
 PANELS = {
     "vinaroz2021dpsep": (*FIRST, *PRIVATE),
     "vinaroz2023dpsep": (
         *FIRST,
-        *((f"SEP clipped, C = {c}", "clipped_sep_released", f"clip={c}") for c in (1, 10, 20)),
+        *((f"SEP clipped, C = {c}", "clipped_sep_authors", f"clip={c}") for c in (1, 10, 20)),
         *PRIVATE,
-        *((f"DP-EM, epsilon = {e}, as compared", "dp_em", f"epsilon={e};not scaled back") for e in (1, 5, 50)),
-        *((f"DP-EM, epsilon = {e}, scaled back", "dp_em", f"epsilon={e}") for e in (1, 5, 50)),
-        *((f"DP-SEP corrected, epsilon = {e}", "dp_sep_honest", f"epsilon={e}") for e in (1, 5, 50)),
+        *((f"DP-EM, epsilon = {e}, as compared", "dp_em_authors", f"epsilon={e};not scaled back") for e in (1, 5, 50)),
+        *((f"DP-EM, epsilon = {e}, scaled back", "dp_em_authors", f"epsilon={e}") for e in (1, 5, 50)),
+        *((f"DP-SEP corrected, epsilon = {e}", "dp_sep_corrected", f"epsilon={e}") for e in (1, 5, 50)),
     ),
 }
 _COLOURS = (style.RED, style.ORANGE, style.GREEN, style.SKY)

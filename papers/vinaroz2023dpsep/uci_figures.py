@@ -24,7 +24,7 @@ SOURCE = "vinaroz2023dpsep"
 COLUMNS = ("ep", "sep", "clipped_sep", "dp_sep", "dp_vi", "vi")
 BASELINES = ("ridge", "predict_mean")
 #: lines of the curve over settings: the method by its own schedule, and linear regression with and without privacy.
-CURVE_LINES = ("dp_sep_honest", "dp_linear_regression", "ridge")
+CURVE_LINES = ("dp_sep_corrected", "adassp", "ridge")
 _DASHES = ((0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 #: from this ratio of largest to smallest on, a panel is drawn on a logarithmic axis; a negative one only from FAR on.
 LOG_FROM, FAR = 8.0, 50.0
@@ -95,7 +95,7 @@ def clip(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
     if SOURCE not in config["sources"]:
         return None
     both = [(t, m, _published(verdicts, t)) for t, m in (("8", "test RMSE"), ("9", "test log-likelihood"))]
-    kept = [(t, m, r[r["reading"].isin(("printed", "released"))]) for t, m, r in both]
+    kept = [(t, m, r[r["reading"].isin(("printed", "authors"))]) for t, m, r in both]
     scored = {d for _, _, r in kept for d in r.loc[np.isfinite(r["mean"].astype(float)), "dataset"]}
     sets = [d for d in dict.fromkeys(d for _, _, r in kept for d in r["dataset"]) if d in scored]
     if not sets:
@@ -131,7 +131,7 @@ def clip(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
 
 def honest_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFrame) -> Figure | None:
     """RMSE of the corrected method over two of its settings, read from labels such as ``damping=0.01;clip=1``."""
-    name = "dpsep_honest_curve"
+    name = "dpsep_corrected_curve"
     if config["experiment"] != name:
         return None
     every = _means(scores, "rmse")

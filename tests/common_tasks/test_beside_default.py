@@ -20,7 +20,9 @@ from tests.common_tasks import made_up
 def with_ablation(epsilon="8", rmse=0.1, dataset="wine", **more):
     """The made-up family with one ablation that beats everybody."""
     values = {"rmse": rmse, "test_log_likelihood": -2 * rmse}
-    added = made_up.rows(made_up.CONFIG, dataset, "dp_vi", f"ablation;steps=9;epsilon={epsilon}", values, **more)
+    added = made_up.rows(
+        made_up.CONFIG, dataset, "dp_vi_vinaroz_corrected", f"ablation;steps=9;epsilon={epsilon}", values, **more
+    )
     return common_scores.read(
         made_up.CONFIG, pd.concat([made_up.linear_regression(), pd.DataFrame(added, columns=COLUMNS)])
     )
@@ -49,7 +51,9 @@ def test_an_ablation_stands_beside_its_default():
     table, long = ablations_table([family], "full")
     assert list(long["metric"]) == ["rmse", "test_log_likelihood"]
     first = long.iloc[0]
-    default = family.summary["wine", next(a for a in family.arms if a.method == "dp_vi" and a.epsilon == "8"), "rmse"]
+    default = family.summary[
+        "wine", next(a for a in family.arms if a.method == "dp_vi_vinaroz_corrected" and a.epsilon == "8"), "rmse"
+    ]
     assert (first["default_setting"], first["default_mean"]) == ("epsilon=8", default["mean"])
     assert first["low"] < 0.52 - 0.1 < first["high"]  # an error that is smaller is better: above 0
     text = markdown(table)
@@ -65,7 +69,9 @@ def test_beside_an_epsilon_of_its_own_stands_the_default_at_its_largest():
 
 
 def test_an_ablation_that_failed_shows_its_status():
-    rows = made_up.bad(made_up.CONFIG, "wine", "dp_vi", "ablation;steps=9;epsilon=8", "diverged", "not finite")
+    rows = made_up.bad(
+        made_up.CONFIG, "wine", "dp_vi_vinaroz_corrected", "ablation;steps=9;epsilon=8", "diverged", "not finite"
+    )
     frame = pd.concat([made_up.linear_regression(), pd.DataFrame(rows, columns=COLUMNS)])
     table, long = ablations_table([common_scores.read(made_up.CONFIG, frame)], "full")
     assert set(long["status"]) == {"diverged"}
@@ -91,12 +97,12 @@ def test_the_privacy_of_an_ablation_is_stated(epsilon):
 def test_tuned_settings_stand_beside_their_default_and_are_counted():
     family = made_up.linear_regression()
     good = {"rmse": 0.3, "test_log_likelihood": -0.6}
-    better = made_up.rows(made_up.CONFIG, "wine", "dp_vi", "tuned;epsilon=1", good)
+    better = made_up.rows(made_up.CONFIG, "wine", "dp_vi_vinaroz_corrected", "tuned;epsilon=1", good)
     worse = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=8", {"rmse": 0.9})
     frame = pd.concat([family, pd.DataFrame([*better, *worse], columns=COLUMNS)])
     table, long = tuned_table([common_scores.read(made_up.CONFIG, frame)], "full")
     assert [(r.method, r.metric) for r in long.itertuples()] == [
-        ("dp_vi", "rmse"), ("dp_vi", "test_log_likelihood"), ("na_dpvi", "rmse"), ("na_dpvi", "test_log_likelihood")
+        ("dp_vi_vinaroz_corrected", "rmse"), ("dp_vi_vinaroz_corrected", "test_log_likelihood"), ("na_dpvi", "rmse"), ("na_dpvi", "test_log_likelihood")
     ]  # fmt: skip
     assert long["better_by"].iloc[0] == pytest.approx(0.71 - 0.3, abs=0.02)
     assert "better in 2, worse in 1, not separated in 0" in markdown(table)

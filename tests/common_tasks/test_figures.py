@@ -31,13 +31,19 @@ def test_every_figure_is_drawn_with_its_data(family, tmp_path):
             assert (tmp_path / f"{figure.name}.{suffix}").stat().st_size > 8_000
     data = pd.read_csv(tmp_path / "common_linear_regression_rmse.csv", dtype={"epsilon": str})
     scores = made_up.linear_regression()
-    kept = (scores["method"] == "dp_vi") & (scores["setting"] == "epsilon=1") & (scores["metric"] == "rmse")
+    kept = (
+        (scores["method"] == "dp_vi_vinaroz_corrected")
+        & (scores["setting"] == "epsilon=1")
+        & (scores["metric"] == "rmse")
+    )
     mean = scores.loc[kept & (scores["dataset"] == "wine"), "value"].astype(float).mean()
-    row = data[(data["method"] == "dp_vi") & (data["epsilon"] == "1") & (data["dataset"] == "wine")].iloc[0]
+    row = data[
+        (data["method"] == "dp_vi_vinaroz_corrected") & (data["epsilon"] == "1") & (data["dataset"] == "wine")
+    ].iloc[0]
     assert row["mean"] == pytest.approx(mean)
     ranks = pd.read_csv(tmp_path / "common_ranks_linear_regression.csv")
     ranks = ranks[ranks["metric"] == "rmse"]
-    best = ranks[(ranks["method"] == "dp_sep_honest") & (ranks["epsilon"] == 1)].iloc[0]
+    best = ranks[(ranks["method"] == "sufficient_statistics_perturbation") & (ranks["epsilon"] == 1)].iloc[0]
     assert (best["rank"], best["low"], best["high"], best["among"]) == (1, 1, 1, 6)
 
 
@@ -55,7 +61,7 @@ def test_the_axis_ends_a_little_beyond_the_worst_yardstick(family):
 def test_a_far_yardstick_does_not_press_the_methods_together():
     """Methods between 1.0 and 1.3, the mean at 100: the axis ends near the methods."""
     rows = made_up.rows(made_up.CONFIG, "wine", "predict_mean", "", {"rmse": 100.0})
-    for k, method in enumerate(("dp_vi", "dpvi", "na_dpvi", "dpvim")):
+    for k, method in enumerate(("dp_vi_vinaroz_corrected", "dpvi", "na_dpvi", "dpvim")):
         rows += made_up.rows(made_up.CONFIG, "wine", method, "epsilon=1", {"rmse": 1 + 0.1 * k})
     family = common_scores.read(made_up.CONFIG, pd.DataFrame(rows))
     low, high = common_figures.limits(common_figures.points(family, "rmse"), "rmse")
@@ -99,7 +105,7 @@ def bins(family, **changes):
     """Made-up bins of two methods on both data sets."""
     scores = family.scores.drop_duplicates("cell")
     rows = []
-    for r in scores[scores["method"].isin(["dp_vi", "exact_posterior"])].to_dict("records"):
+    for r in scores[scores["method"].isin(["dp_vi_vinaroz_corrected", "exact_posterior"])].to_dict("records"):
         key = {k: r[k] for k in ("cell", "dataset", "method", "setting")}
         for k in (9, 12):
             rows.append(key | {"bin": k, "count": 100, "confidence": k / 15 - 0.03, "accuracy": k / 15 - 0.1} | changes)
@@ -110,7 +116,7 @@ def test_reliability_has_a_panel_an_epsilon_and_data_set(tmp_path, family):
     figure = common_figures.reliability(tmp_path, family, bins(family))
     assert figure.name == "common_linear_regression_reliability"
     drawn = pd.read_csv(tmp_path / f"{figure.name}.csv")
-    assert set(drawn["method"]) == {"dp_vi", "exact_posterior"}
+    assert set(drawn["method"]) == {"dp_vi_vinaroz_corrected", "exact_posterior"}
     assert (tmp_path / f"{figure.name}.png").stat().st_size > 10_000
 
 
@@ -134,4 +140,4 @@ def test_ranks_are_of_the_tuned_column_where_there_is_one(tmp_path):
     assert set(drawn.loc[drawn["tuned"], "epsilon"]) == {1}  # elsewhere nothing is tuned
     drawn = drawn[drawn["tuned"] & (drawn["metric"] == "rmse")].set_index("method")
     assert set(made_up.PRIVATE) <= set(drawn.index)
-    assert (drawn.loc["na_dpvi", "defaults"], drawn.loc["dp_vi", "defaults"]) == (1, 2)
+    assert (drawn.loc["na_dpvi", "defaults"], drawn.loc["dp_vi_vinaroz_corrected", "defaults"]) == (1, 2)

@@ -87,9 +87,9 @@ def test_templates_hold_no_number():
 
 def test_who_wins_and_who_loses_is_said(family):
     said = [s.text for s in sentences(family)]
-    sep = common_scores.title("dp_sep_honest", family.kind)
-    ada = common_scores.title("dp_linear_regression", family.kind)
-    bernstein = common_scores.title("bernstein_sheldon_2019", family.kind)
+    sep = common_scores.title("sufficient_statistics_perturbation", family.kind)
+    ada = common_scores.title("adassp", family.kind)
+    bernstein = common_scores.title("bernstein_sheldon_2019_corrected", family.kind)
     none = "default settings, none is tuned: the best average rank by test log-likelihood has"
     apart = "not told apart from it: 0 of 5 others, on these rows 0."
     for epsilon, first in (("0.1", f"{ada} (yardstick)"), ("1", sep), ("8", sep)):
@@ -107,12 +107,12 @@ def test_who_wins_and_who_loses_is_said(family):
 
 def test_coverage_is_sorted_into_close_narrow_and_wide():
     rows = []
-    for method, share in (("dp_vi", 0.9), ("na_dpvi", 0.6), ("dpvi", 0.99)):
+    for method, share in (("dp_vi_vinaroz_corrected", 0.9), ("na_dpvi", 0.6), ("dpvi", 0.99)):
         values = {"rmse": 1.0, "coverage_90": share}
         rows += made_up.rows(made_up.CONFIG, "wine", method, "epsilon=1", values)
     family = common_scores.read(made_up.CONFIG, pd.DataFrame(rows))
     told = {s.kind: s.text for s in sentences(family)}
-    assert common_scores.title("dp_vi", family.kind) in told["close"]
+    assert common_scores.title("dp_vi_vinaroz_corrected", family.kind) in told["close"]
     assert "60% on Wine" in told["narrow"]
     assert "99% on Wine" in told["wide"]
 
@@ -128,7 +128,7 @@ def test_nobody_wins_among_equals_and_one_method_stands_alone():
     assert "open" in kinds
     assert not kinds & {"winner", "near"}
     third = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "dpvi", "epsilon=1", {"rmse": 9.0}))
-    many = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "dp_vi", "epsilon=1", {"rmse": 0.5}))
+    many = pd.DataFrame(made_up.rows(made_up.CONFIG, "wine", "dp_vi_vinaroz_corrected", "epsilon=1", {"rmse": 0.5}))
     twin = many.assign(method="na_dpvi", cell="another")
     said = sentences(common_scores.read(made_up.CONFIG, pd.concat([many, twin, third], ignore_index=True)))
     near = next(s for s in said if s.kind == "near")

@@ -41,8 +41,8 @@ def row(table, words, name):
 
 def test_arms_play_their_parts(family):
     roles = {a.method: a.role for a in family.arms}
-    assert roles["dp_sep_honest"] == common_scores.PRIVATE
-    assert roles["dp_linear_regression"] == common_scores.PRIVATE_YARDSTICK
+    assert roles["sufficient_statistics_perturbation"] == common_scores.PRIVATE
+    assert roles["adassp"] == common_scores.PRIVATE_YARDSTICK
     assert roles["exact_posterior"] == common_scores.REFERENCE
     assert roles["sep"] == common_scores.FREE
     assert roles["predict_mean"] == roles["ridge"] == common_scores.FREE_YARDSTICK
@@ -57,42 +57,51 @@ def test_arms_play_their_parts(family):
      ("tuned", "", True, ""), ("wide;epsilon=0.1", "0.1", False, "wide")],
 )  # fmt: skip
 def test_settings_are_read_part_by_part(setting, epsilon, tuned, words):
-    found = common_scores.arm_of("dp_vi", setting, "bounded_linear_regression")
+    found = common_scores.arm_of("dp_vi_vinaroz_corrected", setting, "bounded_linear_regression")
     assert (found.epsilon, found.tuned, common_scores.label(found)) == (epsilon, tuned, words)
 
 
 def test_bold_is_for_a_winner_separated_from_all(family):
-    """The made-up gaps of 0.1 are ten spreads; dp_sep_honest leads at 1 and 8, AdaSSP at 0.1."""
+    """The made-up gaps of 0.1 are ten spreads; sufficient_statistics_perturbation leads at 1 and 8, AdaSSP at 0.1."""
     winners = [compare.separated_winner(family, "wine", "rmse", c).method for c in family.columns]
-    assert winners == ["dp_linear_regression", "dp_sep_honest", "dp_sep_honest"]
+    assert winners == ["adassp", "sufficient_statistics_perturbation", "sufficient_statistics_perturbation"]
     table, long = common_tables.score_table(family, "full")
-    entries = row(table, "Wine: test RMSE", common_scores.title("dp_sep_honest", family.kind))
+    entries = row(table, "Wine: test RMSE", common_scores.title("sufficient_statistics_perturbation", family.kind))
     assert [e.strong for e in entries] == [False, True, True, False, False]
     assert sum(e.strong for b in table.blocks for _, entries in b.rows for e in entries) == 3 * 2 * 2
     assert markdown(table).count("**0.") == 3 * 2  # the RMSE; log-likelihoods are below 0
     assert latex(table).count(r"\textbf{") == 3 * 2 * 2
     won = long[long["separated_winner"]]
-    assert set(won.loc[won["epsilon_claimed"] == "0.1", "method"]) == {"dp_linear_regression"}
+    assert set(won.loc[won["epsilon_claimed"] == "0.1", "method"]) == {"adassp"}
 
 
 def test_no_bold_among_equals(family):
     frame = made_up.linear_regression()
-    best = (frame["method"] == "dp_sep_honest") & (frame["setting"] == "epsilon=1") & (frame["metric"] == "rmse")
-    near = (frame["method"] == "dp_vi") & (frame["setting"] == "epsilon=1") & (frame["metric"] == "rmse")
+    best = (
+        (frame["method"] == "sufficient_statistics_perturbation")
+        & (frame["setting"] == "epsilon=1")
+        & (frame["metric"] == "rmse")
+    )
+    near = (
+        (frame["method"] == "dp_vi_vinaroz_corrected") & (frame["setting"] == "epsilon=1") & (frame["metric"] == "rmse")
+    )
     frame.loc[near, "value"] = [repr(float(v) + 1e-4 * (-1) ** k) for k, v in enumerate(frame.loc[best, "value"])]
     again = common_scores.read(made_up.CONFIG, frame)
     assert compare.separated_winner(again, "wine", "rmse", ("1", False)) is None
     first, others = compare.not_separated(again, "wine", "rmse", ("1", False))
-    assert {first.method, *(a.method for a in others)} == {"dp_sep_honest", "dp_vi"}
+    assert {first.method, *(a.method for a in others)} == {
+        "sufficient_statistics_perturbation",
+        "dp_vi_vinaroz_corrected",
+    }
 
 
 def test_who_loses_to_a_yardstick_is_told(family):
     table, _ = common_tables.score_table(family, "full")
-    entries = row(table, "Wine: test RMSE", common_scores.title("bernstein_sheldon_2019", family.kind))
-    mean, ada = (common_scores.title(m, family.kind) for m in ("predict_mean", "dp_linear_regression"))
+    entries = row(table, "Wine: test RMSE", common_scores.title("bernstein_sheldon_2019_corrected", family.kind))
+    mean, ada = (common_scores.title(m, family.kind) for m in ("predict_mean", "adassp"))
     assert entries[0].after == (f"loses to {ada}, {mean}",)
     assert entries[2].after == (f"loses to {ada}",)
-    best = row(table, "Wine: test RMSE", common_scores.title("dp_sep_honest", family.kind))
+    best = row(table, "Wine: test RMSE", common_scores.title("sufficient_statistics_perturbation", family.kind))
     assert [e.after for e in best] == [(f"loses to {ada}",), (), (), (), ()]
     assert compare.loses_to(family, "wine", "rmse", arm(family, "sep")) == []
 
@@ -117,7 +126,7 @@ def test_a_missing_split_is_counted_and_said(family):
     assert "no answer within 600 s" in table.footnotes[entries[1].marks[0] - 1]
     gap = compare.lead(family, "wine", "rmse", ("1", False))
     law, rows = gap[2]
-    assert (gap[0].method, gap[1].method, law.n, rows.n) == ("dp_sep_honest", "dp_linear_regression", 10, 10)
+    assert (gap[0].method, gap[1].method, law.n, rows.n) == ("sufficient_statistics_perturbation", "adassp", 10, 10)
     assert law.low < rows.low < law.difference == rows.difference < rows.high < law.high
     arms = compare.competitors(family, ("1", False))
     assert compare.pairs(family, ["wine"], "rmse", arms) == (9, 10)
@@ -141,7 +150,12 @@ def tuned_family(tmp_path_factory):
     """Wine at 1: tuned settings for NA-DPVI; the default won for the yardstick and DP-VI; those of DP-SEP not run."""
     path = tmp_path_factory.mktemp("tuned") / "common_linear_regression.json"
     won, other = {"1": {"settings": {}, "scores": []}}, {"1": {"settings": {"clip": 2.0}, "scores": []}}
-    here = {"na_dpvi": other, "dp_linear_regression": won, "dp_vi": won, "dp_sep_honest": other}
+    here = {
+        "na_dpvi": other,
+        "adassp": won,
+        "dp_vi_vinaroz_corrected": won,
+        "sufficient_statistics_perturbation": other,
+    }
     path.write_text(json.dumps({"wine": here, "power": here | {"na_dpvi": won}}))
     frame = made_up.linear_regression()
     more = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=1", {"rmse": 0.3, "test_log_likelihood": -1})
@@ -160,9 +174,9 @@ def test_tuned_settings_have_a_column_of_their_own(tuned_family):
     assert "public synthetic data" in markdown(table)
     # compared with its own column, in which the yardstick stands with its default
     tuned = arm(family, "na_dpvi", "1", tuned=True)
-    assert [a.method for a in compare.yardsticks(family, tuned.column)] == ["dp_linear_regression", "predict_mean"]
+    assert [a.method for a in compare.yardsticks(family, tuned.column)] == ["adassp", "predict_mean"]
     assert compare.separated_winner(family, "wine", "rmse", tuned.column) == tuned
-    assert compare.best(family, "power", "rmse", tuned.column).method == "dp_linear_regression"
+    assert compare.best(family, "power", "rmse", tuned.column).method == "adassp"
 
 
 def test_a_default_that_won_the_tuning_stands_in_the_tuned_column(tuned_family):
@@ -170,36 +184,36 @@ def test_a_default_that_won_the_tuning_stands_in_the_tuned_column(tuned_family):
     family, column = tuned_family, ("1", True)
     marks = {a.method: family.mark("wine", a) for a in compare.competitors(family, column)}
     assert marks == {
-        "na_dpvi": "", "dp_linear_regression": "default", "dp_vi": "default", made_up.NOT_SUPPORTED: "default, no grid",
-        "bernstein_sheldon_2019": "default, not tuned", made_up.FAILED: "default, not tuned",
+        "na_dpvi": "", "adassp": "default", "dp_vi_vinaroz_corrected": "default", made_up.NOT_SUPPORTED: "default, no grid",
+        "bernstein_sheldon_2019_corrected": "default, not tuned", made_up.FAILED: "default, not tuned",
     }  # fmt: skip
     for metric in family.metrics:
-        for method in ("dp_linear_regression", "dp_vi"):
+        for method in ("adassp", "dp_vi_vinaroz_corrected"):
             taken, own = arm(family, method, "1", tuned=True), arm(family, method, "1")
             assert family.values["wine", taken, metric] == family.values["wine", own, metric]
     ranks = compare.mean_ranks(family, "rmse", column)
-    assert {a.method: r.rank for a, r in list(ranks.items())[:2]} == {"dp_linear_regression": 1.5, "na_dpvi": 1.5}
+    assert {a.method: r.rank for a, r in list(ranks.items())[:2]} == {"adassp": 1.5, "na_dpvi": 1.5}
     assert next(iter(ranks.values())).among == 5
     assert family.mark_over(family.datasets, arm(family, "na_dpvi", "1", tuned=True)) == "default on 1 of 2"
 
 
 def test_a_default_in_a_tuned_column_is_marked(tuned_family):
     family = tuned_family
-    title = {m: common_scores.title(m, family.kind) for m in ("dp_vi", "na_dpvi", "dp_linear_regression")}
+    title = {m: common_scores.title(m, family.kind) for m in ("dp_vi_vinaroz_corrected", "na_dpvi", "adassp")}
     table, long = common_tables.score_table(family, "full")
-    own, tuned = row(table, "Wine: test RMSE", title["dp_vi"])[1:3]
+    own, tuned = row(table, "Wine: test RMSE", title["dp_vi_vinaroz_corrected"])[1:3]
     assert tuned.lines == (f"{own.lines[0]}, default",)
     assert "default" not in row(table, "Wine: test RMSE", title["na_dpvi"])[2].lines[0]
     refused = row(table, "Wine: test RMSE", common_scores.title(made_up.NOT_SUPPORTED, family.kind))[2]
     assert (refused.verdict, refused.after) == ("not_supported", ("default, no grid",))
     here = long[long["tuned"] & (long["dataset"] == "wine") & (long["metric"] == "rmse")].set_index("method")
-    assert (here.loc["dp_vi", "chosen"], here.loc["na_dpvi", "chosen"]) == ("default", "tuned")
+    assert (here.loc["dp_vi_vinaroz_corrected", "chosen"], here.loc["na_dpvi", "chosen"]) == ("default", "tuned")
     ranked, _ = common_ranks.ranks_table([family], "full")
     entries = dict(ranked.blocks[0].rows)[title["na_dpvi"]]
     assert entries[2].lines[0].endswith(" of 5, default on 1 of 2")
     assert [line.partition(" ")[0] for line in entries[2].after] == ["law", "rows"]
     names = [n for n, _ in block(common_tables.calibration_table(family, "full")[0], "Wine").rows]
-    assert {f"{title['dp_vi']}, default", f"{title['dp_linear_regression']}, default"} <= set(names)
+    assert {f"{title['dp_vi_vinaroz_corrected']}, default", f"{title['adassp']}, default"} <= set(names)
     # nothing that did not run is said to have
     assert set(common_beside_default.tuned_frame([family])["method"]) == {"na_dpvi"}
     shown = common_privacy.privacy_frame([family], pd.DataFrame(columns=ledger.COLUMNS))
@@ -219,11 +233,11 @@ def test_rows_have_anchors_of_their_own(family):
 def test_calibration_and_cost(family):
     table, long = common_tables.calibration_table(family, "full")
     entries = block(table, "Wine").rows
-    name = common_scores.title("dp_sep_honest", family.kind)
+    name = common_scores.title("sufficient_statistics_perturbation", family.kind)
     at = next(k for k, (n, _) in enumerate(entries) if n.endswith("epsilon = 1"))
     told = next(e for n, e in entries[at:] if n == name)
     assert len(told) == len(table.blocks[0].columns) == 5
-    distance = family.values["wine", arm(family, "dp_sep_honest", "1"), "posterior_mean_error"]
+    distance = family.values["wine", arm(family, "sufficient_statistics_perturbation", "1"), "posterior_mean_error"]
     assert told[1].lines == (f"{sum(distance.values()) / 10:.3g}",)
     assert told[3].lines == ("0.25",)
     first = long[(long["dataset"] == "wine") & (long["method"] == "exact_posterior")].iloc[0]
@@ -239,11 +253,11 @@ def test_every_method_has_an_entry_or_a_reason_in_the_matrix(family):
     silent = long[(long["entry"] == "does not run") & (long["reason"] == "")]
     assert silent.empty, list(silent["method"])
     at = long.set_index("method")
-    assert at.loc["dp_sep_honest", "entry"] == "test RMSE: 1 of 6; test log-likelihood: 1 of 6"
+    assert at.loc["sufficient_statistics_perturbation", "entry"] == "test RMSE: 1 of 6; test log-likelihood: 1 of 6"
     assert at.loc["ridge", "entry"].endswith("of 4")
     assert at.loc[made_up.FAILED, "entry"].startswith("diverged")
     assert at.loc[made_up.NOT_SUPPORTED, "reason"] == "needs epsilon 321"
-    assert at.loc["dp_bayes_by_backprop", "reason"] == "fits bnn_classification"
+    assert at.loc["dp_bayes_by_backprop_corrected", "reason"] == "fits bnn_classification"
 
 
 @pytest.mark.parametrize("kind", ["bounded_linear_regression", "bounded_logistic_regression", "bounded_mixture",
@@ -284,7 +298,9 @@ def test_claims(claimed, epsilon, leaks, status, word):
 
 def test_the_cost_of_a_released_program_is_shown_without_a_claim():
     frame = pd.DataFrame(
-        made_up.rows(made_up.CONFIG, "wine", "dp_em", "", {"rmse": 0.5}, epsilon="inf", accountant="none: no bound")
+        made_up.rows(
+            made_up.CONFIG, "wine", "dp_em_authors", "", {"rmse": 0.5}, epsilon="inf", accountant="none: no bound"
+        )
     )
     family = common_scores.read(made_up.CONFIG, frame)
     table, _ = common_tables.score_table(family, "full")
@@ -315,18 +331,20 @@ def test_a_program_without_a_guarantee_competes_with_nobody():
     """DP-EM as released, run at epsilon 1: a row of its own, no bold though it is the best, no rank."""
     frame = made_up.linear_regression()
     facts = {"epsilon": "inf", "accountant": "none: no bound"}
-    rows = [made_up.rows(made_up.CONFIG, d, "dp_em", "epsilon=1", {"rmse": 0.1}, **facts) for d in made_up.DATASETS]
+    rows = [
+        made_up.rows(made_up.CONFIG, d, "dp_em_authors", "epsilon=1", {"rmse": 0.1}, **facts) for d in made_up.DATASETS
+    ]
     family = common_scores.read(made_up.CONFIG, pd.concat([frame, *map(pd.DataFrame, rows)], ignore_index=True))
-    assert arm(family, "dp_em", "1").role == common_scores.BARE
+    assert arm(family, "dp_em_authors", "1").role == common_scores.BARE
     table, _ = common_tables.score_table(family, "full")
-    told = row(table, "Wine: test RMSE", common_scores.title("dp_em", family.kind))[1]
+    told = row(table, "Wine: test RMSE", common_scores.title("dp_em_authors", family.kind))[1]
     assert not told.strong
     assert "its ledger epsilon is infinite" in table.footnotes[told.marks[0] - 1]
-    assert compare.separated_winner(family, "wine", "rmse", ("1", False)).method == "dp_sep_honest"
+    assert compare.separated_winner(family, "wine", "rmse", ("1", False)).method == "sufficient_statistics_perturbation"
     _, long = common_matrix.matrix_table([family], "full")
-    assert long.set_index("method").loc["dp_em", "reason"].startswith("it claims an epsilon")
+    assert long.set_index("method").loc["dp_em_authors", "reason"].startswith("it claims an epsilon")
     shown = common_privacy.privacy_frame([family], pd.DataFrame(columns=ledger.COLUMNS))
-    assert set(shown.loc[shown["method"] == "dp_em", "claim"]) == {"does not hold"}
+    assert set(shown.loc[shown["method"] == "dp_em_authors", "claim"]) == {"does not hold"}
 
 
 def test_a_refusal_is_no_defeat():
@@ -391,17 +409,21 @@ def test_where_constants_come_from_is_a_column(tuned_family):
     at = at[at["epsilon_claimed"] == "1"].set_index("tuned")["constants"]
     assert at[True] == "tuned on a stand-in (6 settings)"
     assert at[False] == "formula of n, d, epsilon; developed here"
-    own = long[(long["dataset"] == "wine") & (long["method"] == "bernstein_sheldon_2019") & (long["metric"] == "rmse")]
+    own = long[
+        (long["dataset"] == "wine")
+        & (long["method"] == "bernstein_sheldon_2019_corrected")
+        & (long["metric"] == "rmse")
+    ]
     assert set(own["constants"]) == {"guessed here"}  # in the tuned column it stands with its default
     _, frame = common_matrix.matrix_table([family], "full")
-    assert frame.set_index("method").loc["bernstein_sheldon_2019", "constants"] == "guessed here"
+    assert frame.set_index("method").loc["bernstein_sheldon_2019_corrected", "constants"] == "guessed here"
 
 
 def test_a_scale_needs_two_ends_that_are_apart(family):
     """0 is the training mean at 1.0, 1 the exact posterior at 0.4; on log-likelihood the same."""
     _, long = common_scale.table(family, "full")
     at = long[(long["epsilon_claimed"] == "1") & (long["metric"] == "rmse")].set_index(["dataset", "method"])
-    best = at.loc[("wine", "dp_sep_honest")]
+    best = at.loc[("wine", "sufficient_statistics_perturbation")]
     assert best["scaled"] == pytest.approx((1.0 - 0.5) / (1.0 - 0.4), abs=0.02)
     assert best["scaled_low"] < best["scaled_rows_low"] < best["scaled"] < best["scaled_rows_high"]
     assert (best["regret"], best["scaled_regret"], best["zero"], best["one"]) == (
@@ -412,9 +434,9 @@ def test_a_scale_needs_two_ends_that_are_apart(family):
     assert other["regret_low"] < other["regret_rows_low"] < other["regret"]
     assert other["scaled_regret"] == pytest.approx(0.2 / 0.6, abs=0.03)
     assert other["pairs"] == 9
-    means = {d: at.loc[(d, "dp_vi"), "scaled"] for d in ("wine", "power", common_scale.EVERY)}
+    means = {d: at.loc[(d, "dp_vi_vinaroz_corrected"), "scaled"] for d in ("wine", "power", common_scale.EVERY)}
     assert means[common_scale.EVERY] == pytest.approx((means["wine"] + means["power"]) / 2)
-    assert at.loc[(common_scale.UNCONDITIONAL, "dp_vi"), "scaled"] == pytest.approx(means["wine"])
+    assert at.loc[(common_scale.UNCONDITIONAL, "dp_vi_vinaroz_corrected"), "scaled"] == pytest.approx(means["wine"])
     assert (common_scale.EVERY, made_up.FAILED) not in at.index
 
 

@@ -87,10 +87,10 @@ def test_of_several_classes_in_a_file_the_adapters_own_is_patched_first():
     assert patched(source, one, "A") == source.replace("x = 1", "x = 9", 1)
     assert patched(source, one, "B") == source[:18] + source[18:].replace("x = 1", "x = 9")
     assert "return 3" in patched(source, Mutant("m", "return 2", "return 3"), "B")
-    first = contract.get("dp_em_joint"), contract.get("dp_em_joint", "bounded_mixture")
+    first = contract.get("dp_em_corrected"), contract.get("dp_em_corrected", "bounded_mixture")
     for method in first:
-        with loaded(method, Mutant("m", r"name = \"dp_em_joint\"", 'name = "patched"')) as broken:
-            assert (broken.name, method.name) == ("patched", "dp_em_joint")
+        with loaded(method, Mutant("m", r"name = \"dp_em_corrected\"", 'name = "patched"')) as broken:
+            assert (broken.name, method.name) == ("patched", "dp_em_corrected")
 
 
 def test_kills_reports_only_what_was_found():

@@ -18,7 +18,7 @@ from workflow.distinguishing import GAMES
 
 
 def made_up(result="passed", killed=1, lower=0.5):
-    key = {"method": "dp_vi_honest", "kind": "bnn_regression", "case": "bnn_regression"}
+    key = {"method": "dp_vi_vinaroz_corrected", "kind": "bnn_regression", "case": "bnn_regression"}
     empty = {"found": "", "reached": "", "n": "9", "false_alarm": "0", "power": "", "against": ""}
     checks = [key | {"relation": "add_remove", "check": c, "result": "passed"} | empty for c in CHECKS]
     checks[1] |= {"reached": "0.987"}
@@ -29,7 +29,12 @@ def made_up(result="passed", killed=1, lower=0.5):
         key | {"mutant": "no noise", "killed": 1} | told,
         key | {"mutant": "half noise", "killed": killed} | told,
     ]
-    game = {"family": "gradients", "method": "dp_vi_honest", "kind": "bnn_regression", "case": "bnn_regression"}
+    game = {
+        "family": "gradients",
+        "method": "dp_vi_vinaroz_corrected",
+        "kind": "bnn_regression",
+        "case": "bnn_regression",
+    }
     game |= {"pair": "negated", "runs": 100, "confidence": 0.99, "delta": 1e-5, "epsilon": 1.0, "lower": lower}
     game |= {"lower_gdp": 0.6, "weak_lower": 0.7, "weak_lower_gdp": 0.8, "power": 0.1, "power_gdp": 0.4}
     frames = pd.DataFrame(checks, columns=COLUMNS), pd.DataFrame(mutants, columns=MUTANT_COLUMNS)

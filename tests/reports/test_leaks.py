@@ -50,7 +50,7 @@ def test_ranges_that_a_table_prints_of_itself_are_conditional_for_all_that_read_
 def test_the_guard_of_the_range_release_is_said_wherever_it_is_used_and_once():
     assert GUARD in leaks_of("dp_sgd", "wine", "bounded_linear_regression")
     assert GUARD not in leaks_of("dp_sgd", "power", "bounded_linear_regression")
-    for name in ("dp_vi_honest", "dp_sep_honest"):  # they name it themselves
+    for name in ("dp_vi_vinaroz_corrected", "dp_sep_corrected"):  # they name it themselves
         own = [
             k for k in contract.get(name, "bnn_regression").leaks if k.kind is LeakKind.TUNED and "wine" in k.datasets
         ]

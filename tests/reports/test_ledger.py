@@ -115,9 +115,9 @@ def test_real_accountants_agree_with_this_interface(tmp_path):
 
 
 def privacy(scores, config, all_verdicts, tmp_path):
-    cells = all_verdicts.loc[all_verdicts["our_method"].isin(["dp_sep", "dp_sep_released"]), "cell"].unique()
+    cells = all_verdicts.loc[all_verdicts["our_method"].isin(["dp_sep", "dp_sep_authors"]), "cell"].unique()
     for cell in cells:
-        events = [BARE] if "released" in cell else [EVENT]
+        events = [BARE] if "authors" in cell else [EVENT]
         record(tmp_path, cell, [events], {"claimed_epsilon": 1.0})
     return ledger.privacy_frame(all_verdicts, scores, ledger.build(tmp_path, epsilon_of=toy), {"kind": KIND})
 
@@ -126,7 +126,7 @@ def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tm
     frame = privacy(scores, config, all_verdicts, tmp_path)
     at = frame.set_index(["source", "method", "setting", "reading", "dataset"]).sort_index()
     column = ("vinaroz2023dpsep", "dp_sep", "epsilon=1;delta=1e-5;clip=1")
-    printed, released = at.loc[(*column, "printed", "wine")], at.loc[(*column, "released", "wine")]
+    printed, released = at.loc[(*column, "printed", "wine")], at.loc[(*column, "authors", "wine")]
     assert (printed["epsilon"], printed["relation"], printed["sampling"]) == (0.9, "add_remove", "poisson")
     assert printed["claim"] in ("holds", "holds but for the leaks")
     assert (released["epsilon"], released["claim"]) == (math.inf, "does not hold")
@@ -143,7 +143,7 @@ def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tm
     assert wine.lines == ("0.9",)
     assert wine.verdict == printed["claim"]
     assert [e.verdict for e in dp_vi.rows[0][1][1:7]] == ["no ledger"] * 6
-    assert all(text in table.footnotes for text in ledger.leaks_of("dp_sep_released", "wine", KIND))
+    assert all(text in table.footnotes for text in ledger.leaks_of("dp_sep_authors", "wine", KIND))
 
 
 def test_a_cell_without_data_says_so_once(scores, config, all_verdicts, tmp_path):
@@ -198,7 +198,7 @@ def test_a_column_that_prints_no_epsilon_is_held_to_the_claim_of_the_run(scores,
     printed = frame[frame["our_method"] == "dp_sep"]
     assert set(printed["epsilon"]) == {0.9}
     assert set(printed["claim"]) <= {"holds", "holds but for the leaks"}
-    assert set(frame.loc[frame["our_method"] == "dp_sep_released", "claim"]) == {"does not hold"}
+    assert set(frame.loc[frame["our_method"] == "dp_sep_authors", "claim"]) == {"does not hold"}
     table, _ = ledger.privacy_table(frame, "p", "banner", {"kind": KIND})
     assert all(entries[0].lines[0].startswith("none printed; ours 1") for b in table.blocks for _, entries in b.rows)
 
@@ -209,18 +209,18 @@ MIXTURE, LINEAR, LOGISTIC = "mixture_of_gaussians", "bounded_linear_regression",
 @pytest.mark.parametrize(
     ("method", "start", "yes", "no"),
     [
-        ("dp_sep_honest", "on kin8nm, power and wine only: three", ("power", KIND), ("protein", KIND)),
-        ("dp_sep_released", "on the mixture an update", ("mixture_of_gaussians", MIXTURE), ("wine", KIND)),
-        ("dp_sep_released", "on the mixture rows are read", ("mixture_of_gaussians", MIXTURE), ("wine", KIND)),
-        ("dp_sep_released", "on the network clipped", ("wine", KIND), ("mixture_of_gaussians", MIXTURE)),
+        ("dp_sep_corrected", "on kin8nm, power and wine only: three", ("power", KIND), ("protein", KIND)),
+        ("dp_sep_authors", "on the mixture an update", ("mixture_of_gaussians", MIXTURE), ("wine", KIND)),
+        ("dp_sep_authors", "on the mixture rows are read", ("mixture_of_gaussians", MIXTURE), ("wine", KIND)),
+        ("dp_sep_authors", "on the network clipped", ("wine", KIND), ("mixture_of_gaussians", MIXTURE)),
         ("dp_sep", "inputs and target of a regression", ("wine", KIND), ("mixture_of_gaussians", MIXTURE)),
         ("dpvi", "where the model's scaling is 'moments' (Adult as published)", ("adult_complete", LOGISTIC),
          ("linear_regression_10d", "linear_regression_unknown_noise")),
-        ("bernstein_sheldon_2018_released", "all counts of the Dirichlet",
+        ("bernstein_sheldon_2018_authors", "all counts of the Dirichlet",
          ("dirichlet_categorical", "conjugate_simulator"), ("beta_bernoulli", "conjugate_simulator")),
-        ("bernstein_sheldon_2018_released", "the bounds of the gamma-exponential's sum",
+        ("bernstein_sheldon_2018_authors", "the bounds of the gamma-exponential's sum",
          ("gamma_exponential", "conjugate_simulator"), ("beta_bernoulli", "conjugate_simulator")),
-        ("dp_linear_regression", "on wine only", ("wine", KIND), ("power", KIND)),
+        ("adassp", "on wine only", ("wine", KIND), ("power", KIND)),
     ],
 )  # fmt: skip
 def test_a_leak_is_shown_where_it_applies(method, start, yes, no):
@@ -230,9 +230,9 @@ def test_a_leak_is_shown_where_it_applies(method, start, yes, no):
 
 
 def test_a_method_shows_the_leaks_of_the_kind_of_model_that_it_fits():
-    assert ledger.leaks_of("dp_linear_regression", "wine", KIND)
-    assert ledger.leaks_of("dp_linear_regression", "wine", LINEAR) == (ledger.GUARD,)
-    assert ledger.leaks_of("dp_linear_regression", "kin8nm", LINEAR) == ()
+    assert ledger.leaks_of("adassp", "wine", KIND)
+    assert ledger.leaks_of("adassp", "wine", LINEAR) == (ledger.GUARD,)
+    assert ledger.leaks_of("adassp", "kin8nm", LINEAR) == ()
     (n,) = ledger.leaks_of("dpvi", "kin8nm", LINEAR)
     assert n in ledger.leaks_of("dpvi", "adult_complete", LOGISTIC)
 
@@ -274,7 +274,7 @@ def test_what_a_model_pays_for_is_no_leak():
 def test_what_a_method_claims_is_that_of_the_kind_it_fits(tmp_path):
     """exact_posterior is taught the box and is not private there; a method that nobody was taught keeps its adapter."""
     model, budget = {"kind": "bounded_linear_regression"}, {"epsilon": 1.0, "delta": 1e-5}
-    record(tmp_path, "a", [[EVENT]], budget, method="dp_sep_honest", model=model)
+    record(tmp_path, "a", [[EVENT]], budget, method="dp_sep_corrected", model=model)
     record(tmp_path, "b", [[EVENT]], budget, method="exact_posterior", model=model)
     frame = ledger.build(tmp_path, epsilon_of=toy)
     assert set(frame.loc[frame["cell"] == "a", "epsilon_claimed"]) == {1.0}

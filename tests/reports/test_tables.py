@@ -128,8 +128,8 @@ def test_all_methods_are_grouped_by_privacy(scores):
 
 @pytest.mark.parametrize(
     ("method", "claims", "group"),
-    [("ridge", False, 2), ("predict_mean", False, 2), ("dp_linear_regression", True, 2), ("ep", False, 1),
-     ("dp_sep", False, 0), ("dp_sep_released", True, 0), ("toy", False, 1), ("toy", True, 0)],
+    [("ridge", False, 2), ("predict_mean", False, 2), ("adassp", True, 2), ("ep", False, 1),
+     ("dp_sep", False, 0), ("dp_sep_authors", True, 0), ("toy", False, 1), ("toy", True, 0)],
 )  # fmt: skip
 def test_group_of(method, claims, group):
     assert tables.group_of(method, claims) == tables.GROUPS[group]

@@ -149,7 +149,7 @@ def check_committed_laws(draws):
     fails above the 1e-6 point of the Poisson law with mean .01 * draws: a false-alarm rate of 3e-6 (three readings).
     """
     rng = np.random.default_rng(2)
-    found, cells = dict.fromkeys(("printed", "released", "corrected"), 0), committed_cells()
+    found, cells = dict.fromkeys(("printed", "authors", "corrected"), 0), committed_cells()
     assert len(cells) > 360
     for reading, law, cell, metric in cells:
         found[reading] += false_ones(law, cell, metric, draws, rng)

@@ -34,7 +34,7 @@ arms:
   - {method: toy, protocols: [literature]}
   - {method: ridge, protocols: [literature]}
   - {method: sep, protocols: [literature], settings: {epochs: 1}}
-  - {method: dp_sep_honest, protocols: [literature], budget: {delta: 1.0e-5}, budget_grid: {epsilons: [1.0, 10.0]}}
+  - {method: dp_sep_corrected, protocols: [literature], budget: {delta: 1.0e-5}, budget_grid: {epsilons: [1.0, 10.0]}}
 scales: {full: {}, quick: {}, tiny: {}}
 answers: []
 """
@@ -81,7 +81,7 @@ def test_a_run_on_slurm_gives_the_values_of_a_local_run(tmp_path, capsys):
         log = (tmp_path / "slurm" / "slurmctld.log").read_text()
     expected = rows(local)
     assert {r["status"] for r in expected} == {"ok"}
-    assert {r["method"] for r in expected} == {"toy", "ridge", "sep", "dp_sep_honest"}
+    assert {r["method"] for r in expected} == {"toy", "ridge", "sep", "dp_sep_corrected"}
     assert rows(remote) == expected
     # It went through Slurm: one batch job for each cell or family, and one for the scores.
     submitted = said.count("has been submitted with SLURM jobid")

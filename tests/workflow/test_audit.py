@@ -8,7 +8,7 @@ from privacy import audit as privacy_audit
 from privacy.wrapped import WRAPPED
 from workflow import audit, audit_cases
 
-SOUND, LEAKY = ("dp_linear_regression", "bnn_regression"), ("dp_vi", "bnn_regression")
+SOUND, LEAKY = ("adassp", "bnn_regression"), ("dp_vi_vinaroz", "bnn_regression")
 
 
 def test_a_sound_adapter_passes_and_its_mutants_are_caught():
@@ -37,7 +37,10 @@ def test_a_broken_adapter_fails_with_what_was_found():
 
 
 def test_rows_say_what_they_rest_on():
-    rows = {r["check"]: r for r in audit.check_rows("bounded_logistic_regression/dp_vi", "bounded_logistic_regression")}
+    rows = {
+        r["check"]: r
+        for r in audit.check_rows("bounded_logistic_regression/dp_vi_vinaroz_corrected", "bounded_logistic_regression")
+    }
     assert int(rows["noise"]["n"]) >= 3000
     assert float(rows["noise"]["power"]) > 0.999
     assert rows["sampling"]["against"] == "1.5 times the declared rate"  # the batches of the toy are Poisson
@@ -74,7 +77,7 @@ def test_each_engine_that_buys_ranges_buys_them_in_a_case():
 
 
 def test_a_search_is_made_where_fixed_pairs_leave_a_bound_open():
-    case = ("bernstein_sheldon_2019", "linear_regression_unknown_noise")
+    case = ("bernstein_sheldon_2019_corrected", "linear_regression_unknown_noise")
     assert audit_cases.searched(*SOUND) == ()
     ((_, d, other),) = audit_cases.searched(*case)
     made = audit_cases.audit_of(*case)

@@ -133,7 +133,7 @@ def test_rows_of_other_code_are_dropped(project):
     assert all(r["seconds"] != 123.0 for r in again["splits"])
 
 
-@pytest.mark.parametrize("method", ["predict_mean", "dp_linear_regression"])
+@pytest.mark.parametrize("method", ["predict_mean", "adassp"])
 def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, method):
     """All columns, the seed too, although the reference does not hold it."""
     (cell, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == method]
@@ -175,7 +175,7 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
 
 def test_more_splits_cost_the_new_ones_only(tmp_path):
     """A committed cell with fewer splits is restored and goes on; the whole is what one run would have written."""
-    (fewer, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "dp_linear_regression"]
+    (fewer, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "adassp"]
     more = dataclasses.replace(fewer, splits=fewer.splits + 2)
     place_data(tmp_path, "wine")
     path = tmp_path / "results/data/wine.npz"

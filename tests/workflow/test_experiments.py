@@ -50,9 +50,9 @@ def test_values_by_dataset_and_scale(write):
 @pytest.mark.parametrize(
     ("dataset", "protocol", "method", "split", "words"),
     [
-        ("life_science", "folds", "dp_em", 0, "9d76639d-8578b05b-1fa9441e-7e32da02"),
+        ("life_science", "folds", "dp_em_authors", 0, "9d76639d-8578b05b-1fa9441e-7e32da02"),
         ("kin8nm", "authors", "adf", 0, "6f470aa9-e0382476-d38311b4-a27bdf20"),
-        ("kin8nm", "literature", "dp_sep_honest", 0, "579b3ad4-9d84aa0e-ed0316c5-b178cf5f"),
+        ("kin8nm", "literature", "dp_sep_corrected", 0, "579b3ad4-9d84aa0e-ed0316c5-b178cf5f"),
     ],
 )
 def test_the_law_of_seeds_is_that_of_the_committed_runs(write, dataset, protocol, method, split, words):

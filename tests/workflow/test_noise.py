@@ -16,7 +16,7 @@ from workflow.worker import fit
 MODEL = BoundedLinearRegression()
 
 
-def cell(method="dp_sep_honest"):
+def cell(method="dp_sep_corrected"):
     from methods import contract
     from privacy.budget import BudgetSpec
 
@@ -31,8 +31,8 @@ def cell(method="dp_sep_honest"):
 @pytest.mark.parametrize(
     ("method", "word", "equal"),
     [
-        ("dp_sep_honest", "public", True),
-        ("dp_sep_honest", "secret", False),
+        ("dp_sep_corrected", "public", True),
+        ("dp_sep_corrected", "secret", False),
         ("posterior_sampling_ops", "secret", False),  # what it releases is a draw, of the stream of the fit
         ("exact_posterior", "secret", True),  # claims no guarantee
     ],

@@ -49,10 +49,10 @@ def test_budgets_of_one_family_are_fitted_together():
 
 
 def test_readings_of_one_run_are_sampled_together():
-    a, b = at(1.0, family="f"), at(1.0, family="f", method="dp_vi")
+    a, b = at(1.0, family="f"), at(1.0, family="f", method="dp_vi_vinaroz")
     (one,) = chosen([a], family={"f": [a, b]})
     assert one.cells == (a.id, b.id)
-    assert one.methods == ("dp_sep", "dp_vi")
+    assert one.methods == ("dp_sep", "dp_vi_vinaroz")
 
 
 def test_a_dear_fit_is_cut_short_and_one_that_cannot_be_is_made_once():

@@ -59,7 +59,7 @@ class Settings:
 
 
 class Descent(InKnownBox):
-    """A method that is made from :func:`train`: what ``dp_sgd`` and ``dp_vi`` share."""
+    """A method that is made from :func:`train`: what ``dp_sgd`` and ``dp_vi_vinaroz`` share."""
 
     models = ("bounded_linear_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)

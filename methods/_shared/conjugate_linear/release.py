@@ -37,7 +37,7 @@ class InKnownBox(InFrame):
 
 
 class OneRelease(InKnownBox):
-    """A method that reads one noisy release of clipped second moments: what ``dp_sep_honest`` and AdaSSP share."""
+    """A method that reads one noisy release of clipped second moments: what ``dp_sep_corrected`` and AdaSSP share."""
 
     models = ("bounded_linear_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)

@@ -63,7 +63,7 @@ def schedule(
     n, d : public number of rows, number of columns.
     damping, clip : override rho and C.
 
-    Derivation. As on the network (``methods.ep.dp_sep_honest.schedule``), N theta_f <- (1 - rho) N theta_f
+    Derivation. As on the network (``methods.ep.dp_sep_corrected.schedule``), N theta_f <- (1 - rho) N theta_f
     + rho (S + C sigma z) / q absorbs a share 1 - (1 - rho)^K of the data, so rho = 1 - exp(-E_FOLDS / K), and leaves
     noise of standard deviation tau = C (sigma / q) r with r^2 = rho (1 - (1 - rho)^(2K)) / (2 - rho). Relative to
     what is absorbed the noise is least for few e-folds, but the first sites, of a bad start, must be forgotten.
@@ -100,26 +100,26 @@ def schedule(
     """
     if steps < 1 or not (0 < rate <= 1) or not (noise_multiplier > 0) or n < 1 or d < 1:
         raise ValueError(
-            f"dp_sep_honest: steps = {steps}, rate = {rate}, noise_multiplier = {noise_multiplier}, {n} rows, "
+            f"dp_sep_corrected: steps = {steps}, rate = {rate}, noise_multiplier = {noise_multiplier}, {n} rows, "
             f"{d} columns; all must be above 0, and the rate at most 1"
         )
     rho = -math.expm1(-E_FOLDS / steps) if damping is None else damping
     if not (0 < rho <= 1):
-        raise ValueError(f"dp_sep_honest: damping = {rho}; give a number in (0, 1]")
+        raise ValueError(f"dp_sep_corrected: damping = {rho}; give a number in (0, 1]")
     s2 = model.noise_sd**2
     squares = d * (model.prior_variance + s2) + float(np.square(model.prior_means(d)).sum(axis=1).mean())
     typical = math.sqrt(squares + d) / s2
     unit = Schedule(steps, rate, rho, 1.0, noise_multiplier).noise_sd(steps)
     c = min(typical, NOISE_OVER_DATA * n / (model.components * s2 * unit)) if clip is None else clip
     if not (0 < c < math.inf):
-        raise ValueError(f"dp_sep_honest: clip = {c}; give a finite number above 0")
+        raise ValueError(f"dp_sep_corrected: clip = {c}; give a finite number above 0")
     return Schedule(steps, rate, rho, c, noise_multiplier)
 
 
 def fit(task: Task, settings, budget: Budget, *, method: str, relation: Relation) -> Fit:
     """K steps of Poisson batch, sites from the common cavity, clipped sum, one Gaussian release, damped move.
 
-    ``settings``: ``methods.ep.dp_sep_honest.DPSEPHonest.Settings``; its ``scaling_share`` is not used: rows keep their
+    ``settings``: ``methods.ep.dp_sep_corrected.DPSEPCorrected.Settings``; its ``scaling_share`` is not used: rows keep their
     own units. The budget is (epsilon, delta), or the noise multiplier of one release. Every release is made,
     also of an empty batch, and none is undone: what follows a release is a function of releases and public numbers.
 

@@ -161,5 +161,5 @@ def sample(
                 draws.append(np.append(w, inverse_softplus(v)))
     found = np.array(draws)
     if not np.isfinite(found).all():
-        raise Diverged("bernstein_sheldon_2019: a draw is not finite")
+        raise Diverged("bernstein_sheldon_2019_corrected: a draw is not finite")
     return UnconstrainedDraws(found.astype(np.float32), model.likelihood), taken / (grams * (burn_in + kept))

@@ -88,7 +88,7 @@ def _draw(posterior: NormalInverseGamma, rng) -> tuple[np.ndarray, float]:
 def _collect(model, kept: list) -> UnconstrainedDraws:
     w, v = np.array([k[0] for k in kept]), np.array([k[1] for k in kept])
     if not (np.isfinite(w).all() and np.isfinite(v).all()):
-        raise Diverged("bernstein_sheldon_2019: a draw is not finite")
+        raise Diverged("bernstein_sheldon_2019_corrected: a draw is not finite")
     last = v + np.log(-np.expm1(-np.maximum(v, 1e-300)))
     return UnconstrainedDraws(np.column_stack([w, last]).astype(np.float32), model.likelihood)
 

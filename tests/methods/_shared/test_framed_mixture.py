@@ -15,7 +15,7 @@ from methods._shared.framed_mixture import RADIUS, passes, typical_site_norm
 from methods.baselines import dp_single_gaussian
 from methods.contract import MethodError
 from methods.em import _em as em_engine
-from methods.em.dp_em_joint import clipped
+from methods.em.dp_em_corrected import clipped
 from methods.ep._mixture import honest
 from models import posteriors
 from models.bounded import BoundedMixture
@@ -27,7 +27,7 @@ from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Relation, Sampling
 
 KIND = "bounded_mixture"
-PRIVATE = ("dp_em_joint", "dp_sep_honest", "dp_single_gaussian")
+PRIVATE = ("dp_em_corrected", "dp_sep_corrected", "dp_single_gaussian")
 MEANS = ("ep", "sep", "clipped_sep", "vi")
 CENTRES = np.array([[30.0, 0.5], [10.0, 0.6], [12.0, 0.1]])
 BOUNDS = ((0.0, 40.0), (-0.25, 0.95))
@@ -109,7 +109,7 @@ def test_the_budget_is_kept_and_used(name, bounds, epsilon):
 
 def test_small_batches_keep_the_budget_too():
     """Poisson batches: the calibration is a search that ends within 0.1 % of the noise."""
-    fitted = fit("dp_sep_honest", some_task(bounds=None), batch_rows=150, steps=20)
+    fitted = fit("dp_sep_corrected", some_task(bounds=None), batch_rows=150, steps=20)
     assert 0.99 < epsilon_of(fitted.ledger, 1e-5).epsilon <= 1.0
     last = fitted.ledger.events[-1]
     assert (last.sampling, last.sampling_rate) == (Sampling.POISSON, 0.25)
@@ -120,7 +120,7 @@ def test_small_batches_keep_the_budget_too():
 def test_the_audit_finds_nothing(name, bounds):
     """Record and replay over hard pairs, the noise's law (false-alarm rate 1e-6), counts of releases."""
     method = contract.get(name, KIND)
-    few = {"dp_em_joint": {"iterations": 3}, "dp_sep_honest": {"steps": 5}}.get(name, {})
+    few = {"dp_em_corrected": {"iterations": 3}, "dp_sep_corrected": {"steps": 5}}.get(name, {})
     found = audit.checks(method, some_task(12, bounds), method.Settings(**few), ONE, 1)
     assert {k: v for k, v in found.items() if v} == {}
 
@@ -149,7 +149,7 @@ def test_without_noise_the_joint_release_is_em():
     Weights have one more row a component (that of the repaired step): 1 / 5000.
     """
     task, seed = some_task(5000), 3
-    found = fit("dp_em_joint", task, HUGE, seed).posterior
+    found = fit("dp_em_corrected", task, HUGE, seed).posterior
     radius = RADIUS * np.sqrt(2.0)
     u = clipped(found.frame.task(task).x / radius, 1.0)
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
@@ -165,7 +165,7 @@ def test_without_noise_the_joint_release_is_em():
 def test_without_noise_the_corrected_sites_are_those_of_sep():
     """Epsilon 1e6, no site clipped: means to a tenth of a cluster's sd. (240 parallel steps against 40 passes.)"""
     task = some_task(2000)
-    found, plain = fit("dp_sep_honest", task, HUGE, clip=1e3), fit("sep", task)
+    found, plain = fit("dp_sep_corrected", task, HUGE, clip=1e3), fit("sep", task)
     np.testing.assert_allclose((centres_of(found) - centres_of(plain)) / [2.0, 0.05], 0.0, atol=0.1)
 
 
@@ -198,7 +198,7 @@ def test_dp_sep_is_refused_with_its_reason():
         fit("dp_sep", task)
 
 
-@pytest.mark.parametrize("name", [*MEANS, "dp_sep_honest"])
+@pytest.mark.parametrize("name", [*MEANS, "dp_sep_corrected"])
 def test_an_unknown_noise_is_refused_by_those_that_need_it(name):
     assert "unknown" in contract.get(name, KIND).supports(some_task(20, noise_sd=None))
 
@@ -206,10 +206,10 @@ def test_an_unknown_noise_is_refused_by_those_that_need_it(name):
 def test_the_released_program_runs_in_mode_record_alone_and_costs_infinity():
     task = some_task(200)
     for epsilon in (0.1, 8.0):
-        fitted = fit("dp_em", task, BudgetSpec(epsilon=epsilon, delta=1e-5))
+        fitted = fit("dp_em_authors", task, BudgetSpec(epsilon=epsilon, delta=1e-5))
         assert epsilon_of(fitted.ledger, 1e-5).epsilon == np.inf
     with pytest.raises(BudgetExceeded):
-        fit("dp_em", task)
+        fit("dp_em_authors", task)
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -221,8 +221,8 @@ def test_a_budget_that_states_nothing_is_refused(name):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("dp_em_joint", {"iterations": 0}),
-        ("dp_em_joint", {"radius": 0.0}),
+        ("dp_em_corrected", {"iterations": 0}),
+        ("dp_em_corrected", {"radius": 0.0}),
         ("dp_single_gaussian", {"radius": np.inf}),
         ("single_gaussian", {"eigenvalue_floor": 0.0}),
         ("vi", {"iterations": 0}),

@@ -15,7 +15,7 @@ from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
 DELTA = 1e-5
-PRIVATE = ("dp_sgd", "dp_bayes_by_backprop", "dp_bayes_by_backprop_note")
+PRIVATE = ("dp_sgd", "dp_bayes_by_backprop_corrected", "dp_bayes_by_backprop")
 
 
 def clusters(n: int = 400, seed: int = 0, labels=None) -> Task:
@@ -105,7 +105,7 @@ def test_the_notes_claim_and_what_holds():
     """Noise of DP-SGD at the budget (the claim), a ledger of T plain releases of sensitivity 2 C: far above it."""
     spec = BudgetSpec(epsilon=2.0, delta=DELTA)
     settings = {"epochs": 3, "batch_size": 40}
-    (event,) = fit("dp_bayes_by_backprop_note", clusters(), spec, **settings).ledger
+    (event,) = fit("dp_bayes_by_backprop", clusters(), spec, **settings).ledger
     (claim,) = fit("dp_sgd", clusters(), spec, **settings).ledger
     assert (event.sampling, event.steps, event.sensitivity) == (Sampling.FIXED_PARTITION, 3, 3.0)
     assert event.relation is Relation.REPLACE_ONE
@@ -115,7 +115,7 @@ def test_the_notes_claim_and_what_holds():
     assert true == pytest.approx(gdp_epsilon(2 * math.sqrt(3) / sigma, DELTA), rel=1e-9)
     assert true > 5 * epsilon_of(Ledger([claim]), DELTA).epsilon
     with pytest.raises(BudgetExceeded):
-        fit("dp_bayes_by_backprop_note", clusters(), BudgetSpec(2.0, DELTA, mode=Mode.ENFORCE), **settings)
+        fit("dp_bayes_by_backprop", clusters(), BudgetSpec(2.0, DELTA, mode=Mode.ENFORCE), **settings)
 
 
 def test_partition_uses_each_row_once_an_epoch():
@@ -167,7 +167,7 @@ def test_a_wide_posterior_learns_its_width():
 def test_without_kl_term_and_spread_it_is_dp_sgd():
     """kl_weight 0, and a posterior so narrow that the draw does not matter; start, batches and noise are equal."""
     task, settings = clusters(), {"epochs": 2, "batch_size": 40}
-    bayes = fit("dp_bayes_by_backprop", task, rho_start=-40.0, kl_weight=0.0, **settings).posterior
+    bayes = fit("dp_bayes_by_backprop_corrected", task, rho_start=-40.0, kl_weight=0.0, **settings).posterior
     point = fit("dp_sgd", task, **settings).posterior
     np.testing.assert_allclose(bayes.mean, point.weights, atol=1e-6)  # stored in single precision
 
@@ -222,12 +222,12 @@ def test_a_budget_without_noise_is_refused(name):
         ("dp_sgd", {"clip": 0.0}, r"clip = 0\.0"),
         ("dp_sgd", {"epochs": 1.5}, r"epochs = 1\.5"),
         ("dp_sgd", {"learning_rate": math.nan}, "learning_rate = nan"),
-        ("dp_bayes_by_backprop", {"prior": "laplace"}, "give one of gaussian, scale_mixture"),
-        ("dp_bayes_by_backprop", {"prior_sd": -1.0}, r"prior_sd = -1\.0"),
-        ("dp_bayes_by_backprop_note", {"prior": "scale_mixture", "prior_share": 2.0}, r"share = 2\.0"),
+        ("dp_bayes_by_backprop_corrected", {"prior": "laplace"}, "give one of gaussian, scale_mixture"),
+        ("dp_bayes_by_backprop_corrected", {"prior_sd": -1.0}, r"prior_sd = -1\.0"),
+        ("dp_bayes_by_backprop", {"prior": "scale_mixture", "prior_share": 2.0}, r"share = 2\.0"),
         ("bayes_by_backprop", {"optimiser": "lbfgs"}, "give one of sgd, adam"),
         ("bayes_by_backprop", {"momentum": 1.0}, r"momentum = 1\.0"),
-        ("dp_bayes_by_backprop", {"predictive_draws": 0}, "predictive_draws = 0"),
+        ("dp_bayes_by_backprop_corrected", {"predictive_draws": 0}, "predictive_draws = 0"),
         ("dp_sgd", {"snapshots": (1, 0)}, r"snapshots = \(1, 0\)"),
     ],
 )
@@ -238,4 +238,4 @@ def test_a_setting_out_of_range_is_refused(name, settings, message):
 
 def test_a_fit_that_runs_away_is_called_diverged():
     with pytest.raises(contract.Diverged, match="lower learning_rate"):
-        fit("dp_bayes_by_backprop_note", clusters(), BudgetSpec(noise_multiplier=1.0), epochs=3, learning_rate=1e300)
+        fit("dp_bayes_by_backprop", clusters(), BudgetSpec(noise_multiplier=1.0), epochs=3, learning_rate=1e300)

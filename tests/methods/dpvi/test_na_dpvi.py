@@ -124,9 +124,9 @@ def test_aligned_gradients_find_the_mean(optimiser):
         ("na_dpvi_nuts", {"num_samples": 2}, "num_samples"),
         ("na_dpvi_nuts", {"target_accept": 1.0}, "target_accept"),
         ("bernstein_sheldon_2018", {"sweeps": 0}, "sweeps = 0"),
-        ("bernstein_sheldon_2018_released", {"burn_in_sweeps": -1}, "burn_in_sweeps = -1"),
-        ("bernstein_sheldon_2019", {"input_bound": 0.0}, "input_bound"),
-        ("bernstein_sheldon_2019_released", {"burn_in_sweeps": -1}, "burn_in_sweeps"),
+        ("bernstein_sheldon_2018_authors", {"burn_in_sweeps": -1}, "burn_in_sweeps = -1"),
+        ("bernstein_sheldon_2019_corrected", {"input_bound": 0.0}, "input_bound"),
+        ("bernstein_sheldon_2019_authors", {"burn_in_sweeps": -1}, "burn_in_sweeps"),
     ],
 )
 def test_bad_settings_are_refused(name, more, message):
@@ -180,7 +180,7 @@ def test_a_difference_of_counts_tells_neighbours_apart_in_the_released_program()
     for t, gap in ((task, 10), (other, 8)):
         value = families.release_of(t.model, t.x, None)[0]
         for seed in range(5):
-            z = value + bernstein_sheldon_2018("bernstein_sheldon_2018_released", t, 0.1, seed)[1]
+            z = value + bernstein_sheldon_2018("bernstein_sheldon_2018_authors", t, 0.1, seed)[1]
             assert z[0] - z[1] == pytest.approx(gap, abs=1e-9)
             told.add((gap, round(z[0] - z[1])))
     assert told == {(10, 10), (8, 8)}

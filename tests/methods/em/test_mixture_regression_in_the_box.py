@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from methods import contract
-from methods.em.dp_em_joint import LARGEST_EDGE, edge, size, with_ridge
+from methods.em.dp_em_corrected import LARGEST_EDGE, edge, size, with_ridge
 from models import posteriors
 from models.bounded import BoundedLinearRegression
 from models.mixture_of_gaussians import MixtureParameters
@@ -103,7 +103,7 @@ def test_three_components_have_the_conditional_means_of_their_mixture():
 def test_without_noise_the_joint_release_is_least_squares():
     """Epsilon 1e6, one component, one release, a ball that holds the box: 1e-3 of predictions of size 10."""
     task, x = some_task(2000), rows(50, 9)[0]
-    p = predict(fit("dp_em_joint", task, HUGE, components=1, iterations=1, radius=3.0), x)
+    p = predict(fit("dp_em_corrected", task, HUGE, components=1, iterations=1, radius=3.0), x)
     np.testing.assert_allclose(p.mean, least_squares(task, x), atol=0.02)
 
 
@@ -113,7 +113,7 @@ def test_without_noise_three_components_are_those_of_em():
     errors = [
         np.sqrt(np.mean((predict(f, new[0]).mean - new[1]) ** 2))
         for f in (
-            fit("dp_em_joint", task, HUGE, components=3, iterations=60),
+            fit("dp_em_corrected", task, HUGE, components=3, iterations=60),
             fit("em", task, BudgetSpec()),
         )
     ]
@@ -124,7 +124,7 @@ def test_without_noise_three_components_are_those_of_em():
 @pytest.mark.parametrize("epsilon", [0.1, 8.0])
 def test_the_budget_is_kept_and_used(bounds, epsilon):
     spec = BudgetSpec(epsilon=epsilon, delta=1e-5, mode=Mode.ENFORCE)
-    fitted = fit("dp_em_joint", some_task(bounds=bounds), spec)
+    fitted = fit("dp_em_corrected", some_task(bounds=bounds), spec)
     assert 0.999 * epsilon < epsilon_of(fitted.ledger, 1e-5).epsilon <= epsilon * (1 + 1e-9)
     assert len(fitted.ledger) == (1 if bounds else 3)
     assert {e.relation for e in fitted.ledger} == {Relation.ADD_REMOVE}
@@ -133,18 +133,18 @@ def test_the_budget_is_kept_and_used(bounds, epsilon):
 @pytest.mark.parametrize("change", [{}, {"components": 3, "iterations": 3}], ids=["one", "three"])
 def test_the_audit_finds_nothing(change):
     """Record and replay over hard pairs, the noise's law (false-alarm rate 1e-6), counts of releases."""
-    method = contract.get("dp_em_joint", KIND)
+    method = contract.get("dp_em_corrected", KIND)
     found = audit.checks(method, some_task(12), method.Settings(**change), ONE, 1)
     assert {k: v for k, v in found.items() if v} == {}
 
 
 def test_a_bound_that_is_too_small_would_be_caught(monkeypatch):
     """The audit has power on this kind."""
-    from methods.em import dp_em_joint
+    from methods.em import dp_em_corrected
 
-    true = dp_em_joint.joint_sensitivity
-    monkeypatch.setattr(dp_em_joint, "joint_sensitivity", lambda d, k: 0.5 * true(d, k))
-    method = contract.get("dp_em_joint", KIND)
+    true = dp_em_corrected.joint_sensitivity
+    monkeypatch.setattr(dp_em_corrected, "joint_sensitivity", lambda d, k: 0.5 * true(d, k))
+    method = contract.get("dp_em_corrected", KIND)
     assert "sensitivity" in audit.checks(method, some_task(12), method.Settings(radius=0.3), ONE, 1)["sensitivity"]
 
 
@@ -176,7 +176,11 @@ def test_the_ridge_is_of_the_inputs_and_falls_with_the_noise():
 
 def test_fits_repeat_and_can_be_rebuilt():
     task, x = some_task(100), rows(5, 9)[0]
-    for name, spec in (("dp_em_joint", ONE), ("em", BudgetSpec()), ("dp_em", BudgetSpec(epsilon=8.0, delta=1e-5))):
+    for name, spec in (
+        ("dp_em_corrected", ONE),
+        ("em", BudgetSpec()),
+        ("dp_em_authors", BudgetSpec(epsilon=8.0, delta=1e-5)),
+    ):
         a, b = fit(name, task, spec), fit(name, task, spec)
         assert audit.parameter_distance(a.posterior.parameters(), b.posterior.parameters()) == 0
         again = posteriors.load(a.posterior.kind, a.posterior.parameters())
@@ -184,25 +188,28 @@ def test_fits_repeat_and_can_be_rebuilt():
 
 
 def test_the_released_program_costs_infinity():
-    assert epsilon_of(fit("dp_em", some_task(200), BudgetSpec(epsilon=1.0, delta=1e-5)).ledger, 1e-5).epsilon == np.inf
+    assert (
+        epsilon_of(fit("dp_em_authors", some_task(200), BudgetSpec(epsilon=1.0, delta=1e-5)).ledger, 1e-5).epsilon
+        == np.inf
+    )
     with pytest.raises(BudgetExceeded):
-        fit("dp_em", some_task(200))
+        fit("dp_em_authors", some_task(200))
 
 
 def test_a_budget_that_states_nothing_is_refused():
     with pytest.raises(ValueError, match="epsilon"):
-        fit("dp_em_joint", some_task(30), BudgetSpec())
+        fit("dp_em_corrected", some_task(30), BudgetSpec())
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
         ("em", {"components": 0}),
-        ("dp_em", {"components": 1.5}),
-        ("dp_em_joint", {"components": 0}),
-        ("dp_em_joint", {"iterations": 0}),
-        ("dp_em_joint", {"ridge": -1.0}),
-        ("dp_em_joint", {"radius": np.nan}),
+        ("dp_em_authors", {"components": 1.5}),
+        ("dp_em_corrected", {"components": 0}),
+        ("dp_em_corrected", {"iterations": 0}),
+        ("dp_em_corrected", {"ridge": -1.0}),
+        ("dp_em_corrected", {"radius": np.nan}),
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(name, change):
@@ -210,7 +217,7 @@ def test_settings_out_of_range_are_refused_by_name(name, change):
         contract.get(name, KIND).Settings(**change)
 
 
-@pytest.mark.parametrize("name", ["em", "dp_em", "dp_em_joint"])
+@pytest.mark.parametrize("name", ["em", "dp_em_authors", "dp_em_corrected"])
 def test_a_tuning_grid_has_six_settings_and_begins_with_the_default(name):
     method = contract.get(name, KIND)
     assert len(method.grid) == 6

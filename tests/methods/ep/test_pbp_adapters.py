@@ -10,9 +10,9 @@ import pytest
 from methods.contract import Method
 from methods.ep.adf import ADF
 from methods.ep.clipped_sep import ClippedSEP
-from methods.ep.clipped_sep_released import ClippedSEPReleased
+from methods.ep.clipped_sep_authors import ClippedSEPAuthors
 from methods.ep.dp_sep import DPSEP
-from methods.ep.dp_sep_released import DPSEPReleased
+from methods.ep.dp_sep_authors import DPSEPAuthors
 from methods.ep.ep import EP
 from methods.ep.sep import SEP
 from models.bnn_regression import BNNRegression
@@ -56,10 +56,10 @@ def same(a, b, rtol: float = 0.0) -> None:
         np.testing.assert_allclose(value, b.posterior.parameters()[key], rtol=rtol, err_msg=key)
 
 
-@pytest.mark.parametrize("method", [ADF, EP, SEP, ClippedSEPReleased])
+@pytest.mark.parametrize("method", [ADF, EP, SEP, ClippedSEPAuthors])
 def test_non_private_methods_beat_the_mean(method):
     """Half the spread of the target: far below what predicting the mean gives, far above the noise of 0.3."""
-    settings = {"noise_shape": 60.0, "noise_rate": 6.0} if method is ClippedSEPReleased else {}
+    settings = {"noise_shape": 60.0, "noise_rate": 6.0} if method is ClippedSEPAuthors else {}
     result = fit(method, toy(1000), epochs=40, **settings)
     assert error(result) < 0.5 * rows(400, 99)[1].std()
     assert len(result.ledger) == 0
@@ -87,10 +87,10 @@ def test_ep_chooses_a_storage_that_fits():
     assert storage_for(463_715, 100, 91, "float32") == "float32"
 
 
-@pytest.mark.parametrize("method", [ClippedSEPReleased, DPSEPReleased])
+@pytest.mark.parametrize("method", [ClippedSEPAuthors, DPSEPAuthors])
 def test_the_program_without_its_changes_is_sep(method):
     """One epoch for DP-SEP: from the second on, the random numbers that it drops give it other permutations."""
-    epochs = 3 if method is ClippedSEPReleased else 1
+    epochs = 3 if method is ClippedSEPAuthors else 1
     same(fit(method, epochs=epochs, **SEP_FROM_PROGRAM), fit(SEP, epochs=epochs))
 
 
@@ -98,8 +98,8 @@ def test_the_program_without_its_changes_is_sep(method):
     "change", [{"freeze_noise": True}, {"broad_prior": True}, {"clip_initial": True}, {"refine_prior": False}]
 )
 def test_each_change_of_the_program_acts_by_itself(change):
-    base = fit(ClippedSEPReleased, epochs=2, **SEP_FROM_PROGRAM)
-    other = fit(ClippedSEPReleased, epochs=2, **{**SEP_FROM_PROGRAM, **change})
+    base = fit(ClippedSEPAuthors, epochs=2, **SEP_FROM_PROGRAM)
+    other = fit(ClippedSEPAuthors, epochs=2, **{**SEP_FROM_PROGRAM, **change})
     assert np.abs(base.posterior.m1 - other.posterior.m1).max() > 1e-3
     frozen = other.posterior.noise_shape == CONSTANTS["noise_shape"]
     assert frozen == change.get("freeze_noise", False)
@@ -143,33 +143,33 @@ def test_the_programs_start_and_prior_are_scaled_to_norm_c():
 
 def test_the_two_released_programs_differ_in_their_permutations_only():
     settings = CONSTANTS
-    same(fit(DPSEPReleased, epochs=1, **settings), fit(ClippedSEPReleased, epochs=1, **settings))
-    two = [fit(m, epochs=2, **settings).posterior.m1 for m in (DPSEPReleased, ClippedSEPReleased)]
+    same(fit(DPSEPAuthors, epochs=1, **settings), fit(ClippedSEPAuthors, epochs=1, **settings))
+    two = [fit(m, epochs=2, **settings).posterior.m1 for m in (DPSEPAuthors, ClippedSEPAuthors)]
     assert np.abs(two[0] - two[1]).max() > 1e-6
 
 
 def test_real_clipping_and_real_noise_are_switched_on_by_settings():
-    free = fit(ClippedSEPReleased, epochs=2, **CONSTANTS)
-    loose = fit(ClippedSEPReleased, epochs=2, clip_sites="per_block", **CONSTANTS)
+    free = fit(ClippedSEPAuthors, epochs=2, **CONSTANTS)
+    loose = fit(ClippedSEPAuthors, epochs=2, clip_sites="per_block", **CONSTANTS)
     assert "clipped_sites" not in free.diagnostics
     assert loose.diagnostics["clipped_sites"] > 0
     assert np.abs(free.posterior.m1 - loose.posterior.m1).max() > 1e-3
-    noisy = fit(DPSEPReleased, sigma=1.0, epochs=2, clip_sites="per_block", add_noise="needed", **CONSTANTS)
+    noisy = fit(DPSEPAuthors, sigma=1.0, epochs=2, clip_sites="per_block", add_noise="needed", **CONSTANTS)
     assert noisy.diagnostics["floored"] > 0
     assert noisy.posterior.v1.max() <= 1 / 1e-4 * (1 + 1e-12)
     (event,) = noisy.ledger
     assert event.mechanism is Mechanism.GAUSSIAN
     # standard deviation 2 C sigma; sensitivity of four blocks 4 C
     assert (event.noise_scale, event.sensitivity, event.steps) == (2.0, 4.0, 2)
-    printed = fit(DPSEPReleased, sigma=1.0, epochs=2, clip_sites="per_block", add_noise="printed", **CONSTANTS)
+    printed = fit(DPSEPAuthors, sigma=1.0, epochs=2, clip_sites="per_block", add_noise="printed", **CONSTANTS)
     assert next(iter(printed.ledger)).noise_scale == pytest.approx(2.0 / 120, rel=1e-12)
 
 
 def test_a_large_bound_clips_nothing():
     """The natural-parameter kernel with a bound that no site reaches is the fused kernel (1e-8: other arithmetic)."""
-    free = fit(ClippedSEPReleased, epochs=2, clip=1e9, clip_initial=False, broad_prior=False, **CONSTANTS)
+    free = fit(ClippedSEPAuthors, epochs=2, clip=1e9, clip_initial=False, broad_prior=False, **CONSTANTS)
     loose = fit(
-        ClippedSEPReleased, epochs=2, clip=1e9, clip_initial=False, broad_prior=False, clip_sites="per_block",
+        ClippedSEPAuthors, epochs=2, clip=1e9, clip_initial=False, broad_prior=False, clip_sites="per_block",
         **CONSTANTS,
     )  # fmt: skip
     same(free, loose, rtol=1e-8)
@@ -177,11 +177,11 @@ def test_a_large_bound_clips_nothing():
 
 
 def test_the_released_program_writes_an_infinite_epsilon_into_its_ledger():
-    (event,) = fit(DPSEPReleased, epochs=3, **CONSTANTS).ledger
+    (event,) = fit(DPSEPAuthors, epochs=3, **CONSTANTS).ledger
     assert event.mechanism is Mechanism.NO_NOISE
     assert event.noise_multiplier == 0.0
     noisy = fit(
-        DPSEPReleased, sigma=1.0, epochs=3, freeze_noise=False, clip_sites="per_block", add_noise="needed", **CONSTANTS
+        DPSEPAuthors, sigma=1.0, epochs=3, freeze_noise=False, clip_sites="per_block", add_noise="needed", **CONSTANTS
     )
     assert {e.mechanism for e in noisy.ledger} == {Mechanism.NO_NOISE, Mechanism.GAUSSIAN}
 
@@ -200,7 +200,7 @@ def test_the_released_program_writes_an_infinite_epsilon_into_its_ledger():
 )
 def test_the_program_refuses_settings_that_make_no_sense(settings, words):
     with pytest.raises(ValueError, match=words):
-        fit(DPSEPReleased, **settings)
+        fit(DPSEPAuthors, **settings)
 
 
 def test_algorithm_3_records_what_really_happens():
@@ -278,8 +278,8 @@ def test_what_an_audited_release_returns_is_what_goes_on():
 def test_the_audited_road_of_the_programs_noise_leaves_the_gamma_out():
     recorder = Recorder()
     budget = BudgetSpec(noise_multiplier=1.0).open(np.random.default_rng(0), recorder)
-    settings = DPSEPReleased.Settings(epochs=1, clip_sites="per_block", add_noise="needed", **CONSTANTS)
-    DPSEPReleased().fit(toy(), settings, budget, np.random.default_rng(1))
+    settings = DPSEPAuthors.Settings(epochs=1, clip_sites="per_block", add_noise="needed", **CONSTANTS)
+    DPSEPAuthors().fit(toy(), settings, budget, np.random.default_rng(1))
     assert {v.shape for v in recorder.values} == {(2 * (11 * 3 + 12),)}
     assert len(recorder.values) == 120
 

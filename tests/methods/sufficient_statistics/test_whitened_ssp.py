@@ -71,7 +71,7 @@ def test_collinear_columns_do_not_drown(condition):
     for seed in range(10):
         made = task(condition, seed)
         ours.append(excess(fit("whitened_ssp", made, 1.0, seed), made))
-        plain.append(excess(fit("dp_linear_regression", made, 1.0, seed), made))
+        plain.append(excess(fit("adassp", made, 1.0, seed), made))
     assert max(ours) < 0.05
     if condition > 1:
         assert min(plain) > 10 * max(ours)

@@ -16,9 +16,9 @@ from tests.made_up_run import run_of
 CONFIG = {"experiment": "bbb_mnist", "title": "Title"}
 CONFIG |= {"model": {"kind": "bnn_classification"}}
 ARMS = [
-    ("dp_bayes_by_backprop", "epsilon=0.5", "0.5", 0.08, 5),
-    ("dp_bayes_by_backprop", "epsilon=8", "7.99", 0.04, 5),
-    ("dp_bayes_by_backprop", "rho_start=-3;epsilon=8", "7.99", 0.05, 3),
+    ("dp_bayes_by_backprop_corrected", "epsilon=0.5", "0.5", 0.08, 5),
+    ("dp_bayes_by_backprop_corrected", "epsilon=8", "7.99", 0.04, 5),
+    ("dp_bayes_by_backprop_corrected", "rho_start=-3;epsilon=8", "7.99", 0.05, 3),
     ("dp_sgd", "epsilon=8", "7.99", 0.035, 5),
     (figures.NOTE, "as printed;epsilon=8", "248.2", 0.8, 1),
     ("classifier_sgd", "", "", 0.018, 3),

@@ -19,7 +19,7 @@ def curve_scores():
         for clip in (0.05, 0.5):
             for k in range(3):
                 rows.append(
-                    ("dpsep_honest_curve", "dp_sep_honest", f"damping={damping};clip={clip}", k, damping + clip)
+                    ("dpsep_corrected_curve", "dp_sep_corrected", f"damping={damping};clip={clip}", k, damping + clip)
                 )
     rows += [("dpsep_uci", "ridge", "", k, 0.6 + 0.01 * k) for k in range(3)]
     return pd.DataFrame(
@@ -33,7 +33,7 @@ def curve_scores():
     )  # fmt: skip
 
 
-CURVE = {"experiment": "dpsep_honest_curve", "title": "curve", "sources": []}
+CURVE = {"experiment": "dpsep_corrected_curve", "title": "curve", "sources": []}
 
 
 def test_published_and_ours_stand_in_the_data_of_the_figure(config, scores, all_verdicts, tmp_path):
@@ -75,10 +75,10 @@ def test_without_scores_there_is_no_figure(config, scores, all_verdicts, tmp_pat
 
 def test_curve_reads_its_settings_from_the_labels(tmp_path, all_verdicts):
     every = curve_scores()
-    mine = every[every["experiment"] == "dpsep_honest_curve"]
+    mine = every[every["experiment"] == "dpsep_corrected_curve"]
     (drawn,) = figures.build(tmp_path, CURVE, all_verdicts.iloc[:0], mine, every)
     assert "Linear regression" in drawn.caption
-    data = pd.read_csv(tmp_path / "dpsep_honest_curve.csv")
+    data = pd.read_csv(tmp_path / "dpsep_corrected_curve.csv")
     grid = data[data["what"] == "ours"]
     assert len(grid) == 4
     assert grid["mean"].to_numpy() == pytest.approx((grid["damping"] + grid["clip"] + 0.01).to_numpy(), rel=1e-12)
@@ -119,5 +119,5 @@ def test_same_scores_give_the_same_picture(tmp_path, all_verdicts):
     for folder in ("a", "b"):
         figures.honest_curve(tmp_path / folder, CURVE, all_verdicts.iloc[:0], every)
     for end in ("png", "pdf", "csv"):
-        first, second = (tmp_path / f / f"dpsep_honest_curve.{end}" for f in ("a", "b"))
+        first, second = (tmp_path / f / f"dpsep_corrected_curve.{end}" for f in ("a", "b"))
         assert first.read_bytes() == second.read_bytes()

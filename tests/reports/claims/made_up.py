@@ -59,7 +59,7 @@ MIXTURE = {
     "answers": [
         {"source": "vinaroz2023dpsep", "tables": ["1"], "method": m, "setting": s,
          "readings": {"printed": {"method": m, "label": label, "protocol": "replicates"},
-                      "released": {"method": m, "label": label, "protocol": "replicates", "dataset": "other",
+                      "authors": {"method": m, "label": label, "protocol": "replicates", "dataset": "other",
                                    "metrics": {"fnorm_average": "squared"}}}}
         for m, s, label in [("sep", "", "")] + [
             ("dp_sep", f"epsilon={e};delta=1e-5;clip=1", f"epsilon={e}") for e in (1, 5, 50)]

@@ -11,7 +11,7 @@ from tests.reports.claims.made_up import run, shift
 def test_a_claim_with_a_proof_is_by_proof_as_long_as_its_check_agrees(config, scores):
     text = Better("dp_sep", "dp_vi", tables=("3",), quantifier="all")
     assert run(config, scores, text, proof="algebra")["verdict"] == "by proof"
-    wrong = scores[scores["method"] != "dp_sep_released"].copy()
+    wrong = scores[scores["method"] != "dp_sep_authors"].copy()
     shift(wrong, "dp_sep", "wine", 5.0)
     assert run(config, wrong, text, proof="algebra")["verdict"] == "does not hold"
     assert run(config, scores, Needs("other"), proof="algebra")["verdict"] == "not testable here"

@@ -22,8 +22,8 @@ from privacy.budget import BudgetSpec
 from privacy.ledger import Relation, Sampling
 
 KIND = "bounded_linear_regression"
-RELEASES = ("dp_sep_honest", "dp_linear_regression")
-DESCENTS = ("dp_vi", "dp_sgd")
+RELEASES = ("sufficient_statistics_perturbation", "adassp")
+DESCENTS = ("dp_vi_vinaroz_corrected", "dp_sgd")
 NAMES = RELEASES + DESCENTS
 D = 3
 SPEC = BudgetSpec(epsilon=1.0, delta=1e-5, mode="enforce")
@@ -81,7 +81,7 @@ def test_no_pair_of_neighbours_breaks_the_declared_sensitivity(name, data, seed)
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_loose_clip_is_caught(name, monkeypatch):
     """The audit has power: a release at 1.5 times the declared bound is found out by a row in the corner of the box."""
-    if name == "dp_sep_honest":
+    if name == "sufficient_statistics_perturbation":
         monkeypatch.setattr(release, "clipped_site_sum", lambda x, y, b: _true_sum(x, y, 1.5 * b))
     else:
         monkeypatch.setattr(adassp, "second_moments", lambda rows, c: _true_moments(rows, math.sqrt(1.5) * c))
@@ -264,7 +264,7 @@ def test_the_schedule_keeps_the_noise_to_its_path_and_takes_no_data():
 
 def test_the_posterior_of_dp_vi_has_the_moments_of_its_draws():
     """20,000 draws; 5 standard errors of 5 numbers: false alarm 3e-6."""
-    q = fit("dp_vi", some_task(200), steps=50).posterior.posterior
+    q = fit("dp_vi_vinaroz_corrected", some_task(200), steps=50).posterior.posterior
     theta = q.sample(20_000, np.random.default_rng(3))
     np.testing.assert_array_less(np.abs(theta[:, :-1].mean(axis=0) - q.mean), 5 * q.sd / math.sqrt(20_000))
     log_v = np.log(np.log1p(np.exp(theta[:, -1])))
@@ -290,14 +290,14 @@ def exact():
 
 def test_at_epsilon_a_million_dp_sep_is_the_exact_posterior(exact):
     """Noise multiplier .0007 on moments of 2000 rows, sensitivity 5: means within .01 standard deviations."""
-    q = fit("dp_sep_honest", some_task(2000), HUGE).posterior.posterior
+    q = fit("sufficient_statistics_perturbation", some_task(2000), HUGE).posterior.posterior
     assert in_sds(q.mean, exact) < 0.01
     np.testing.assert_allclose(q.factor, exact.factor, rtol=1e-4, atol=1e-2)
     assert (q.shape, q.scale) == pytest.approx((exact.shape, exact.scale), rel=2e-3)
 
 
 def test_at_epsilon_a_million_dp_linear_regression_is_ridge_with_the_prior(exact):
-    point = fit("dp_linear_regression", some_task(2000), HUGE).posterior.posterior
+    point = fit("adassp", some_task(2000), HUGE).posterior.posterior
     assert in_sds(point.weights, exact) < 0.01
     assert point.covariance is None
     assert point.noise_variance == pytest.approx(exact.scale / exact.shape, rel=5e-3)  # n + 2 shape against n
@@ -308,7 +308,9 @@ def test_at_epsilon_a_million_the_descent_comes_to_the_posterior_mean(name, exac
     """What is left is the sampling of batches in the average (q = .1, 500 steps) and cut residuals: half a standard
     deviation in the means, 5 % in the noise variance (its own relative standard deviation is 3 %)."""
     q = fit(name, some_task(2000), HUGE).posterior.posterior
-    mean, variance = (q.mean, math.exp(q.log_variance)) if name == "dp_vi" else (q.weights, q.noise_variance)
+    mean, variance = (
+        (q.mean, math.exp(q.log_variance)) if name == "dp_vi_vinaroz_corrected" else (q.weights, q.noise_variance)
+    )
     assert in_sds(mean, exact) < 0.5
     assert variance == pytest.approx(exact.scale / exact.shape, rel=0.05)
 
@@ -320,7 +322,7 @@ def test_with_whole_batches_the_descent_ends_at_the_posterior_mean(name, exact):
 
     def error(**change) -> float:
         q = fit(name, some_task(2000), HUGE, sampling_rate=1.0, **change).posterior.posterior
-        return in_sds(q.mean if name == "dp_vi" else q.weights, exact)
+        return in_sds(q.mean if name == "dp_vi_vinaroz_corrected" else q.weights, exact)
 
     assert error() < 0.01
     assert error(clip=0.2) > 0.1
@@ -328,7 +330,7 @@ def test_with_whole_batches_the_descent_ends_at_the_posterior_mean(name, exact):
 
 def test_at_epsilon_a_million_dp_vi_has_the_spread_of_a_diagonal_q(exact):
     """Oracle: 1 / s_j^2 = (X'X + precision I)_jj / v, the best Gaussian with independent weights; as above, 5 %."""
-    q = fit("dp_vi", some_task(2000), HUGE).posterior.posterior
+    q = fit("dp_vi_vinaroz_corrected", some_task(2000), HUGE).posterior.posterior
     m = naturals.moments(some_task(2000).x, some_task(2000).y)
     best = np.sqrt(exact.scale / exact.shape / (np.diag(m.xx) + 0.02))
     np.testing.assert_allclose(q.sd, best, rtol=0.05)
@@ -367,8 +369,8 @@ def test_every_setting_of_the_grid_is_valid_and_the_first_is_the_default(name):
 
 @pytest.mark.parametrize(
     ("name", "change"),
-    [("dp_sep_honest", {"margin": 0.0}), ("dp_linear_regression", {"noise_part": math.inf}), ("dp_vi", {"steps": 0}),
-     ("dp_vi", {"sampling_rate": 1.5}), ("dp_sgd", {"clip": -1.0}), ("dp_sgd", {"travel": 0.0})],
+    [("sufficient_statistics_perturbation", {"margin": 0.0}), ("adassp", {"noise_part": math.inf}), ("dp_vi_vinaroz_corrected", {"steps": 0}),
+     ("dp_vi_vinaroz_corrected", {"sampling_rate": 1.5}), ("dp_sgd", {"clip": -1.0}), ("dp_sgd", {"travel": 0.0})],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_by_name(name, change):
     with pytest.raises(ValueError, match=next(iter(change))):

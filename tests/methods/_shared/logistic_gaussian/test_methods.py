@@ -21,7 +21,7 @@ from privacy.ledger import Relation
 
 KIND = "bounded_logistic_regression"
 EXACT = ("ep", "sep", "vi", "nuts", "logistic_regression_fit")
-NOISY = ("dp_sep_honest", "dp_vi", "dp_sgd", "output_perturbation")
+NOISY = ("dp_sep_corrected", "dp_vi_vinaroz_corrected", "dp_sgd", "output_perturbation")
 DRAWS = ("posterior_sampling_glm_diffused", "posterior_sampling_glm_concentrated", "posterior_sampling_ops")
 DIRECT = "posterior_sampling_glm_direct"
 PRIVATE = (*NOISY, *DRAWS)
@@ -145,7 +145,7 @@ def test_what_is_not_private_charges_nothing(name):
 def test_record_and_replay(name, documented):
     """No release moves by more than declared, and nothing else reaches the posterior."""
     method = contract.get(name, KIND)
-    settings = method.Settings(steps=5) if name in ("dp_vi", "dp_sgd") else method.Settings()
+    settings = method.Settings(steps=5) if name in ("dp_vi_vinaroz_corrected", "dp_sgd") else method.Settings()
     task = some_task(60, documented=documented)
     spec = BudgetSpec(noise_multiplier=2.0)
     for pair, one, two in audit.neighbours(task, Relation.ADD_REMOVE):
@@ -157,9 +157,9 @@ def test_record_and_replay(name, documented):
 
 #: method, twin, settings that let the data through, tolerance in posterior standard deviations of EP
 TWINS = (
-    ("dp_sep_honest", "ep", {"steps": 40, "clip_factor": 20.0}, 0.3),
+    ("dp_sep_corrected", "ep", {"steps": 40, "clip_factor": 20.0}, 0.3),
     ("dp_sgd", "vi", {"clip_factor": 20.0, "batch_rows": 1500}, 0.3),
-    ("dp_vi", "vi", {"clip_factor": 20.0, "batch_rows": 1500}, 0.3),
+    ("dp_vi_vinaroz_corrected", "vi", {"clip_factor": 20.0, "batch_rows": 1500}, 0.3),
     ("output_perturbation", "vi", {"ridge_factor": 1e-3, "norm_factor": 10.0}, 0.3),
 )
 
@@ -175,7 +175,7 @@ def test_without_noise_it_is_its_twin(name, twin, change, tolerance):
 
 def test_dp_sep_without_noise_has_the_spread_of_ep():
     """5 %: sites of the first steps, where q is wide, are a small part of the average."""
-    found = fit("dp_sep_honest", some_task(), BudgetSpec(epsilon=1e6, delta=1e-5), steps=40, clip_factor=20.0)
+    found = fit("dp_sep_corrected", some_task(), BudgetSpec(epsilon=1e6, delta=1e-5), steps=40, clip_factor=20.0)
     ours, ep = (np.diag(f.posterior.posterior.covariance) for f in (found, fitted("ep")))
     np.testing.assert_allclose(ours, ep, rtol=0.05)
 
@@ -230,7 +230,7 @@ def test_a_draw_from_the_model_itself_says_what_it_would_need():
 def test_an_overspent_budget_is_refused():
     spec = BudgetSpec(epsilon=1.0, delta=1e-5, mode=Mode.ENFORCE)
     budget = spec.open(np.random.default_rng(0))
-    method = contract.get("dp_sep_honest", KIND)
+    method = contract.get("dp_sep_corrected", KIND)
     almost = 1.01 / gdp_mu(1.0, 1e-5)  # leaves 2 % of mu^2; the centre costs 5 %
     budget.gaussian("before", sensitivity=1.0, noise_multiplier=almost, relation=Relation.ADD_REMOVE, proof="t")
     with pytest.raises(BudgetExceeded, match="the budget is 1"):
@@ -258,7 +258,7 @@ def test_a_grid_starts_at_the_defaults(name):
 
 def test_privacy_noise_widens_the_corrected_dp_sep():
     """The covariance of q holds the noise of the releases: more than twice EP's at epsilon = .1."""
-    tight, wide = fitted("ep"), fitted("dp_sep_honest", 0.1)
+    tight, wide = fitted("ep"), fitted("dp_sep_corrected", 0.1)
     ratio = np.trace(wide.posterior.posterior.covariance) / np.trace(tight.posterior.posterior.covariance)
     assert ratio > 2
 

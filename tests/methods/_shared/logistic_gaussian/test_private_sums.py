@@ -11,7 +11,7 @@ from methods._shared.logistic_gaussian import gradients
 from methods._shared.logistic_gaussian.centred import Centre
 from methods._shared.logistic_gaussian.kernel import sites
 from methods.baselines import _logistic_minimiser as minimiser
-from methods.ep import _logistic_honest as honest
+from methods.ep import _logistic_corrected as honest
 from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
 from models.task import Task
 

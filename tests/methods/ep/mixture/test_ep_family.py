@@ -346,7 +346,7 @@ def test_replayed_algorithm_3_moves_as_declared_and_the_bound_is_nearly_reached(
 def test_replayed_released_program_moves_as_declared():
     """One component: its sites are I / s2 and x / s2, so no step is skipped and the runs make the same releases."""
     x, _ = rows_of(12, CENTRES[:1])
-    method = contract.get("dp_sep_released")
+    method = contract.get("dp_sep_authors")
     worst = 0.0
     for name, d, other in audit.neighbours(task_of(x, 1), Relation.REPLACE_ONE):
         noise = replace(released_settings(clip=0.5, gamma=1.0), mean_noise=0.01, precision_noise=1e-3)
@@ -364,7 +364,7 @@ def test_a_skipped_step_of_the_released_program_tells_about_its_row():
     x, _ = rows_of(12, CENTRES[:2])
     far = audit.with_last_row(task_of(x, 2), np.array([1e6, 1e6]), None)
     with pytest.raises(audit.StructureDiffers):
-        audit.replay(contract.get("dp_sep_released"), task_of(x, 2), far, released_settings(), BudgetSpec(), seed=3)
+        audit.replay(contract.get("dp_sep_authors"), task_of(x, 2), far, released_settings(), BudgetSpec(), seed=3)
 
 
 # ---------------------------------------------------------------------------------- audited and ordinary path
@@ -436,7 +436,7 @@ def test_both_paths_take_the_same_noise_to_the_same_result_in_the_released_progr
     assert (fits[0].diagnostics["floored"] > 0) == (deviation > 0.1)
 
 
-@pytest.mark.parametrize("name", ["dp_sep", "dp_sep_released"])
+@pytest.mark.parametrize("name", ["dp_sep", "dp_sep_authors"])
 def test_both_paths_agree_in_law(name):
     """Two components, with skipped steps in the released program. False-alarm rate 1e-3 each, seeds fixed."""
     x, _ = rows_of(15, CENTRES[:2])
@@ -605,7 +605,7 @@ def fit_with(name, task, seed=0, sigma=None, **chosen):
 
 def test_the_ledger_of_the_released_program():
     x, _ = rows_of(20)
-    fit = fit_with("dp_sep_released", task_of(x), epochs=3, clip=2.0, gamma=1.5, mean_noise=4.0, precision_noise=7.0)
+    fit = fit_with("dp_sep_authors", task_of(x), epochs=3, clip=2.0, gamma=1.5, mean_noise=4.0, precision_noise=7.0)
     mean, precision = fit.ledger
     for event, what, multiplier in ((mean, "mean naturals", 4.0), (precision, "precisions", 7.0)):
         assert event.what == f"{what} after each step"
@@ -619,14 +619,14 @@ def test_the_ledger_of_the_released_program():
 
 def test_the_released_program_without_noise_says_so_and_is_the_clipped_one():
     x, _ = rows_of(20)
-    dp, clipped = (fit_with(name, task_of(x), epochs=4) for name in ("dp_sep_released", "clipped_sep_released"))
+    dp, clipped = (fit_with(name, task_of(x), epochs=4) for name in ("dp_sep_authors", "clipped_sep_authors"))
     assert [e.mechanism for e in dp.ledger] == [Mechanism.NO_NOISE]
     assert len(clipped.ledger) == 0
     np.testing.assert_array_equal(dp.posterior.means, clipped.posterior.means)
     np.testing.assert_array_equal(dp.posterior.covariances, clipped.posterior.covariances)
 
 
-@pytest.mark.parametrize("name", ["ep", "sep", "clipped_sep", "dp_sep", "clipped_sep_released", "dp_sep_released"])
+@pytest.mark.parametrize("name", ["ep", "sep", "clipped_sep", "dp_sep", "clipped_sep_authors", "dp_sep_authors"])
 def test_a_fit_is_reproducible_and_fits_any_shape(name):
     x, _ = rows_of(9, CENTRES[:, :1])
     method = contract.get(name)
@@ -639,7 +639,7 @@ def test_a_fit_is_reproducible_and_fits_any_shape(name):
     assert np.array_equal(one.posterior.means, other.posterior.means) == fixed
 
 
-@pytest.mark.parametrize("name", ["ep", "sep", "clipped_sep", "dp_sep", "clipped_sep_released", "dp_sep_released"])
+@pytest.mark.parametrize("name", ["ep", "sep", "clipped_sep", "dp_sep", "clipped_sep_authors", "dp_sep_authors"])
 @pytest.mark.parametrize(
     ("rows", "chosen", "message"),
     [(0, {}, "rows"), (5, {"epochs": 0}, "epochs"), (5, {"epochs": 1.5}, "whole number")],
@@ -658,11 +658,11 @@ def test_bad_input_of_all(name, rows, chosen, message):
         ("clipped_sep", {"clip": -1.0}, "clip"),
         ("clipped_sep", {"gamma": math.inf}, "gamma"),
         ("dp_sep", {"floor": 0.0}, "floor"),
-        ("clipped_sep_released", {"clip": 0.0}, "clip"),
-        ("clipped_sep_released", {"mean_noise": 1.0}, "mean_noise is set"),
-        ("dp_sep_released", {"mean_noise": 1.0}, "only mean_noise"),
-        ("dp_sep_released", {"precision_noise": 1.0}, "only precision_noise"),
-        ("dp_sep_released", {"mean_noise": 0.0, "precision_noise": 1.0}, "noise_multiplier"),
+        ("clipped_sep_authors", {"clip": 0.0}, "clip"),
+        ("clipped_sep_authors", {"mean_noise": 1.0}, "mean_noise is set"),
+        ("dp_sep_authors", {"mean_noise": 1.0}, "only mean_noise"),
+        ("dp_sep_authors", {"precision_noise": 1.0}, "only precision_noise"),
+        ("dp_sep_authors", {"mean_noise": 0.0, "precision_noise": 1.0}, "noise_multiplier"),
     ],
 )
 def test_bad_settings(name, chosen, message):

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from methods.contract import Diverged
 from methods.ep._mixture import honest, sites
-from methods.ep.dp_sep_honest import DPSEPHonest
+from methods.ep.dp_sep_corrected import DPSEPCorrected
 from models.mixture_of_gaussians import MixtureOfGaussians, posterior_given_labels
 from models.task import PublicKnowledge, Task
 from privacy.accountants import epsilon_of
@@ -252,7 +252,7 @@ def task_of(n=80, centres=None, sd=0.5, seed=0, noise_sd=0.5):
 
 
 def fitted(task, spec, seed=0, **change):
-    method = DPSEPHonest()
+    method = DPSEPCorrected()
     return method.fit(
         task, replace(method.Settings(), **change), spec.open(np.random.default_rng(seed)), np.random.default_rng(0)
     )

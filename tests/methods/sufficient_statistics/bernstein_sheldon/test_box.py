@@ -14,7 +14,7 @@ from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec
 
 KIND = "bounded_linear_regression"
-METHOD = contract.get("bernstein_sheldon_2019", KIND)
+METHOD = contract.get("bernstein_sheldon_2019_corrected", KIND)
 MODEL = BoundedLinearRegression()
 SHORT = METHOD.Settings(grams=2, burn_in_sweeps=2, sweeps=2)
 

@@ -92,23 +92,23 @@ def schedule(
     """
     if steps < 1 or not (0 < rate <= 1) or not (noise_multiplier > 0) or not (prior_variance > 0):
         raise ValueError(
-            f"dp_sep_honest: steps = {steps}, rate = {rate}, noise_multiplier = {noise_multiplier}, "
+            f"dp_sep_corrected: steps = {steps}, rate = {rate}, noise_multiplier = {noise_multiplier}, "
             f"prior_variance = {prior_variance}; all must be above 0, and the rate at most 1"
         )
     rho = 1.0 - math.exp(-E_FOLDS / steps) if damping is None else damping
     if not (0 < rho <= 1):
-        raise ValueError(f"dp_sep_honest: damping = {rho}; give a number in (0, 1]")
+        raise ValueError(f"dp_sep_corrected: damping = {rho}; give a number in (0, 1]")
     spread = math.sqrt(rho * (1.0 - (1.0 - rho) ** (2 * steps)) / (2.0 - rho))
     c = min(NOISE_OVER_PRIOR * rate / (prior_variance * noise_multiplier * spread), LARGEST_MOVE / rho)
     c = c if clip is None else clip
     if not (0 < c < math.inf):
-        raise ValueError(f"dp_sep_honest: clip = {c}; give a finite number above 0")
+        raise ValueError(f"dp_sep_corrected: clip = {c}; give a finite number above 0")
     weights = c * math.sqrt(1.0 - GAMMA_PART)
     caps = (weights * math.sqrt(LAYER1_PART), weights * math.sqrt(1.0 - LAYER1_PART), weights, GAMMA_CAP)
     return Schedule(steps, rate, rho, c, caps, c * math.sqrt(GAMMA_PART) / GAMMA_CAP)
 
 
-class DPSEPHonest(Method):
+class DPSEPCorrected(Method):
     """Corrected DP-SEP: theta = theta_0 + N theta_f over the naturals of all weights and of the noise precision.
 
     Each of K steps: (i) a Poisson batch at rate q; (ii) the site of every row in it, moment matching from the common
@@ -125,8 +125,9 @@ class DPSEPHonest(Method):
     (``privacy.scaling``). The prior's precision is fixed at b / (a - 1): no refinement, as in the published variant.
     """
 
-    name = "dp_sep_honest"
+    name = "dp_sep_corrected"
     title = "DP-SEP (corrected)"
+    seed_name = "dp_sep_honest"
     reference = "vinaroz2023dpsep, algorithm 3 and equation 5, corrected by this suite"
     models = ("bnn_regression", "mixture_of_gaussians")
     constants = (Constants.FORMULA, Constants.DEVELOPED)
@@ -155,14 +156,14 @@ class DPSEPHonest(Method):
         def __post_init__(self) -> None:
             if self.steps < 1 or self.batch_rows < 1:
                 raise ValueError(
-                    f"dp_sep_honest: steps = {self.steps}, batch_rows = {self.batch_rows}; give at least 1 of each"
+                    f"dp_sep_corrected: steps = {self.steps}, batch_rows = {self.batch_rows}; give at least 1 of each"
                 )
             if not (0 < self.scaling_share < 1):
-                raise ValueError(f"dp_sep_honest: scaling_share = {self.scaling_share}; give a number in (0, 1)")
+                raise ValueError(f"dp_sep_corrected: scaling_share = {self.scaling_share}; give a number in (0, 1)")
             if self.clip is not None and not (0 < self.clip < math.inf):
-                raise ValueError(f"dp_sep_honest: clip = {self.clip}; give a finite number above 0, or None")
+                raise ValueError(f"dp_sep_corrected: clip = {self.clip}; give a finite number above 0, or None")
             if self.damping is not None and not (0 < self.damping <= 1):
-                raise ValueError(f"dp_sep_honest: damping = {self.damping}; give a number in (0, 1], or None")
+                raise ValueError(f"dp_sep_corrected: damping = {self.damping}; give a number in (0, 1], or None")
 
     def supports(self, task: Task) -> str | None:
         return super().supports(task) or needs_known_noise(self.name, task)
@@ -188,9 +189,9 @@ class DPSEPHonest(Method):
 
         model, n = task.model, task.public.n
         if task.n < 1 or n < 1:
-            raise ValueError(f"{task.name}: dp_sep_honest needs at least 1 training row, got {task.n} (public: {n})")
+            raise ValueError(f"{task.name}: dp_sep_corrected needs at least 1 training row, got {task.n} (public: {n})")
         if not model.noise_shape > 1:
-            raise ValueError(f"{task.name}: noise_shape = {model.noise_shape}; dp_sep_honest needs a shape above 1")
+            raise ValueError(f"{task.name}: noise_shape = {model.noise_shape}; dp_sep_corrected needs a shape above 1")
         rate = min(1.0, settings.batch_rows / n)
         sampling = Sampling.FULL_BATCH if rate == 1.0 else Sampling.POISSON
         planned = Event(_WHAT, Mechanism.GAUSSIAN, self.privacy, 1.0, 1.0, sampling, rate, settings.steps, proof=_PROOF)
@@ -225,7 +226,7 @@ class DPSEPHonest(Method):
             released[-2:] /= plan.gamma_scale
             absorbed = (1.0 - rho) * absorbed + rho * (released / rate)
             if not np.isfinite(absorbed).all():  # a function of releases alone: stopping here tells nothing more
-                raise Diverged(f"{task.name}: dp_sep_honest left the finite range in step {step + 1}; lower damping")
+                raise Diverged(f"{task.name}: dp_sep_corrected left the finite range in step {step + 1}; lower damping")
         m1, v1, m2, v2, a, b = layout.read(prior + absorbed)
         return Fit(
             NetworkMoments(m1, v1, m2, v2, a, b, scale),
@@ -246,7 +247,7 @@ class DPSEPHonest(Method):
         if budget.epsilon is not None and budget.delta is not None:
             return scaling_noise_multiplier(budget.epsilon, budget.delta, settings.scaling_share)
         if budget.noise_multiplier is None or not budget.noise_multiplier > 0:
-            raise ValueError("dp_sep_honest: the budget states no (epsilon, delta) and no noise_multiplier above 0")
+            raise ValueError("dp_sep_corrected: the budget states no (epsilon, delta) and no noise_multiplier above 0")
         # the same share of mu^2 as of a training whose mu is about q sqrt(K) / sigma
         share = settings.scaling_share
         return budget.noise_multiplier / (rate * math.sqrt(settings.steps * share / (1.0 - share)))
@@ -260,7 +261,7 @@ class DPSEPHonest(Method):
 
 
 # DP-SEP with a true guarantee, on logistic regression in the box.
-class DPSEPHonestLogistic(InFrame):
+class DPSEPCorrectedLogistic(InFrame):
     """Corrected DP-SEP: K releases of the clipped sum of all rows' sites, mean naturals and full precision matrix.
 
     Each step: (i) the site of every row from the common cavity q; (ii) the clipped sum, one vector of sensitivity C
@@ -285,8 +286,9 @@ class DPSEPHonestLogistic(InFrame):
     mean is added to the covariance.
     """
 
-    name = "dp_sep_honest"
+    name = "dp_sep_corrected"
     title = "DP-SEP (corrected)"
+    seed_name = "dp_sep_honest"
     reference = "vinaroz2023dpsep, algorithm 3 and equation 5, corrected by this suite"
     models = ("bounded_logistic_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
@@ -302,9 +304,9 @@ class DPSEPHonestLogistic(InFrame):
 
         def __post_init__(self) -> None:
             if self.steps < 1:
-                raise ValueError(f"dp_sep_honest: steps = {self.steps}; give at least 1")
+                raise ValueError(f"dp_sep_corrected: steps = {self.steps}; give at least 1")
             if not (math.isfinite(self.clip_factor) and self.clip_factor > 0):
-                raise ValueError(f"dp_sep_honest: clip_factor = {self.clip_factor}; give a finite number above 0")
+                raise ValueError(f"dp_sep_corrected: clip_factor = {self.clip_factor}; give a finite number above 0")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods._shared.logistic_gaussian.kernel import compile_kernel
@@ -314,14 +316,14 @@ class DPSEPHonestLogistic(InFrame):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged for numbers that overflow."""
-        from methods.ep import _logistic_honest as honest
+        from methods.ep import _logistic_corrected as honest
 
         return honest.fit(task, settings, budget, name=self.name, relation=self.privacy)
 
 
 # Corrected DP-SEP for a mixture of Gaussians in the box.
-class DPSEPHonestMixture(MeansInFrame, DPSEPHonest):
-    """:class:`DPSEPHonest` on rows in the box: the clipped sites of a Poisson batch, one release a step.
+class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
+    """:class:`DPSEPCorrected` on rows in the box: the clipped sites of a Poisson batch, one release a step.
 
     The noise of the steps uses up what the frame has left of the budget. Damping and clipping norm follow from sizes
     and noise (``ep._mixture.honest``).
@@ -329,7 +331,8 @@ class DPSEPHonestMixture(MeansInFrame, DPSEPHonest):
 
     models = ("bounded_mixture",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
-    name = "dp_sep_honest"
+    name = "dp_sep_corrected"
+    seed_name = "dp_sep_honest"
     privacy = Relation.ADD_REMOVE
     leaks = ()
     grid: ClassVar[tuple[dict, ...]] = (
@@ -337,7 +340,7 @@ class DPSEPHonestMixture(MeansInFrame, DPSEPHonest):
     )  # fmt: skip
 
     @dataclass(frozen=True)
-    class Settings(DPSEPHonest.Settings):
+    class Settings(DPSEPCorrected.Settings):
         """Twice the steps of the method's own file, with smaller batches, which bounds the time.
 
         Chosen on synthetic mixtures (n = 8000, d = 6): at epsilon = 8, where single steps are largest, 3 of 7 settled
@@ -351,4 +354,4 @@ class DPSEPHonestMixture(MeansInFrame, DPSEPHonest):
         """Nothing to compile."""
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        return DPSEPHonest.fit(self, task, settings, budget, rng)
+        return DPSEPCorrected.fit(self, task, settings, budget, rng)

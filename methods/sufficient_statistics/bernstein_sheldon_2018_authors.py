@@ -12,7 +12,7 @@ from privacy.budget import Budget
 from privacy.ledger import Relation
 
 
-class BernsteinSheldon2018Released(Together, Method):
+class BernsteinSheldon2018Authors(Together, Method):
     """With its faults: one draw of noise for all statistics, its own sensitivities, a section that follows the rows.
 
     The program adds one and the same Laplace number to every count of the Dirichlet, so each difference of two counts
@@ -23,8 +23,9 @@ class BernsteinSheldon2018Released(Together, Method):
     of the section is too small for the gamma-exponential.
     """
 
-    name = "bernstein_sheldon_2018_released"
+    name = "bernstein_sheldon_2018_authors"
     title = "Bernstein & Sheldon (2018, released)"
+    seed_name = "bernstein_sheldon_2018_released"
     reference = "bernstein2018differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
     models = ("conjugate_simulator",)
     leaks = (

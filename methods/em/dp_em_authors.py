@@ -24,8 +24,9 @@ class DPEM(Method):
     diagnostic. Weights, means and covariances are estimated even where the task knows the noise.
     """
 
-    name = "dp_em"
+    name = "dp_em_authors"
     title = "DP-EM (released program)"
+    seed_name = "dp_em"
     reference = "park2017dpem, the authors' program"
     models = ("mixture_of_gaussians",)
     privacy = None
@@ -75,12 +76,12 @@ class DPEM(Method):
         def __post_init__(self) -> None:
             if not (self.iterations >= 1 and self.uncharged >= 0 and self.early_stop >= 0):
                 raise ValueError(
-                    f"dp_em: iterations = {self.iterations}, uncharged = {self.uncharged}, early_stop = "
+                    f"dp_em_authors: iterations = {self.iterations}, uncharged = {self.uncharged}, early_stop = "
                     f"{self.early_stop}; give at least 1, 0 and 0"
                 )
             if not (self.kappa0 > 0 and self.prior_scale > 0 and self.dirichlet >= 1):
                 raise ValueError(
-                    f"dp_em: kappa0 = {self.kappa0}, prior_scale = {self.prior_scale}, dirichlet = {self.dirichlet}; "
+                    f"dp_em_authors: kappa0 = {self.kappa0}, prior_scale = {self.prior_scale}, dirichlet = {self.dirichlet}; "
                     "give numbers above 0, and dirichlet at least 1"
                 )
 
@@ -91,10 +92,10 @@ class DPEM(Method):
 
         s = settings
         if task.n < 1:
-            raise ValueError(f"{task.name}: dp_em needs at least 1 training row, got {task.n}")
+            raise ValueError(f"{task.name}: dp_em_authors needs at least 1 training row, got {task.n}")
         if budget.epsilon is None or budget.delta is None:
             raise ValueError(
-                "dp_em: the budget states no (epsilon, delta); the program computes its noise from them, so give both "
+                "dp_em_authors: the budget states no (epsilon, delta); the program computes its noise from them, so give both "
                 "(mode record)"
             )
         components = task.model.components
@@ -173,7 +174,8 @@ class DPEMMixture(InFrame, DPEM):
 
     models = ("bounded_mixture",)
     constants = (Constants.PROGRAM,)
-    name = "dp_em"
+    name = "dp_em_authors"
+    seed_name = "dp_em"
     leaks = (*DPEM.leaks, FRAME_LEAK)
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"iterations": 5}, {"iterations": 20}, {"prior_scale": 1.0}, {"composition": "zcdp"}, {"early_stop": 0.0},
@@ -196,7 +198,8 @@ class DPEMLinear(RegressionInFrame, DPEM):
 
     models = ("bounded_linear_regression",)
     constants = (Constants.PROGRAM, Constants.PRINTED)
-    name = "dp_em"
+    name = "dp_em_authors"
+    seed_name = "dp_em"
     leaks = (*DPEM.leaks, FRAME_LEAK)
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"components": 1}, {"components": 2}, {"components": 5}, {"iterations": 5}, {"iterations": 20},
@@ -208,7 +211,7 @@ class DPEMLinear(RegressionInFrame, DPEM):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            require_components("dp_em", self.components)
+            require_components("dp_em_authors", self.components)
 
     def fit_joint(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         return DPEM.fit(self, task, settings, budget, rng)

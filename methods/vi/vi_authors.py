@@ -12,7 +12,7 @@ from models.task import Task
 from privacy.budget import Budget
 
 
-class VIReleased(Method):
+class VIAuthors(Method):
     """The authors' script: stochastic gradient descent with momentum on
 
         mean over the batch and all L x L pairs of draws of 0.5 gamma (y - f)^2,  plus  (beta / B) KL',
@@ -24,8 +24,9 @@ class VIReleased(Method):
     (a training set smaller than one batch makes one batch). Every m and rho starts from N(0, 1).
     """
 
-    name = "vi_released"
+    name = "vi_authors"
     title = "VI (authors' program)"
+    seed_name = "vi_released"
     reference = "vinaroz2023dpsep, appendix D, as released"
     models = ("bnn_regression",)
     privacy = None
@@ -81,7 +82,7 @@ class VIReleased(Method):
                 theta -= s.learning_rate * velocity
                 steps += 1
             if not np.isfinite(theta).all():
-                raise Diverged(f"vi_released: parameters not finite after epoch {epoch + 1}; lower learning_rate")
+                raise Diverged(f"vi_authors: parameters not finite after epoch {epoch + 1}; lower learning_rate")
         posterior = mf.posterior(layout, theta, s.noise_precision, s.draws, scale)
         kl = mf.kl(theta, s.prior_precision)
         return Fit(posterior, budget.ledger, {"steps": float(steps), "kl_nats": kl})

@@ -16,15 +16,16 @@ from privacy.budget import Budget
 from privacy.ledger import Mechanism, Relation
 
 
-class BernsteinSheldon2019(Together, Method):
+class BernsteinSheldon2019Corrected(Together, Method):
     """Noise-aware linear regression from Laplace-noised second moments of clipped rows; pure epsilon, one row replaced.
 
     Against the released program: rows are clipped to public bounds; the sensitivity is that of the distinct moments;
     these are the sampler's coordinates; the inputs' law N(0, I) is public, so that all of epsilon goes to the moments.
     """
 
-    name = "bernstein_sheldon_2019"
+    name = "bernstein_sheldon_2019_corrected"
     title = "Bernstein & Sheldon (2019, corrected)"
+    seed_name = "bernstein_sheldon_2019"
     reference = "bernstein2019differentially, section 4.3, Gibbs-SS-Noisy; corrections of this suite"
     models = ("linear_regression_unknown_noise",)
     privacy = Relation.REPLACE_ONE
@@ -45,7 +46,7 @@ class BernsteinSheldon2019(Together, Method):
         target_bound: float = 6.0  # a target is clipped to [-this, this]; its prior standard deviation is about 1.1
 
         def __post_init__(self) -> None:
-            me = "bernstein_sheldon_2019"
+            me = "bernstein_sheldon_2019_corrected"
             if self.burn_in_sweeps < 0:
                 raise ValueError(f"{me}: burn_in_sweeps = {self.burn_in_sweeps}; give a whole number >= 0")
             if self.sweeps < 1:
@@ -80,7 +81,7 @@ class BernsteinSheldon2019(Together, Method):
 
 
 # Bernstein & Sheldon 2019 on linear regression in the box: Laplace-noised moments, then a noise-aware sampler.
-class BernsteinSheldon2019Linear(InFrame):
+class BernsteinSheldon2019CorrectedLinear(InFrame):
     """Noise-aware linear regression from Laplace-noised second moments of rows in the box.
 
     The published guarantee is pure epsilon for one row replaced. Here one row is more or less, n public: each of the k
@@ -89,9 +90,10 @@ class BernsteinSheldon2019Linear(InFrame):
     ``methods.sufficient_statistics._bernstein_sheldon.box`` says how the sampler does without it.
     """
 
-    name = "bernstein_sheldon_2019"
-    title = BernsteinSheldon2019.title
-    reference = BernsteinSheldon2019.reference
+    name = "bernstein_sheldon_2019_corrected"
+    title = BernsteinSheldon2019Corrected.title
+    seed_name = "bernstein_sheldon_2019"
+    reference = BernsteinSheldon2019Corrected.reference
     models = ("bounded_linear_regression",)
     constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
@@ -118,7 +120,9 @@ class BernsteinSheldon2019Linear(InFrame):
             for key, least in (("grams", 1), ("burn_in_sweeps", 0), ("sweeps", 1)):
                 value = getattr(self, key)
                 if not value >= least or int(value) != value:
-                    raise ValueError(f"bernstein_sheldon_2019: {key} = {value}; give a whole number >= {least}")
+                    raise ValueError(
+                        f"bernstein_sheldon_2019_corrected: {key} = {value}; give a whole number >= {least}"
+                    )
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon and delta, or a noise multiplier. Raises Diverged for a draw that is not finite."""

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from methods import contract
-from methods.ep import dp_sep_honest
+from methods.ep import dp_sep_corrected
 from methods.ep._pbp import oracle, sites
 from methods.ep._pbp.layout import Layout
 from methods.ep._pbp.state import Naturals
-from methods.ep.dp_sep_honest import schedule
+from methods.ep.dp_sep_corrected import schedule
 from models.bnn_regression import BNNRegression
 from models.standardise import Standardiser
 from models.task import PublicKnowledge, Task
@@ -25,7 +25,7 @@ from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec, Mode
 from privacy.ledger import Relation, Sampling
 
-METHOD = contract.get("dp_sep_honest")
+METHOD = contract.get("dp_sep_corrected")
 HUGE = np.full(4, 1e12)
 BUDGET = BudgetSpec(epsilon=1.0, delta=1e-5, mode=Mode.ENFORCE)
 HIDDEN, INPUTS = 6, 3
@@ -144,8 +144,8 @@ def test_it_absorbs_the_stated_share_and_leaves_the_stated_noise():
         for _ in range(steps):
             left *= 1 - plan.damping
             variance = (1 - plan.damping) ** 2 * variance + (plan.damping * plan.clip * sigma / rate) ** 2
-        assert 1 - left == pytest.approx(1 - math.exp(-dp_sep_honest.E_FOLDS), rel=1e-9)
-        assert math.sqrt(variance) == pytest.approx(dp_sep_honest.NOISE_OVER_PRIOR / 1.2, rel=1e-9)
+        assert 1 - left == pytest.approx(1 - math.exp(-dp_sep_corrected.E_FOLDS), rel=1e-9)
+        assert math.sqrt(variance) == pytest.approx(dp_sep_corrected.NOISE_OVER_PRIOR / 1.2, rel=1e-9)
         assert sites.sensitivity(plan.caps, plan.gamma_scale) == pytest.approx(plan.clip, rel=1e-12)
 
 
@@ -157,7 +157,7 @@ def test_more_steps_at_the_same_cost_leave_the_clip_alone():
 
 def test_a_clip_for_little_noise_stays_where_parallel_updates_are_stable():
     plan = schedule(120, 1.0, 1e-6, 1.2)
-    assert plan.clip * plan.damping == pytest.approx(dp_sep_honest.LARGEST_MOVE, rel=1e-12)
+    assert plan.clip * plan.damping == pytest.approx(dp_sep_corrected.LARGEST_MOVE, rel=1e-12)
 
 
 def test_overrides_reach_the_plan():

@@ -13,15 +13,16 @@ from privacy.budget import Budget
 from privacy.ledger import Relation
 
 
-class BernsteinSheldon2019Released(Together, Method):
+class BernsteinSheldon2019Authors(Together, Method):
     """With its faults: data ranges for sensitivities, the sampler handed exact sums in place of noisy means of x^4.
 
     Half of epsilon is meant for the fourth moments and is spent on nothing, so the moments' noise has scale
     sensitivity / (epsilon / 2). The ledger has both releases: one without noise, one that nothing bounds.
     """
 
-    name = "bernstein_sheldon_2019_released"
+    name = "bernstein_sheldon_2019_authors"
     title = "Bernstein & Sheldon (2019, released)"
+    seed_name = "bernstein_sheldon_2019_released"
     reference = "bernstein2019differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 2, uses it"
     models = ("linear_regression_unknown_noise",)
     leaks = (
@@ -37,7 +38,7 @@ class BernsteinSheldon2019Released(Together, Method):
         sweeps: int = 1000  # Gibbs sweeps kept
 
         def __post_init__(self) -> None:
-            me = "bernstein_sheldon_2019_released"
+            me = "bernstein_sheldon_2019_authors"
             if self.burn_in_sweeps < 0:
                 raise ValueError(f"{me}: burn_in_sweeps = {self.burn_in_sweeps}; give a whole number >= 0")
             if self.sweeps < 1:

@@ -13,10 +13,10 @@ from scipy import integrate, stats
 from methods.contract import Diverged, LeakKind, MethodError
 from methods.vi import _mean_field_training as training
 from methods.vi._mean_field import Layout
-from methods.vi.dp_vi import VinarozDPVI
-from methods.vi.dp_vi_honest import VinarozDPVIHonest as DPVIHonest
-from methods.vi.dp_vi_released import VinarozDPVIReleased as DPVIReleased
-from methods.vi.vi_released import VIReleased
+from methods.vi.dp_vi_vinaroz import VinarozDPVI
+from methods.vi.dp_vi_vinaroz_authors import VinarozDPVIAuthors as DPVIAuthors
+from methods.vi.dp_vi_vinaroz_corrected import VinarozDPVICorrected as DPVICorrected
+from methods.vi.vi_authors import VIAuthors
 from models.bnn_regression import BNNRegression
 from models.standardise import Standardiser
 from models.task import PublicKnowledge, Task
@@ -67,7 +67,7 @@ def test_dp_vi_charges_what_happens():
 
 
 def test_dp_vi_needs_sigma():
-    for method in (VinarozDPVI(), DPVIReleased()):
+    for method in (VinarozDPVI(), DPVIAuthors()):
         with pytest.raises(ValueError, match="noise_multiplier"):
             run(method, _task(), method.Settings(epochs=1), BudgetSpec(), 1)
 
@@ -129,19 +129,19 @@ def test_the_kl_may_stand_inside_or_outside_where_nothing_is_clipped():
 
 # ------------------------------------------------------------------------------------------------------ released
 def test_the_released_program_has_no_finite_epsilon():
-    ledger = run(DPVIReleased(), _task(), DPVIReleased.Settings(epochs=2, batch_size=8, draws=2), SIGMA, 1).ledger
+    ledger = run(DPVIAuthors(), _task(), DPVIAuthors.Settings(epochs=2, batch_size=8, draws=2), SIGMA, 1).ledger
     (event,) = ledger  # its noise is on the record, and so is that nothing bounds what it should cover
     assert event.mechanism is Mechanism.GAUSSIAN
     assert np.isinf(event.sensitivity)
     assert np.isinf(epsilon_of(ledger, 1e-5).epsilon)
-    assert DPVIReleased.privacy is None
+    assert DPVIAuthors.privacy is None
 
 
 def test_clip_of_the_released_program_only_scales_its_noise():
-    s = DPVIReleased.Settings(epochs=2, batch_size=8, draws=2)
-    a = run(DPVIReleased(), _task(), dataclasses.replace(s, clip=2.0), BudgetSpec(noise_multiplier=1.0), 1).posterior
-    b = run(DPVIReleased(), _task(), dataclasses.replace(s, clip=1.0), BudgetSpec(noise_multiplier=2.0), 1).posterior
-    c = run(DPVIReleased(), _task(), dataclasses.replace(s, clip=1.0), BudgetSpec(noise_multiplier=1.0), 1).posterior
+    s = DPVIAuthors.Settings(epochs=2, batch_size=8, draws=2)
+    a = run(DPVIAuthors(), _task(), dataclasses.replace(s, clip=2.0), BudgetSpec(noise_multiplier=1.0), 1).posterior
+    b = run(DPVIAuthors(), _task(), dataclasses.replace(s, clip=1.0), BudgetSpec(noise_multiplier=2.0), 1).posterior
+    c = run(DPVIAuthors(), _task(), dataclasses.replace(s, clip=1.0), BudgetSpec(noise_multiplier=1.0), 1).posterior
     np.testing.assert_array_equal(a.m1, b.m1)
     assert np.abs(a.m1 - c.m1).max() > 0
 
@@ -149,33 +149,33 @@ def test_clip_of_the_released_program_only_scales_its_noise():
 def test_released_dp_vi_without_noise_is_released_vi_without_momentum():
     """One step on one batch, so that both have read the same draws."""
     common = {"epochs": 1, "batch_size": 31, "draws": 3}
-    a = run(VIReleased(), _task(), VIReleased.Settings(**common, momentum=0.0), BudgetSpec(), 1).posterior
-    b = run(DPVIReleased(), _task(), DPVIReleased.Settings(**common), BudgetSpec(noise_multiplier=1e-12), 1).posterior
+    a = run(VIAuthors(), _task(), VIAuthors.Settings(**common, momentum=0.0), BudgetSpec(), 1).posterior
+    b = run(DPVIAuthors(), _task(), DPVIAuthors.Settings(**common), BudgetSpec(noise_multiplier=1e-12), 1).posterior
     np.testing.assert_allclose(a.m1, b.m1, rtol=0, atol=1e-10)
     np.testing.assert_allclose(a.v1, b.v1, rtol=0, atol=1e-10)
 
 
 # ----------------------------------------------------------------------------------------------------- corrected
 #: most batches of 11 rows are empty at this rate; one calibration serves every test that uses it.
-FEW = DPVIHonest.Settings(steps=12, sampling_rate=0.05)
+FEW = DPVICorrected.Settings(steps=12, sampling_rate=0.05)
 ENFORCED = BudgetSpec(epsilon=5.0, delta=1e-5, mode=Mode.ENFORCE)
 
 
 def test_the_corrected_method_spends_the_budget_and_no_more():
-    fit = run(DPVIHonest(), _task(), FEW, ENFORCED, 1)
+    fit = run(DPVICorrected(), _task(), FEW, ENFORCED, 1)
     cost = epsilon_of(fit.ledger, 1e-5)
     assert 0.95 * 5.0 < cost.epsilon <= 5.0
     assert cost.relation is Relation.ADD_REMOVE
     steps = [e for e in fit.ledger if e.sampling is Sampling.POISSON]
     assert [(e.steps, e.sampling_rate, e.sensitivity) for e in steps] == [(12, 0.05, FEW.clip)]
     assert len(fit.ledger) == 3  # standardisation with documented ranges, steps, residuals
-    assert LeakKind.STANDARDISATION not in {leak.kind for leak in DPVIHonest.leaks}
+    assert LeakKind.STANDARDISATION not in {leak.kind for leak in DPVICorrected.leaks}
 
 
 @settings(max_examples=25, deadline=None)
 @given(pair=neighbour_pairs(_task(11), Relation.ADD_REMOVE))
 def test_a_row_more_moves_the_corrected_method_by_at_most_the_declared_sensitivity(pair):
-    found = replay(DPVIHonest(), *pair, FEW, ENFORCED, 1)
+    found = replay(DPVICorrected(), *pair, FEW, ENFORCED, 1)
     assert found.ratio <= 1 + 1e-7  # the audit's allowance: the moments of privacy.scaling are rounded sums
     assert found.posterior_change == 0
     assert not found.events_differ
@@ -184,7 +184,7 @@ def test_a_row_more_moves_the_corrected_method_by_at_most_the_declared_sensitivi
 def test_one_row_and_empty_batches_are_enough():
     task = _task(1)
     none = dataclasses.replace(task, x=task.x[:0], y=task.y[:0])  # the neighbour without it; `public` unchanged
-    found = replay(DPVIHonest(), task, none, FEW, ENFORCED, 1)
+    found = replay(DPVICorrected(), task, none, FEW, ENFORCED, 1)
     assert found.ratio <= 1 + 1e-7
     assert found.posterior_change == 0
     # The row enters a batch with chance 0.05: most of the twelve batches were empty and released noise alone.
@@ -193,15 +193,15 @@ def test_one_row_and_empty_batches_are_enough():
 
 def test_the_corrected_method_needs_a_budget():
     with pytest.raises(ValueError, match="epsilon and delta"):
-        run(DPVIHonest(), _task(), FEW, BudgetSpec(noise_multiplier=1.0), 1)
+        run(DPVICorrected(), _task(), FEW, BudgetSpec(noise_multiplier=1.0), 1)
     with pytest.raises((ValueError, MethodError), match="no training rows"):
-        run(DPVIHonest(), _task(0), FEW, ENFORCED, 1)
+        run(DPVICorrected(), _task(0), FEW, ENFORCED, 1)
 
 
 def test_the_corrected_method_beats_linear_regression_at_epsilon_one():
     """A target that no line fits (absolute value), 4,000 rows; one fit, all randomness seeded."""
     task = _task(4000, hidden=20)
-    fit = run(DPVIHonest(), task, DPVIHonest.Settings(), BudgetSpec(1.0, 1e-5, mode=Mode.ENFORCE), 1)
+    fit = run(DPVICorrected(), task, DPVICorrected.Settings(), BudgetSpec(1.0, 1e-5, mode=Mode.ENFORCE), 1)
     assert epsilon_of(fit.ledger, 1e-5).epsilon <= 1.0
     design = np.column_stack([np.ones(task.n), task.x])
     x, y = _rows(500, seed=1)
@@ -212,8 +212,8 @@ def test_the_corrected_method_beats_linear_regression_at_epsilon_one():
     assert 0.5 < np.mean(predicted.variance) / np.mean((predicted.mean - y) ** 2) < 2.0
     # A thousand times less budget, and nothing is left of it: worse than the spread of the target itself.
     # (Full batches, whose noise multiplier is cheap to find.)
-    full = DPVIHonest.Settings(steps=100, sampling_rate=1.0)
-    drowned = run(DPVIHonest(), task, full, BudgetSpec(1e-3, 1e-5, mode=Mode.ENFORCE), 1)
+    full = DPVICorrected.Settings(steps=100, sampling_rate=1.0)
+    drowned = run(DPVICorrected(), task, full, BudgetSpec(1e-3, 1e-5, mode=Mode.ENFORCE), 1)
     assert _rmse(drowned) > np.std(y)
 
 
@@ -257,7 +257,7 @@ def test_one_row_moves_the_residual_sum_by_at_most_one(target, size):
     ("method", "change"),
     [
         (method, change)
-        for method in (VinarozDPVI, DPVIReleased, DPVIHonest, VIReleased)
+        for method in (VinarozDPVI, DPVIAuthors, DPVICorrected, VIAuthors)
         for change in ({"draws": 0}, {"draws": 1.5}, {"clip": -1.0}, {"learning_rate": np.nan}, {"sampling_rate": 1.5})
         if change.keys() <= {f.name for f in dataclasses.fields(method.Settings)}
     ],

@@ -21,7 +21,7 @@ _PROOF = "methods.vi._mean_field.Gradients.clipped_sum"
 _RESIDUAL_PROOF = "methods.vi._mean_field_training.residual_sum"
 
 
-class VinarozDPVIHonest(Method):
+class VinarozDPVICorrected(Method):
     """DP-SGD on the negative lower bound of appendix D (119, 123), with a guarantee that holds.
 
     Three releases share the budget, all under add/remove with the number of rows public: private standardisation
@@ -45,8 +45,9 @@ class VinarozDPVIHonest(Method):
         to 0 and the second half of the iterates is averaged. Both are post-processing.
     """
 
-    name = "dp_vi_honest"
+    name = "dp_vi_vinaroz_corrected"
     title = "DP-VI (corrected)"
+    seed_name = "dp_vi_honest"
     reference = "this suite; after vinaroz2023dpsep, appendix D, and abadi2016deep"
     models = ("bnn_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
@@ -187,7 +188,7 @@ def _gaussian(what, sensitivity, multiplier, sampling=Sampling.FULL_BATCH, rate=
 
 
 # DP-VI (DP-SGD on the lower bound) for linear regression in the box.
-class VinarozDPVIHonestLinear(descent.Descent):
+class VinarozDPVICorrectedLinear(descent.Descent):
     """DP-SGD on the lower bound of q(w) = N(m, diag(s^2)), log v ~ N(mu, t^2) (``conjugate_linear.descent``).
 
     The paper's network has Monte Carlo draws and a fixed noise precision; one layer needs no draws, and the noise
@@ -200,9 +201,10 @@ class VinarozDPVIHonestLinear(descent.Descent):
     the Poisson-subsampled Gaussian, and the noise multiplier is what the frame has left of the budget.
     """
 
-    name = "dp_vi_honest"
+    name = "dp_vi_vinaroz_corrected"
+    seed_name = "dp_vi_honest"
     title = "DP-VI (corrected)"
-    seed_name = "dp_vi"
+    seed_name = "dp_vi_vinaroz"
     reference = "vinaroz2023dpsep, appendix D; add/remove and Poisson batches: this suite"
 
     def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
@@ -214,7 +216,7 @@ class VinarozDPVIHonestLinear(descent.Descent):
 
 
 # DP-VI: DP-SGD on the mean-field evidence lower bound of logistic regression in the box.
-class VinarozDPVIHonestLogistic(Descent):
+class VinarozDPVICorrectedLogistic(Descent):
     """DP-SGD on the bound: clipped gradient of each row in means and log standard deviations, together one vector.
 
     Against the paper's network: the gradient of a row's expected log-likelihood is one-dimensional quadrature, not a
@@ -225,9 +227,10 @@ class VinarozDPVIHonestLogistic(Descent):
     norm by ``logistic_gaussian.gradients.plan_of``.
     """
 
-    name = "dp_vi_honest"
+    name = "dp_vi_vinaroz_corrected"
+    seed_name = "dp_vi_honest"
     title = "DP-VI (corrected)"
-    seed_name = "dp_vi"
+    seed_name = "dp_vi_vinaroz"
     reference = "vinaroz2023dpsep, appendix D; abadi2016deep, algorithm 1"
 
     def prepare(self, task: Task, settings: DescentSettings) -> None:

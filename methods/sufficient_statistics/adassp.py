@@ -24,7 +24,7 @@ from privacy.ledger import Relation
 PRIOR_PRECISION = 1.0
 
 
-class DPLinearRegression(Method):
+class AdaSSP(Method):
     """Sufficient-statistics perturbation with an adaptive ridge (AdaSSP, Wang 2018, algorithm 2) on standardised rows.
 
     The numerics are those of ``methods._shared.adassp``; rows are brought to scale by ``privacy.scaling``, and no bound
@@ -32,8 +32,9 @@ class DPLinearRegression(Method):
     adds to the Bayesian one what the noise does to the solution, to first order: A^-1 (noise^2 / 2) (1 + |w|^2) A^-1.
     """
 
-    name = "dp_linear_regression"
+    name = "adassp"
     title = "DP linear regression"
+    seed_name = "dp_linear_regression"
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
@@ -57,7 +58,7 @@ class DPLinearRegression(Method):
         def __post_init__(self) -> None:
             super().__post_init__()
             if not (0 < self.scaling_share < 1):
-                raise ValueError(f"dp_linear_regression: scaling_share = {self.scaling_share}; give a number in (0, 1)")
+                raise ValueError(f"adassp: scaling_share = {self.scaling_share}; give a number in (0, 1)")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget is (epsilon, delta), or a noise multiplier: then that of the release of the second moments.
@@ -67,7 +68,7 @@ class DPLinearRegression(Method):
         from privacy.scaling import private_scaling
 
         if task.n < 1 or task.public.n < 1:
-            raise ValueError(f"{task.name}: dp_linear_regression needs at least 1 training row, got {task.n}")
+            raise ValueError(f"{task.name}: adassp needs at least 1 training row, got {task.n}")
         for_scaling = scaling_multiplier(budget, settings.scaling_share)
         scale = Standardiser(*private_scaling(task.x, task.y, task.public, budget, for_scaling))
         multiplier, columns = left_for(budget, adassp.WHAT, self.privacy), task.x.shape[1] + 1
@@ -91,7 +92,7 @@ def scaling_multiplier(budget: Budget, share: float) -> float:
     if budget.epsilon is not None and budget.delta is not None:
         return scaling_noise_multiplier(budget.epsilon, budget.delta, share)
     if budget.noise_multiplier is None or not budget.noise_multiplier > 0:
-        raise ValueError("dp_linear_regression: the budget states no (epsilon, delta) and no noise_multiplier above 0")
+        raise ValueError("adassp: the budget states no (epsilon, delta) and no noise_multiplier above 0")
     return budget.noise_multiplier * math.sqrt((1.0 - share) / share)
 
 
@@ -103,16 +104,17 @@ def gaussian(found: adassp.Reading, noise: float, variance: float, scale: Standa
 
 
 # Yardstick: AdaSSP for linear regression in the box, a point estimate.
-class DPLinearRegressionLinear(release.OneRelease):
+class AdaSSPLinear(release.OneRelease):
     """Sufficient-statistics perturbation with an adaptive ridge (AdaSSP, Wang 2018, algorithm 2), read as a point.
 
-    The same as :class:`DPLinearRegression` (``methods._shared.adassp``) but for how rows come to scale and what is
+    The same as :class:`AdaSSP` (``methods._shared.adassp``) but for how rows come to scale and what is
     given back: they are in the box, so that nothing is bought for documented ranges and no row exceeds a public norm;
     the result is a private point estimate, weights and residual variance, without a posterior.
     """
 
-    name = "dp_linear_regression"
+    name = "adassp"
     title = "DP linear regression"
+    seed_name = "dp_linear_regression"
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK
     leaks = (adassp.CLIP_LEAK,)

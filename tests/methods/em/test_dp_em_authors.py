@@ -15,7 +15,7 @@ from methods import contract
 from methods.em import _dp_em as engine
 from methods.em import _em as em
 from methods.em._mutants import MUTANTS
-from methods.em.dp_em_joint import (
+from methods.em.dp_em_corrected import (
     clipped,
     column_scales,
     joint_moments,
@@ -31,7 +31,7 @@ from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Mechanism, Relation
 from privacy.scaling import private_ranges
 
-PROGRAM, JOINT = contract.get("dp_em"), contract.get("dp_em_joint")
+PROGRAM, JOINT = contract.get("dp_em_authors"), contract.get("dp_em_corrected")
 CENTRES = np.array([[-3.0, 0.0, 0.0], [2.0, 3.0, -1.0], [2.0, -3.0, 1.0]])
 SPEC = BudgetSpec(epsilon=1.0, delta=1e-5)
 
@@ -396,7 +396,7 @@ def test_privacy_of_the_joint_release_is_measured(kind):
 
 
 @pytest.mark.parametrize("kind", ["known noise", "bought ranges"])
-@pytest.mark.parametrize("mutant", MUTANTS["dp_em_joint"], ids=lambda m: m.name.replace(" ", "_"))
+@pytest.mark.parametrize("mutant", MUTANTS["dp_em_corrected"], ids=lambda m: m.name.replace(" ", "_"))
 def test_every_mutant_of_the_joint_release_is_killed(kind, mutant):
     task = audit.first_rows(some_task(**PUBLIC[kind]), 12)
     task = dataclasses.replace(task, public=dataclasses.replace(task.public, n=12))

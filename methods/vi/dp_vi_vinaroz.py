@@ -30,8 +30,9 @@ class VinarozDPVI(Method):
     sigma is the budget's ``noise_multiplier``: the noise's standard deviation over C, as in Table 7.
     """
 
-    name = "dp_vi"
+    name = "dp_vi_vinaroz"
     title = "DP-VI (Vinaroz & Park)"
+    seed_name = "dp_vi"
     reference = "vinaroz2023dpsep, appendix D, equations 119 and 123, Table 7"
     models = ("bnn_regression",)
     privacy = Relation.REPLACE_ONE

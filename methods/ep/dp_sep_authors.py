@@ -12,15 +12,16 @@ from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
 
-class DPSEPReleased(Method):
-    """``clipped_sep_released`` with other permutations: its noise is drawn and not used.
+class DPSEPAuthors(Method):
+    """``clipped_sep_authors`` with other permutations: its noise is drawn and not used.
 
     The normals that the program draws and drops (two per weight and step) are skipped in the random stream after each
     epoch, so that the next permutation is another one: the sole difference between the two columns.
     """
 
-    name = "dp_sep_released"
+    name = "dp_sep_authors"
     title = "DP-SEP (released program)"
+    seed_name = "dp_sep_released"
     reference = "program of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")
     leaks = (

@@ -17,7 +17,7 @@ from privacy.budget import Budget
 from privacy.ledger import Relation
 
 _WHAT = "sum of the clipped sites of all rows"
-_PROOF = "methods.ep._logistic_honest.clipped_site_sum"
+_PROOF = "methods.ep._logistic_corrected.clipped_site_sum"
 
 
 def size(d: int) -> int:
@@ -67,7 +67,7 @@ def unpack(vector: np.ndarray, d: int) -> np.ndarray:
 
 
 def fit(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> Fit:
-    """K releases of :func:`clipped_site_sum` over all rows; see ``methods.ep.dp_sep_honest``.
+    """K releases of :func:`clipped_site_sum` over all rows; see ``methods.ep.dp_sep_corrected``.
 
     The noise in an entry of the averaged precision is tau (diagonal) and tau / sqrt(2): the Gaussian orthogonal
     ensemble, whose largest eigenvalue is near tau sqrt(2 D). Eigenvalues below that are raised to it, so that no

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from methods import contract
 from methods._shared import adassp
 from methods._shared.adassp import second_moments
-from methods.sufficient_statistics.dp_linear_regression import gaussian
+from methods.sufficient_statistics.adassp import gaussian
 from models.bnn_regression import BNNRegression
 from models.standardise import Standardiser
 from models.task import PublicKnowledge, Task
@@ -19,7 +19,7 @@ from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec, Mode
 from privacy.ledger import Relation
 
-METHOD = contract.get("dp_linear_regression")
+METHOD = contract.get("adassp")
 WEIGHTS = np.array([1.0, -2.0, 0.5])
 
 

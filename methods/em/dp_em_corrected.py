@@ -17,7 +17,7 @@ from privacy.budget import Budget
 from privacy.ledger import Event, Mechanism, Relation
 
 _WHAT = "counts, first and second moments of all components"
-_PROOF = "methods.em.dp_em_joint.joint_moments"
+_PROOF = "methods.em.dp_em_corrected.joint_moments"
 
 
 class DPEMJoint(Method):
@@ -30,8 +30,9 @@ class DPEMJoint(Method):
     that knowledge, with the prior, sets the radius of the ball and nothing else.
     """
 
-    name = "dp_em_joint"
+    name = "dp_em_corrected"
     title = "DP-EM (one joint release)"
+    seed_name = "dp_em_joint"
     reference = "after park2017dpem; the joint release and its proof are this suite's"
     models = ("mixture_of_gaussians",)
     privacy = Relation.ADD_REMOVE
@@ -54,12 +55,12 @@ class DPEMJoint(Method):
 
         def __post_init__(self) -> None:
             if not self.iterations >= 1:
-                raise ValueError(f"dp_em_joint: iterations = {self.iterations}; give at least 1")
+                raise ValueError(f"dp_em_corrected: iterations = {self.iterations}; give at least 1")
             if not (0 < self.scaling_share < 1):
-                raise ValueError(f"dp_em_joint: scaling_share = {self.scaling_share}; give a number in (0, 1)")
+                raise ValueError(f"dp_em_corrected: scaling_share = {self.scaling_share}; give a number in (0, 1)")
             for what in ("radius", "start_variance", "eigenvalue_floor"):
                 if not (0 < getattr(self, what) < math.inf):
-                    raise ValueError(f"dp_em_joint: {what} = {getattr(self, what)}; give a finite number above 0")
+                    raise ValueError(f"dp_em_corrected: {what} = {getattr(self, what)}; give a finite number above 0")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget is (epsilon, delta), or a noise multiplier: then that of each release of moments.
@@ -70,7 +71,7 @@ class DPEMJoint(Method):
 
         s, n, d = settings, task.public.n, task.x.shape[1]
         if task.n < 1 or n < 1:
-            raise ValueError(f"{task.name}: dp_em_joint needs at least 1 training row, got {task.n}")
+            raise ValueError(f"{task.name}: dp_em_corrected needs at least 1 training row, got {task.n}")
         components = task.model.components
         self._check(budget)
         shift, scale = self._frame(task, s, budget)
@@ -105,7 +106,7 @@ class DPEMJoint(Method):
     def _check(self, budget: Budget) -> None:
         stated = budget.epsilon is not None and budget.delta is not None
         if not stated and (budget.noise_multiplier is None or not budget.noise_multiplier > 0):
-            raise ValueError("dp_em_joint: the budget states no (epsilon, delta) and no noise_multiplier above 0")
+            raise ValueError("dp_em_corrected: the budget states no (epsilon, delta) and no noise_multiplier above 0")
 
     def _noise_multiplier(self, s: Settings, budget: Budget) -> float:
         """Of each release of moments: what the budget leaves after the scaling, or what it states."""
@@ -270,7 +271,8 @@ class DPEMJointMixture(InFrame, DPEMJoint):
 
     models = ("bounded_mixture",)
     constants = (Constants.DEVELOPED, Constants.PROGRAM)
-    name = "dp_em_joint"
+    name = "dp_em_corrected"
+    seed_name = "dp_em_joint"
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"iterations": 5}, {"iterations": 20}, {"iterations": 40}, {"radius": 2.0}, {"radius": 3.0},
@@ -287,10 +289,10 @@ class DPEMJointMixture(InFrame, DPEMJoint):
 
         def __post_init__(self) -> None:
             if not self.iterations >= 1:
-                raise ValueError(f"dp_em_joint: iterations = {self.iterations}; give at least 1")
+                raise ValueError(f"dp_em_corrected: iterations = {self.iterations}; give at least 1")
             for what in ("radius", "start_variance", "eigenvalue_floor"):
                 if not (0 < getattr(self, what) < math.inf):
-                    raise ValueError(f"dp_em_joint: {what} = {getattr(self, what)}; give a finite number above 0")
+                    raise ValueError(f"dp_em_corrected: {what} = {getattr(self, what)}; give a finite number above 0")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         return DPEMJoint.fit(self, task, settings, budget, rng)
@@ -319,7 +321,8 @@ class DPEMJointLinear(RegressionInFrame, DPEMJointMixture):
 
     models = ("bounded_linear_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
-    name = "dp_em_joint"
+    name = "dp_em_corrected"
+    seed_name = "dp_em_joint"
     privacy = Relation.ADD_REMOVE
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"components": 1, "iterations": 1}, {"components": 3, "iterations": 10}, {"ridge": 0.0}, {"ridge": 1.0},
@@ -336,12 +339,12 @@ class DPEMJointLinear(RegressionInFrame, DPEMJointMixture):
             for what in ("components", "iterations"):
                 value = getattr(self, what)
                 if value is not None and not value >= 1:
-                    raise ValueError(f"dp_em_joint: {what} = {value}; give at least 1, or None")
+                    raise ValueError(f"dp_em_corrected: {what} = {value}; give at least 1, or None")
             for what in ("radius", "start_variance", "eigenvalue_floor"):
                 if not (0 < getattr(self, what) < math.inf):
-                    raise ValueError(f"dp_em_joint: {what} = {getattr(self, what)}; give a finite number above 0")
+                    raise ValueError(f"dp_em_corrected: {what} = {getattr(self, what)}; give a finite number above 0")
             if not (0 <= self.ridge < math.inf):
-                raise ValueError(f"dp_em_joint: ridge = {self.ridge}; give a finite number, at least 0")
+                raise ValueError(f"dp_em_corrected: ridge = {self.ridge}; give a finite number, at least 0")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""

@@ -1,0 +1,60 @@
+"""DP Bayes by backprop with a guarantee that holds: the note's algorithm 1 put right."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from methods._shared.bayes_by_backprop import training
+from methods._shared.bayes_by_backprop.settings import LEAKS, PrivateVariationalSettings, prior_of
+from methods.contract import Fit, Method
+from models.task import Task
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+
+class DPBayesByBackpropCorrected(Method):
+    """One draw of the weights a step, shared by the batch; the clipped sum of the rows' gradients at it is released.
+
+    What follows is post-processing of that release, of the draw and of the variational parameters, none of which reads
+    a row: the prior's part, the chain rule to (mu, rho) and the gradient of the entropy. So rho costs no privacy of its
+    own, and the ledger is that of DP-SGD. Against the note: the path term d log q / dw is kept (without it the gradient
+    of the entropy is lost), the KL term counts kappa / N a step instead of once a batch, batches are Poisson, and the
+    sums are divided by the public L.
+    """
+
+    name = "dp_bayes_by_backprop_corrected"
+    title = "DP Bayes by backprop (corrected)"
+    seed_name = "dp_bayes_by_backprop"
+    reference = "this suite; after dp_bayes_by_backprop2020note, algorithm 1, and abadi2016deep"
+    models = ("bnn_classification",)
+    privacy = Relation.ADD_REMOVE
+    leaks = LEAKS
+
+    Settings = PrivateVariationalSettings
+
+    def prepare(self, task: Task, settings: PrivateVariationalSettings) -> None:
+        training.warm_up()
+
+    def fit(self, task: Task, settings: PrivateVariationalSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
+        multiplier, Diverged where the parameters leave the finite range."""
+        from methods._shared.bayes_by_backprop import variational
+
+        s, sums = settings, training.PoissonSums(self, task, settings, budget)
+        plan, prior = sums.plan, prior_of(s)
+        q = variational.MeanField(variational.start(sums.rows.widths, rng), s.rho_start)
+        normals = variational.Normals(len(q.mean), rng)
+        recorder = variational.Recorder(s.snapshots, plan.steps / s.epochs)
+        weight = s.kl_weight / task.public.n
+        for step in range(plan.steps):
+            data = sums.release(q.draw(normals), step).div_(plan.expected)
+            q.descend(q.gradients(data, weight, prior), s.learning_rate, s.rho_rate)
+            recorder.after(step + 1, q.mean)
+        training.require_finite(self.name, task.name, q.finite)
+        posterior = q.posterior(sums.rows, s.predictive_draws, recorder)
+        diagnostics = {
+            "steps": float(plan.steps),
+            "noise_multiplier": sums.noise_multiplier,
+            "mean_sd": float(posterior.sd.mean(dtype=np.float64)),  # a function of released numbers
+        }
+        return Fit(posterior, budget.ledger, diagnostics)
