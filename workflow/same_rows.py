@@ -10,7 +10,9 @@ A file of renames says which words of the old rows read otherwise now:
 
     ignore: {verified: [closure, commit]}                 # columns that are no numbers, by table
     words: {dp_sep_corrected: dp_sep_corrected}              # whole words, in every column
-    columns: {reading: {released: authors}}               # whole values of one column
+    columns: {reading: {released: authors}}               # whole values of one column, before the words
+    tables: {old_name: new_name}                          # files that are named otherwise
+    kept: {verdicts: [method]}                            # columns that mean something else, by table
     phrases: {"released program": "authors' program"}     # parts of sentences
     within:                                               # the same in rows of one experiment or kind of model alone
       - {rows: [common_linear_regression, bounded_linear_regression], words: {adassp: adassp}}
@@ -36,7 +38,7 @@ import yaml
 from workflow.imports import ROOT
 
 _WORD = re.compile(r"\w+")
-_KEYS = {"ignore", "words", "columns", "phrases", "within"}
+_KEYS = {"ignore", "words", "columns", "tables", "kept", "phrases", "within"}
 #: columns that name a cell by its id.
 CELL = "cell"
 SHOWN = 5
@@ -58,20 +60,24 @@ class Renames:
         self.ignored = {table: set(names) for table, names in told.get("ignore", {}).items()}
         self.words = dict(told.get("words", {}))
         self.columns = {column: dict(words) for column, words in told.get("columns", {}).items()}
+        self.tables = dict(told.get("tables", {}))
+        self.kept = {table: set(names) for table, names in told.get("kept", {}).items()}
         self.phrases = dict(told.get("phrases", {}))
         self.within = [(set(part["rows"]), dict(part["words"])) for part in told.get("within", [])]
 
-    def row(self, row: Row) -> Row:
-        """The row in new words; its cell's id is left as it is."""
-        home = {row.get("experiment", ""), row.get("kind", ""), row.get(CELL, "").split("-")[0]}
+    def row(self, table: str, row: Row) -> Row:
+        """The row of this (old) table in new words; its cell's id is left as it is."""
+        whole = {column: self.columns.get(column, {}).get(value, value) for column, value in row.items()}
+        home = {whole.get("experiment", ""), whole.get("kind", ""), row.get(CELL, "").split("-")[0]}
+        home.add(row.get("id", "").split(",")[0])
         words = self.words.copy()
         for rows, special in self.within:
             if home & rows:
                 words |= special
-        return {column: value if column == CELL else self._text(column, value, words) for column, value in row.items()}
+        settled = {CELL, *self.kept.get(table, ()), *(c for c in row if whole[c] != row[c])}
+        return {c: value if c in settled else self._text(value, words) for c, value in whole.items()}
 
-    def _text(self, column: str, value: str, words: Mapping[str, str]) -> str:
-        value = self.columns.get(column, {}).get(value, value)
+    def _text(self, value: str, words: Mapping[str, str]) -> str:
         for old, new in self.phrases.items():
             value = value.replace(old, new)
         return _WORD.sub(lambda found: words.get(found[0], found[0]), value)
@@ -120,12 +126,13 @@ def differences(old: Mapping[Table, list[Row]], new: Mapping[Table, list[Row]], 
     ids: dict[str, str] = {}
     names: dict[str, str] = {}
     for (name, columns), rows in sorted(old.items()):
-        if (name, columns) not in new:
+        now_named = (renames.tables.get(name, name), columns)
+        if now_named not in new:
             yield f"{name}: no such table with columns {', '.join(columns)} in the new reference"
             continue
         dropped = renames.ignored.get(name, set())
-        was = _by_rest((renames.row(row) for row in rows), dropped)
-        now = _by_rest(new[name, columns], dropped)
+        was = _by_rest((renames.row(name, row) for row in rows), dropped)
+        now = _by_rest(new[now_named], dropped)
         lost, more = was.keys() - now.keys(), now.keys() - was.keys()
         if lost or more:
             yield from (f"{name}: only in the old: {_told(row)}" for row in sorted(lost)[:SHOWN])

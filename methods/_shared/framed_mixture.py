@@ -37,7 +37,7 @@ def passes(n: int) -> int:
 def typical_site_norm(model: MixtureOfGaussians, d: int) -> float:
     """Norm of the site (x / s2, I / s2) of a row whose component is sure, x of typical size under the prior.
 
-    The C_1 of ``methods.ep._mixture.honest.schedule``: sqrt(E|x|^2 + d) / s2, s2 the variance of the noise, with
+    The C_1 of ``methods.ep._mixture.corrected.schedule``: sqrt(E|x|^2 + d) / s2, s2 the variance of the noise, with
     E|x|^2 = d (prior_variance + s2) + mean_j |m_j|^2.
     """
     s2 = model.noise_sd**2

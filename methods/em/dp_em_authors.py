@@ -25,7 +25,7 @@ class DPEM(Method):
     """
 
     name = "dp_em_authors"
-    title = "DP-EM (released program)"
+    title = "DP-EM (authors' program)"
     seed_name = "dp_em"
     reference = "park2017dpem, the authors' program"
     models = ("mixture_of_gaussians",)

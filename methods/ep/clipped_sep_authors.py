@@ -15,7 +15,7 @@ class ClippedSEPAuthors(Method):
     """SEP from a clipped start, under a broad prior, with a frozen noise precision; no site is clipped."""
 
     name = "clipped_sep_authors"
-    title = "SEP clipped (released program)"
+    title = "SEP clipped (authors' program)"
     seed_name = "clipped_sep_released"
     reference = "program of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")

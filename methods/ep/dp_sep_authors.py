@@ -20,7 +20,7 @@ class DPSEPAuthors(Method):
     """
 
     name = "dp_sep_authors"
-    title = "DP-SEP (released program)"
+    title = "DP-SEP (authors' program)"
     seed_name = "dp_sep_released"
     reference = "program of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")

@@ -181,9 +181,9 @@ class DPSEPCorrected(Method):
         Raises ValueError for a task without rows or a budget that states neither, Diverged for numbers that overflow.
         """
         if task.model.kind == "mixture_of_gaussians":
-            from methods.ep._mixture import honest
+            from methods.ep._mixture import corrected
 
-            return honest.fit(task, settings, budget, method=self.name, relation=self.privacy)
+            return corrected.fit(task, settings, budget, method=self.name, relation=self.privacy)
         from methods.ep._pbp import sites
         from privacy.scaling import private_scaling
 
@@ -316,9 +316,9 @@ class DPSEPCorrectedLogistic(InFrame):
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged for numbers that overflow."""
-        from methods.ep import _logistic_corrected as honest
+        from methods.ep import _logistic_corrected as corrected
 
-        return honest.fit(task, settings, budget, name=self.name, relation=self.privacy)
+        return corrected.fit(task, settings, budget, name=self.name, relation=self.privacy)
 
 
 # Corrected DP-SEP for a mixture of Gaussians in the box.
@@ -326,7 +326,7 @@ class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
     """:class:`DPSEPCorrected` on rows in the box: the clipped sites of a Poisson batch, one release a step.
 
     The noise of the steps uses up what the frame has left of the budget. Damping and clipping norm follow from sizes
-    and noise (``ep._mixture.honest``).
+    and noise (``ep._mixture.corrected``).
     """
 
     models = ("bounded_mixture",)

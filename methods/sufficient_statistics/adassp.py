@@ -33,7 +33,7 @@ class AdaSSP(Method):
     """
 
     name = "adassp"
-    title = "DP linear regression"
+    title = "AdaSSP"
     seed_name = "dp_linear_regression"
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK
@@ -113,7 +113,7 @@ class AdaSSPLinear(release.OneRelease):
     """
 
     name = "adassp"
-    title = "DP linear regression"
+    title = "AdaSSP"
     seed_name = "dp_linear_regression"
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK

@@ -24,7 +24,7 @@ class BernsteinSheldon2018Authors(Together, Method):
     """
 
     name = "bernstein_sheldon_2018_authors"
-    title = "Bernstein & Sheldon (2018, released)"
+    title = "Bernstein & Sheldon (2018, authors' program)"
     seed_name = "bernstein_sheldon_2018_released"
     reference = "bernstein2018differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
     models = ("conjugate_simulator",)

@@ -21,7 +21,7 @@ class BernsteinSheldon2019Authors(Together, Method):
     """
 
     name = "bernstein_sheldon_2019_authors"
-    title = "Bernstein & Sheldon (2019, released)"
+    title = "Bernstein & Sheldon (2019, authors' program)"
     seed_name = "bernstein_sheldon_2019_released"
     reference = "bernstein2019differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 2, uses it"
     models = ("linear_regression_unknown_noise",)

@@ -202,9 +202,8 @@ class VinarozDPVICorrectedLinear(descent.Descent):
     """
 
     name = "dp_vi_vinaroz_corrected"
-    seed_name = "dp_vi_honest"
     title = "DP-VI (corrected)"
-    seed_name = "dp_vi_vinaroz"
+    seed_name = "dp_vi"
     reference = "vinaroz2023dpsep, appendix D; add/remove and Poisson batches: this suite"
 
     def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
@@ -228,9 +227,8 @@ class VinarozDPVICorrectedLogistic(Descent):
     """
 
     name = "dp_vi_vinaroz_corrected"
-    seed_name = "dp_vi_honest"
     title = "DP-VI (corrected)"
-    seed_name = "dp_vi_vinaroz"
+    seed_name = "dp_vi"
     reference = "vinaroz2023dpsep, appendix D; abadi2016deep, algorithm 1"
 
     def prepare(self, task: Task, settings: DescentSettings) -> None:

@@ -16,7 +16,7 @@ from methods.baselines import dp_single_gaussian
 from methods.contract import MethodError
 from methods.em import _em as em_engine
 from methods.em.dp_em_corrected import clipped
-from methods.ep._mixture import honest
+from methods.ep._mixture import corrected
 from models import posteriors
 from models.bounded import BoundedMixture
 from models.mixture_of_gaussians import MixtureParameters
@@ -245,7 +245,7 @@ def test_a_tuning_grid_has_six_settings_and_begins_with_the_default(name):
 def test_formulas_of_sizes():
     assert [passes(n) for n in (0, 1000, 10_000, 10**6)] == [40, 40, 20, 5]
     model = BoundedMixture(3, 0.7).inner
-    loud = honest.schedule(120, 1.0, 1e-9, 1000, 4, model)  # almost no noise: the typical norm is the bound
+    loud = corrected.schedule(120, 1.0, 1e-9, 1000, 4, model)  # almost no noise: the typical norm is the bound
     assert typical_site_norm(model, 4) == pytest.approx(loud.clip, rel=1e-12)
 
 

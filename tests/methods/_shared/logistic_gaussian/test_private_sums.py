@@ -11,7 +11,7 @@ from methods._shared.logistic_gaussian import gradients
 from methods._shared.logistic_gaussian.centred import Centre
 from methods._shared.logistic_gaussian.kernel import sites
 from methods.baselines import _logistic_minimiser as minimiser
-from methods.ep import _logistic_corrected as honest
+from methods.ep import _logistic_corrected as corrected
 from models.logistic_regression_normal_prior import LogisticRegressionNormalPrior
 from models.task import Task
 
@@ -31,7 +31,7 @@ def test_no_row_exceeds_the_sensitivity(row, seed):
     z = np.array([row])
     mean, covariance = some_q(seed)
     scaled = z / max(1.0, np.abs(z).max())  # the kernel's cost grows with the spread of a margin
-    assert np.linalg.norm(honest.clipped_site_sum(scaled, mean, covariance, 0.7, 0.3)) <= 0.3 * (1 + 1e-9)
+    assert np.linalg.norm(corrected.clipped_site_sum(scaled, mean, covariance, 0.7, 0.3)) <= 0.3 * (1 + 1e-9)
     assert np.linalg.norm(gradients.clipped_gradient_sum(z, mean, 0.3)) <= 0.3 * (1 + 1e-9)
     assert np.linalg.norm(gradients.clipped_bound_sum(scaled, mean, np.zeros(D), 0.3)) <= 0.3 * (1 + 1e-9)
 
@@ -39,7 +39,7 @@ def test_no_row_exceeds_the_sensitivity(row, seed):
 def test_the_sensitivity_is_reached_by_a_row_that_fits_badly():
     z, (mean, covariance) = np.array([[9.0, -3.0, 2.0, 1.0]]), some_q(1)
     sign = -np.sign(z @ mean)[:, None]
-    assert np.linalg.norm(honest.clipped_site_sum(sign * z, mean, covariance, 0.7, 0.3)) == pytest.approx(0.3, rel=1e-9)
+    assert np.linalg.norm(corrected.clipped_site_sum(sign * z, mean, covariance, 0.7, 0.3)) == pytest.approx(0.3, rel=1e-9)
     assert np.linalg.norm(gradients.clipped_gradient_sum(sign * z, mean, 0.3)) == pytest.approx(0.3, rel=1e-9)
     found = gradients.clipped_bound_sum(sign * z, mean, np.zeros(D), 0.3)
     assert np.linalg.norm(found) == pytest.approx(0.3, rel=1e-9)
@@ -49,12 +49,12 @@ def test_unclipped_sums_are_the_sums_of_sites():
     rng = np.random.default_rng(0)
     z, (mean, covariance) = rng.normal(size=(30, D)), some_q(2)
     g, k = sites(z @ mean, np.einsum("nd,de,ne->n", z, covariance, z), True)
-    total = honest.clipped_site_sum(z, mean, covariance, 0.7, 1e9)
+    total = corrected.clipped_site_sum(z, mean, covariance, 0.7, 1e9)
     np.testing.assert_allclose(total[:D], z.T @ g, rtol=1e-9)
-    np.testing.assert_allclose(honest.unpack(total[D:] / 0.7, D), (z * k[:, None]).T @ z, rtol=1e-9)
-    assert len(total) == honest.size(D)
+    np.testing.assert_allclose(corrected.unpack(total[D:] / 0.7, D), (z * k[:, None]).T @ z, rtol=1e-9)
+    assert len(total) == corrected.size(D)
     matrix = covariance + covariance.T
-    assert np.linalg.norm(honest.pack(matrix)) == pytest.approx(np.linalg.norm(matrix), rel=1e-12)
+    assert np.linalg.norm(corrected.pack(matrix)) == pytest.approx(np.linalg.norm(matrix), rel=1e-12)
 
 
 def test_the_gradient_of_the_bound_is_that_of_the_bound():
@@ -99,4 +99,4 @@ def test_centred_rows_have_the_same_margins():
 
 def test_raising_eigenvalues_leaves_the_large_ones():
     matrix = np.diag([5.0, 0.1, -3.0])
-    np.testing.assert_allclose(honest.raised(matrix, 1.0), np.diag([5.0, 1.0, 1.0]), atol=1e-12)
+    np.testing.assert_allclose(corrected.raised(matrix, 1.0), np.diag([5.0, 1.0, 1.0]), atol=1e-12)

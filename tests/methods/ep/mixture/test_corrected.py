@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from methods.contract import Diverged
-from methods.ep._mixture import honest, sites
+from methods.ep._mixture import corrected, sites
 from methods.ep.dp_sep_corrected import DPSEPCorrected
 from models.mixture_of_gaussians import MixtureOfGaussians, posterior_given_labels
 from models.task import PublicKnowledge, Task
@@ -146,10 +146,10 @@ MODEL = MixtureOfGaussians(4)
 
 
 def test_schedule_follows_its_formulas():
-    plan = honest.schedule(120, 1.0, 40.0, 1000, 4, MODEL)
-    assert plan.absorbed(120) == pytest.approx(1 - math.exp(-honest.E_FOLDS))
-    assert plan.noise_sd(120) == pytest.approx(honest.NOISE_OVER_DATA * 1000 / (4 * 0.25))
-    loose = honest.schedule(120, 1.0, 1e-6, 1000, 4, MODEL)
+    plan = corrected.schedule(120, 1.0, 40.0, 1000, 4, MODEL)
+    assert plan.absorbed(120) == pytest.approx(1 - math.exp(-corrected.E_FOLDS))
+    assert plan.noise_sd(120) == pytest.approx(corrected.NOISE_OVER_DATA * 1000 / (4 * 0.25))
+    loose = corrected.schedule(120, 1.0, 1e-6, 1000, 4, MODEL)
     rng = np.random.default_rng(0)
     components = MODEL.prior_means(4) + math.sqrt(MODEL.prior_variance) * rng.standard_normal((50_000, 4, 4))
     rows = components.reshape(-1, 4) + 0.5 * rng.standard_normal((200_000, 4))
@@ -160,14 +160,14 @@ def test_schedule_follows_its_formulas():
 
 @pytest.mark.parametrize("step", [1, 3, 20])
 def test_noise_sd_is_that_of_the_damped_sum(step):
-    plan = honest.Schedule(20, 0.5, 0.2, 3.0, 2.0)
+    plan = corrected.Schedule(20, 0.5, 0.2, 3.0, 2.0)
     weights = 0.2 * 0.8 ** np.arange(step)
     assert plan.noise_sd(step) == pytest.approx(3.0 * 2.0 / 0.5 * math.sqrt(np.sum(weights**2)))
     assert plan.absorbed(step) == pytest.approx(weights.sum())
 
 
 def test_whole_steps_leave_the_noise_of_the_last():
-    plan = honest.Schedule(5, 1.0, 1.0, 3.0, 2.0)
+    plan = corrected.Schedule(5, 1.0, 1.0, 3.0, 2.0)
     assert plan.noise_sd(5) == 6.0
     assert (plan.absorbed(0), plan.absorbed(5)) == (0.0, 1.0)
 
@@ -186,7 +186,7 @@ def test_whole_steps_leave_the_noise_of_the_last():
 def test_schedule_refuses_what_is_out_of_range(change, words):
     arguments = {"steps": 10, "rate": 1.0, "noise_multiplier": 1.0, "n": 100, "d": 2, "model": MODEL}
     with pytest.raises(ValueError, match=words):
-        honest.schedule(**(arguments | change))
+        corrected.schedule(**(arguments | change))
 
 
 # --------------------------------------------------------------------------------------------------- reading
@@ -195,7 +195,7 @@ def test_schedule_refuses_what_is_out_of_range(change, words):
 def test_reading_without_noise_is_the_prior_plus_the_data_part():
     rng = np.random.default_rng(1)
     h, precision = cavity_of(rng, 4, 3)
-    means, precisions = honest.reading(sites.pack(h, precision), 0.0, MODEL, 3, fraction=0.7, final=False)
+    means, precisions = corrected.reading(sites.pack(h, precision), 0.0, MODEL, 3, fraction=0.7, final=False)
     np.testing.assert_allclose(precisions, 0.1 * np.eye(3) + 0.7 * precision, rtol=1e-9, atol=1e-9)
     wanted = np.linalg.solve(precisions, (0.1 * MODEL.prior_means(3) + 0.7 * h)[:, :, None])[:, :, 0]
     np.testing.assert_allclose(means, wanted, rtol=1e-9)
@@ -205,9 +205,9 @@ def test_precision_is_never_below_the_priors():
     rng = np.random.default_rng(2)
     for noise in (0.0, 1.0, 50.0):
         vector = 50.0 * rng.standard_normal(sites.size(4, 3))
-        _, precisions = honest.reading(vector, noise, MODEL, 3)
+        _, precisions = corrected.reading(vector, noise, MODEL, 3)
         assert np.linalg.eigvalsh(precisions).min() >= 0.1 - 1e-9
-    means, precisions = honest.reading(np.zeros(sites.size(4, 3)), 0.0, MODEL, 3)
+    means, precisions = corrected.reading(np.zeros(sites.size(4, 3)), 0.0, MODEL, 3)
     np.testing.assert_allclose(means, MODEL.prior_means(3), atol=1e-12)
     np.testing.assert_allclose(precisions, np.tile(0.1 * np.eye(3), (4, 1, 1)), atol=1e-12)
 
@@ -216,9 +216,9 @@ def test_noise_alone_leaves_the_prior_in_q_but_moves_a_cavity():
     """4 matrices of pure noise, 30 x 30: at most the largest eigenvalue of each can stand out, by chance."""
     d, noise = 30, 20.0
     vector = noise * np.random.default_rng(4).standard_normal(sites.size(4, d))
-    _, precisions = honest.reading(vector, noise, MODEL, d)
+    _, precisions = corrected.reading(vector, noise, MODEL, d)
     assert np.sum(np.linalg.eigvalsh(precisions) > 0.1 + 1e-9) <= 4
-    _, precisions = honest.reading(vector, noise, MODEL, d, final=False)
+    _, precisions = corrected.reading(vector, noise, MODEL, d, final=False)
     assert np.linalg.eigvalsh(precisions).min() > 1
 
 
@@ -234,7 +234,7 @@ def test_reading_is_as_wide_as_the_noise_makes_it_wrong():
         truth = rng.normal(0, 1.5, (2, d))
         h = size * truth + math.sqrt(size) * rng.standard_normal((2, d))
         vector = sites.pack(h, np.tile(size * np.eye(d), (2, 1, 1)))
-        means, precisions = honest.reading(vector + tau * rng.standard_normal(len(vector)), tau, model, d)
+        means, precisions = corrected.reading(vector + tau * rng.standard_normal(len(vector)), tau, model, d)
         total += np.einsum("jd,jde,je->", means - truth, precisions, means - truth)
     low, high = stats.chi2.ppf([5e-4, 1 - 5e-4], 400 * 4)
     assert low < total < high
