@@ -28,7 +28,7 @@ from scipy.special import gammaln, log_ndtr, logsumexp, ndtr
 from scipy.stats import binom
 
 #: points of the grid on each side of 0.
-POINTS = 12_000
+POINTS = 6_000
 #: share of delta that what lies beyond the grid may cost, over all steps.
 BEYOND = 1e-3
 #: a row stands in a batch more often than so with a probability below any delta in use.

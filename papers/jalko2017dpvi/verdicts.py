@@ -119,7 +119,7 @@ def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     """All private cells of a table and reading together.
 
     z = difference of means over our spread times sqrt(1/N + 1/n): under one law the sum of z^2 is nearly chi-squared (each mean is
-    one of at least five runs of light tails; the spread is known from 100). p: of that sum, upper tail. spread_ratio: published variance (N - 1) over
+    one of at least five runs of light tails; the spread is known from 40, which makes 1.05 of 1). p: of that sum, upper tail. spread_ratio: published variance (N - 1) over
     ours, pooled; 1 under one law.
     """
     rows = []
