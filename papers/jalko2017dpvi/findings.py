@@ -50,6 +50,14 @@ class Reader:
             raise ValueError(f"{name}: no row answers {conditions}")
         return format(float(getattr(numbers, function)()), form)
 
+    def dpvi(self, reading: str, sigma: str) -> str:
+        """Our accuracy on a cell of the fourth figure."""
+        found = [r for r in self.rows("verdicts", reading=reading, table="sgld_vs_advi_abalone")
+                 if abs(run.fields(r["setting"])["sigma"] / float(sigma) - 1) < 1e-4]  # fmt: skip
+        if len(found) != 1:
+            raise ValueError(f"{len(found)} cells have sigma {sigma}")
+        return format(1 - float(found[0]["mean"]), ".3f")
+
 
 def render(reference: Path, source: Path = HERE / "source") -> dict[str, str]:
     """id -> rendered Markdown."""
@@ -58,7 +66,7 @@ def render(reference: Path, source: Path = HERE / "source") -> dict[str, str]:
     environment.filters["to"] = lambda text, form: format(float(text), form)
     names = {
         "rows": reader.rows, "value": reader.value, "of": reader.of, "READINGS": READINGS, "FIGURES": FIGURES,
-        "config": run.config(), "family": run.config()["family"],
+        "dpvi": reader.dpvi, "config": run.config(), "family": run.config()["family"],
     }  # fmt: skip
     return {
         path.stem: environment.from_string(path.read_text(encoding="utf-8")).render(**names).rstrip("\n") + "\n"
