@@ -1,17 +1,18 @@
 """What a fit of the program costs: the rules that the program prints by, and bounds for the sampling that it does.
 
-A step releases a sum of clipped vectors with noise of sigma times the replace sensitivity 2 C, so below one unit is 2 C and the
-noise has the standard deviation sigma. T steps, each with B of n rows (kappa = B/n, up to rounding).
+A step releases a sum of clipped vectors with noise of sigma times the replace sensitivity 2 C, so below one unit is 2
+C and the noise has the standard deviation sigma. T steps, each with B of n rows (kappa = B/n, up to rounding).
 
 Rules of the program: :func:`moments` and :func:`advanced_composition`. Bounds, replace-one:
 
 :func:`without_replacement`  delta(ln(1 + g (e^a - 1))) <= g delta_1(a), g = B/n, delta_1 the Gaussian's curve at
                              distance 1 (Balle, Barthe & Gaboardi 2018, theorem 9)
-:func:`with_replacement`     delta(ln(1 + h (e^a - 1))) <= sum_m Bin(m; B, 1/n) delta_m(a), h = 1 - (1 - 1/n)^B, delta_m the
-                             Gaussian's curve at distance m (the same, theorem 10): a row may stand in a batch m times
-:func:`realised`             the pair sum_m Bin(m; B, 1/n) N(m, sigma^2) against N(0, sigma^2), in both directions. It is what two
-                             tables release of which all other rows have the vector -C u, and one C u in the one and -C u
-                             in the other: no accountant that knows C alone can promise less.
+:func:`with_replacement`     delta(ln(1 + h (e^a - 1))) <= sum_m Bin(m; B, 1/n) delta_m(a), h = 1 - (1 - 1/n)^B,
+                             delta_m the Gaussian's curve at distance m (the same, theorem 10): a row may stand in a
+                             batch m times
+:func:`realised`             the pair sum_m Bin(m; B, 1/n) N(m, sigma^2) against N(0, sigma^2), in both directions. It
+                             is what two tables release of which all other rows have the vector -C u, and one C u in
+                             the one and -C u in the other: no accountant that knows C alone can promise less.
 
 Under replace-one the neighbours may be exchanged, so a curve for a >= 0 gives the one for a < 0:
 delta(-a) = 1 - e^-a + e^-a delta(a). :func:`epsilons` composes a curve on a grid of losses, which only
@@ -28,7 +29,7 @@ from scipy.special import gammaln, log_ndtr, logsumexp, ndtr
 from scipy.stats import binom
 
 #: points of the grid on each side of 0.
-POINTS = 6_000
+POINTS = 4_000
 #: share of delta that what lies beyond the grid may cost, over all steps.
 BEYOND = 1e-3
 #: a row stands in a batch more often than so with a probability below any delta in use.
@@ -98,8 +99,8 @@ def exchangeable(curve: Curve) -> Curve:
 def realised(sigma: float, batch: int, n: int) -> tuple[Curve, Curve]:
     """The pair of the head of this module, in both directions, on the whole line.
 
-    The likelihood ratio grows with z, so delta(a) is the difference of two tails beyond the z at which it is e^a, read off a
-    grid of z. (An error of that z enters in second order: the difference is stationary there.)
+    The likelihood ratio grows with z, so delta(a) is the difference of two tails beyond the z at which it is e^a,
+    read off a grid of z. (An error of that z enters in second order: the difference is stationary there.)
     """
     p, _ = times(batch, n)
     m = np.arange(MOST + 1)

@@ -1,4 +1,5 @@
-"""From scores to what is committed and shown: ``python -m papers.jalko2017dpvi.build --scores DIR --checks DIR --out DIR``.
+"""From scores to what is committed and shown: ``python -m papers.jalko2017dpvi.build --scores DIR --checks DIR --out
+DIR``.
 
 Writes verdicts, joint tests, counts, ledger and claims below ``--out`` (the committed ones stand in ``reference/``),
 the rendered findings and the figures. ``--check`` compares the committed tables with what the committed scores give.

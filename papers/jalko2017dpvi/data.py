@@ -1,12 +1,13 @@
 """Abalone and Adult as Jälkö, Dikmen & Honkela (2017) coded them, from the raw files of the suite's own data sets.
 
 ``abalone_coded``  all rows of abalone.data; sex as one number, I < F < M = 0, 1, 2, then the seven numbers.
-``adult_coded``    the rows of adult.data; all 14 columns, each nominal one as the number of its level in the order of the
-                   characters ("?" first). The authors' own input is lost: this coding is **inferred** from the published
-                   numbers (:func:`papers.jalko2017dpvi.checks.coding` compares it with others).
+``adult_coded``    the rows of adult.data; all 14 columns, each nominal one as the number of its level in the order of
+                   the characters ("?" first). The authors' own input is lost: this coding is **inferred** from the
+                   published numbers (:func:`papers.jalko2017dpvi.checks.coding` compares it with others).
 
-Every column is scaled to mean 0 and standard deviation 1 (ddof = 0) over all rows, test rows included, as the authors' inputs
-are; no guarantee here pays for that. The first int(0.8 n) rows of the file train, the rest test; there is one split.
+Every column is scaled to mean 0 and standard deviation 1 (ddof = 0) over all rows, test rows included, as the
+authors' inputs are; no guarantee here pays for that. The first int(0.8 n) rows of the file train, the rest test;
+there is one split.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
-"""Doubly stochastic variational inference of logistic regression with clipped, noisy gradients: many repetitions at once.
+"""Doubly stochastic variational inference of logistic regression with clipped, noisy gradients: many repetitions at
+once.
 
-Model: y ~ Bernoulli(p), p = LOW + (1 - 2 LOW) sigmoid(x.w), w ~ N(0, I_D), no intercept. Posterior: N(u, diag exp(2 r)); start
-u = r = 0. A step draws a batch and ONE e ~ N(0, I_D), w = u + exp(r) e, and gives each row of the batch the vector
+Model: y ~ Bernoulli(p), p = LOW + (1 - 2 LOW) sigmoid(x.w), w ~ N(0, I_D), no intercept. Posterior: N(u, diag exp(2
+r)); start u = r = 0. A step draws a batch and ONE e ~ N(0, I_D), w = u + exp(r) e, and gives each row of the batch
+the vector
 
     v_i = grad_(u,r) [-scale log p(y_i | w)] + share grad_(u,r) [-log p(w)] - (0, share)          (2 D numbers)
 
-with scale = n/B, share = 1/B: the row's own term is multiplied by n/B BEFORE it is clipped, prior and entropy are spread over
-the batch. v_i is cut to norm C, the sum gets N(0, (2 sigma C)^2 I), and AdaGrad with a memory of ten steps moves (u, r).
-The result is the last iterate (program of Jälkö, Dikmen & Honkela 2017: advi_jacob.py, classifier.py).
+with scale = n/B, share = 1/B: the row's own term is multiplied by n/B BEFORE it is clipped, prior and entropy are
+spread over the batch. v_i is cut to norm C, the sum gets N(0, (2 sigma C)^2 I), and AdaGrad with a memory of ten
+steps moves (u, r). The result is the last iterate (program of Jälkö, Dikmen & Honkela 2017: advi_jacob.py,
+classifier.py).
 
-Two readings differ in the batch alone. ``authors``: B = int(kappa n) rows with replacement. ``corrected``: Poisson batches of
-rate kappa, so that add/remove has a known cost; B is kappa n there, and n a public constant that does not
+Two readings differ in the batch alone. ``authors``: B = int(kappa n) rows with replacement. ``corrected``: Poisson
+batches of rate kappa, so that add/remove has a known cost; B is kappa n there, and n a public constant that does not
 follow the rows: a row more or less then changes nothing but the sum's own terms (:func:`clipped_sum`).
 
 Arrays have the repetitions as their first axis: R of them.
@@ -133,9 +136,9 @@ def charged(setting: Setting, reading: str, n: int, budget: Budget) -> GaussianM
     """The mechanism of all steps, charged to ``budget``.
 
     corrected: a row more or less changes the sum by its own clipped vector at most, of norm C.
-    authors: with replacement a row can stand in a batch up to B times, each time with a vector of norm C that its replacement
-    turns round at most: 2 C B. No ledger event knows this sampling, so nothing is amplified here and the epsilon of
-    this ledger is of no use; :func:`papers.jalko2017dpvi.accounting.with_replacement` has the bound.
+    authors: with replacement a row can stand in a batch up to B times, each time with a vector of norm C that its
+    replacement turns round at most: 2 C B. No ledger event knows this sampling, so nothing is amplified here and the
+    epsilon of this ledger is of no use; :func:`papers.jalko2017dpvi.accounting.with_replacement` has the bound.
     """
     sd = 2 * setting.sigma * setting.clip
     if reading == CORRECTED:
@@ -171,8 +174,8 @@ def clipped_sum(x, sign, rows, inside, w, moved, scale: float, share: float, cli
     rows, inside : of the batch, see :class:`Batches`.
     w, moved : (R, D), the draw u + exp(r) e and exp(r) e, which is dw/dr.
 
-    A row's vector is (g, moved g) - (0, share), g = c x_i + share w, c = -scale slope sign. It depends on that row and on
-    released and public numbers alone, so a row more or less changes the sum by at most ``clip``.
+    A row's vector is (g, moved g) - (0, share), g = c x_i + share w, c = -scale slope sign. It depends on that row
+    and on released and public numbers alone, so a row more or less changes the sum by at most ``clip``.
     """
     xb = x[rows]  # (R, M, D)
     stretch = 1 + moved**2

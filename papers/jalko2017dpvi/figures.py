@@ -1,5 +1,5 @@
-"""Figures as in the source: accuracy against epsilon, with the band in which a mean of so many of our runs falls, and the published
-points; DPVI beside DP-SGLD at printed and at true budgets; all cells in one picture."""
+"""Figures as in the source: accuracy against epsilon, with the band in which a mean of so many of our runs falls, and
+the published points; DPVI beside DP-SGLD at printed and at true budgets; all cells in one picture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def clips(frame: pd.DataFrame, table: str, lines: pd.DataFrame, stem: Path) -> N
             for reading, (colour, _) in READINGS.items():
                 own = g[g["reading"] == reading].sort_values("epsilon")
                 half = CENTRAL * own["spread"] / np.sqrt(n)
-                ax.fill_between(own["epsilon"], own["accuracy"] - half, own["accuracy"] + half, color=colour, alpha=0.22, lw=0)
+                ax.fill_between(
+                    own["epsilon"], own["accuracy"] - half, own["accuracy"] + half, color=colour, alpha=0.22, lw=0
+                )
                 ax.plot(own["epsilon"], own["accuracy"], color=colour, lw=1, ls="-" if reading == "authors" else "--")
             own = g[g["reading"] == "published"]
             ax.errorbar(own["epsilon"], own["accuracy"], own["se"], fmt="o", color=style.PUBLISHED, ms=3.5, lw=1)
@@ -60,8 +62,8 @@ def _key(figure, ax, n: int) -> None:
         Line2D([], [], color=style.GREY, ls=":", label="published, without privacy"),
     ]
     place = ax.get_subplotspec().get_position(figure)
-    figure.legend(handles=entries, loc="center", bbox_to_anchor=((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2 + 0.04),
-                  fontsize=8)  # fmt: skip
+    middle = (place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2 + 0.04
+    figure.legend(handles=entries, loc="center", bbox_to_anchor=middle, fontsize=8)
 
 
 def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line: float, stem: Path) -> None:
@@ -84,16 +86,18 @@ def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line
         plain = sgld.loc[sgld["variant"] == "program, without privacy noise", "accuracy"].iloc[0]
         left.axhline(plain, color=style.RED, ls="--", lw=1, label="the same without privacy noise")
         left.set(title="as the comparison prints it", xlabel="epsilon by advanced composition (delta = 1e-3)")
-        for reading, rule, relation, colour, mark, name in (
-            ("authors", "replace-one, with replacement: bound", "replace_one", style.BLUE, "s", "replace-one"),
-            ("corrected", "add/remove, Poisson: dp_accounting_pld", "add_remove", style.ORANGE, "D", "add/remove"),
-        ):
+        for reading, rule, relation, (colour, mark), chains, name in (
+            ("authors", "replace-one, with replacement: bound", "replace_one", (style.BLUE, "s"), (style.RED, "^"),
+             "replace-one"),
+            ("corrected", "add/remove, Poisson: dp_accounting_pld", "add_remove", (style.ORANGE, "D"),
+             (style.PURPLE, "v"), "add/remove"),
+        ):  # fmt: skip
             own = bounds[bounds["rule"] == rule].set_index("sigma")["epsilon"]
             g = rows[rows["reading"] == reading].set_index("sigma")
             _curve(right, own.reindex(g.index), g["accuracy"], g["se"], colour, mark, f"DPVI, {name}", data)
             g = sgld[(sgld["variant"] == "sound") & (sgld["relation"] == relation) & (sgld["delta"] > 1e-4)]
-            _curve(right, g["epsilon"], g["accuracy"], g["sd"] / np.sqrt(g["repeats"]), style.RED if mark == "s" else style.PURPLE,
-                   "^" if mark == "s" else "v", f"sound DP-SGLD, {name}", data, "--")  # fmt: skip
+            error, (colour, mark) = g["sd"] / np.sqrt(g["repeats"]), chains
+            _curve(right, g["epsilon"], g["accuracy"], error, colour, mark, f"sound DP-SGLD, {name}", data, "--")
         right.set(title="at a budget that holds", xlabel="epsilon of the sampling that was done (delta = 1e-3)")
         for ax in (left, right):
             ax.axhline(line, color=style.GREY, ls=":", lw=1, label="published, without privacy")
@@ -104,7 +108,9 @@ def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line
 
 
 def _curve(ax, epsilon, accuracy, se, colour, mark, label, data, line="-") -> None:
-    ax.errorbar(epsilon.to_numpy(), accuracy.to_numpy(), se.to_numpy(), color=colour, fmt=mark + line, ms=4, lw=1, label=label)
+    ax.errorbar(
+        epsilon.to_numpy(), accuracy.to_numpy(), se.to_numpy(), color=colour, fmt=mark + line, ms=4, lw=1, label=label
+    )
     data.append(pd.DataFrame({"series": label, "epsilon": epsilon.to_numpy(), "accuracy": accuracy.to_numpy(),
                               "se": se.to_numpy()}))  # fmt: skip
 
@@ -117,7 +123,14 @@ def all_cells(verdicts: pd.DataFrame, stem: Path) -> None:
             rows = told[told["reading"] == reading]
             ax = axes[0, column]
             for (table, g), (colour, mark) in zip(rows.groupby("table", sort=False), style.SERIES, strict=False):
-                ax.plot(1 - g["published_error"].astype(float), 1 - g["mean"], mark, color=colour, ms=4, label=tables.FIGURES[table])
+                ax.plot(
+                    1 - g["published_error"].astype(float),
+                    1 - g["mean"],
+                    mark,
+                    color=colour,
+                    ms=4,
+                    label=tables.FIGURES[table],
+                )
             ends = [0.725, 0.82]
             ax.plot(ends, ends, color=style.BLACK, lw=0.8)
             ax.set(title=f"{title}: {len(rows)} cells", xlabel="published accuracy", xlim=ends, ylim=ends)
@@ -134,7 +147,9 @@ def all_cells(verdicts: pd.DataFrame, stem: Path) -> None:
 
 def build(reference: Path, out: Path) -> list[Path]:
     """All figures under ``out``, from the tables of ``reference``."""
-    verdicts = pd.read_csv(reference / "verdicts.csv.gz", dtype={"published_mean": str, "published_std": str, "setting": str})
+    verdicts = pd.read_csv(
+        reference / "verdicts.csv.gz", dtype={"published_mean": str, "published_std": str, "setting": str}
+    )
     verdicts["published_std"] = verdicts["published_std"].fillna("")
     frame = tables.accuracies(verdicts)
     plain = frame[(frame["method"] == "vi") & (frame["reading"] == "published")].set_index("dataset")["accuracy"]

@@ -1,8 +1,8 @@
 """Findings on Jälkö et al. (2017): texts whose every number is read from the committed tables when they are rendered.
 
-``findings/source/<id>.md`` is Markdown with Jinja; ``findings/<id>.md`` is what it renders to, committed beside it and kept
-current by a test. What a text may use: ``rows(table, **conditions)``, ``value(table, column, format, **conditions)`` (one row
-answers), ``of(table, column, function, format, **conditions)``.
+``findings/source/<id>.md`` is Markdown with Jinja; ``findings/<id>.md`` is what it renders to, committed beside it
+and kept current by a test. What a text may use: ``rows(table, **conditions)``, ``value(table, column, format,
+**conditions)`` (one row answers), ``of(table, column, function, format, **conditions)``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """All cells of one figure's file: ``python -m papers.jalko2017dpvi.run TABLE --out FILE.csv.gz``.
 
-A cell is ``repeats`` repetitions of one fit on the one split, all in one array program (``dpvi``); its ledger is that of one
-fit. A run is the number of test rows whose label is predicted.
+A cell is ``repeats`` repetitions of one fit on the one split, all in one array program (``dpvi``); its ledger is that
+of one fit. A run is the number of test rows whose label is predicted.
 
-Columns: table, dataset, method, reading, setting, metric (test_error = 1 - accuracy), scale, repeats, status, reason, n_test,
-mean, std (of the error, over the repetitions), epsilon_program (what the program prints for the cell; "" where it prints none),
-ledger_epsilon and ledger_epsilon_small (of one fit at the source's delta and at the small one), ledger, log_likelihood, length
-and sd (means over the repetitions: test log-likelihood in nats, |u|, and the mean posterior standard deviation), runs.
+Columns: table, dataset, method, reading, setting, metric (test_error = 1 - accuracy), scale, repeats, status, reason,
+n_test, mean, std (of the error, over the repetitions), epsilon_program (what the program prints for the cell; ""
+where it prints none), ledger_epsilon and ledger_epsilon_small (of one fit at the source's delta and at the small
+one), ledger, log_likelihood, length and sd (means over the repetitions: test log-likelihood in nats, |u|, and the
+mean posterior standard deviation), runs.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def fields(setting: str) -> dict[str, float]:
 
 
 def setting_of(text: str) -> dpvi.Setting:
-    """A cell's setting. The ten noises of the fourth figure are exp(.2 + 4.8 k / 9); the file has six digits of them."""
+    """A cell's setting. The ten noises of the fourth figure are exp(.2 + 4.8 k / 9); the file has six digits of
+    them."""
     told = fields(text)
     sigma, rate = told.get("sigma"), 0.1 if "sigma" in told else PLAIN_RATE
     if "epsilon" not in told and sigma is not None:
@@ -74,7 +76,9 @@ def generator(*key: str) -> np.random.Generator:
 def budget_of(cell: dict, setting: dpvi.Setting, rng: np.random.Generator):
     """Records only: the noise is that of the published setting."""
     spec = BudgetSpec(
-        delta=float(config()["delta"]), noise_multiplier=setting.sigma, claimed_epsilon=fields(cell["setting"]).get("epsilon")
+        delta=float(config()["delta"]),
+        noise_multiplier=setting.sigma,
+        claimed_epsilon=fields(cell["setting"]).get("epsilon"),
     )
     return spec.open(rng)
 

@@ -1,15 +1,16 @@
 """Langevin dynamics on the same logistic regression: the comparison of Jälkö, Dikmen & Honkela (2017), and a sound one.
 
-:func:`program` is what their program dp_sgld.py does, with its slips: a row's gradient is not clipped, though the noise counts on a
-norm of at most L; the drift has no 1/2; the step size does not fall below 0.1 on a sum over all rows; the iterate is pulled back
-to norm L - 1.
+:func:`program` is what their program dp_sgld.py does, with its slips: a row's gradient is not clipped, though the
+noise counts on a norm of at most L; the drift has no 1/2; the step size does not fall below 0.1 on a sum over all
+rows; the iterate is pulled back to norm L - 1.
 
 :func:`sound` is full-batch Langevin dynamics at the exact temperature, every step one Gaussian release:
 
     w' = w + (h/2) [-w + sum_i clip_C(g_i)] + sqrt(h) N(0, I)
 
-The noise on the sum of clipped gradients is 2 / sqrt(h), so T steps cost mu-GDP, mu = s sqrt(h T) / 2, with the sensitivity s = C
-(add/remove) or 2 C (replace-one). All iterates may be seen; both predict by the mean probability of a part of the chain.
+The noise on the sum of clipped gradients is 2 / sqrt(h), so T steps cost mu-GDP, mu = s sqrt(h T) / 2, with the
+sensitivity s = C (add/remove) or 2 C (replace-one). All iterates may be seen; both predict by the mean probability of
+a part of the chain.
 
 Arrays have the repetitions as their first axis: R of them.
 """
@@ -72,7 +73,8 @@ def sound(x, y, mu: float, clip: float, steps: int, relation: Relation, budget: 
           count: int) -> np.ndarray:  # fmt: skip
     """The second half of the chain, (steps - steps // 2, R, D), of ``count`` repetitions whose ledger is that of one.
 
-    A row more or less changes the sum of clipped gradients by at most C, another row by 2 C; the prior's part reads no row.
+    A row more or less changes the sum of clipped gradients by at most C, another row by 2 C; the prior's part reads
+    no row.
     """
     noise, d = rng.spawn(1)[0], x.shape[1]
     sensitivity = clip * (2 if relation is Relation.REPLACE_ONE else 1)

@@ -27,8 +27,9 @@ def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy by cell and reading, ``published`` among the readings, numbers: table, dataset, method, reading, clip, sigma,
-    kappa, T, epsilon (as printed; NaN where none), accuracy, se (of the mean; NaN where none), spread (sd of runs)."""
+    """Accuracy by cell and reading, ``published`` among the readings, numbers: table, dataset, method, reading, clip,
+    sigma, kappa, T, epsilon (as printed; NaN where none), accuracy, se (of the mean; NaN where none), spread (sd of
+    runs)."""
     rows = []
     for cell in verdicts.to_dict("records"):
         told = run.fields(cell["setting"])

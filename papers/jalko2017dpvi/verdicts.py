@@ -1,11 +1,12 @@
 """Verdicts on the 87 published cells by the suite's rule (``reports.verdict``), in a family of their own.
 
-The published metric is accuracy; it is judged as the error 1 - accuracy, which the rule knows (margin: 10 % of it). The published spread
-is sqrt(var / n) with ddof = 0, and enters as the rule turns a standard error into one. Ours: the repetitions, on the same split.
+The published metric is accuracy; it is judged as the error 1 - accuracy, which the rule knows (margin: 10 % of it).
+The published spread is sqrt(var / n) with ddof = 0, and enters as the rule turns a standard error into one. Ours: the
+repetitions, on the same split.
 
 Of ten cells all single runs are published. Their p is that of the exact two-sample rank test of Wilcoxon, Mann and
-Whitney on our runs and theirs, given the ties (:func:`rank_test`); the rule's own p and word stand beside it. The words, their levels and
-the margin are the rule's.
+Whitney on our runs and theirs, given the ties (:func:`rank_test`); the rule's own p and word stand beside it. The
+words, their levels and the margin are the rule's.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def single_runs(folder: Path = HERE) -> dict[tuple[str, str], np.ndarray]:
     """(table, setting) -> the published errors of all runs."""
     rows = pd.read_csv(folder / "single_runs.csv", dtype={"value": str})
     return {
-        key: np.array([float(1 - Decimal(v)) for v in g["value"]]) for key, g in rows.groupby(["table", "setting"], sort=False)
+        key: np.array([float(1 - Decimal(v)) for v in g["value"]])
+        for key, g in rows.groupby(["table", "setting"], sort=False)
     }
 
 
@@ -87,9 +89,8 @@ def judge(cell: dict, ours: np.ndarray, theirs: np.ndarray | None, family: int) 
     p, z = rank_test(ours, theirs)
     same = bool(rule.equivalent(ours.mean(), ours.std(ddof=1), len(ours), paper, METRIC))
     said = rule.word(p, z < 0, same, METRIC, family=family)
-    return out | {
-        "p": p, "p_kind": "rank of all runs", "verdict": said, "rank_z": z, "rule_p": found.p, "rule_verdict": found.verdict
-    }  # fmt: skip
+    by_rule = {"rule_p": found.p, "rule_verdict": found.verdict, "rank_z": z}
+    return out | by_rule | {"p": p, "p_kind": "rank of all runs", "verdict": said}
 
 
 def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
@@ -118,9 +119,9 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     """All private cells of a table and reading together.
 
-    z = difference of means over our spread times sqrt(1/N + 1/n): under one law the sum of z^2 is nearly chi-squared (each mean is
-    one of at least five runs of light tails; the spread is known from 40, which makes 1.05 of 1). p: of that sum, upper tail. spread_ratio: published variance (N - 1) over
-    ours, pooled; 1 under one law.
+    z = difference of means over our spread times sqrt(1/N + 1/n): under one law the sum of z^2 is nearly chi-squared
+    (each mean is one of at least five runs of light tails; the spread is known from 40, which makes 1.05 of 1). p: of
+    that sum, upper tail. spread_ratio: published variance (N - 1) over ours, pooled; 1 under one law.
     """
     rows = []
     told = verdicts[(verdicts["our_method"] == "dpvi") & verdicts["z"].notna()]

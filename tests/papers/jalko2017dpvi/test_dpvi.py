@@ -121,7 +121,9 @@ def test_the_noise_has_the_scale_of_the_event_and_is_counted():
 
 def test_a_number_that_is_not_finite_is_not_released():
     budget = BudgetSpec(delta=1e-3, noise_multiplier=2.0).open(np.random.default_rng(0))
-    release = dpvi.RepeatedReleases(dpvi.charged(Setting(1.0, 1.0, 0.1, 1), CORRECTED, N, budget), np.random.default_rng())
+    release = dpvi.RepeatedReleases(
+        dpvi.charged(Setting(1.0, 1.0, 0.1, 1), CORRECTED, N, budget), np.random.default_rng()
+    )
     with pytest.raises(ValueError, match="NaN"):
         release(np.array([[np.nan]]))
 
