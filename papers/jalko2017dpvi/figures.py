@@ -14,6 +14,7 @@ from reports import style
 READINGS = {"authors": (style.BLUE, "ours, as the program runs"), "corrected": (style.ORANGE, "ours, corrected")}
 #: a mean of N runs lies within so many standard errors in 95 % of cases.
 CENTRAL = 1.96
+TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)
 PANELS = {
     "abalone_acc_vs_c": ("clip", "clip {:g}"),
     "adult_acc_vs_c": ("clip", "clip {:g}"),
@@ -39,6 +40,7 @@ def clips(frame: pd.DataFrame, table: str, lines: pd.DataFrame, stem: Path) -> N
             ax.errorbar(own["epsilon"], own["accuracy"], own["se"], fmt="o", color=style.PUBLISHED, ms=3.5, lw=1)
             ax.axhline(lines[table], color=style.GREY, ls=":", lw=1)
             ax.set(xscale="log", title=title.format(value))
+            _ticks(ax, own["epsilon"])
         low, high = rows["accuracy"].min(), max(rows["accuracy"].max(), lines[table])
         for ax in axes.flat:
             ax.set_ylim(low - 0.15 * (high - low), high + 0.15 * (high - low))
@@ -47,6 +49,13 @@ def clips(frame: pd.DataFrame, table: str, lines: pd.DataFrame, stem: Path) -> N
         figure.supxlabel("epsilon as printed (delta = 1e-3)")
         figure.supylabel("test accuracy")
         style.save(figure, stem, rows)
+
+
+def _ticks(ax, epsilon: pd.Series) -> None:
+    """Few plain numbers below a logarithmic axis."""
+    shown = [t for t in TICKS if 0.8 * epsilon.min() <= t <= 1.25 * epsilon.max()]
+    ax.set_xticks(shown, [f"{t:g}" for t in shown])
+    ax.set_xticks([], minor=True)
 
 
 def _key(figure, ax, n: int) -> None:
@@ -102,6 +111,7 @@ def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line
         for ax in (left, right):
             ax.axhline(line, color=style.GREY, ls=":", lw=1, label="published, without privacy")
             ax.set(xscale="log", ylim=(0.55, 0.79))
+            _ticks(ax, pd.Series(ax.get_xlim()))
             ax.legend(fontsize=7.5, loc="lower right")
         left.set_ylabel("test accuracy")
         style.save(figure, stem, pd.concat(data))
