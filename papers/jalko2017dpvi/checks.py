@@ -40,6 +40,8 @@ ACCOUNTANTS = ("dp_accounting_pld", "dp_accounting_rdp", "autodp_rdp")
 CODED_CLIPS = "clip=(?:10|100);"
 #: DPVI's noises beside which a sound DP-SGLD runs: every other one of the ten.
 EVERY = 2
+#: a sound DP-SGLD whose clip makes h T = 1 (T steps of size h): the chain then moves equally far at every budget.
+BY_BUDGET = "sound, clip by budget"
 
 
 def deltas() -> tuple[float, float]:
@@ -212,16 +214,18 @@ def comparison(mirror: str | None) -> pd.DataFrame:
             Relation.ADD_REMOVE: "add/remove, Poisson: dp_accounting_pld",
         }
         for relation, rule in own.items():
-            for at in (d, small):
-                epsilon = true[rule, at]
-                mu, clip = gdp_mu(epsilon, at), math.sqrt(split.x.shape[1])
-                sensitivity = clip * (2 if relation is Relation.REPLACE_ONE else 1)
-                # h n D / 4 <= 1: curvature times step, from public numbers
-                steps = max(LEAST_STEPS, math.ceil((2 * mu / sensitivity) ** 2 * split.n * clip**2 / 4))
-                budget, rng = opened("sound", sigma, str(relation), str(at))
+            for variant, at in (("sound", d), (BY_BUDGET, d), (BY_BUDGET, small)):
+                epsilon, width = true[rule, at], math.sqrt(split.x.shape[1])
+                mu, times = gdp_mu(epsilon, at), 2 if relation is Relation.REPLACE_ONE else 1
+                clip = width if variant == "sound" else min(width, 2 * mu / times)
+                # steps that keep h n C sqrt(D) / 4, a curvature times the step, at most 1: public numbers alone
+                steps = max(LEAST_STEPS, math.ceil((2 * mu / times) ** 2 / clip * split.n * width / 4))
+                budget, rng = opened(variant, sigma, str(relation), str(at))
                 chain = sgld.sound(split.x, split.y, mu, clip, steps, relation, budget, rng, count)
-                runs = sgld.right(chain[:: max(1, len(chain) // 150)], split.x_test, split.y_test)
-                rows.append(row("sound", epsilon, at, str(relation), runs, steps, budget.ledger, sigma=sigma))
+                runs = sgld.right(chain[:: max(1, len(chain) // 100)], split.x_test, split.y_test)
+                length = np.linalg.norm(chain[-1], axis=1).mean()
+                more = {"sigma": sigma, "clip": clip, "length": length}
+                rows.append(row(variant, epsilon, at, str(relation), runs, steps, budget.ledger, **more))
     return pd.DataFrame(rows)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from papers.jalko2017dpvi.checks import BY_BUDGET
 from reports.claims import HOLDS, REFUTED, UNTOLD
 
 ABSTRACT = "abstract"
@@ -86,8 +87,8 @@ def beats_sampling(tables: Tables) -> list[tuple[str, str, str]]:
     out = []
     sgld = tables.sgld.assign(key=pd.to_numeric(tables.sgld["sigma"]).map("{:.6g}".format))
     for variant, relation, reading in (
-        ("program", "", "published"), ("program", "", "authors"), ("sound", "replace_one", "authors"),
-        ("sound", "add_remove", "corrected"),
+        ("program", "", "published"), ("program", "", "authors"), (BY_BUDGET, "replace_one", "authors"),
+        (BY_BUDGET, "add_remove", "corrected"),
     ):  # fmt: skip
         rows = sgld[(sgld["variant"] == variant) & (sgld["relation"].fillna("") == relation) & (sgld["delta"] > 1e-4)]
         rows = rows[rows["epsilon"] <= STRONG]

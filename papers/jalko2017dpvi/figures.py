@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from papers.jalko2017dpvi import tables
+from papers.jalko2017dpvi.checks import BY_BUDGET
 from reports import style
 
 READINGS = {"authors": (style.BLUE, "ours, as the program runs"), "corrected": (style.ORANGE, "ours, corrected")}
@@ -104,7 +105,7 @@ def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line
             own = bounds[bounds["rule"] == rule].set_index("sigma")["epsilon"]
             g = rows[rows["reading"] == reading].set_index("sigma")
             _curve(right, own.reindex(g.index), g["accuracy"], g["se"], colour, mark, f"DPVI, {name}", data)
-            g = sgld[(sgld["variant"] == "sound") & (sgld["relation"] == relation) & (sgld["delta"] > 1e-4)]
+            g = sgld[(sgld["variant"] == BY_BUDGET) & (sgld["relation"] == relation) & (sgld["delta"] > 1e-4)]
             error, (colour, mark) = g["sd"] / np.sqrt(g["repeats"]), chains
             _curve(right, g["epsilon"], g["accuracy"], error, colour, mark, f"sound DP-SGLD, {name}", data, "--")
         right.set(title="at a budget that holds", xlabel="epsilon of the sampling that was done (delta = 1e-3)")
