@@ -1,0 +1,167 @@
+"""All cells of one figure's file: ``python -m papers.jalko2017dpvi.run TABLE --out FILE.csv.gz``.
+
+A cell is ``repeats`` repetitions of one fit on the one split, all in one array program (``dpvi``); its ledger is that
+of one fit. A run is the number of test rows whose label is predicted.
+
+Columns: table, dataset, method, reading, setting, metric (test_error = 1 - accuracy), scale, repeats, status, reason,
+n_test, mean, std (of the error, over the repetitions), epsilon_program (what the program prints for the cell; ""
+where it prints none), ledger_epsilon and ledger_epsilon_small (of one fit at the source's delta and at the small
+one), ledger, log_likelihood, length and sd (means over the repetitions: test log-likelihood in nats, |u|, and the
+mean posterior standard deviation), runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from datasets.base import DataError
+from papers.jalko2017dpvi import data, dpvi
+from privacy.budget import BudgetSpec
+
+HERE = Path(__file__).parent
+CONFIG = HERE / "experiments" / "jalko2017dpvi.yaml"
+KEY = ["source", "table", "dataset", "method", "setting", "metric"]
+#: AdaGrad's rate of the runs without privacy.
+PLAIN_RATE = 0.01
+COLUMNS = (
+    *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason", "n_test"),
+    *("mean", "std", "epsilon_program", "ledger_epsilon", "ledger_epsilon_small", "ledger"),
+    *("log_likelihood", "length", "sd", "runs"),
+)
+
+
+@cache
+def config() -> dict:
+    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+
+
+def published() -> pd.DataFrame:
+    """The published cells, strings."""
+    return pd.read_csv(HERE / "published.csv", dtype=str, keep_default_na=False)
+
+
+def fields(setting: str) -> dict[str, float]:
+    """Numbers of a setting such as ``epsilon~0.9;clip=1;sigma=2;kappa=0.01;T=2000``."""
+    return {k: float(v) for k, _, v in (part.replace("~", "=").partition("=") for part in setting.split(";"))}
+
+
+def setting_of(text: str) -> dpvi.Setting:
+    """A cell's setting. The ten noises of the fourth figure are exp(.2 + 4.8 k / 9); the file has six digits of
+    them."""
+    told = fields(text)
+    sigma, rate = told.get("sigma"), 0.1 if "sigma" in told else PLAIN_RATE
+    if "epsilon" not in told and sigma is not None:
+        exact = np.exp(np.linspace(0.2, 5, 10))
+        sigma = float(exact[np.argmin(np.abs(exact - sigma))])
+    return dpvi.Setting(sigma, told.get("clip", math.inf), told["kappa"], int(told["T"]), rate)
+
+
+def generator(*key: str) -> np.random.Generator:
+    """The stream of one cell, the same for both readings."""
+    digest = hashlib.sha256("|".join(("jalko2017dpvi", *key)).encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+
+
+def budget_of(cell: dict, setting: dpvi.Setting, rng: np.random.Generator):
+    """Records only: the noise is that of the published setting."""
+    spec = BudgetSpec(
+        delta=float(config()["delta"]),
+        noise_multiplier=setting.sigma,
+        claimed_epsilon=fields(cell["setting"]).get("epsilon"),
+    )
+    return spec.open(rng)
+
+
+def facts(ledger) -> str:
+    """What a ledger says of each release: JSON."""
+    return json.dumps(
+        [
+            {
+                "what": e.what,
+                "mechanism": str(e.mechanism),
+                "relation": str(e.relation),
+                "sampling": str(e.sampling),
+                "sampling_rate": e.sampling_rate,
+                "steps": e.steps,
+                "noise_multiplier": float(f"{e.noise_multiplier:.6g}"),
+                "sensitivity": str(e.sensitivity),
+                "proof": e.proof,
+            }
+            for e in ledger
+        ]
+    )
+
+
+def row_of(cell: dict, reading: str, split: data.Split, count: int) -> dict:
+    """Scores of one cell."""
+    from privacy.accountants import epsilon_of
+
+    setting, rng = setting_of(cell["setting"]), generator(cell["table"], cell["dataset"], cell["setting"])
+    budget = budget_of(cell, setting, rng)
+    found = dpvi.repeated(split.x, split.y, setting, reading, budget, rng, count)
+    at = {"": float(config()["delta"]), "_small": float(config()["small_delta"])}
+    row = {f"ledger_epsilon{k}": f"{epsilon_of(budget.ledger, d).epsilon:.6g}" for k, d in at.items()}
+    row |= {"ledger": facts(budget.ledger), "epsilon_program": fields(cell["setting"]).get("epsilon", "")}
+    if not (np.isfinite(found.mean).all() and np.isfinite(found.sd).all()):
+        return row | {"status": "diverged", "reason": "some repetition has a number that is not finite"}
+    right, n = dpvi.right(found, split.x_test, split.y_test), len(split.y_test)
+    error = 1 - right / n
+    return row | {
+        "n_test": n,
+        "mean": repr(float(error.mean())),
+        "std": repr(float(error.std(ddof=1))),
+        "log_likelihood": f"{dpvi.log_likelihood(found, split.x_test, split.y_test).mean():.6g}",
+        "length": f"{np.linalg.norm(found.mean, axis=1).mean():.6g}",
+        "sd": f"{found.sd.mean():.6g}",
+        "runs": " ".join(str(r) for r in right),
+    }
+
+
+def rows(table: str, scale: str, mirror: str | None, raw: str | Path) -> Iterator[dict]:
+    """Rows of one table; with their reason where a data set cannot be had."""
+    told, splits, reasons = config(), {}, {}
+    cells = [c for c in published().to_dict("records") if c["table"] == table]
+    for name in dict.fromkeys(c["dataset"] for c in cells):
+        try:
+            splits[name] = data.load(name, mirror, raw)
+        except DataError as error:
+            reasons[name] = str(error)
+    for cell in cells:
+        for reading in told["readings"][cell["method"]]:
+            row = dict.fromkeys(COLUMNS, "") | {k: cell[k] for k in ("table", "dataset", "method", "setting")}
+            row |= {"reading": reading, "metric": "test_error", "scale": scale, "repeats": told["repeats"][scale]}
+            if cell["dataset"] in reasons:
+                yield row | {"status": "no_data", "reason": reasons[cell["dataset"]]}
+            else:
+                yield row | {"status": "ok"} | row_of(cell, reading, splits[cell["dataset"]], row["repeats"])
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m papers.jalko2017dpvi.run", description=__doc__.splitlines()[0])
+    parser.add_argument("table", choices=config()["tables"])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--scale", default="full")
+    parser.add_argument("--raw", default="results/raw")
+    parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)
+    options = parser.parse_args(argv)
+    table = pd.DataFrame(rows(options.table, options.scale, options.mirror, options.raw), columns=list(COLUMNS))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    part = options.out.with_name(f".{options.out.name}.{os.getpid()}")
+    table.to_csv(part, index=False, compression={"method": "gzip", "mtime": 0})
+    part.replace(options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

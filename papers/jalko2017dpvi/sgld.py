@@ -1,0 +1,108 @@
+"""Langevin dynamics on the same logistic regression: the comparison of Jälkö, Dikmen & Honkela (2017), and a sound one.
+
+:func:`program` is what their program dp_sgld.py does, with its slips: a row's gradient is not clipped, though the
+noise counts on a norm of at most L; the drift has no 1/2; the step size does not fall below 0.1 on a sum over all
+rows; the iterate is pulled back to norm L - 1.
+
+:func:`sound` is full-batch Langevin dynamics at the exact temperature, every step one Gaussian release:
+
+    w' = w + (h/2) [-w + sum_i clip_C(g_i)] + sqrt(h) N(0, I)
+
+The noise on the sum of clipped gradients is 2 / sqrt(h), so T steps cost mu-GDP, mu = s sqrt(h T) / 2, with the
+sensitivity s = C (add/remove) or 2 C (replace-one). All iterates may be seen; both predict by the mean probability of
+a part of the chain.
+
+Arrays have the repetitions as their first axis: R of them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import expit
+
+from papers.jalko2017dpvi.dpvi import LOW, RepeatedReleases
+from privacy.budget import Budget
+from privacy.ledger import Relation
+
+#: of the program: bound L, passes over the rows, least step size, iterates that predict.
+BOUND, PASSES, LEAST, LAST = 5.0, 10, 0.1, 100
+
+
+def gradients(x: np.ndarray, sign: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Factors c (R, n) such that c_i x_i is the gradient of row i's log-likelihood at w (R, D)."""
+    return sign * expit(-sign * (w @ x.T))
+
+
+def program_noise(n: int, batch: int, epsilon: float, delta: float) -> float:
+    """The constant K of the program's noise: the variance of a step of size eta is max(eta^2 K, eta)."""
+    k = 128 * n * PASSES * BOUND**2 / (batch * epsilon**2)
+    return k * math.log(5 * n * PASSES / (2 * batch * delta)) * math.log(2 / delta)
+
+
+def program(x, y, batch: int, noise: float, temperature: bool, budget: Budget, rng: np.random.Generator, count: int):
+    """Mean test probability's chain: the last iterates (LAST, R, D). ``noise``: K, 0 for no privacy noise.
+
+    ``temperature``: whether the variance is at least eta (Langevin noise); without it and K = 0 it is gradient ascent.
+    Nothing bounds a row's gradient, so the ledger's epsilon is infinite.
+    """
+    n, d = x.shape
+    sign, w, kept = 2 * y - 1, np.zeros((count, d)), []
+    steps = int(PASSES * n / batch)
+    if noise > 0:
+        budget.unbounded_gaussian(
+            "unclipped gradients of a batch", noise_scale=math.sqrt(noise), relation=Relation.REPLACE_ONE, steps=steps
+        )
+    else:
+        budget.no_noise("unclipped gradients of a batch", relation=Relation.REPLACE_ONE, steps=steps)
+    for step in range(steps):
+        eta = max(1 / (step + 1), LEAST)
+        rows = rng.integers(n, size=(count, batch))
+        c = sign[rows] * expit(-sign[rows] * (x[rows] @ w[..., None])[..., 0])
+        g = (c[:, None, :] @ x[rows])[:, 0]
+        sd = math.sqrt(max(eta**2 * noise, eta if temperature else 0.0))
+        w = w + eta * (n / batch * g - w) + sd * rng.standard_normal((count, d))
+        length = np.linalg.norm(w, axis=1, keepdims=True)
+        w = w * np.minimum(1.0, (BOUND - 1) / np.maximum(length, 1e-300))
+        kept.append(w)
+    return np.array(kept[-LAST:])
+
+
+def sound(x, y, mu: float, clip: float, steps: int, relation: Relation, budget: Budget, rng: np.random.Generator,
+          count: int) -> np.ndarray:  # fmt: skip
+    """The second half of the chain, (steps - steps // 2, R, D), of ``count`` repetitions whose ledger is that of one.
+
+    A row more or less changes the sum of clipped gradients by at most C, another row by 2 C; the prior's part reads
+    no row.
+    """
+    noise, d = rng.spawn(1)[0], x.shape[1]
+    sensitivity = clip * (2 if relation is Relation.REPLACE_ONE else 1)
+    multiplier = math.sqrt(steps) / mu
+    mechanism = budget.gaussian(
+        "sum of clipped gradients",
+        sensitivity=sensitivity,
+        noise_multiplier=multiplier,
+        relation=relation,
+        steps=steps,
+        proof="papers.jalko2017dpvi.sgld.sound",
+    )
+    release = RepeatedReleases(mechanism, noise)
+    h = (2 / mechanism.noise_scale) ** 2
+    sign, w, kept = 2 * y - 1, np.zeros((count, d)), []
+    norms = np.linalg.norm(x, axis=1)
+    for step in range(steps):
+        c = gradients(x, sign, w)
+        c *= np.minimum(1.0, clip / np.maximum(np.abs(c) * norms, 1e-300))
+        w = w + h / 2 * (release(c @ x) - w)
+        if step >= steps // 2:
+            kept.append(w)
+    return np.array(kept)
+
+
+def right(chain: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Number of rows predicted right by the mean probability over the chain, (R,)."""
+    p = np.zeros((chain.shape[1], len(y)))
+    for w in chain:
+        p += LOW + (1 - 2 * LOW) * expit(w @ x.T)
+    return ((p / len(chain) > 0.5) == (y == 1)).sum(axis=1)

@@ -1,0 +1,81 @@
+"""Small tables from scores and verdicts: what claims, findings and figures read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from papers.jalko2017dpvi import accounting, run
+from papers.jalko2017dpvi.checks import HALF, ORDERS
+
+#: reading -> words.
+READINGS = {"published": "published", "authors": "as the program runs", "corrected": "corrected"}
+FIGURES = {
+    "abalone_acc_vs_c": "Abalone, clip",
+    "adult_acc_vs_c": "Adult, clip",
+    "adult_acc_vs_q": "Adult, sampling rate",
+    "sgld_vs_advi_abalone": "Abalone, noise",
+    "non_dp": "without privacy",
+}
+
+
+def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts by reading and table, with a row for all tables of a reading."""
+    both = pd.concat([verdicts.assign(table="all"), verdicts])
+    return both.groupby(["reading", "table", "verdict"], sort=False).size().unstack(fill_value=0).reset_index()
+
+
+def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy by cell and reading, ``published`` among the readings, numbers: table, dataset, method, reading, clip,
+    sigma, kappa, T, epsilon (as printed; of the fourth figure its moments accountant's, NaN without noise), accuracy,
+    se (of the mean; NaN where none), spread (sd of runs)."""
+    rows = []
+    for cell in verdicts.to_dict("records"):
+        told = run.fields(cell["setting"])
+        known = {k: cell[k] for k in ("table", "dataset", "our_method")}
+        known |= {k: told.get(k, float("nan")) for k in ("epsilon", "clip", "sigma", "kappa", "T")}
+        if cell["table"] == "sgld_vs_advi_abalone":
+            s = run.setting_of(cell["setting"])
+            known["epsilon"] = accounting.moments(
+                s.sigma, HALF * float(run.config()["delta"]), s.kappa, s.steps, ORDERS
+            )
+        if cell["reading"] == "authors":
+            se = float(cell["published_std"]) if cell["published_std"] else float("nan")
+            n = int(cell["n_published"])
+            rows.append(known | {"reading": "published", "accuracy": float(cell["published_mean"]), "se": se,
+                                 "spread": se * n**0.5, "n": n})  # fmt: skip
+        if cell["verdict"] not in ("no_data", "not_run", "diverged"):
+            n = int(cell["n"])
+            rows.append(known | {"reading": cell["reading"], "accuracy": 1 - float(cell["mean"]),
+                                 "se": float(cell["std"]) / n**0.5, "spread": float(cell["std"]), "n": n})  # fmt: skip
+    return pd.DataFrame(rows).rename(columns={"our_method": "method"})
+
+
+def ledger(scores: pd.DataFrame, reference: Path) -> pd.DataFrame:
+    """Budget by data set, noise, rate and reading: as printed, by the accountants or the bound of :mod:`.accounting`.
+
+    One row of all clips: the clip does not enter. ``authors``: the ledger's own epsilon knows no sampling with
+    replacement; ``epsilon`` is the bound for it. ``corrected``: epsilon is the ledger's.
+    """
+    bounds = pd.read_csv(reference / "epsilons.csv", dtype={"sigma": str})
+    bounds = bounds[bounds["rule"] == "replace-one, with replacement: bound"]
+    frame, rows = scores[(scores["method"] == "dpvi") & (scores["status"] == "ok")].copy(), []
+    told = frame["setting"].map(run.setting_of)
+    frame["sigma"] = [f"{s.sigma:.6g}" for s in told]
+    frame["kappa"], frame["T"] = [s.kappa for s in told], [s.steps for s in told]
+    deltas = {k: float(run.config()[k]) for k in ("delta", "small_delta")}
+    for (dataset, sigma, kappa, steps, reading), g in frame.groupby(
+        ["dataset", "sigma", "kappa", "T", "reading"], sort=False
+    ):
+        facts = json.loads(g["ledger"].iloc[0])[0]
+        row = {"dataset": dataset, "sigma": sigma, "kappa": kappa, "T": steps, "reading": reading,
+               "printed": g["epsilon_program"].iloc[0]}  # fmt: skip
+        for name, column in (("delta", "ledger_epsilon"), ("small_delta", "ledger_epsilon_small")):
+            own = bounds[(bounds["dataset"] == dataset) & (bounds["sigma"] == sigma) & (bounds["kappa"] == kappa)
+                         & (bounds["T"] == steps) & (bounds["delta"] == deltas[name])]  # fmt: skip
+            row[f"epsilon_{name}"] = float(own["epsilon"].iloc[0] if reading == "authors" else g[column].iloc[0])
+            row[f"ledger_{name}"] = float(g[column].iloc[0])
+        rows.append(row | {k: facts[k] for k in ("relation", "sampling", "noise_multiplier", "proof")})
+    return pd.DataFrame(rows)

@@ -1,0 +1,152 @@
+"""Verdicts on the 87 published cells by the suite's rule (``reports.verdict``), in a family of their own.
+
+The published metric is accuracy; it is judged as the error 1 - accuracy, which the rule knows (margin: 10 % of it).
+The published spread is sqrt(var / n) with ddof = 0, and enters as the rule turns a standard error into one. Ours: the
+repetitions, on the same split.
+
+Of ten cells all single runs are published. Their p is that of the exact two-sample rank test of Wilcoxon, Mann and
+Whitney on our runs and theirs, given the ties (:func:`rank_test`); the rule's own p and word stand beside it. The
+words, their levels and the margin are the rule's.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chi2, rankdata
+
+from papers.jalko2017dpvi import run
+from papers.jalko2017dpvi.run import HERE, KEY
+from reports import verdict as rule
+
+PROTOCOL, METRIC = "first_rows_train", "test_error"
+NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
+
+
+def published(folder: Path = HERE) -> pd.DataFrame:
+    """Numbers and annotations, strings, in the order of the numbers."""
+    numbers, notes = (
+        pd.read_csv(folder / f, dtype=str, keep_default_na=False) for f in ("published.csv", "annotations.csv")
+    )
+    both = numbers.merge(notes, on=KEY, how="left", validate="1:1", indicator="where")
+    if len(notes) != len(numbers) or (both["where"] != "both").any() or (both["n_runs"] != both["n_published"]).any():
+        raise ValueError("published.csv and annotations.csv do not have the same cells")
+    return both.drop(columns="where")
+
+
+def single_runs(folder: Path = HERE) -> dict[tuple[str, str], np.ndarray]:
+    """(table, setting) -> the published errors of all runs."""
+    rows = pd.read_csv(folder / "single_runs.csv", dtype={"value": str})
+    return {
+        key: np.array([float(1 - Decimal(v)) for v in g["value"]])
+        for key, g in rows.groupby(["table", "setting"], sort=False)
+    }
+
+
+def errors_of(row: dict) -> np.ndarray:
+    """Test errors of a cell's repetitions."""
+    return 1 - np.array(row["runs"].split(), dtype=np.float64) / int(row["n_test"])
+
+
+def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
+    """(p, z): two-sided exact p of the sum of their ranks, ties with their mean rank; z: that sum, standardised.
+
+    The null law counts all choices of N among the n + N pooled ranks (doubled, so that they are whole numbers).
+    """
+    pooled = np.concatenate([theirs, ours])
+    ranks = np.rint(2 * rankdata(np.round(pooled, 12))).astype(int)
+    n, total = len(theirs), len(pooled)
+    seen = int(ranks[:n].sum())
+    largest = int(np.sort(ranks)[-n:].sum())
+    ways = np.zeros((n + 1, largest + 1))
+    ways[0, 0] = 1.0
+    for r in ranks:
+        ways[1:, r:] += ways[:-1, : largest + 1 - r]
+    law = ways[n] / ways[n].sum()
+    p = min(1.0, 2 * min(law[: seen + 1].sum(), law[seen:].sum()))
+    mean = n * ranks.mean()
+    sd = math.sqrt(n * (total - n) / total * ranks.var(ddof=1))
+    return float(p), (seen - mean) / sd
+
+
+def judge(cell: dict, ours: np.ndarray, theirs: np.ndarray | None, family: int) -> dict:
+    """One cell. ``theirs``: its single runs, where they are published."""
+    mean = str(1 - Decimal(cell["mean"]))
+    paper = rule.printed(mean, int(cell["n_published"]), cell["std"], cell["std_kind"])
+    found = rule.judge(ours, paper, METRIC, family=family)
+    out = {
+        "published_error": mean, "mean": ours.mean(), "std": ours.std(ddof=1), "n": len(ours),
+        "difference": found.difference, "low": found.low, "high": found.high, "p": found.p, "p_kind": found.p_kind,
+        "detectable": found.detectable, "verdict": found.verdict, "reason": found.reason,
+        "z": (ours.mean() - paper.mean) / (ours.std(ddof=1) * math.sqrt(1 / paper.n + 1 / len(ours))),
+    }  # fmt: skip
+    if theirs is None:
+        return out
+    p, z = rank_test(ours, theirs)
+    same = bool(rule.equivalent(ours.mean(), ours.std(ddof=1), len(ours), paper, METRIC))
+    said = rule.word(p, z < 0, same, METRIC, family=family)
+    by_rule = {"rule_p": found.p, "rule_verdict": found.verdict, "rank_z": z}
+    return out | by_rule | {"p": p, "p_kind": "rank of all runs", "verdict": said}
+
+
+def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
+    """One row a published cell and reading that the configuration names for its method."""
+    known, singles, out = ["table", "dataset", "method", "reading", "setting"], single_runs(), []
+    by = {tuple(row[c] for c in known): row for row in scores.to_dict("records")}
+    for cell in published().to_dict("records"):
+        for reading in run.config()["readings"][cell["method"]]:
+            found = by.get((cell["table"], cell["dataset"], cell["method"], reading, cell["setting"]), NOT_RUN)
+            row = {k: cell[k] for k in KEY} | {
+                "reading": reading,
+                "protocol": PROTOCOL,
+                "our_method": cell["method"],
+                "n_published": cell["n_published"],
+                "published_mean": cell["mean"],
+                "published_std": cell["std"],
+            }
+            if found["status"] == "ok":
+                said = judge(cell, errors_of(found), singles.get((cell["table"], cell["setting"])), family)
+            else:
+                said = {"verdict": found["status"], "p_kind": "", "reason": found["reason"]}
+            out.append(row | said | {"headline": "yes" if reading == "authors" else "no"})
+    return pd.DataFrame(out)
+
+
+def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """All private cells of a table and reading together.
+
+    z = difference of means over our spread times sqrt(1/N + 1/n): under one law the sum of z^2 is nearly chi-squared
+    (each mean is one of at least five runs of light tails; the spread is known from 40, which makes 1.05 of 1). p: of
+    that sum, upper tail. spread_ratio: published variance (N - 1) over ours, pooled; 1 under one law.
+    """
+    rows = []
+    told = verdicts[(verdicts["our_method"] == "dpvi") & verdicts["z"].notna()]
+    groups = [*told.groupby(["reading", "table"], sort=False)]
+    groups += [((reading, "all"), g) for reading, g in told.groupby("reading", sort=False)]
+    for (reading, table), g in groups:
+        z, n = g["z"].astype(float), g["n_published"].astype(int)
+        variance = g["published_std"].astype(float) ** 2 * n**2 / (n - 1)
+        rows.append(
+            {"reading": reading, "table": table, "cells": len(g), "mean_z": z.mean(), "mean_square_z": (z**2).mean(),
+             "p": chi2.sf((z**2).sum(), len(g)), "beyond_2.5": int((z.abs() > 2.5).sum()),
+             "spread_ratio": float(((n - 1) * variance / g["std"].astype(float) ** 2).sum() / (n - 1).sum())}
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def read_scores(folder: Path) -> pd.DataFrame:
+    """All score files of a folder below one another, strings."""
+    files = sorted(Path(folder).glob("*.csv.gz"))
+    if not files:
+        raise FileNotFoundError(f"{folder}: no scores; run the tables first")
+    return pd.concat([pd.read_csv(f, dtype=str, keep_default_na=False) for f in files], ignore_index=True)
+
+
+def write(path: Path, frame: pd.DataFrame) -> None:
+    """CSV with at most nine digits; gzip without a date where the name ends in gz: same data, same file."""
+    packed = {"compression": {"method": "gzip", "mtime": 0}} if path.suffix == ".gz" else {}
+    frame.to_csv(path, index=False, float_format="%.9g", lineterminator="\n", **packed)
