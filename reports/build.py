@@ -6,7 +6,8 @@
     python -m reports.build readme
 
 ``tables`` writes verdicts, claims, ledger and tables; ``site`` those and the page; ``all`` is the same as ``site``;
-``reference`` writes ``reports/reference/``; ``readme`` makes README.md's result and the rendered findings of it;
+``reference`` writes the reference of a full run; ``derived`` what follows from committed scores (verdicts, claims,
+comparisons), as after a paper was removed; ``readme`` makes README.md's result and the rendered findings of it;
 ``check`` (or ``--check``) compares the committed verdicts with what the committed scores give.
 """
 
@@ -43,7 +44,7 @@ from workflow import papers as homes
 from workflow import seals, verified
 from workflow.files import stacked, write_csv
 
-WHAT = ("all", "tables", "site", "reference", "readme", "check")
+WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check")
 TITLE = "dpbayes-bench: published numbers and privacy claims of differentially private Bayesian inference"
 
 
@@ -225,6 +226,11 @@ def _run(args: argparse.Namespace) -> int:
     known = homes.experiments() | {p.stem: p for given in configs for p in sorted(given.parent.glob("*.yaml"))}
     if args.check or args.what == "check":
         print(f"against the papers: {reference.check(known, args.reference)} verdicts agree with the committed scores")
+        return 0
+    if args.what == "derived":
+        for path, frame in reference.recompute(known, args.reference).items():
+            write_csv(path, frame)
+        print("verdicts, claims and comparisons are those of the committed scores")
         return 0
     if args.what == "readme":
         readme.write()

@@ -221,6 +221,15 @@ def test_reference_is_stable_and_passes_its_own_gate(committed, capsys):
     assert list(pd.read_csv(folder / "claims.csv").columns) == reference.CLAIM_COLUMNS
 
 
+def test_what_follows_from_committed_scores_is_made_again(copy):
+    paths = [copy / "reference" / name for name in ("verdicts.csv", "claims.csv", "comparisons.csv")]
+    before = [path.read_bytes() for path in paths]
+    for path in paths:
+        path.unlink()
+    assert call(copy, "derived") == 0
+    assert [path.read_bytes() for path in paths] == before
+
+
 def test_order_of_rows_does_not_matter(committed, copy):
     folder = copy / "results/scores/dpsep_uci"
     for path in folder.glob("*.csv"):

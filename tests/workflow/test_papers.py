@@ -71,12 +71,13 @@ def test_a_paper_under_another_name_is_refused(monkeypatch):
 
 
 def test_unknown_keys_and_tables_are_named():
-    with pytest.raises(ValueError, match=r"no paper 'nobody2030'; there are .*park2017dpem"):
+    first = next(p for p in PAPERS if p.extra)
+    table = first.extra[0].tables[-1]
+    with pytest.raises(ValueError, match=f"no paper 'nobody2030'; there are .*{first.key}"):
         extra.about("nobody2030", "x.csv")
-    with pytest.raises(ValueError, match=r"no table 'x.csv'; it has .*em_steps.csv"):
-        extra.about("park2017dpem", "x.csv")
-    paper, found = extra.about("park2017dpem", "dpem_epsilon.csv")
-    assert (paper.key, found.name) == ("park2017dpem", "dpem_sensitivity")
+    with pytest.raises(ValueError, match=rf"no table 'x.csv'; it has .*{table}"):
+        extra.about(first.key, "x.csv")
+    assert extra.about(first.key, table) == (first, first.extra[0])
 
 
 def test_a_maker_that_gives_other_tables_than_it_named_is_refused(tmp_path, monkeypatch):
@@ -93,8 +94,10 @@ def test_text_of_a_table():
 
 
 def test_a_table_is_found_wherever_it_stands(tmp_path):
-    assert papers.find("em_steps.csv").parent == papers.paper_of("dpem_life_science").reference
+    first = next(p for p in PAPERS if p.extra)
+    table, experiment = first.extra[0].tables[0], next(iter(first.experiments))
+    assert papers.find(table).parent == papers.place(experiment) == papers.paper_of(experiment).reference
     assert papers.find("verdicts.csv").parent == papers.REFERENCE
     assert papers.find("no_such.csv") is None
-    assert papers.find("em_steps.csv", tmp_path) is None  # another reference is one folder
-    assert papers.place("dpem_life_science", tmp_path) == tmp_path
+    assert papers.find(table, tmp_path) is None  # another reference is one folder
+    assert papers.place(experiment, tmp_path) == tmp_path
