@@ -60,8 +60,8 @@ class DPSGD(Method):
 class DPSGDLinear(descent.Descent):
     """Abadi et al. 2016, algorithm 1, on the likelihood of (w, log v): the gradients of DP-VI without a spread of w.
 
-    Poisson batches, no prior and no weight decay; steps and noise as in ``dp_vi_vinaroz``. The result is a private point
-    estimate, weights and residual variance, without a posterior.
+    Poisson batches, no prior and no weight decay; steps and noise as in ``dp_vi_vinaroz_corrected``. The result is a
+    private point estimate, weights and residual variance, without a posterior.
     """
 
     name = "dp_sgd"

@@ -81,8 +81,8 @@ class DPEM(Method):
                 )
             if not (self.kappa0 > 0 and self.prior_scale > 0 and self.dirichlet >= 1):
                 raise ValueError(
-                    f"dp_em_authors: kappa0 = {self.kappa0}, prior_scale = {self.prior_scale}, dirichlet = {self.dirichlet}; "
-                    "give numbers above 0, and dirichlet at least 1"
+                    f"dp_em_authors: kappa0 = {self.kappa0}, prior_scale = {self.prior_scale}, "
+                    f"dirichlet = {self.dirichlet}; give numbers above 0, and dirichlet at least 1"
                 )
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
@@ -95,8 +95,8 @@ class DPEM(Method):
             raise ValueError(f"{task.name}: dp_em_authors needs at least 1 training row, got {task.n}")
         if budget.epsilon is None or budget.delta is None:
             raise ValueError(
-                "dp_em_authors: the budget states no (epsilon, delta); the program computes its noise from them, so give both "
-                "(mode record)"
+                "dp_em_authors: the budget states no (epsilon, delta); the program computes its noise from them, so give "
+                "both (mode record)"
             )
         components = task.model.components
         each = engine.per_release_epsilon(

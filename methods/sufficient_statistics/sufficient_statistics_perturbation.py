@@ -97,9 +97,9 @@ class SiteClip(ClipRule):
 class SufficientStatisticsPerturbationLinear(release.OneRelease):
     """One Gaussian release of the sum of all clipped sites, read as the posterior.
 
-    What the corrected DP-SEP comes to on a conjugate model. That (``methods.ep.dp_sep_corrected``) releases noisy sums of
-    clipped sites K times, each from the current cavity. A row's likelihood is here a member of the conjugate family: its site is T(z) whatever the cavity,
-    so all K sums are one and the same number and a mean of K noisy copies is one copy with the same noise at the same
+    What the corrected DP-SEP (``methods.ep.dp_sep_corrected``) comes to on a conjugate model. It releases noisy sums of
+    clipped sites K times, each from the current cavity. A row's likelihood is here a member of the conjugate family:
+    its site is T(z) whatever the cavity, so all K sums are one and the same number and a mean of K noisy copies is one copy with the same noise at the same
     cost. This is therefore sufficient-statistics perturbation: one full-batch release. The number of rows is public
     and left out; sensitivity under add/remove in ``methods._shared.conjugate_linear.release.clipped_site_sum``.
 

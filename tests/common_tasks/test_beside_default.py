@@ -102,8 +102,10 @@ def test_tuned_settings_stand_beside_their_default_and_are_counted():
     frame = pd.concat([family, pd.DataFrame([*better, *worse], columns=COLUMNS)])
     table, long = tuned_table([common_scores.read(made_up.CONFIG, frame)], "full")
     assert [(r.method, r.metric) for r in long.itertuples()] == [
-        ("dp_vi_vinaroz_corrected", "rmse"), ("dp_vi_vinaroz_corrected", "test_log_likelihood"), ("na_dpvi", "rmse"), ("na_dpvi", "test_log_likelihood")
-    ]  # fmt: skip
+        (method, metric)
+        for method in ("dp_vi_vinaroz_corrected", "na_dpvi")
+        for metric in ("rmse", "test_log_likelihood")
+    ]
     assert long["better_by"].iloc[0] == pytest.approx(0.71 - 0.3, abs=0.02)
     assert "better in 2, worse in 1, not separated in 0" in markdown(table)
 

@@ -184,7 +184,8 @@ def test_a_default_that_won_the_tuning_stands_in_the_tuned_column(tuned_family):
     family, column = tuned_family, ("1", True)
     marks = {a.method: family.mark("wine", a) for a in compare.competitors(family, column)}
     assert marks == {
-        "na_dpvi": "", "adassp": "default", "dp_vi_vinaroz_corrected": "default", made_up.NOT_SUPPORTED: "default, no grid",
+        "na_dpvi": "", "adassp": "default", "dp_vi_vinaroz_corrected": "default",
+        made_up.NOT_SUPPORTED: "default, no grid",
         "bernstein_sheldon_2019_corrected": "default, not tuned", made_up.FAILED: "default, not tuned",
     }  # fmt: skip
     for metric in family.metrics:

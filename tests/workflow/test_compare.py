@@ -50,7 +50,8 @@ def test_half_a_standard_error_of_the_committed_splits_is_the_band_of_chaotic_tr
 
 
 @pytest.mark.parametrize(("method", "experiment", "relative"), [
-    ("ridge", "dpsep_uci", 1e-8), ("vi", "common_density", 1e-6), ("dp_vi_vinaroz_corrected", "common_linear_regression", 1e-3),
+    ("ridge", "dpsep_uci", 1e-8), ("vi", "common_density", 1e-6),
+    ("dp_vi_vinaroz_corrected", "common_linear_regression", 1e-3),
 ])  # fmt: skip
 def test_bands_of_the_config(method, experiment, relative):
     found = next(c for c in cells(files()[experiment], "full") if c.method == method)

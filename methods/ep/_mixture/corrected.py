@@ -119,8 +119,8 @@ def schedule(
 def fit(task: Task, settings, budget: Budget, *, method: str, relation: Relation) -> Fit:
     """K steps of Poisson batch, sites from the common cavity, clipped sum, one Gaussian release, damped move.
 
-    ``settings``: ``methods.ep.dp_sep_corrected.DPSEPCorrected.Settings``; its ``scaling_share`` is not used: rows keep their
-    own units. The budget is (epsilon, delta), or the noise multiplier of one release. Every release is made,
+    ``settings``: ``methods.ep.dp_sep_corrected.DPSEPCorrected.Settings``; its ``scaling_share`` is not used: rows keep
+    their own units. The budget is (epsilon, delta), or the noise multiplier of one release. Every release is made,
     also of an empty batch, and none is undone: what follows a release is a function of releases and public numbers.
 
     Starts at N theta_f = 0; the prior means break the symmetry between components. Cavities and the final q are read

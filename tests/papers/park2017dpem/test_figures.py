@@ -10,7 +10,8 @@ def test_ways_of_composing_keep_their_look(tmp_path):
     rows = [
         dict.fromkeys(COLUMNS, "") | {"method": m, "setting": s, "split": str(k), "metric": "test_log_likelihood",
          "value": repr(-20.0 - k - 0.1 * i), "status": "ok"}
-        for i, (m, s) in enumerate([("em", ""), ("dp_em_authors", "epsilon=1;GGG;zcdp"), ("dp_em_authors", "epsilon=1;LLG;zcdp"),
+        for i, (m, s) in enumerate([("em", ""), ("dp_em_authors", "epsilon=1;GGG;zcdp"),
+                                    ("dp_em_authors", "epsilon=1;LLG;zcdp"),
                                     ("dp_em_corrected", "epsilon=1")])
         for k in range(3)
     ]  # fmt: skip

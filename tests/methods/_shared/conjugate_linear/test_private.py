@@ -369,7 +369,8 @@ def test_every_setting_of_the_grid_is_valid_and_the_first_is_the_default(name):
 
 @pytest.mark.parametrize(
     ("name", "change"),
-    [("sufficient_statistics_perturbation", {"margin": 0.0}), ("adassp", {"noise_part": math.inf}), ("dp_vi_vinaroz_corrected", {"steps": 0}),
+    [("sufficient_statistics_perturbation", {"margin": 0.0}), ("adassp", {"noise_part": math.inf}),
+     ("dp_vi_vinaroz_corrected", {"steps": 0}),
      ("dp_vi_vinaroz_corrected", {"sampling_rate": 1.5}), ("dp_sgd", {"clip": -1.0}), ("dp_sgd", {"travel": 0.0})],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_by_name(name, change):

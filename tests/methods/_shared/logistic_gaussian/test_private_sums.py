@@ -39,7 +39,9 @@ def test_no_row_exceeds_the_sensitivity(row, seed):
 def test_the_sensitivity_is_reached_by_a_row_that_fits_badly():
     z, (mean, covariance) = np.array([[9.0, -3.0, 2.0, 1.0]]), some_q(1)
     sign = -np.sign(z @ mean)[:, None]
-    assert np.linalg.norm(corrected.clipped_site_sum(sign * z, mean, covariance, 0.7, 0.3)) == pytest.approx(0.3, rel=1e-9)
+    assert np.linalg.norm(corrected.clipped_site_sum(sign * z, mean, covariance, 0.7, 0.3)) == pytest.approx(
+        0.3, rel=1e-9
+    )
     assert np.linalg.norm(gradients.clipped_gradient_sum(sign * z, mean, 0.3)) == pytest.approx(0.3, rel=1e-9)
     found = gradients.clipped_bound_sum(sign * z, mean, np.zeros(D), 0.3)
     assert np.linalg.norm(found) == pytest.approx(0.3, rel=1e-9)
