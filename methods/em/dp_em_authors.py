@@ -95,8 +95,8 @@ class DPEM(Method):
             raise ValueError(f"{task.name}: dp_em_authors needs at least 1 training row, got {task.n}")
         if budget.epsilon is None or budget.delta is None:
             raise ValueError(
-                "dp_em_authors: the budget states no (epsilon, delta); the program computes its noise from them, so give "
-                "both (mode record)"
+                "dp_em_authors: the budget states no (epsilon, delta); the program computes its noise from them, "
+                "so give both (mode record)"
             )
         components = task.model.components
         each = engine.per_release_epsilon(
