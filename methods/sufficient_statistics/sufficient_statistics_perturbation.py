@@ -99,9 +99,9 @@ class SufficientStatisticsPerturbationLinear(release.OneRelease):
 
     What the corrected DP-SEP (``methods.ep.dp_sep_corrected``) comes to on a conjugate model. It releases noisy sums of
     clipped sites K times, each from the current cavity. A row's likelihood is here a member of the conjugate family:
-    its site is T(z) whatever the cavity, so all K sums are one and the same number and a mean of K noisy copies is one copy
-    with the same noise at the same cost. This is therefore sufficient-statistics perturbation: one full-batch release. The number of rows is public
-    and left out; sensitivity under add/remove in ``methods._shared.conjugate_linear.release.clipped_site_sum``.
+    its site is T(z) whatever the cavity, so all K sums are one and the same number, and a mean of K noisy copies is one
+    copy with the same noise at the same cost: one full-batch release. The number of rows is public and left out;
+    sensitivity under add/remove in ``methods._shared.conjugate_linear.release.clipped_site_sum``.
 
     A release that is not a possible matrix of moments is lifted by a ridge at the level of the noise (``read``). What
     is left of the noise is not part of the posterior, which is too narrow for it: naive, as the published method is.
