@@ -1,6 +1,6 @@
 """What the folders of ``papers/`` give to the page: a line of the scoreboard a reading, and findings. Read as files.
 
-A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family, the finding to name first),
+A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family, how it is judged, the finding to name first),
 ``reference/verdicts.csv.gz`` (the key of a published cell, reading, verdict) and ``findings/*.md``, rendered. Removing
 the folder removes it from the page.
 """
@@ -28,6 +28,8 @@ class Paper:
     board: list[dict]
     findings: list[Finding]
     first: Finding
+    #: how its cells are judged, half a sentence.
+    judged: str
 
 
 def load(home: Path = HOME) -> list[Paper]:
@@ -44,7 +46,7 @@ def load(home: Path = HOME) -> list[Paper]:
         first = {f.id: f for f in texts}.get(told["finding"])
         if first is None:
             raise ValueError(f"{path}: no finding '{told['finding']}'; there are {', '.join(f.id for f in texts)}")
-        found.append(Paper(path.parent.name, told["title"], rows, texts, first))
+        found.append(Paper(path.parent.name, told["title"], rows, texts, first, told["judged"]))
     return found
 
 

@@ -222,7 +222,7 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
         name,
         "Table 1 of DP-SEP over many data sets",
         "Bars: from the 25 % to the 75 % quantile over independent data sets, whiskers 5 % to 95 %, tick the median. "
-        "Printed and corrected: Euclidean distance on the printed law; released: the program's mean of squared "
+        "Printed and corrected: Euclidean distance on the printed law; authors: the program's mean of squared "
         "distances on its own law. The published number is a mean of five runs.",
     )
 

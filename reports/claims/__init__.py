@@ -7,7 +7,7 @@ A claim is a typed call in ``papers/<key>/claims.py`` (:mod:`reports.claims.reco
 
 What a test compares are methods of the PAPER, in its published tables. Which cell of ours stands for a method of the
 paper is said by ``answers`` of the experiment's config, so a claim is tested for each reading: the printed one first,
-then released, then corrected. A method without that reading (the non-private ones) keeps its printed cell.
+then authors, then corrected. A method without that reading (the non-private ones) keeps its printed cell.
 
 ============================================ ====================================================================
 :mod:`reports.claims.comparisons`            ``Better``, ``NotWorse``, ``Within``: two sides, cell by cell

@@ -18,7 +18,7 @@ def folder(home, finding="two"):
     own = home / "someone"
     (own / "reference").mkdir(parents=True)
     (own / "findings").mkdir()
-    (own / "paper.yaml").write_text(f"title: Someone\nsource: x\nfamily: 4\nfinding: {finding}\n")
+    (own / "paper.yaml").write_text(f"title: Someone\nsource: x\nfamily: 4\nfinding: {finding}\njudged: so\n")
     (own / "reference" / "verdicts.csv.gz").write_bytes(gzip.compress(VERDICTS.encode()))
     for name in ("one", "two"):
         (own / "findings" / f"{name}.md").write_text(f"# The {name}\n\ntext\n")
@@ -34,6 +34,7 @@ def test_a_line_a_reading_and_the_findings(tmp_path):
     }  # fmt: skip
     assert [f.title for f in found.findings] == ["The one", "The two"]
     assert found.first.id == "two"
+    assert found.judged == "so"
 
 
 def test_a_folder_without_reference_gives_nothing(tmp_path):

@@ -152,7 +152,7 @@ def bernstein_sheldon_2018(name, task, epsilon, seed):
         patch.setattr(families, "gibbs", listening)
         budget = BudgetSpec(epsilon=epsilon).open(np.random.default_rng(seed))
         made = method.fit(task, method.Settings(burn_in_sweeps=1, sweeps=2), budget, np.random.default_rng(1))
-    own = families.section(task.model, task.x if name.endswith("released") else None)
+    own = families.section(task.model, task.x if name.endswith("authors") else None)
     return made, seen["z"] - families.release_of(task.model, task.x, own)[0]
 
 
@@ -161,7 +161,7 @@ def test_the_released_program_gives_all_counts_one_number_of_noise():
     task, epsilon = task_of("dirichlet_categorical", n=200), 0.5
     released, corrected = (
         np.array([bernstein_sheldon_2018(f"bernstein_sheldon_2018{s}", task, epsilon, k)[1] for k in range(400)])
-        for s in ("_released", "")
+        for s in ("_authors", "")
     )
     np.testing.assert_allclose(released[:, 1], released[:, 0], rtol=0, atol=1e-12)  # rounding of counts below 200
     assert np.abs(np.corrcoef(corrected.T)[0, 1]) < 4 / math.sqrt(400)  # independent: false alarm 6e-5
@@ -193,7 +193,7 @@ def test_what_the_released_program_costs_stands_in_the_ledger(family):
 
     task = task_of(family, n=200)
     released, corrected = (
-        bernstein_sheldon_2018(f"bernstein_sheldon_2018{s}", task, 0.5, 0)[0].ledger for s in ("_released", "")
+        bernstein_sheldon_2018(f"bernstein_sheldon_2018{s}", task, 0.5, 0)[0].ledger for s in ("_authors", "")
     )
     low, high = families.section(task.model, task.x) or (0.0, 1.0)
     cost = math.inf if family == "dirichlet_categorical" else 0.5 * high / (high - low)

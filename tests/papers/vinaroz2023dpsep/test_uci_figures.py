@@ -54,7 +54,7 @@ def test_published_and_ours_stand_in_the_data_of_the_figure(config, scores, all_
     assert set(data.loc[data["what"] == "baseline", "method"]) == {"ridge"}
     assert (ours["low"] < ours["mean"]).all()
     clip = pd.read_csv(tmp_path / "dpsep_uci_clip.csv")
-    assert len(clip[clip["what"] == "released"]) == 2 * 6
+    assert len(clip[clip["what"] == "authors"]) == 2 * 6
     assert not list(tmp_path.glob(".*"))
 
 

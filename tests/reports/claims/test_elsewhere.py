@@ -19,11 +19,11 @@ def test_a_sentence_settled_by_a_table(tmp_path):
     assert verdict("c,printed,no,f\n") == "does not hold"
     assert verdict("c,printed,unclear,f\n") == "not told apart"
     assert verdict("c,corrected,yes,f\n") == "holds in another reading"
-    assert verdict("c,printed,no,f\nc,released,no,g\n") == "does not hold"
-    assert verdict("c,printed,no,f\nc,released,unclear,g\n") == "not told apart"  # the program leaves it open
+    assert verdict("c,printed,no,f\nc,authors,no,g\n") == "does not hold"
+    assert verdict("c,printed,no,f\nc,authors,unclear,g\n") == "not told apart"  # the program leaves it open
     assert verdict("c,printed,unclear,f\nc,corrected,no,g\n") == "not told apart"
     assert verdict("c,corrected,no,f\n") == "does not hold"
-    assert verdict("c,printed,no,f\nc,released,yes,g\n") == "holds in another reading"
+    assert verdict("c,printed,no,f\nc,authors,yes,g\n") == "holds in another reading"
     with pytest.raises(ReportError, match="no row with claim"):
         verdict("d,printed,yes,f\n")
     with pytest.raises(ReportError, match="two rows"):
