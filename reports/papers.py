@@ -1,8 +1,8 @@
 """What the folders of ``papers/`` give to the page: a line of the scoreboard a reading, and findings. Read as files.
 
-A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family, how it is judged, the finding to name first),
-``reference/verdicts.csv.gz`` (the key of a published cell, reading, verdict) and ``findings/*.md``, rendered. Removing
-the folder removes it from the page.
+A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family, how it is judged, the finding to
+name first), ``reference/verdicts.csv.gz`` (the key of a published cell, reading, verdict) and ``findings/*.md``,
+rendered. Removing the folder removes it from the page.
 """
 
 from __future__ import annotations
