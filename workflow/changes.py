@@ -1,6 +1,8 @@
 """What changed in the code since a commit, as statements that a sample must have executed.
 
-A changed line is one that git shows as new inside a function whose syntax tree changed. Blocks that only raise cannot
+A changed line is one that git shows as new inside a function whose syntax tree changed. A function whose tree stood in
+any file of that commit was moved, not changed; neither that it was private there (``_name``) nor of which module a name
+is an attribute (``module.name``) makes a difference to that. Blocks that only raise cannot
 move a number without moving a status, and what stands outside of functions runs when the file is imported: neither
 needs to be executed by a sample. Where lines were only taken away, the function itself must be entered.
 """
@@ -8,12 +10,13 @@ needs to be executed by a sample. Where lines were only taken away, the function
 from __future__ import annotations
 
 import ast
+import copy
 import io
 import re
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -65,7 +68,9 @@ def recent(root: Path = ROOT) -> list[str]:
 @contextmanager
 def checkout(commit: str, root: Path = ROOT) -> Iterator[Path]:
     """The code of a commit in a temporary folder."""
-    packed = subprocess.run(["git", "archive", commit, "--", *PACKAGES], cwd=root, capture_output=True, check=True)
+    there = set((git("ls-tree", "--name-only", commit, root=root) or "").splitlines())  # later packages are not
+    wanted = [package for package in PACKAGES if package in there]
+    packed = subprocess.run(["git", "archive", commit, "--", *wanted], cwd=root, capture_output=True, check=True)
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
             # our own archive; early releases of Python 3.11 have no filters
@@ -86,6 +91,7 @@ def since(commit: str, root: Path = ROOT) -> dict[str, tuple[Changed, ...]]:
     unknown = git("ls-files", "--others", "--exclude-standard", "--", *PACKAGES, root=root) or ""
     before |= dict.fromkeys(unknown.splitlines())
     out = {}
+    was = _everywhere(commit, root)
     for path, old in before.items():
         if not path.endswith(".py") or not (root / path).is_file():
             continue
@@ -96,9 +102,17 @@ def since(commit: str, root: Path = ROOT) -> dict[str, tuple[Changed, ...]]:
         lines = None
         if old is not None:
             lines = _new_lines(git("diff", "-M", "-U0", commit, "--", *{old, path}, root=root) or "", path)
-        if found := functions(path, source, earlier, lines):
+        if found := functions(path, source, earlier, lines, was):
             out[path] = found
     return out
+
+
+@cache
+def _everywhere(commit: str, root: Path = ROOT) -> frozenset[str]:
+    """Trees of all functions of a commit, as :func:`_moved` writes them."""
+    with checkout(commit, root) as folder:
+        texts = [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))]
+    return frozenset(_moved(node) for text in texts for _, node in _functions(ast.parse(text)))
 
 
 def _new_lines(diff: str, path: str) -> set[int]:
@@ -111,15 +125,17 @@ def _new_lines(diff: str, path: str) -> set[int]:
     return lines
 
 
-def functions(path: str, source: str, earlier: str, lines: set[int] | None) -> tuple[Changed, ...]:
+def functions(
+    path: str, source: str, earlier: str, lines: set[int] | None, elsewhere: Collection[str] = ()
+) -> tuple[Changed, ...]:
     """Functions of ``source`` whose tree is not in ``earlier``, with those of ``lines`` (None: all) that stand in them.
 
-    A function inside a function belongs to the outer one.
+    Nor among those ``elsewhere`` (:func:`_moved`). A function inside a function belongs to the outer one.
     """
     old = {name: _plain(node) for name, node in _functions(ast.parse(earlier))}
     out = []
     for name, node in _functions(ast.parse(source)):
-        if old.get(name) == _plain(node):
+        if old.get(name) == _plain(node) or _moved(node) in elsewhere:
             continue
         quiet = {
             k for part in ast.walk(node) for block in _blocks(part) if _raises(block) for s in block for k in _span(s)
@@ -154,6 +170,36 @@ def _raises(block: list[ast.stmt]) -> bool:
 
 def _plain(node: ast.AST) -> str:
     return normalised(ast.unparse(node))
+
+
+class _Unhoused(ast.NodeTransformer):
+    """Names without leading underscores, and without the module that they are an attribute of."""
+
+    def __init__(self, modules: Collection[str]):
+        self.modules = modules
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.copy_location(ast.Name(node.id.lstrip("_") or "_", node.ctx), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        name = node.attr.lstrip("_") or "_"
+        if isinstance(node.value, ast.Name) and node.value.id in self.modules:
+            return ast.copy_location(ast.Name(name, node.ctx), node)
+        return ast.copy_location(ast.Attribute(self.visit(node.value), name, node.ctx), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.name = node.name.lstrip("_") or "_"
+        return node
+
+
+def _moved(node: ast.AST) -> str:
+    """The tree of a function, wherever it stands. What nothing in it binds and is used as ``name.x`` is a module."""
+    copied = copy.deepcopy(node)
+    bound = {n.id for n in ast.walk(copied) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound |= {a.arg for a in ast.walk(copied) if isinstance(a, ast.arg)}
+    free = {n.id for n in ast.walk(copied) if isinstance(n, ast.Name)} - bound
+    return normalised(ast.unparse(_Unhoused(frozenset(free)).visit(copied)))
 
 
 def _span(node: ast.AST) -> range:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from papers.jalko2017dpvi.checks import BY_BUDGET
-from reports.claims import HOLDS, REFUTED, UNTOLD
+from reports.claims.record import HOLDS, REFUTED, UNTOLD
 
 ABSTRACT = "abstract"
 ERRORS = 2.0

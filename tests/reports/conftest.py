@@ -31,7 +31,7 @@ def make_config():
     answers = [answer(["3", "4"], m) for m in ("vi", "ep")]
     answers.append(answer(["3", "4"], "sep", also=[{"reading": "printed", "method": "sep", "protocol": "literature"}]))
     answers.append(answer(["3", "4"], "clipped_sep", "clip=1", {"printed": cell("clipped_sep", "clip=1")}))
-    answers.append(answer(["3", "4"], "dp_vi_vinaroz", "epsilon~1;delta=1e-5", {"printed": cell("dp_vi_vinaroz")}))
+    answers.append(answer(["3", "4"], "dp_vi", "epsilon~1;delta=1e-5", {"printed": cell("dp_vi_vinaroz")}))
     answers.append(answer(["5"], "point_estimate"))
     for c in ("1", "2", "3", "4", "5", "10"):
         readings = {"printed": cell("dp_sep", f"clip={c}"), "authors": cell("dp_sep_authors", f"clip={c}")}
