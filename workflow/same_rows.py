@@ -14,7 +14,7 @@ A file of renames says which words of the old rows read otherwise now:
     tables: {old_name: new_name}                          # files that are named otherwise
     kept: {verdicts: [method]}                            # columns that mean something else, by table
     phrases: {"released program": "authors' program"}     # parts of sentences
-    within:                                               # the same in rows of one experiment or kind of model alone
+    within:                                               # words in one table, experiment or kind of model alone
       - {rows: [common_linear_regression, bounded_linear_regression], words: {adassp: adassp}}
 
 Exits with 1 and the first rows that differ, a table that is missing, or an id of two cells.
@@ -68,7 +68,7 @@ class Renames:
     def row(self, table: str, row: Row) -> Row:
         """The row of this (old) table in new words; its cell's id is left as it is."""
         whole = {column: self.columns.get(column, {}).get(value, value) for column, value in row.items()}
-        home = {whole.get("experiment", ""), whole.get("kind", ""), row.get(CELL, "").split("-")[0]}
+        home = {table, whole.get("experiment", ""), whole.get("kind", ""), row.get(CELL, "").split("-")[0]}
         home.add(row.get("id", "").split(",")[0])
         words = self.words.copy()
         for rows, special in self.within:

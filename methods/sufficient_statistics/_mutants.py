@@ -60,16 +60,6 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
         UNPAID_FRAME,
     ),
-    "whitened_ssp": (
-        *_ADASSP,
-        UNPAID_FRAME,
-        Mutant(
-            "private whitening",
-            r"np\.linalg\.eigh\(moments\.gram / n\)",
-            "np.linalg.eigh((rows @ transform.T).T @ (rows @ transform.T) / n)",
-            what="rows are whitened by their own moments instead of the released ones",
-        ),
-    ),
     "bernstein_sheldon_2019_corrected:bounded_linear_regression": (
         Mutant(
             "no noise",

@@ -31,7 +31,7 @@ def test_tables_of_the_reference_are_text(tmp_path, tables):
 @pytest.mark.parametrize("name", ["z.csv", "scores/z.csv", "../secret.csv", "scores/../../secret.csv"])
 def test_a_table_that_is_not_below_the_reference(tmp_path, name):
     (tmp_path / "secret.csv").write_text("a\n1\n", encoding="utf-8")
-    with pytest.raises(FileNotFoundError, match="no such file below reference/"):
+    with pytest.raises(FileNotFoundError, match="no such file in the reference of any paper, nor below reference/"):
         read_committed(tmp_path / "reference")(name)
 
 

@@ -13,6 +13,8 @@ def read_by(extra):
 
 for paper in PAPERS:
     for extra in paper.extra:
+        if extra.experiment and extra.experiment not in EXPERIMENTS:
+            continue  # its experiment was taken out
 
         rule:
             """Tables of one paper that are no scores: PAPER of its folder says what makes them of what."""

@@ -28,7 +28,7 @@ def test_another_reading_can_save_a_sentence(config, scores):
         shift(scores, "dp_sep", dataset, 100.0)
     row = run(config, scores, Better("dp_sep", "dp_vi", tables=("3",), quantifier="all"))
     assert row["verdict"] == "holds in another reading"
-    assert "released: 6 of 6" in row["figure"]
+    assert "authors: 6 of 6" in row["figure"]
 
 
 def test_the_first_version_is_judged_through_its_copies(config, scores):
