@@ -52,7 +52,6 @@ DATASET = replace(WINE, name="{name}")
 EXPERIMENT = """
 experiment: many_cells
 title: made up
-rule: bnn_regression
 sources: []
 model: {{kind: bnn_regression, hidden: 3}}
 datasets: [{datasets}]

@@ -19,16 +19,17 @@ def test_cost_is_of_the_process_and_says_where_it_failed(tmp_path):
 
 
 def test_made_up_cells_are_as_many_as_asked_for(tmp_path):
-    for folder in ("methods", "datasets", "config/experiments", "papers/one"):
+    for folder in ("methods", "datasets", "common_tasks/experiments", "papers/one"):
         (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "config/experiments/old.yaml").write_text("")
-    (tmp_path / "papers/one/rules.smk").write_text("")
+    (tmp_path / "common_tasks/experiments/old.yaml").write_text("")
+    (tmp_path / "papers/one/__init__.py").write_text("")
     many_cells.write(tmp_path, 3, 2, 4)
-    assert len(list((tmp_path / "methods").iterdir())) == 3
-    assert [p.name for p in (tmp_path / "config/experiments").iterdir()] == ["many_cells.yaml"]
+    made = list((tmp_path / "methods/made_up").iterdir())
+    assert len(made) == 3
+    assert [p.name for p in (tmp_path / "common_tasks/experiments").iterdir()] == ["many_cells.yaml"]
     assert not (tmp_path / "papers/one").exists()
-    for path in (tmp_path / "methods").iterdir():
+    for path in made:
         subprocess.run([sys.executable, "-m", "py_compile", str(path)], check=True)
-    text = (tmp_path / "config/experiments/many_cells.yaml").read_text()
+    text = (tmp_path / "common_tasks/experiments/many_cells.yaml").read_text()
     assert text.count("method: made_up_") == 3 * 4
     assert "datasets: [table_000, table_001]" in text

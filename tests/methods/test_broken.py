@@ -27,7 +27,17 @@ def said(root: Path, code: str) -> str:
 
 @pytest.fixture
 def copy(tmp_path):
-    for folder in ("datasets", "evaluation", "methods", "models", "privacy", "workflow", "config"):
+    for folder in (
+        "datasets",
+        "evaluation",
+        "methods",
+        "models",
+        "privacy",
+        "workflow",
+        "config",
+        "papers",
+        "common_tasks",
+    ):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 

@@ -16,7 +16,7 @@ from workflow.worker import fit
 MODEL = BoundedLinearRegression()
 
 
-def cell(method="dp_sep_corrected"):
+def cell(method="sufficient_statistics_perturbation"):
     from methods import contract
     from privacy.budget import BudgetSpec
 
@@ -31,8 +31,8 @@ def cell(method="dp_sep_corrected"):
 @pytest.mark.parametrize(
     ("method", "word", "equal"),
     [
-        ("dp_sep_corrected", "public", True),
-        ("dp_sep_corrected", "secret", False),
+        ("sufficient_statistics_perturbation", "public", True),
+        ("sufficient_statistics_perturbation", "secret", False),
         ("posterior_sampling_ops", "secret", False),  # what it releases is a draw, of the stream of the fit
         ("exact_posterior", "secret", True),  # claims no guarantee
     ],

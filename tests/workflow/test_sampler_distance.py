@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import norm
 
 import datasets
-from papers.geumlek2017rdp import sampler_check
 from tests.papers.geumlek2017rdp.test_sampler_check import made_up
 from workflow import sampler_distance
 from workflow.experiments import cells
@@ -121,8 +120,8 @@ def test_rows_of_an_interrupted_run_are_kept(tmp_path):
 
     makers = [make(0), make(1)]
     with pytest.raises(KeyboardInterrupt):
-        sampler_check.kept(out, {"code": "a"}, makers)
-    assert sampler_check.kept(out, {"code": "a"}, makers) == [{"seconds": 0.0}, {"seconds": 1.0}]
+        sampler_distance.kept(out, {"code": "a"}, makers)
+    assert sampler_distance.kept(out, {"code": "a"}, makers) == [{"seconds": 0.0}, {"seconds": 1.0}]
     assert made == [0, 1, 1]
-    sampler_check.kept(out, {"code": "b"}, makers)  # other code: all anew
+    sampler_distance.kept(out, {"code": "b"}, makers)  # other code: all anew
     assert made == [0, 1, 1, 0, 1]
