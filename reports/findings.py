@@ -50,7 +50,11 @@ def read_committed(folder: Path = REFERENCE) -> Read:
         found = papers.find(f"scores/{experiment}{committed.SUFFIX}" if scores else name, folder)
         if found is None or not any(found.resolve().is_relative_to(home) for home in papers.homes(folder)):
             raise FileNotFoundError(f"no such file in the reference of any paper, nor below {Path(folder).name}/")
-        return committed.read(found.parents[1], experiment) if scores else pd.read_csv(found, dtype=str, keep_default_na=False)
+        return (
+            committed.read(found.parents[1], experiment)
+            if scores
+            else pd.read_csv(found, dtype=str, keep_default_na=False)
+        )
 
     return read
 
