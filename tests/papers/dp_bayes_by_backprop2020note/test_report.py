@@ -105,11 +105,11 @@ def test_accounting_table(extra, tmp_path):
 
 def test_all_three_figures(scores, extra, tmp_path):
     drawn = figures.build(run_of(tmp_path, CONFIG, scores, extra=extra))
-    assert [f.name.removeprefix("dp_bayes_by_backprop_") for f in drawn] == ["error", "reliability", "learning_curves"]
+    assert [f.name.removeprefix("bbb_mnist_") for f in drawn] == ["error", "reliability", "learning_curves"]
     for figure in drawn:
         for suffix in ("png", "pdf"):
             assert (tmp_path / f"{figure.name}.{suffix}").stat().st_size > 10_000
-    data = pd.read_csv(tmp_path / "dp_bayes_by_backprop_error.csv")
+    data = pd.read_csv(tmp_path / "bbb_mnist_error.csv")
     row = data[(data["method"] == "dp_sgd") & (data["budget"] == 8)].iloc[0]
     here = scores[(scores["method"] == "dp_sgd") & (scores["metric"] == "test_error")]["value"].astype(float)
     assert row["mean"] == pytest.approx(100 * here.mean())
@@ -122,7 +122,7 @@ def test_all_three_figures(scores, extra, tmp_path):
 
 def test_bins_are_pooled_over_runs_by_their_counts(extra, tmp_path):
     figures.reliability(tmp_path, extra / "bbb_reliability.csv")
-    data = pd.read_csv(tmp_path / "dp_bayes_by_backprop_reliability.csv")
+    data = pd.read_csv(tmp_path / "bbb_mnist_reliability.csv")
     row = data[(data["method"] == "dp_sgd") & (data["bin"] == 9)].iloc[0]
     assert row["count"] == 5 * 90
     assert row["accuracy"] == pytest.approx(0.2)
