@@ -52,7 +52,7 @@ def typed(frame: pd.DataFrame, table: str) -> pd.DataFrame:
     for column, kind in zip(told["column"], told["type"], strict=True):
         values = frame[column] if column in frame else pd.Series("", index=frame.index)
         if kind in ("text", "category"):
-            words = values.fillna("").astype(str)
+            words = values.astype(object).where(values.notna(), "").astype(str)
             out[column] = words if kind == "text" else words.astype("category")
         else:
             numbers = pd.to_numeric(values.replace("", None))

@@ -17,13 +17,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: package -> what it may import of this project, as prefixes of module names.
 MAY_IMPORT = {
+    "dpbayes_bench": ("dpbayes_bench",),
     "datasets": ("datasets",),
     "privacy": ("privacy",),
     "models": ("models",),
     "methods": ("methods", "models", "privacy"),
     "evaluation": ("evaluation", "methods.contract", "models", "privacy"),
     "workflow": ("workflow", "evaluation", "methods", "models", "privacy", "datasets"),
-    "reports": ("reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
+    "reports": ("reports", "dpbayes_bench", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
     "papers": ("papers", "reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
     "common_tasks": ("common_tasks", "reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
     "benchmarks": ("benchmarks", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
