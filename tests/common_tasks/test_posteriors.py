@@ -1,4 +1,4 @@
-"""Reference posteriors: committed ones are whole and converged; they are computed again; diagnostics see what is wrong."""
+"""Reference posteriors: committed ones are whole and converged, and diagnostics see what is wrong."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ def test_a_committed_posterior_is_whole(name):
     assert (np.diff(quantiles, axis=1) > 0).all()
     assert dict(cell.model) == info["model"]
     scores = committed.read(FOLDER, cell.experiment)
-    assert {info["data_hash"]} == set(scores.loc[scores["dataset"] == cell.dataset, "data_hash"]) - {""}
+    assert {info["data_hash"][:16]} == set(scores.loc[scores["dataset"] == cell.dataset, "data_hash"]) - {""}
     named = ("task", "protocol", "split", "model", "frame", "data_hash", "rows_hash", "how", "settings")
     text = json.dumps({k: info[k] for k in named}, sort_keys=True)
     assert info["hash"] == hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -58,7 +58,7 @@ def test_draws_have_converged_and_agree_with_the_committed_scores(name):
     means = {r["metric"]: float(r["value"]) for r in rows.to_dict("records")}
     theirs = np.array([means[f"reference_mean[{j}]"] for j in range(len(found.summary))])
     far = np.abs(theirs - found.summary["mean"]) / found.summary["sd"]
-    # theirs: 4,000 draws with replacement from 1,000 of independent chains, whose smallest effective size is 997; 5 errors
+    # theirs: 4,000 draws, with replacement, of 1,000 of independent chains (smallest effective size 997); 5 errors
     assert far.max() < 5 * np.sqrt(1 / 997 + 1 / 4000 + 1 / found.info["diagnostics"]["ess_bulk_min"])
 
 
