@@ -1,4 +1,4 @@
-"""``./bench new dataset NAME [FILE --target COLUMN]``: a data set, one file; described from its table, if it has one."""
+"""``./bench new dataset NAME [FILE --target COLUMN]``: a data set, one file, described from its table."""
 
 from __future__ import annotations
 

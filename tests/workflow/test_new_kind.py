@@ -1,4 +1,4 @@
-"""A kind of model is one file, as `./bench new kind` writes it: with a method that fits it, its cells run by themselves."""
+"""A kind of model is one file, as `./bench new kind` writes it: with a method that fits it, its cells run."""
 
 import csv
 import subprocess
@@ -81,7 +81,8 @@ def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
 def test_its_posterior_and_its_tiny_task_are_found(project):
     code = (
         "from models import kind, posteriors; from workflow import audit_cases as a; "
-        "print(posteriors.load('one_number_posterior', {'location': 2.0, 'spread': 0.0}).location, a.tiny_task('one_number').n, "
+        "p = posteriors.load('one_number_posterior', {'location': 2.0, 'spread': 0.0}); "
+        "print(p.location, a.tiny_task('one_number').n, "
         "a.get('mean_of_targets').supports(a.tiny_task('one_number')))"
     )
     assert run(project, "-c", code) == ["2.0", "12", "None"]
