@@ -635,7 +635,7 @@ def test_a_fit_is_reproducible_and_fits_any_shape(name):
     np.testing.assert_array_equal(one.posterior.means, two.posterior.means)
     assert one.posterior.covariances.shape == (2, 1, 1)
     assert all(math.isfinite(v) for v in one.diagnostics.values())
-    fixed = name.endswith("released")  # rows in the order of the file
+    fixed = name.endswith("authors")  # rows in the order of the file
     assert np.array_equal(one.posterior.means, other.posterior.means) == fixed
 
 
