@@ -20,8 +20,9 @@ SUFFIX = ".csv.gz"
 
 
 def path_of(folder: Path, experiment: str) -> Path:
-    """Where the scores of an experiment stand below the reference ``folder``."""
-    return papers.place(experiment, folder) / "scores" / f"{experiment}{SUFFIX}"
+    """Where the scores of an experiment stand below the reference ``folder``, or would."""
+    name = f"scores/{experiment}{SUFFIX}"  # found by its own name: its YAML may have been taken out
+    return papers.find(name, folder) or papers.place(experiment, folder) / name
 
 
 def experiments(folder: Path) -> list[str]:
