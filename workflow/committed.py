@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evaluation.summary import read_scores
+from evaluation.summary import OPTIONAL, read_scores
 from workflow import papers
 from workflow.files import csv_text
 
@@ -71,5 +71,9 @@ def as_committed(cell, known: dict[tuple[str, ...], tuple[str, int]]):
 
 
 def encoded(scores: pd.DataFrame) -> bytes:
-    """What the file of these scores holds; the same scores give the same bytes (with the same zlib)."""
-    return gzip.compress(csv_text(scores).encode("utf-8"), mtime=0)
+    """What the file of these scores holds; the same scores give the same bytes (with the same zlib).
+
+    A column that older rows lack is left out as long as no row has it.
+    """
+    unused = [c for c in OPTIONAL if c in scores and (scores[c] == "").all()]
+    return gzip.compress(csv_text(scores.drop(columns=unused)).encode("utf-8"), mtime=0)
