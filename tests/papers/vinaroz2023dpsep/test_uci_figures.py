@@ -117,7 +117,7 @@ def test_an_axis_shows_every_point(points, kind):
 def test_same_scores_give_the_same_picture(tmp_path, all_verdicts):
     every = curve_scores()
     for folder in ("a", "b"):
-        figures.honest_curve(tmp_path / folder, CURVE, all_verdicts.iloc[:0], every)
+        figures.corrected_curve(tmp_path / folder, CURVE, all_verdicts.iloc[:0], every)
     for end in ("png", "pdf", "csv"):
         first, second = (tmp_path / f / f"dpsep_corrected_curve.{end}" for f in ("a", "b"))
         assert first.read_bytes() == second.read_bytes()

@@ -268,7 +268,7 @@ def test_the_released_program_is_that_of_the_oracle(deviation):
     skipped = 0
     for t, i in enumerate(order):
         numbers = oracle.noise_of(noise[t], 3, 3) if deviation else None
-        data, f, left = oracle.released_step(x[i], prior, data, f, n, 0.25, gamma, clip, 1e-2, numbers)
+        data, f, left = oracle.authors_step(x[i], prior, data, f, n, 0.25, gamma, clip, 1e-2, numbers)
         skipped += left
     assert_close(got, data)
     assert_close(got_f, f)
