@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from math import ceil
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -15,6 +17,9 @@ from workflow.imports import ROOT
 
 #: CPU seconds that a cell costs besides its fits: starting Python, importing, scoring, Snakemake's own share.
 OVERHEAD_S = 3.0
+
+#: a job on a cluster asks for so many times what is forecast (slower nodes, shared disks), and for minutes in between.
+SLACK, LEAST_MIN, MOST_MIN = 4.0, 15, 24 * 60
 
 
 class Estimate(NamedTuple):
@@ -76,6 +81,20 @@ def shorter(mine: dict, full: dict) -> float:
     """How much less training than at full scale: the ratio of epochs, or of steps."""
     ratios = [mine[k] / full[k] for k in ("epochs", "steps") if mine.get(k) and full.get(k)]
     return ratios[0] if ratios else 1.0
+
+
+def runtimes(chosen: Iterable[Cell]) -> dict[str, int]:
+    """Minutes that a job asks a cluster for, by the id of its cell or the name of its family.
+
+    From committed seconds; of a cell without them what the limits of all its splits allow. A job that is ended for its
+    time has kept the splits that it finished, and goes on from there.
+    """
+    known = reference_seconds()
+    seconds: dict[str, float] = defaultdict(float)
+    for cell in chosen:
+        timed = known.get(key_of(cell))
+        seconds[cell.family or cell.id] += OVERHEAD_S + cell.splits * (SLACK * timed[0] if timed else cell.timeout_s)
+    return {name: min(max(ceil(s / 60), LEAST_MIN), MOST_MIN) for name, s in seconds.items()}
 
 
 def download_mb(names: set[str], results: Path) -> float:
