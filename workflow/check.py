@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evaluation.summary import seconds_of
 from models.kind import CONJUGATE
 from workflow import arithmetic, closure, sample, tracing
 from workflow.compare import (
@@ -54,10 +55,10 @@ class Checker:
     @staticmethod
     @cache
     def seconds(experiment: str) -> dict[str, float]:
-        """Mean seconds a split of every committed cell that has scores."""
+        """Mean seconds a split of every committed cell that has scores; CPU seconds where they are known."""
         out = {}
         for name, rows in committed(experiment).items():
-            spent = {r["split"]: float(r["seconds"]) for r in rows if r["status"] == "ok" and r["seconds"]}
+            spent = {r["split"]: took[0] for r in rows if r["status"] == "ok" and (took := seconds_of(r))}
             if spent:
                 out[name] = sum(spent.values()) / len(spent)
         return out

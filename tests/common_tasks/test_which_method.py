@@ -69,8 +69,11 @@ class Task:
             key: pd.Series(rows["value"].to_numpy(), index=rows["split"])
             for key, rows in ok.groupby([*cells, "metric"], sort=False)
         }
-        once = ok[(ok["split"] != "") & (ok["seconds"] != "")].drop_duplicates([*cells, "split"])
-        self.seconds = once.assign(s=once["seconds"].astype(float)).groupby(cells)["s"].mean().to_dict()
+        once = ok[ok["split"] != ""].drop_duplicates([*cells, "split"])
+        self.seconds = {
+            clock: once[once[c] != ""].astype({c: float}).groupby(cells)[c].mean().to_dict()
+            for clock, c in (("CPU", "cpu_seconds"), ("Wall", "seconds"))
+        }
         refused = (scores["status"] == "failed") & scores["reason"].str.match("MethodError: |BudgetExceeded: ")
         said = scores["status"].mask(refused, "refused").groupby([scores[c] for c in cells])
         self.status = said.agg(lambda s: "ok" if "ok" in set(s) else s.iloc[0]).to_dict()
@@ -307,10 +310,13 @@ class Column:
         return [(self.name(m, self.task.sets), f"{found[m]:.3g}") for m in (found.idxmin(), found.idxmax())]
 
     def cost(self) -> list[str]:
-        spent, out = self.whole(self.means(lambda *cell: self.task.seconds.get(cell))), []
+        of = self.task.seconds
+        cpu, wall = (self.whole(self.means(lambda *cell, c=c: of[c].get(cell))) for c in ("CPU", "Wall"))
+        clock, spent = ("CPU", cpu) if len(cpu) == len(wall) else ("Wall", wall)
+        out = []
         if len(spent) > 1:
             (first, low), (last, high) = self.ends(spent)
-            out.append(f"Seconds a fit, mean over the data sets: from {low} ({first}) to {high} ({last}).")
+            out.append(f"{clock} seconds a fit, mean over the data sets: from {low} ({first}) to {high} ({last}).")
         items = []
         for m in self.methods:
             bad = {d: self.task.status[d, m, self.found[d, m][0]] for d in self.task.sets if (d, m) in self.found}

@@ -2,6 +2,7 @@ import os
 import re
 import shlex
 import sys
+from functools import cache, partial
 from pathlib import Path
 
 from methods import contract
