@@ -10,7 +10,8 @@ import pytest
 
 import dpbayes_bench
 from dpbayes_bench import tables
-from evaluation.summary import summarise
+from evaluation.summary import COLUMNS, summarise
+from reports import ledger, verdicts
 from reports.reference import FOLDER
 from workflow import committed
 
@@ -60,18 +61,18 @@ def test_the_epsilon_of_a_setting_is_read():
 
 
 def test_verdicts_and_ledger_have_every_committed_row():
-    verdicts, ledger = tables.verdicts(ROOT), tables.ledger(ROOT)
+    judged, costs = tables.verdicts(ROOT), tables.ledger(ROOT)
     own = [tables.text(path) for path in ROOT.glob("papers/*/reference/verdicts.csv.gz")]
     main = tables.text(ROOT / "reports/reference/verdicts.csv")
-    assert len(verdicts) == len(main) + sum(map(len, own))
-    assert verdicts["verdict"].iloc[: len(main)].tolist() == main["verdict"].tolist()
-    assert verdicts["mean"].iloc[0] == float(main["mean"].iloc[0])
-    assert not (verdicts["paper"] == "").any()
+    assert len(judged) == len(main) + sum(map(len, own))
+    assert judged["verdict"].iloc[: len(main)].tolist() == main["verdict"].tolist()
+    assert judged["mean"].iloc[0] == float(main["mean"].iloc[0])
+    assert not (judged["paper"] == "").any()
     committed_rows = tables.text(ROOT / "reports/reference/ledger.csv")
-    assert (ledger["cell"].iloc[: len(committed_rows)] == committed_rows["cell"]).all()
-    assert not (ledger["paper"] == "").any()
+    assert (costs["cell"].iloc[: len(committed_rows)] == committed_rows["cell"]).all()
+    assert not (costs["paper"] == "").any()
     # one total a private cell of the papers with files of their own
-    own_rows = ledger.iloc[len(committed_rows) :]
+    own_rows = costs.iloc[len(committed_rows) :]
     private = sum(
         (tables.text(p)["ledger"] != "").sum() for p in tables.score_files(ROOT) if "ledger" in tables.text(p)
     )
@@ -102,6 +103,12 @@ def test_every_entry_of_the_dictionary_says_something():
     assert not told.duplicated(["table", "column"]).any()
     with pytest.raises(KeyError, match="there are scores, verdicts, claims, ledger, settings"):
         dpbayes_bench.columns("nothing")
+
+
+def test_the_dictionary_has_every_column_that_the_suite_writes():
+    for name, columns in (("scores", COLUMNS), ("verdicts", verdicts.COLUMNS), ("ledger", ledger.COLUMNS)):
+        wanted = {"measure" if c == "metric" and name == "scores" else c for c in columns}
+        assert wanted <= set(dpbayes_bench.columns(name)["column"]), f"describe it in {tables.HERE / 'columns.csv'}"
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -44,6 +44,7 @@ from workflow.audit_cases import (
     wrapped_rows,
 )
 from workflow.imports import ROOT, path_of
+from workflow.mend import advice
 
 PRIVATE, CASES, OPEN = private(), cases(), leaky()
 
@@ -70,7 +71,8 @@ def test_passes_every_check(name, case):
     """Where the adapter declares private standardisation, with that leak closed (see the next test)."""
     if (name, case) in OPEN and name not in of_families("CLOSED"):
         pytest.fail(f"{name} declares private standardisation; give CLOSED of its family's _mutants.py what closes it")
-    assert mutants.kills(get(name), closed(name, case), faults(name, case)) == {}
+    found = mutants.kills(get(name), closed(name, case), faults(name, case))
+    assert not found, advice(get(name), found)
 
 
 @each(OPEN)
