@@ -201,4 +201,4 @@ def events_of(frame: pd.DataFrame, paper: str) -> pd.DataFrame:
         for event in events:
             facts = {k: str(v) for k, v in event.items() if k != "what"}
             out.append(same | {"event": event["what"]} | facts)
-    return pd.DataFrame(out).fillna("")
+    return pd.DataFrame(out)

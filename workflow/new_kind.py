@@ -65,7 +65,8 @@ KIND = Kind(
     model=$cls,
     posteriors=(${cls}Posterior,),  # a posterior that several kinds share: POSTERIORS = (...) where it lives
     scorer="evaluation.scorers:regression",  # a function of an evaluation.case.Case
-    tiny={"$name": partial(tiny.regression, $cls())},  # made-up tasks for the conformance suite and the audit
+    # made-up tasks for the conformance suite and the audit
+    tiny={"$name": partial(tiny.regression, $cls())},
 )
 ''')
 
