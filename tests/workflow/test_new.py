@@ -55,6 +55,31 @@ def test_of_every_data_set_and_kind_the_skeletons_pass(project):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_new_method_joins_every_comparison_of_its_kind(project):
+    """Private ones at every budget; nothing that was there joins or leaves."""
+    told = (
+        "from workflow.experiments import cells; from workflow.papers import experiments; "
+        "print(*sorted({f'{c.experiment} {c.method} {c.setting}' for n in ('common_network', 'common_density', "
+        "'common_linear_regression') for c in cells(experiments()[n], 'full')}), sep='\\n')"
+    )
+    before, after = (
+        set(
+            subprocess.run(
+                [sys.executable, "-c", told], cwd=root, env=environment(), capture_output=True, text=True, check=True
+            ).stdout.splitlines()
+        )
+        for root in (ROOT, project)
+    )
+    assert before < after
+    assert after - before == {
+        "common_network sketch_bnn_regression ",
+        "common_density sketch_bounded_mixture ",
+        "common_linear_regression sketch_bounded_linear_regression ",
+        *(f"common_network private_sketch_bnn_regression epsilon={e}" for e in ("0.1", "1", "8")),
+        *(f"common_density private_sketch_bounded_mixture epsilon={e}" for e in ("0.1", "1", "8")),
+    }
+
+
 def run(project, *command):
     return subprocess.run(
         [sys.executable, "-m", *command], cwd=project, env=environment(), capture_output=True, text=True
