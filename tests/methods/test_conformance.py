@@ -232,9 +232,17 @@ def common_pairs() -> list[tuple[str, str]]:
     for path in (ROOT / "common_tasks" / "experiments").glob("*.yaml"):
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
         kind = config["model"]["kind"]
-        named = [m for arm in config["arms"] for m in arm.get("methods", [arm.get("method")])]
-        listed = contract.names(kind) if "include_unlisted_methods" in config else []
-        out |= {(kind, m) for m in (*named, *listed)}
+        named, left_out = (
+            {
+                m
+                for arm in config["arms"]
+                if bool(arm.get("datasets", True)) is on
+                for m in arm.get("methods", [arm.get("method")])
+            }
+            for on in (True, False)
+        )
+        listed = set(contract.names(kind)) if "include_unlisted_methods" in config else set()
+        out |= {(kind, m) for m in named | (listed - left_out)}
     return sorted(out)
 
 

@@ -77,6 +77,31 @@ rule report:
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
+rule downloads:
+    """All tables to take away: of this run at full scale, else of the committed reference."""
+    input:
+        report=[RESULTS + "/report/index.html"] if SCALE == "full" else [],
+        code=[
+            *files("reports.downloads"),
+            "dpbayes_bench/columns.csv",
+            "dpbayes_bench/tables.py",
+        ],
+        committed=sorted(
+            str(path.relative_to(imports.ROOT))
+            for pattern in ("reports", "papers/*", "common_tasks")
+            for path in imports.ROOT.glob(f"{pattern}/reference/**/*.csv*")
+        ),
+    output:
+        RESULTS + "/report/downloads/dictionary.csv",
+    log:
+        RESULTS + "/logs/downloads.log",
+    params:
+        run=f"--results {shlex.quote(RESULTS)}" if SCALE == "full" else "",
+    shell:
+        "{PYTHON:q} -m reports.downloads --out {RESULTS:q}/report/downloads {params.run} 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
+
+
 rule part:
     """The report of one target rule alone: it waits for no cell of another rule."""
     input:
