@@ -4,51 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from methods._shared.frames import InFrame, left_for
-from methods.contract import Constants, Diverged, Fit, Leak, LeakKind
+from methods.contract import Constants, Counterpart, Diverged, Fit, Leak, LeakKind
 from models.task import Task
 from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Relation, Sampling
 
-#: part of mu^2 that standardises the rows of a network (as in ``dp_vi_vinaroz_corrected``).
-SCALING_SHARE = 0.1
-#: expected rows of a batch: of the regressions (all of them, in every table of the suite), and of the network.
-BATCH_ROWS, NETWORK_BATCH_ROWS = 50_000, 2000
+#: expected rows of a batch: all rows, in every table of the suite.
+BATCH_ROWS = 50_000
 #: a sampling rate above this becomes a full batch: amplification would buy next to nothing there.
 LARGEST_RATE = 0.5
-#: most networks that are kept of a chain.
-NETWORKS = 100
 GRADIENTS = "sum of clipped gradients of a batch"
 RATIOS = "sum of clipped log-likelihood ratios over their bound"
-NETWORK = "bnn_regression"
 LOGISTIC = "bounded_logistic_regression"
 LINEAR = "bounded_linear_regression"
-
-
-@dataclass(frozen=True)
-class Counterpart:
-    """The method without privacy that a private one comes to where the budget is next to unlimited (epsilon = 1e6).
-
-    ``method``: its name; it fits the same kind of model and gives no guarantee. ``band``: the most by which the
-    log-densities of new rows may differ on average, nats a row. ``settings``: of the private method where it is tried,
-    beside its defaults. ``reason``: why it comes to none; then there is no ``method``.
-
-    Raises ValueError where it states neither a method with its band nor a reason, or both.
-    """
-
-    method: str = ""
-    band: float = 0.0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    reason: str = ""
-
-    def __post_init__(self) -> None:
-        if bool(self.method) == bool(self.reason.strip()) or bool(self.method) != (self.band > 0):
-            raise ValueError("counterpart: give a method and its band above 0, or the reason why there is none")
 
 
 PUBLIC_N = Leak(
@@ -63,7 +37,7 @@ class ChainSettings:
     """What every chain is told; None: by the formulas of ``methods.mcmc._plans``. Raises ValueError out of range."""
 
     steps: int | None = None  #: T noisy gradient steps; of penalty and HMC k accept steps, and those of their start
-    batch_rows: int | None = None  #: expected rows of a gradient's batch; None: full batches, 2,000 rows of a network
+    batch_rows: int | None = None  #: expected rows of a gradient's batch; None: ``BATCH_ROWS``
     clip: float = 1.0  #: gradients: norm at which a row is clipped, over the target's ``norm`` (choice of this suite)
     burn_in: float = 0.5  #: part of the chain that is thrown away (choice of this suite)
     #: most draws that are kept, evenly spaced after burn-in; 1: the last one alone. The ledger pays for all of them.
@@ -82,7 +56,7 @@ class ChainSettings:
         """q, the chance of a row to be in a batch."""
         n, rows = task.public.n, self.batch_rows
         if rows is None:
-            rows = NETWORK_BATCH_ROWS if task.model.kind == NETWORK else BATCH_ROWS
+            rows = BATCH_ROWS
         return rows / n if rows < n * LARGEST_RATE else 1.0
 
 
@@ -183,28 +157,23 @@ def ratios(purse: Purse, multiplier: float, steps: int):
 
 
 class Chain(InFrame):
-    """A private Markov chain. A subclass gives :meth:`run`, which asks the purse for all that it releases.
+    """A private Markov chain on rows in the box, around bought column means.
 
-    Regressions: rows in the box, around bought column means. Network: rows standardised by bought moments, as in
-    ``dp_vi_vinaroz_corrected``.
+    A subclass gives :meth:`run`, which asks the purse for all that it releases.
     """
 
     privacy = Relation.ADD_REMOVE
-    #: kind of model -> what it comes to without privacy, or why it comes to nothing.
-    counterparts: ClassVar[Mapping[str, Counterpart]] = {}
+    counterparts: ClassVar[Mapping[str, Counterpart]] = {
+        LINEAR: Counterpart("exact_posterior", band=0.05),
+        LOGISTIC: Counterpart("nuts", band=0.05),
+    }
     # the largest step sizes were set after looking at synthetic rows of the size of Adult
     constants = (Constants.FORMULA, Constants.DEVELOPED, Constants.GUESSED)
     leaks: ClassVar[tuple[Leak, ...]] = (PUBLIC_N,)
 
-    def fit(self, task: Task, settings: ChainSettings, budget: Budget, rng: np.random.Generator) -> Fit:
+    def fit_unit(self, task: Task, settings: ChainSettings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise
         multiplier, Diverged for a chain that leaves the finite range."""
-        if task.model.kind == NETWORK:
-            return self._fit_network(task, settings, budget, rng)
-        return super().fit(task, settings, budget, rng)
-
-    def fit_unit(self, task: Task, settings: ChainSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Rows in the box."""
         from models.unconstrained import UnconstrainedDraws
 
         target = in_the_box(task, budget)
@@ -212,25 +181,6 @@ class Chain(InFrame):
         draws = stored(target.in_box(path.draws))
         posterior = UnconstrainedDraws(draws, task.model.likelihood)
         return Fit(posterior, budget.ledger, told | mixing(path.draws))
-
-    def _fit_network(self, task: Task, settings: ChainSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        from methods.mcmc._targets import Network
-        from models.bnn_regression import NetworkEnsemble
-        from models.standardise import Standardiser
-        from privacy.scaling import private_scaling, scaling_noise_multiplier
-
-        if task.n < 1 or task.public.n < 1:
-            raise ValueError(f"{task.name}: {self.name} needs at least 1 training row, got {task.n}")
-        if budget.epsilon is None or budget.delta is None:
-            raise ValueError(f"{self.name}: the budget has no epsilon and delta; give both")
-        whole = scaling_noise_multiplier(budget.epsilon, budget.delta, SCALING_SHARE)
-        scale = Standardiser(*private_scaling(task.x, task.y, task.public, budget, whole))
-        target = Network(scale.x(task.x), scale.y(task.y), task.model, task.public.n, rng)
-        settings = replace(settings, draws=min(settings.draws, NETWORKS))
-        path, told = self.run(target, settings, Purse(budget, self.privacy), settings.rate(task), rng)
-        first, second = target.layers(stored(path.draws))
-        noise = np.exp(np.clip(path.draws[:, -1], -60.0, 60.0))
-        return Fit(NetworkEnsemble(first, second, noise, scale), budget.ledger, told)
 
     def run(self, target, settings: ChainSettings, purse: Purse, rate: float, rng: np.random.Generator):
         """(path, diagnostics), the latter functions of public numbers and releases alone."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import numpy as np
 
 from methods.mcmc._release import (
     LINEAR,
     LOGISTIC,
     Chain,
-    Counterpart,
     Purse,
     TestedSettings,
     gradients,
@@ -39,10 +35,6 @@ class DPHMC(Chain):
     title = "DP-HMC"
     reference = "raisa2021differentially, algorithm 1; start and settings by this suite"
     models = (LINEAR, LOGISTIC)
-    counterparts: ClassVar[Mapping[str, Counterpart]] = {
-        LINEAR: Counterpart("exact_posterior", band=0.05),
-        LOGISTIC: Counterpart("nuts", band=0.05),
-    }
     Settings = TestedSettings
 
     def run(self, target, settings: TestedSettings, purse: Purse, rate: float, rng: np.random.Generator):

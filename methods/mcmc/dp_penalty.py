@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import numpy as np
 
-from methods.mcmc._release import LINEAR, LOGISTIC, Chain, Counterpart, Purse, TestedSettings, ratios, started, told
+from methods.mcmc._release import LINEAR, LOGISTIC, Chain, Purse, TestedSettings, ratios, started, told
 
 
 class DPPenalty(Chain):
@@ -26,10 +23,6 @@ class DPPenalty(Chain):
     title = "DP-penalty"
     reference = "yildirim2019exact, algorithm 1; start and settings by this suite"
     models = (LINEAR, LOGISTIC)
-    counterparts: ClassVar[Mapping[str, Counterpart]] = {
-        LINEAR: Counterpart("exact_posterior", band=0.05),
-        LOGISTIC: Counterpart("nuts", band=0.05),
-    }
     Settings = TestedSettings
 
     def run(self, target, settings: TestedSettings, purse: Purse, rate: float, rng: np.random.Generator):

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import numpy as np
 
 from methods.mcmc._release import (
     LINEAR,
     LOGISTIC,
-    NETWORK,
     Chain,
     ChainSettings,
-    Counterpart,
     Purse,
     langevin_run,
     told,
@@ -36,14 +31,7 @@ class DPSGLD(Chain):
     name = "dp_sgld"
     title = "DP-SGLD"
     reference = "wang2015privacy, algorithm 2; li2019connecting; temperature and accounting by this suite"
-    models = (LINEAR, LOGISTIC, NETWORK)
-    counterparts: ClassVar[Mapping[str, Counterpart]] = {
-        LINEAR: Counterpart("exact_posterior", band=0.05),
-        LOGISTIC: Counterpart("nuts", band=0.05),
-        NETWORK: Counterpart(
-            reason="a chain of a few thousand steps is far from the posterior of a network, private or not"
-        ),
-    }
+    models = (LINEAR, LOGISTIC)
     Settings = ChainSettings
 
     def run(self, target, settings: ChainSettings, purse: Purse, rate: float, rng: np.random.Generator):

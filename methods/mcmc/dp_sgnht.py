@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from methods.mcmc._release import (
     LINEAR,
     LOGISTIC,
-    NETWORK,
     Chain,
     ChainSettings,
-    Counterpart,
     Purse,
     gradients,
     positive,
@@ -32,14 +28,7 @@ class DPSGNHT(Chain):
     name = "dp_sgnht"
     title = "DP-SGNHT"
     reference = "ding2014bayesian, algorithm 2; wang2015privacy, section 4; li2019connecting"
-    models = (LINEAR, LOGISTIC, NETWORK)
-    counterparts: ClassVar[Mapping[str, Counterpart]] = {
-        LINEAR: Counterpart("exact_posterior", band=0.05),
-        LOGISTIC: Counterpart("nuts", band=0.05),
-        NETWORK: Counterpart(
-            reason="a chain of a few thousand steps is far from the posterior of a network, private or not"
-        ),
-    }
+    models = (LINEAR, LOGISTIC)
 
     @dataclass(frozen=True)
     class Settings(ChainSettings):

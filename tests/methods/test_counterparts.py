@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from methods import contract
-from methods.mcmc._release import Counterpart
+from methods.contract import Counterpart
 from models.kind import kind as kind_of
 from privacy.budget import BudgetSpec, Mode
 
