@@ -153,7 +153,8 @@ def tiny_settings(method):
     # DPVI: six steps that read the last row, and clip it, for sure
     more = {"sampling_rate": 0.5, "clip": 0.2} if "location_step" in names else {}
     # Markov chains: every row is clipped for sure, wherever the chain is
-    more |= {key: 0.2 for key in ("clip", "ratio_clip") if "burn_in" in names and key in names}
+    if {"burn_in", "batch_rows"} <= names:
+        more |= {key: 0.2 for key in ("clip", "ratio_clip") if key in names}
     return method.Settings(**{k: v for k, v in TINY.items() if k in names}, **more)
 
 
