@@ -135,6 +135,27 @@ class Leak:
         return all(not scope or value is None or value in scope for scope, value in wanted)
 
 
+@dataclass(frozen=True)
+class Counterpart:
+    """The method without privacy that a private one comes to where the budget is next to unlimited (epsilon = 1e6).
+
+    ``method``: its name; it fits the same kind of model and gives no guarantee. ``band``: the most by which the
+    log-densities of new rows may differ on average, nats a row. ``settings``: of the private method where it is tried,
+    beside its defaults. ``reason``: why it comes to none; then there is no ``method``.
+
+    Raises ValueError where it states neither a method with its band nor a reason, or both.
+    """
+
+    method: str = ""
+    band: float = 0.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.method) == bool(self.reason.strip()) or bool(self.method) != (self.band > 0):
+            raise ValueError("counterpart: give a method and its band above 0, or the reason why there is none")
+
+
 #: for ``splits_at_once``: all splits that are missing.
 ALL_SPLITS = sys.maxsize
 
@@ -165,6 +186,9 @@ class Method(abc.ABC):
     #: does it take the printed ranges of columns (``task.public``) for public knowledge? Where they are the extremes of
     #: the table itself (``datasets.base.DataSet.extremes``), its guarantee is conditional on them.
     reads_ranges: ClassVar[bool] = False
+    #: kind of model -> what it comes to without privacy, or why it comes to nothing; a kind that is not listed: not
+    #: stated.
+    counterparts: ClassVar[Mapping[str, Counterpart]] = {}
     #: is the release itself a draw from a posterior? Then there is no noise to record and replay: the audit leaves the
     #: method to the brute-force checks beside its proof.
     releases_a_draw: ClassVar[bool] = False

@@ -80,7 +80,7 @@ def get(name: str):
 
 @cache
 def of_families(table: str) -> dict:
-    """The tables ``MUTANTS`` or ``CLOSED`` of all families, in one: ``methods/<family>/_mutants.py``."""
+    """The tables of that name of all families, in one: ``MUTANTS``, ``CLOSED`` or ``STAY`` of ``_mutants.py``."""
     out = {}
     for path in sorted(ROOT.glob("methods/*/_mutants.py")):
         out |= vars(importlib.import_module(f"methods.{path.parent.name}._mutants")).get(table, {})
@@ -158,6 +158,9 @@ def tiny_settings(method):
     names = {f.name for f in dataclasses.fields(method.Settings)}
     # DPVI: six steps that read the last row, and clip it, for sure
     more = {"sampling_rate": 0.5, "clip": 0.2} if "location_step" in names else {}
+    # Markov chains: every row is clipped for sure, wherever the chain is
+    if {"burn_in", "batch_rows"} <= names:
+        more |= {key: 0.2 for key in ("clip", "ratio_clip") if key in names}
     return method.Settings(**{k: v for k, v in TINY.items() if k in names}, **more)
 
 
