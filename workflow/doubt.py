@@ -75,7 +75,7 @@ def find(words: str, ids: Iterable[str], numbers: Sequence[Published]) -> tuple[
         keys = sorted({p.key for p in numbers if all(w in p.key.lower() for w in text)})
         if len(cells) == 1 and not keys:
             return find(cells[0], ids, numbers)
-        if len(keys) == 1:
+        if len(keys) == 1 and set(cells) <= {p.cell for p in numbers if p.key == keys[0]}:
             return find(keys[0], ids, numbers)
         found = [*keys, *cells]
         if found:

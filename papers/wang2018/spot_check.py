@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from papers.wang2018 import run
+from papers.wang2018 import data, run
 from workflow.spot_check import DIFFERS, EQUAL, NOT_RUN, OwnCell, Row, kernels_band, word
 
 KEY = "wang2018"
@@ -21,10 +21,17 @@ def _id(name: str, method: str, reading: str, epsilon: str) -> str:
     return "-".join([KEY, name, method, reading, *([f"epsilon_{epsilon}"] if epsilon else [])])
 
 
+def id_of(verdict: dict[str, str]) -> str:
+    """The cell that a committed verdict is of."""
+    epsilon = verdict["setting"].partition(";")[0].removeprefix("epsilon=")
+    return _id(*(verdict[k] for k in ("dataset", "method", "reading")), epsilon)
+
+
 def every(
-    names: Sequence[str] = (TABLE,), epsilons: Sequence[str] = (EPSILON,)
+    names: Sequence[str] | None = None, epsilons: Sequence[str] | None = None
 ) -> dict[str, tuple[str, str, str, str]]:
-    """Id -> table, method, reading, epsilon."""
+    """Id -> table, method, reading, epsilon; of all tables and budgets, or of these."""
+    names, epsilons = names or data.names(), epsilons or run.config()["epsilons"]
     out = {}
     for name in names:
         for method, readings in run.config()["readings"].items():
