@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from scipy.stats import t as student
 
 from common_tasks import comparisons as compare
 from common_tasks import tables as common_tables
@@ -42,7 +43,6 @@ from common_tasks.scores import (
 )
 from evaluation.paired import RATIO_90_10, Difference, paired
 from evaluation.ranking import better_by
-from evaluation.scale import mean as mean_over
 from evaluation.scale import position
 from evaluation.summary import mean_std
 from reports import style
@@ -96,12 +96,14 @@ class About:
     """What the rows are, for intervals and sentences.
 
     ``ratio``: n_test / n_train of splits that share rows, ``evaluation.paired.THESE_ROWS`` for rows that are drawn anew
-    for every fit. ``sets``: "data set" or another word for what the mean is over. ``tuning``, ``limits``: ends of the
-    second and the third sentence.
+    for every fit. ``sets``: "data set" or another word for what the mean is over. ``reference``: the method without
+    privacy that is 1 on the scale; "" for that of the kind of model. ``tuning``, ``limits``: end of the second sentence
+    and start of the third.
     """
 
     ratio: float = RATIO_90_10
     sets: str = "data set"
+    reference: str = ""
     tuning: str = "settings were tuned on made-up rows, which costs no privacy"
     limits: str = ""
 
@@ -214,7 +216,7 @@ class Standings:
 
     def ends(self, dataset: str) -> tuple[Arm | None, Arm | None, str]:
         """What is 0, what is 1, and why there is no scale, by intervals that fit how these rows came about."""
-        return ends(self.family, dataset, self.metric, self.about.ratio)
+        return ends(self.family, dataset, self.metric, self.about)
 
     def score(self, dataset: str, arm: Arm) -> Difference | None:
         """Score of an arm on one data set with its 95 % interval; None without one."""
@@ -244,7 +246,7 @@ class Standings:
             width = self.width(d)
             ends_of = {k: getattr(gap, k) / width for k in ("difference", "low", "high")}
             parts.append(replace(gap, **ends_of))
-        return mean_over(parts)
+        return mean_over(parts, level)
 
     def width(self, dataset: str) -> float:
         """Units of the score from 0 to 1 on a data set."""
@@ -265,7 +267,7 @@ class Standings:
         for arm in compare.competitors(self.family, column):
             parts = [self.score(d, arm) for d in self.datasets]
             if all(p is not None for p in parts):
-                means[arm] = mean_over(parts)
+                means[arm] = mean_over(parts, compare.ALPHA)
             else:
                 missing[arm] = self._why(arm, parts)
         sign = 1.0 if self.scaled or self.zero or higher(self.metric) else -1.0
@@ -311,15 +313,39 @@ class Standings:
         return row | {"dataset": dataset, "score": d.difference, "low": d.low, "high": d.high, "splits": d.n}
 
 
-def ends(family: Family, dataset: str, metric: str, ratio: float) -> tuple[Arm | None, Arm | None, str]:
-    """As ``common_tasks.comparisons.ends``, with intervals of that ratio."""
-    start, end, why = compare.ends(family, dataset, metric)
-    if not why or ratio == RATIO_90_10 or None in (start, end):
-        return start, end, why
-    if (dataset, start, metric) not in family.values:
-        return start, end, why
-    d = compare.gap(family, dataset, metric, end, start, ratio)
-    return start, end, "" if d is not None and d.significant and d.difference > 0 else why
+def mean_over(parts: Sequence[Difference], level: float) -> Difference:
+    """Mean over data sets that share no row, from intervals of level 1 - ``level`` of each; about these data sets.
+
+    Welch's interval: variances of the means add, with Satterthwaite's degrees of freedom. NaN where a part has none.
+    """
+    centre = math.fsum(p.difference for p in parts) / len(parts)
+    n = min(p.n for p in parts)
+    if n < 2 or not all(math.isfinite(p.low) for p in parts):
+        return Difference(centre, math.nan, math.nan, n, True)
+    variances = [((p.high - p.low) / 2 / float(student.ppf(1 - level / 2, p.n - 1))) ** 2 for p in parts]
+    whole = math.fsum(variances)
+    if whole == 0:
+        return Difference(centre, centre, centre, n, True)
+    df = whole**2 / math.fsum(v**2 / (p.n - 1) for v, p in zip(variances, parts, strict=True))
+    half = float(student.ppf(1 - level / 2, df)) * math.sqrt(whole) / len(parts)
+    return Difference(centre, centre - half, centre + half, n, True)
+
+
+def ends(family: Family, dataset: str, metric: str, about: About) -> tuple[Arm | None, Arm | None, str]:
+    """As ``common_tasks.comparisons.ends``, for these rows and this reference."""
+    if about.ratio == RATIO_90_10 and not about.reference:
+        return compare.ends(family, dataset, metric)
+    start, end = compare.zero(family), compare.reference(family, dataset, metric)
+    if about.reference:
+        named = (a for a in family.arms if a.method == about.reference and not a.epsilon)
+        end = next((a for a in named if (dataset, a, metric) in family.values), None)
+    if start is None or end is None or (dataset, start, metric) not in family.values:
+        return start, end, "the control or the reference without privacy has no score"
+    d = compare.gap(family, dataset, metric, end, start, about.ratio)
+    if d is None or not d.significant or d.difference < 0:
+        kind = family.kind
+        return start, end, f"{title(end.method, kind)} is not better for certain than {title(start.method, kind)}"
+    return start, end, ""
 
 
 # --- table
@@ -467,17 +493,15 @@ def _cheap(table: Standings, columns: Sequence[compare.Column]) -> str:
 
 def _limits(table: Standings) -> str:
     """What the scores cannot know."""
-    if table.about.limits:
-        return table.about.limits
     family, count = table.family, len(table.datasets)
     sets = ", ".join(map(family.set_title, table.datasets))
-    out = (
+    out = table.about.limits or (
         f"It cannot know other rows, sizes or models than {count} data set{'s' if count > 1 else ''} ({sets}) and one "
+        "model, nor that what is not told apart is equal"
     )
-    out += "model, nor that what is not told apart is equal"
     left = [d for d in family.datasets if d not in table.datasets]
     if left:
-        out += f"; left out is {', '.join(map(family.set_title, left))}, where {table.ends(left[0])[2]}"
+        out += f"; left out is {_listed([family.set_title(d) for d in left])}, where {table.ends(left[0])[2]}"
     if not table.scaled:
         out += f"; there is no scale, since {table.ends(table.datasets[0])[2]}"
     if any(d in family.conditional for d in table.datasets):
