@@ -477,18 +477,17 @@ def _cheap(table: Standings, columns: Sequence[compare.Column]) -> str:
         if len(seconds) == len(table.datasets):
             cost[arm] = math.fsum(seconds) / len(seconds)
     first = table.name(plain.first)
-    lead = f"With nothing tuned, {first} has the highest mean ({_n(plain.scores[plain.first].difference)}"
-    lead += f"{_others(plain)})" if len(plain.order) > 1 else ")"
-    if len(plain.order) == 1:
-        lead = f"With nothing tuned there is {first} alone ({_n(plain.scores[plain.first].difference)})"
-    if cost:
-        cheap = min(cost, key=cost.__getitem__)
-        same = "it" if cheap == plain.first else table.name(cheap)
-        lead += f"; {same} takes {cost[cheap]:.2g} s a fit"
-        lead += ", the least of those" if len(cost) > 1 else ""
-    tuning = table.about.tuning
-    said = table.main[1] or table.about.ratio != RATIO_90_10
-    return f"{lead}; {tuning}." if tuning and said else f"{lead}."
+    cheap = min(cost, key=cost.__getitem__) if cost else None
+    takes = f"{'it' if cheap == plain.first else table.name(cheap)} takes {cost[cheap]:.2g} s a fit" if cost else ""
+    if not table.main[1]:
+        least = "" if len(cost) < 2 else f", the least of the {len(cost)} that no interval keeps apart from the first"
+        lead = f"Nothing was tuned for these scores, so that they come at no further cost; {takes}{least}"
+        lead = lead.replace("; it takes", f"; {first} takes") if takes else lead.removesuffix("; ")
+    else:
+        lead = f"With nothing tuned, {first} has the highest mean ({_n(plain.scores[plain.first].difference)}"
+        lead += f"{_others(plain)})"
+        lead += f"; {takes}{', the least of those' if len(cost) > 1 else ''}" if takes else ""
+    return "; ".join(filter(None, (lead, table.about.tuning if table.main[1] or table.about.limits else ""))) + "."
 
 
 def _limits(table: Standings) -> str:
@@ -593,7 +592,7 @@ def _dots(table: Standings, epsilons: Sequence[str], low: float, high: float) ->
             ax.tick_params(labelsize=7.5)
             ax.grid(axis="x")
             ax.set_title(f"epsilon = {epsilon}", fontsize=9, pad=14)
-        figure.supxlabel(_label(table), fontsize=8)
+        axes[0][len(epsilons) // 2].set_xlabel(_label(table), fontsize=8)
         tuned_any = any(table.of((e, True)).order for e in epsilons)
         kind = {"linestyle": "none", "markersize": 5}
         handles = [Line2D([], [], marker="o", color=style.BLUE, label="tuned" if tuned_any else "method", **kind)]

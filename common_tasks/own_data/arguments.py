@@ -44,6 +44,8 @@ def parser(program: str, description: str, after: str) -> Parser:
     found.add_argument(
         "--fit-seconds", type=float, default=300.0, metavar="S", help="a fit is given up after this time (default: 300)"
     )
+    found.add_argument("--out", type=Path, metavar="DIR", help=f"instead of results/{program}/NAME")
+    found.add_argument("--methods", nargs="+", metavar="NAME", help="only these private methods, whatever they cost")
     cores = min(2, os.cpu_count() or 1)
     found.add_argument("--cores", type=int, default=int(os.environ.get("DPBAYES_CORES") or cores), metavar="N")
     return found
@@ -73,10 +75,11 @@ def check(program: Parser, args: argparse.Namespace, rows: int) -> None:
         )
 
 
-def home(program: str, name: str) -> Path:
-    """Folder of a study, relative to the root of the project."""
+def home(program: str, name: str, out: Path | None) -> Path:
+    """Folder of a study: relative to the root of the project, where the workflow runs, or ``out``."""
+    folder = out.resolve() if out else Path("results") / program / name
     os.chdir(ROOT)
-    return Path("results") / program / name
+    return folder
 
 
 def block_of(study: Study, frame: pd.DataFrame, sets: Sequence[str], about: advice.About) -> advice.Block:

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +84,8 @@ class Study:
     columns: int
     fit_s: float
     minutes: float
-    #: methods that are left out, by name: the reason.
-    left_out: dict[str, str] = field(default_factory=dict)
+    #: the private methods that are asked for; empty: all.
+    only: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -151,8 +151,11 @@ def affordable(
     total, kept, left = RUN_S, [], {}
     for group in sorted(groups, key=lambda g: cost[g[0]]):
         each = max(known.get(n, 0.0) for n in group)
+        many = ", ".join(group)
         why = ""
-        if each > study.fit_s:
+        if study.only:
+            pass
+        elif each > study.fit_s:
             why = (
                 f"about {each:.0f} s a fit of this size by the committed runs, over the limit; --fit-seconds raises it"
             )
@@ -160,7 +163,7 @@ def affordable(
             need = math.ceil((total + cost[group[0]]) / 60)
             why = f"about {cost[group[0]]:.0f} CPU seconds by the committed runs; --minutes {need} takes it in"
         if why:
-            left |= dict.fromkeys(group, why)
+            left[many] = why
         else:
             kept.append(group)
             total += cost[group[0]]
@@ -192,6 +195,7 @@ def experiment(study: Study, groups: Iterable[Sequence[str]]) -> dict[str, Any]:
         "model": model,
         "datasets": [study.dataset],
         "timeout_s": study.fit_s,
+        # of a request of many fits, at all budgets of a split
         "request_timeout_s": study.fit_s * len(study.epsilons),
         "protocols": {study.protocol: {"splits": study.splits}},
         "scales": {"full": {}, "quick": {}, "tiny": {}},
@@ -209,11 +213,16 @@ def write(study: Study, data_set: str) -> dict[str, str]:
     for path, content in ((study.config, text), (study.folder / f"{study.dataset}.py", data_set)):
         if not path.is_file() or path.read_text(encoding="utf-8") != content:
             write_text(path, content)
-    return {**study.left_out, **left}
+    return left
 
 
 def _groups(study: Study) -> tuple[list[list[str]], dict[str, float]]:
-    groups = [[n for n in g if n not in study.left_out] for g in private_methods(study.kind)]
+    """Groups of the methods that are asked for, and what a fit of each costs. Raises StudyError for an unknown one."""
+    every = private_methods(study.kind)
+    known = sorted(n for g in every for n in g)
+    if unknown := [n for n in study.only if n not in known]:
+        raise StudyError(f"--methods {unknown[0]} is no private method of this task; those are {', '.join(known)}")
+    groups = [[n for n in g if n in study.only or not study.only] for g in every]
     return [g for g in groups if g], seconds_a_fit(study.kind, study.rows, study.columns)
 
 
