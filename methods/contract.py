@@ -363,3 +363,9 @@ def get(name: str, kind: str | None = None) -> Method:
 def module_of(name: str, kind: str | None = None) -> str:
     """Name of the module that holds :func:`get`'s adapter."""
     return type(get(name, kind)).__module__
+
+
+def is_ours(name: str) -> bool:
+    """Is its file one of this folder?"""
+    package, _, rest = module_of(name).partition(".")
+    return package == "methods" and not rest.startswith("outside.")
