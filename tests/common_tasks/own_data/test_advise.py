@@ -185,6 +185,25 @@ def test_the_page_is_one_file_with_its_figure_inside(tmp_path):
     assert "http-equiv" not in found.lower() or "refresh" not in found.lower()
 
 
+def test_the_workflow_plans_a_study(tmp_path):
+    """Its own experiment and data set, and nothing of the papers. About 8 CPU seconds."""
+    what = a_study(tmp_path, only=("adassp", "dpvi", "na_dpvi"))
+    study.write(
+        what,
+        advise._FILE.format(name="surrogates", task="regression", rows=99, columns=3, seeds=2, known=False, code="x"),
+    )
+    config = [f"results={tmp_path}", f"experiments={what.config}", f"datasets={tmp_path / 'surrogates.py'}"]
+    command = [sys.executable, "-m", "snakemake", "-n", "--nolock", "--cores", "1", "--config", *config, "--"]
+    done = subprocess.run([*command, str(what.scores)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    jobs = {p[0]: int(p[1]) for p in map(str.split, done.stdout.splitlines()) if len(p) == 2 and p[1].isdigit()}
+    name = "fit_advise_regression_surrogates_surrogates_"
+    # adassp at both budgets is one job, the two readings of one run are one at each; two controls, data, scores
+    wanted = {f"{name}adassp", f"{name}dpvi_epsilon_0.5", f"{name}dpvi_epsilon_2", "fit", "fetch", "score", "total"}
+    assert set(jobs) == wanted
+    assert jobs["total"] == 7
+
+
 def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", f"common_tasks.own_data.{command}", *arguments],
@@ -194,8 +213,9 @@ def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.slow
 def test_advise_from_end_to_end_and_again(tmp_path):
-    """Two private methods that cost next to nothing. About 25 CPU seconds."""
+    """Two private methods that cost next to nothing. About 50 CPU seconds."""
     given = ["--task", "regression", "--rows", "60", "--columns", "2", "--seeds", "2", "--out", str(tmp_path)]
     given += ["--methods", "adassp", "sufficient_statistics_perturbation", "--known-ranges"]
     done = run("advise", *given)
@@ -213,8 +233,9 @@ def test_advise_from_end_to_end_and_again(tmp_path):
     assert before == {p: p.stat().st_mtime_ns for p in tmp_path.glob("fits/*.npz")}
 
 
+@pytest.mark.slow
 def test_compare_from_end_to_end(tmp_path):
-    """Two classes, two private methods. About 20 CPU seconds."""
+    """Two classes, two private methods. About 35 CPU seconds."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 2))
     frame = pd.DataFrame(
