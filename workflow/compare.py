@@ -60,7 +60,7 @@ def committed(experiment: str) -> RowsByCell:
 
 @cache
 def seconds(experiment: str) -> dict[str, float]:
-    """Mean seconds a split of every committed cell that has scores, CPU seconds where known. Exits as :func:`committed`."""
+    """Mean seconds a split of every committed cell that has scores, by CPU where known. Exits as :func:`committed`."""
     rows = committed(experiment).scores
     spent = rows[(rows["status"] == "ok") & (rows["seconds"] != "")].drop_duplicates(["cell", "split"])
     took = spent["seconds"].where(spent["cpu_seconds"] == "", spent["cpu_seconds"])
