@@ -50,7 +50,7 @@ TITLE = "dpbayes-bench: published numbers and privacy claims of differentially p
 
 def build(
     experiments: list[tuple[dict[str, Any], pd.DataFrame]],
-    fits: Path,
+    fits: Path | None,
     data: Path,
     out: Path,
     scale: str,
@@ -61,6 +61,7 @@ def build(
 ) -> None:
     """Verdicts, claims, ledger and tables of all experiments under ``out``, and the page that shows them.
 
+    ``fits`` None: of the committed reference, whose ledger is at hand.
     ``experiments``: pairs (config, scores). ``extra``: folder of the tables that are no scores. Raises
     :class:`reports.config.ReportError` where they do not fit.
     """
@@ -86,7 +87,7 @@ def build(
         for table, long in tables.published_tables(frame, scale):
             tables.write(folder, table, long)
             paper.append(table)
-        run = Run(config, scores, frame, every_score, scale, fits, data, out / "figures", extra)
+        run = Run(config, scores, frame, every_score, scale, fits or out / "fits", data, out / "figures", extra)
         about = homes.paper_of(run.name)
         if about:
             runs.setdefault(about.key, []).append(run)

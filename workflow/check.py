@@ -12,12 +12,10 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from evaluation.summary import seconds_of
 from models.kind import CONJUGATE
 from workflow import arithmetic, closure, sample, tracing
 from workflow.compare import (
@@ -28,6 +26,7 @@ from workflow.compare import (
     bands,
     committed,
     compare_cell,
+    seconds,
     short_needed,
     short_rows,
     short_values,
@@ -52,23 +51,12 @@ class Checker:
         self.family = families(self.cells.values())
         self.outcomes: dict[Pair, Outcome] = {}
 
-    @staticmethod
-    @cache
-    def seconds(experiment: str) -> dict[str, float]:
-        """Mean seconds a split of every committed cell that has scores; CPU seconds where they are known."""
-        out = {}
-        for name, rows in committed(experiment).items():
-            spent = {r["split"]: took[0] for r in rows if r["status"] == "ok" and (took := seconds_of(r))}
-            if spent:
-                out[name] = sum(spent.values()) / len(spent)
-        return out
-
     def samples(self, wanted: Iterable[Pair], rotating: Mapping[Pair, int] | None) -> list[Sample]:
         """Samples of the pairs, each once; without ``rotating`` the small ones."""
         config, out, covered = bands(), {}, set()
         for pair in wanted:
             experiment, _ = pair
-            of, spent = self.pairs[pair], self.seconds(experiment)
+            of, spent = self.pairs[pair], seconds(experiment)
             data = {c.dataset for c in of}
             caps, chain = config["short"], pair[1] in config["methods"]["chains"]
             turn = None if rotating is None else rotating[pair]

@@ -183,12 +183,15 @@ def config_of(experiment: str) -> str:
     return {load(path)["experiment"]: path for path in experiment_files()}[experiment]
 
 
-def recompute(sample: Sample, data_path: str, exact_rows: Sequence[dict] = ()) -> Found:
-    """Fit and score a sample. ``exact_rows``: committed rows of the reference posterior that its scores need."""
+def recompute(sample: Sample, data_path: str, exact_rows: Sequence[dict] = (), results: Path | None = None) -> Found:
+    """Fit and score a sample. ``exact_rows``: committed rows of the reference posterior that its scores need.
+
+    ``results``: where its sidecars stay; None for nowhere.
+    """
     tracing.begin(sample.label)
     start, captured = time.process_time(), io.StringIO()
     with contextlib.redirect_stderr(captured), tempfile.TemporaryDirectory() as folder:
-        rows, events = _scored(sample, data_path, Path(folder), exact_rows)
+        rows, events = _scored(sample, data_path, results or Path(folder), exact_rows)
     executed = tracing.executed(sample.label)
     return Found(sample, rows, events, executed, time.process_time() - start, captured.getvalue())
 

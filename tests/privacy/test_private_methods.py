@@ -103,6 +103,7 @@ def test_ledger_is_complete_and_costs_something_finite(name, case):
     assert cost.relation is method.privacy
     for event in fit.ledger:
         assert event.generator, event.what
+        assert event.proof.strip(), f"{name}: '{event.what}' names no proof; give proof=\"module.function\""
         module, _, attribute = event.proof.rpartition(".")
         owner = importlib.import_module(module) if _importable(module) else None
         if owner is None:  # a method of a class: module.Class.method

@@ -16,6 +16,6 @@ SHA256 = {
 def test_the_files_are_those_that_were_transcribed(name):
     found = hashlib.sha256((PAPER.home / name).read_bytes()).hexdigest()
     assert found == SHA256[name], (
-        f"papers/{PAPER.key}/{name} is not the transcription any more. If it was changed on purpose, write "
+        f"papers/{PAPER.key}/{name} is no longer the transcription. If numbers were added or mended on purpose, write "
         f'"{found}" for it in SHA256 of tests/papers/{PAPER.key}/test_published.py'
     )
