@@ -236,13 +236,15 @@ def _group(run: Run, about: homes.Paper | None) -> _Group:
 def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
     """A paper of the site. Of numbers that a source repeats each has its own row."""
     frame = stacked([run.verdicts for run in group.runs])
+    numbers = published.load()
+    copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", published.KEY].to_numpy()))
     mine = {f.id for f in told if findings.home_of(f.id).split("/")[-2] == group.key}
     return site.Part(
         key=group.key,
         title=" and ".join(group.sources.values()) if group.sources else group.title,
         sources=group.sources,
         rerun=f"./bench --cores 2 {group.key}",
-        verdicts=verdicts_of(frame),
+        verdicts=verdicts_of(frame, copies),
         claims=stacked(group.claims),
         tables=group.tables,
         methods=group.methods,

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -81,7 +82,8 @@ def classic(module: str) -> str:
         )
     pairs = [(a.strip(), (b or a).strip()) for a, _, b in (p.partition(" as ") for p in found[1].split(","))]
     exports = ", ".join(f'"{name}": {inner}' for inner, name in pairs)
-    return f"(() => {{\n{module[: found.start()]}\nwindow.dpbayesTables = {{ {exports} }};\n}})();\n{module[found.end() :]}\n"
+    code, licences = module[: found.start()], module[found.end() :]
+    return f"(() => {{\n{code}\nwindow.dpbayesTables = {{ {exports} }};\n}})();\n{licences}\n"
 
 
 def index_of(found: Mapping[str, Sequence[cells.Cell]]) -> str:
@@ -120,20 +122,24 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
             "navbar_end": ["theme-switcher"],
             "header_links_before_dropdown": 6,
             "show_prev_next": False,
-            "show_toc_level": 2,
+            "show_toc_level": 1,
             "secondary_sidebar_items": ["page-toc"],
             "footer_start": [],
             "footer_end": [],
             "search_bar_text": "A number, a method, a word",
             "article_header_start": ["breadcrumbs"],
         },
+        "html_context": {"default_mode": "auto"},
         "myst_disable_syntax": ["html_block", "html_inline", "substitution"],
         "myst_enable_extensions": [],
         "smartquotes": False,
         "suppress_warnings": ["myst.header", "misc.highlighting_failure"],
         "exclude_patterns": ["_static"],
     }
-    with docutils_namespace():
+    with docutils_namespace(), warnings.catch_warnings():
+        # what the pinned extensions use of each other is theirs to mend
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
         app = Sphinx(
             str(source), None, str(out), str(doctrees), "html", confoverrides=settings, status=None, warning=said,
             freshenv=True, parallel=os.cpu_count() or 1,

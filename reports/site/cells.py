@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ class Cell:
     section: bool
     rows: Sequence[Mapping[str, Any]]
     readings: Sequence[Mapping[str, Any]]
+    answers: Sequence[Mapping[str, Any]] = ()
 
     @property
     def numbers(self) -> str:
@@ -125,12 +126,13 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
         cells = found[part.key]
         index = _Runs(part, content.ledger)
         for table, of in _by_table(cells):
-            page.heading(f"Table {table}" if len(table) < 3 else table.replace("_", " "))
+            page.heading(f"Table {table}" if len(table) < 3 else table.replace("_", " ").capitalize())
             page.part("cells_index", rows=of, label=f"Published numbers of {table}")
             if of[0].section:
                 page.say("**Each number with its runs, settings and ledger**")
                 for cell in of:
-                    page.part("cell_section", c=_Section(cell, [_answer(r, part, index, methods) for r in cell.rows]))
+                    told = [_answer(r, part, index, methods) for r in cell.rows]
+                    page.part("cell_section", c=replace(cell, answers=told))
         if not cells[0].section:
             page.say(
                 f"The runs behind these numbers, with settings and ledgers, are in `papers/{part.key}/reference/`. All "
@@ -144,16 +146,6 @@ def _by_table(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
     for c in cells:
         groups.setdefault(c.table, []).append(c)
     return list(groups.items())
-
-
-class _Section:
-    """A cell with its answers, for the template."""
-
-    def __init__(self, cell: Cell, answers: Sequence[Mapping[str, Any]]):
-        self.cell, self.answers = cell, answers
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.cell, name)
 
 
 class _Runs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,13 +86,17 @@ class Content:
         return [p for p in self.parts if p.answered or len(p.claims) or p.figures or p.methods]
 
 
-def verdicts_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts with every column that pages read: texts as they are, numbers as float64 (NaN: none)."""
+def verdicts_of(frame: pd.DataFrame, copies: Set[tuple[str, ...]] = frozenset()) -> pd.DataFrame:
+    """The verdicts with every column that pages read: texts as they are, numbers as float64 (NaN: none).
+
+    ``copies``: keys of published cells that repeat another; their rows have ``copy``.
+    """
     out = pd.DataFrame(index=range(len(frame)))
     for column in [*_TEXT, *_WORDS]:
         out[column] = frame[column].fillna("").astype(str).to_numpy() if column in frame else ""
     for column in _NUMBERS:
         out[column] = pd.to_numeric(frame[column], errors="coerce").to_numpy() if column in frame else float("nan")
+    out["copy"] = [tuple(row) in copies for row in out[KEY].to_numpy()]
     # Of a share that is printed as one minus itself, the number that is compared.
     out["published_error"] = frame["published_error"].astype(str).to_numpy() if "published_error" in frame else ""
     return out
@@ -109,7 +113,7 @@ def counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def first_readings(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row a published cell: as printed where it was run so, else the first headline reading."""
-    chosen = verdicts[verdicts["headline"] == "yes"]
+    """One row a distinct published cell: as printed where it was run so, else the first headline reading."""
+    chosen = verdicts[(verdicts["headline"] == "yes") & ~verdicts["copy"]]
     order = chosen["reading"].map({"printed": 0, "authors": 1, "corrected": 2})
     return chosen.loc[order.sort_values(kind="stable").index].drop_duplicates(KEY).sort_index()

@@ -55,7 +55,7 @@ class Document:
     def part(self, name: str, **values: Any) -> None:
         """A macro of ``templates/parts.html`` with its arguments."""
         module = environment().get_template("parts.html").make_module({"root": self.root, "known": self.known})
-        self.html(str(getattr(module, name)(**values)))
+        self.html(str(vars(module)[name](**values)))
 
     def html(self, text: str) -> None:
         """HTML as it is. A backtick is written as a reference, so that nothing ends the block but its own fence."""
@@ -64,10 +64,11 @@ class Document:
         safe = "\n".join(line for line in text.replace("`", "&#96;").splitlines() if line.strip())
         self._lines += [f"{_FENCE}{{raw}} html", safe, _FENCE, ""]
 
-    def toctree(self, entries: Mapping[str, str] | Iterable[str], hidden: bool = True, caption: str = "") -> None:
-        """The pages below this one, by their paths from the root, in order."""
-        options = [":hidden:"] if hidden else []
-        self._lines += ["```{toctree}", *options, ":maxdepth: 1", "", *(f"/{e}" for e in entries), "```", ""]
+    def toctree(self, entries: Iterable[str] | Mapping[str, str]) -> None:
+        """The pages below this one, by their paths from the root, in order; a mapping gives them shorter titles."""
+        named = entries.items() if isinstance(entries, Mapping) else ((e, "") for e in entries)
+        lines = [f"{title} </{path}>" if title else f"/{path}" for path, title in named]
+        self._lines += ["```{toctree}", ":hidden:", ":maxdepth: 1", "", *lines, "```", ""]
 
     def text(self) -> str:
         return "\n".join(self._lines)

@@ -110,18 +110,18 @@ def _front(content: Content, known: set[str]) -> Document:
         "papers' full protocol\n```"
     )
     page.toctree(
-        [
-            "papers/index",
-            "which-method",
-            "methods/index",
-            "datasets/index",
-            "privacy",
-            "findings/index",
-            "glossary",
-            "provenance",
-            "downloads",
-            "checked",
-        ]
+        {
+            "papers/index": "Papers",
+            "which-method": "Which method",
+            "methods/index": "Methods",
+            "datasets/index": "Data sets",
+            "privacy": "Privacy",
+            "findings/index": "Findings",
+            "glossary": "Glossary",
+            "provenance": "Provenance",
+            "downloads": "Downloads",
+            "checked": "Recomputed here",
+        }
     )
     return page
 
@@ -209,9 +209,10 @@ def _short_title(title: str, part: Part) -> str:
 
 
 def _board(part: Part) -> list[dict[str, Any]]:
-    """Verdicts by source and reading, copies of a number counted."""
+    """Verdicts by source and reading; a number that repeats another is counted once."""
     rows = []
-    heads = part.verdicts[part.verdicts["headline"] == "yes"] if not part.judged else part.verdicts
+    heads = part.verdicts[~part.verdicts["copy"]]
+    heads = heads if part.judged else heads[heads["headline"] == "yes"]
     for (source, reading), group in heads.groupby(["source", "reading"], sort=False):
         head = f"{part.sources.get(source, source)}: " if len(part.sources) > 1 else ""
         found = group["verdict"].value_counts()
@@ -336,23 +337,29 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
     return easy, hard
 
 
-def _claims(page: Document, part: Part) -> None:
-    """Claims in two parts, measured and proved."""
+def claim_parts(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame, dict[str, int]]]:
+    """The claims in two parts, measured and proved: heading, rows, verdict -> number of distinct ones."""
     parts = (
         ("Measured", [w for w in claims.VERDICTS if w != claims.PROVED]),
         ("By proof: algebra, or true by construction; the numbers are a check of it", [claims.PROVED]),
     )
+    made = []
+    for heading, words in parts:
+        rows = frame[frame["verdict"].isin(words)]
+        found = claims.distinct(rows)["verdict"].value_counts()
+        if len(rows):
+            made.append((heading, rows, {w: int(found[w]) for w in words if w in found}))
+    return made
+
+
+def _claims(page: Document, part: Part) -> None:
     page.say(
         "A claim stands here in its source's words, or is read off a table or figure of it; what is tested is said in "
         "ours. Quantifiers are the source's: none means all of the data sets and cells that it speaks of."
     )
-    for heading, words in parts:
-        rows = part.claims[part.claims["verdict"].isin(words)]
-        if not len(rows):
-            continue
-        found = claims.distinct(rows)["verdict"].value_counts()
+    for heading, rows, found in claim_parts(part.claims):
         page.heading(heading, 3)
-        page.part("counts", found={w: int(found[w]) for w in words if w in found})
+        page.part("counts", found=found)
         page.part("claims", rows=rows.to_dict("records"), sources=dict(part.sources), label=f"Claims: {heading}")
 
 

@@ -47,11 +47,17 @@ def key_of(row: Mapping[str, Any]) -> str:
 
 def method_title(name: str) -> str:
     """Title of a published column."""
-    return METHOD_TITLES.get(name, name.replace("_", " "))
+    return METHOD_TITLES.get(name, _words(name))
 
 
 def metric_title(name: str) -> str:
     return METRIC_TITLES.get(name, name.replace("_", " "))
+
+
+def _words(name: str) -> str:
+    """A name as words, its first letter large."""
+    text = name.replace("_", " ")
+    return text[:1].upper() + text[1:]
 
 
 def setting_title(setting: str) -> str:
