@@ -441,8 +441,8 @@ def page(task: str, **changes) -> Said:
     """What the page says of one task; ``changes`` of its config."""
     family = common_scores.read(load(experiment(task)) | changes, committed.read(REFERENCE, f"common_{task}"))
     (section,) = common_page.sections([family])
-    out = {("", ""): [s.text for s in section.short]}
-    for heading, parts in section.columns:
+    out = {("", ""): [s.text for s in section.sentences]}
+    for heading, parts in section.details:
         out |= {(heading, title): [" ".join(s.text for s in item) for item in items] for title, items in parts}
     return out
 
@@ -508,7 +508,7 @@ def test_fewer_splits_are_compared_over_those_that_both_have():
     kept = frame[~(mine & frame["split"].isin(every[: len(every) // 2]))]
     family = common_scores.read(load(experiment("density")), kept)
     (section,) = common_page.sections([family])
-    said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.columns}
+    said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.details}
     (power,) = (t for t in said["Epsilon = 8"] if t.startswith("On Power*"))
     assert f"; {splits(*[len(every) - len(every) // 2] * 2)}" in power
 
@@ -524,7 +524,7 @@ def test_a_column_without_the_defaults_is_caught():
     config = {k: v for k, v in load(experiment("density")).items() if k != "tuned"}
     family = common_scores.read(config, committed.read(REFERENCE, "common_density"))
     (section,) = common_page.sections([family])
-    said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.columns}
+    said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.details}
     scores = Task("density")
     for column in scores.columns:
         here = Column(scores, *column)

@@ -4,9 +4,11 @@ import pandas as pd
 import pytest
 
 from methods import contract
-from reports import published, site
+from reports import published
 from reports.config import ReportError, in_scope, load
 from reports.published import KEY
+from reports.site.document import HERE
+from reports.site.words import SIGNS
 from reports.verdict import VERDICTS
 from reports.verdicts import BOARD, COLUMNS, build, family_of, read_findings, scoreboard
 from workflow.papers import experiments, papers
@@ -226,12 +228,13 @@ def test_old_and_new_word_stand_side_by_side(verdicts):
     assert (verdicts["median"].notna() == (verdicts["p_kind"] == "rank")).all()
 
 
-def test_every_word_has_a_sign_and_a_colour_and_the_page_says_that_the_rule_changed():
-    css, page = ((site.TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "index.html"))
-    assert len({site.SIGNS[w] for w in VERDICTS}) == len(VERDICTS)
+def test_every_word_has_a_sign_and_a_colour_and_the_site_says_that_the_rule_changed():
+    css = (HERE / "static" / "site.css").read_text(encoding="utf-8")
+    parts, rule = ((HERE / "templates" / n).read_text(encoding="utf-8") for n in ("parts.html", "verdicts.md"))
+    assert len({SIGNS[w] for w in VERDICTS}) == len(VERDICTS)
     for word in VERDICTS:
         assert f".v-{word}" in css
         assert f".b-{word}" in css
-        assert f"r.{word}" in page
-    assert "second version of the rule" in page
-    assert "verdict_v1" in page
+        assert f'"{word}"' in parts
+    assert "second version of the rule" in rule
+    assert "verdict_v1" in rule

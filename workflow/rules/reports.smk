@@ -53,10 +53,11 @@ rule report:
         ],
         code=[
             *files("reports.build", *(m for p in PAPERS for m in p.modules)),
-            "reports/templates/index.html",
-            "reports/templates/macros.html",
-            "reports/templates/which_method.html",
-            "reports/templates/style.css",
+            *sorted(
+                str(p.relative_to(imports.ROOT))
+                for folder in ("templates", "static")
+                for p in (imports.ROOT / "reports" / "site" / folder).iterdir()
+            ),
         ],
         extra=extra_of(*PARTS),
         findings=sorted(
