@@ -82,7 +82,7 @@ def _source(paper: str) -> str:
 
 
 def settings() -> pd.DataFrame:
-    """Every parameter of every committed cell, defaults written out; one row a parameter, its value as JSON."""
+    """Every parameter of every cell at full scale, defaults written out; one row a parameter, its value as JSON."""
     rows = []
     for name, path in papers.experiments().items():
         for cell in experiments.cells(path, "full"):
