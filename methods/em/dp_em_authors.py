@@ -54,8 +54,8 @@ class DPEM(Method):
         release: str = "GGG"
         #: "linear", "advanced", "zcdp" or "moments" (Park et al. 2017; Vinaroz & Park 2023: moments).
         composition: str = "moments"
-        #: the program's composition formulas with their slips; False: the consistent ones.
-        as_authors: bool = True
+        #: the program's composition formulas with their slips; False: the consistent ones. Cell ids hash this name.
+        as_released: bool = True
         #: J, M-steps that are charged (the program: maxIter = 10).
         iterations: int = 10
         #: M-steps that are run beyond the charged ones (the program: 1).
@@ -100,7 +100,7 @@ class DPEM(Method):
             )
         components = task.model.components
         each = engine.per_release_epsilon(
-            budget.epsilon, budget.delta, components, s.iterations, s.release, s.composition, s.delta_i, s.as_authors
+            budget.epsilon, budget.delta, components, s.iterations, s.release, s.composition, s.delta_i, s.as_released
         )
         scale = em.largest_norm(task.x)
         x, n, d = task.x / scale, task.n, task.x.shape[1]
@@ -183,7 +183,7 @@ class DPEMMixture(InFrame, DPEM):
 
     @dataclass(frozen=True)
     class Settings(DPEM.Settings):
-        as_authors: bool = False  #: the program's composition formulas with their slips; False: the consistent ones
+        as_released: bool = False  #: the program's composition formulas with their slips; False: the consistent ones
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         return DPEM.fit(self, task, settings, budget, rng)

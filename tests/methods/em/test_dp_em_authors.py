@@ -246,7 +246,7 @@ def test_with_a_huge_budget_the_program_is_em():
     task = some_task()
     spec = BudgetSpec(epsilon=1e12, delta=1e-5)
     noisy = fit(
-        PROGRAM, task, spec, composition="zcdp", as_authors=False, early_stop=0.0, dirichlet=1.0
+        PROGRAM, task, spec, composition="zcdp", as_released=False, early_stop=0.0, dirichlet=1.0
     ).posterior  # fmt: skip
     plain = fit(contract.get("em"), task, BudgetSpec(), tolerance=0.0, dirichlet=1.0).posterior
     for name in ("weights", "means", "covariances"):
