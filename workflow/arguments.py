@@ -123,7 +123,7 @@ def check_config(entries: Sequence[str]) -> None:
         if key not in CONFIG:
             raise Wrong(f"--config {entry}: unknown key '{key}'; {close(key, list(CONFIG))}")
         if CONFIG[key] and value not in CONFIG[key]:
-            raise Wrong(f"--config {entry}: {key} is one of {', '.join(CONFIG[key])}; {close(value, CONFIG[key])}")
+            raise Wrong(f"--config {entry}: {key} is one of {', '.join(CONFIG[key])}")
         if key == "mirror" and value and not Path(value).is_dir():
             raise Wrong(f"--config {entry}: '{value}' is no folder here")
 
