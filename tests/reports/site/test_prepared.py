@@ -25,6 +25,7 @@ def content(tmp_path):
         path = tmp_path / "made" / name
         path.parent.mkdir(parents=True)
         path.write_text(name)
+    rows = [("r", [entry("1 ± 2", verdict="worse")]), ("g", [])]
     table = Table("t", "T", "", [Block("", "x", ["a"], rows, ids=["i", ""])])
     advice = Advice([AdviceSection("s", "S", sentences=[Said(("so ", Said(("x",))))], tables=[table])], notes=("n",))
     part = SimpleNamespace(
