@@ -2,8 +2,8 @@
 
 All numbers are of one metric, the log-likelihood of test rows, on the scale of each data set: 0 is the control that
 looks at no input (the mean of the training targets), 1 the reference without privacy (the exact posterior where there
-is one); what a task has of both stands in the caption. Means are over the data sets that have a scale. Where none has
-one, numbers are nats a row above the control, or plain scores.
+is one); what a task has of both stands in the caption. Means are over the data sets that have a scale. Where fewer than
+half have one, numbers are nats a row above the control, or plain scores, on all.
 
 "Told apart": an interval of level 5 % / (number of others) for the difference on that scale leaves out 0. Nothing is
 said to be better than what it is not told apart from, and nothing is compared where there is one method only.
@@ -190,13 +190,15 @@ class Standings:
 
     @cached_property
     def datasets(self) -> list[str]:
-        """Data sets with a scale; all where none has one."""
+        """Data sets with a scale; all where fewer than half have one."""
         scaled = [d for d in self.family.datasets if not self.ends(d)[2]]
-        return scaled or list(self.family.datasets)
+        return scaled if self.scaled else list(self.family.datasets)
 
     @cached_property
     def scaled(self) -> bool:
-        return any(not self.ends(d)[2] for d in self.family.datasets)
+        """Do at least half of the data sets have a scale?"""
+        count = sum(not self.ends(d)[2] for d in self.family.datasets)
+        return 0 < len(self.family.datasets) <= 2 * count
 
     @cached_property
     def zero(self) -> Arm | None:
@@ -442,6 +444,8 @@ def _best(table: Standings, columns: Sequence[compare.Column]) -> str:
                 f"the other {some} are worse for certain, the next of them, {name}, {behind}")  # fmt: skip
         else:
             out = f"{start}{first} is best, {score}, told apart from all others: the next, {name}, is behind {behind}"
+    if table.zero and found.scores[found.first].difference <= 0:
+        out += f"; no mean is above that of {title(table.zero.method, table.family.kind)}, which is 0"
     for other in table.family.epsilons:
         column = (other, tuned) if table.of((other, tuned)).order else (other, False)
         there = table.of(column)
@@ -502,7 +506,9 @@ def _limits(table: Standings) -> str:
     if left:
         out += f"; left out is {_listed([family.set_title(d) for d in left])}, where {table.ends(left[0])[2]}"
     if not table.scaled:
-        out += f"; there is no scale, since {table.ends(table.datasets[0])[2]}"
+        without = [d for d in table.datasets if table.ends(d)[2]]
+        where = "" if len(without) == count else f" on {_listed([family.set_title(d) for d in without])}"
+        out += f"; there is no scale, since {table.ends(without[0])[2]}{where}"
     if any(d in family.conditional for d in table.datasets):
         out += f"; with {CONDITIONAL_MARK}, guarantees are {CONDITIONAL}, which no epsilon counts"
     return f"{out}; {CHOOSING}."
@@ -535,7 +541,7 @@ def _axis(table: Standings, columns: Sequence[compare.Column]) -> tuple[float, f
         lows = [d.low if math.isfinite(d.low) else d.difference for d in inside]
         highs = [d.high if math.isfinite(d.high) else d.difference for d in inside]
         return max(LOWEST, min([0.0, *lows])) - 0.05, min(HIGHEST, max([1.0, *highs])) + 0.05
-    middle, top = values[len(values) // 2], values[-1]
+    middle, top = values[len(values) // 2], max(values[-1], 0.0) if table.zero else values[-1]
     low = max(values[0], middle - 3 * (top - middle)) if top > middle else values[0]
     room = 0.08 * (top - low) or 0.1 * max(abs(top), 1.0)
     return low - room, top + room

@@ -45,6 +45,7 @@ from reports.config import load as load_config
 from reports.contents import Pair, Run, Tables, Whole
 from reports.figure import Figure
 from reports.published import SOURCE_TITLES
+from reports.site import prepared
 from reports.site.content import verdicts_of
 from workflow import papers as homes
 from workflow import seals, verified
@@ -121,11 +122,13 @@ def collect(
     epsilon_of: ledger.Accountant | None = None,
     extra: Path | None = None,
     known: Known | None = None,
+    drawn: prepared.Drawn | None = None,
     origin: str = "Computed by a run on this machine.",
 ) -> site.Content | None:
     """The files of :func:`build` without its site, and what that shows; None without ``with_site``.
 
-    ``known``: what is committed, in the place of computing it. ``origin``: a sentence on where the numbers come from.
+    ``known``: what is committed, in the place of computing it; ``drawn``: its tables and figures, likewise, whose files
+    are in ``out``. ``origin``: a sentence on where the numbers come from.
     """
     folder = out / "tables"
     found = tables.data_info(data)
@@ -153,6 +156,8 @@ def collect(
         group = groups.setdefault(about.key if about else run.name, _group(run, about))
         group.runs.append(run)
         group.claims.append(told)
+        if drawn is not None:
+            continue
         for table, long in tables.published_tables(frame, scale):
             tables.write(folder, table, long)
             group.tables.append(table)
@@ -177,13 +182,15 @@ def collect(
                 group.datasets.append(table)
     several = len([key for key in groups if any(p.key == key for p in homes.papers())]) > 1
     audited = audit_tables.read(extra) if several else None
-    privacy = []
-    for table, long in audit_tables.build(audited) if audited else []:
+    privacy, advice = ([], None) if drawn is None else (drawn.privacy, drawn.advice)
+    for key, group in groups.items() if drawn is not None else ():
+        for name, made in drawn.parts.get(key, {}).items():
+            vars(group)[name] += made
+    for table, long in audit_tables.build(audited) if audited and drawn is None else []:
         tables.write(folder, table, long)
         privacy.append(table)
-    advice = None
     for about in homes.papers():
-        if about.page and about.key in groups:
+        if about.page and about.key in groups and drawn is None:
             whole = Whole(out, stacked(costs), found, with_site)
             added = homes.resolve(about.page)(groups[about.key].runs, whole)
             advice = advice or added.advice

@@ -15,7 +15,7 @@ from workflow.experiments import SCALES
 from workflow.imports import ROOT
 
 #: words that ``bench`` takes itself.
-COMMANDS = ("full", "test", "setup", "new", "doubt", "try")
+COMMANDS = ("full", "test", "setup", "new", "doubt", "try", "advise", "compare")
 #: keys of config/config.yaml -> what they may be; empty: anything.
 CONFIG: dict[str, tuple[str, ...]] = {
     "scale": SCALES,
@@ -25,6 +25,9 @@ CONFIG: dict[str, tuple[str, ...]] = {
     "mirror": (),
     "results": (),
     "container": (),
+    "methods": (),
+    "datasets": (),
+    "experiments": (),
 }
 
 
@@ -123,7 +126,7 @@ def check_config(entries: Sequence[str]) -> None:
         if key not in CONFIG:
             raise Wrong(f"--config {entry}: unknown key '{key}'; {close(key, list(CONFIG))}")
         if CONFIG[key] and value not in CONFIG[key]:
-            raise Wrong(f"--config {entry}: {key} is one of {', '.join(CONFIG[key])}; {close(value, CONFIG[key])}")
+            raise Wrong(f"--config {entry}: {key} is one of {', '.join(CONFIG[key])}")
         if key == "mirror" and value and not Path(value).is_dir():
             raise Wrong(f"--config {entry}: '{value}' is no folder here")
 

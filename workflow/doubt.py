@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow import papers, spot_check
+from workflow import machine, papers, spot_check
 from workflow.check import Checker
 from workflow.compare import seconds
 from workflow.experiments import load
@@ -197,7 +197,8 @@ def main(argv: list[str] | None = None) -> int:
             cost = seconds(cell.experiment).get(name, 0.0) * cell.splits if spot_check.known(cell.experiment) else 0.0
             if cost > DEAR_S:
                 print(f"bench: {name}: about {cost / 60:.1f} CPU minutes (Ctrl-C ends it)", flush=True)
-        rows = recompute(checker, name, tables, here)
+        with machine.one_error():
+            rows = recompute(checker, name, tables, here)
         print(f"\n{name}")
         if answers:
             print(f"published: {', '.join(dict.fromkeys(p.key for p in answers if p.cell == name))}")

@@ -209,7 +209,7 @@ def _scored(sample: Sample, data_path: str, results: Path, exact_rows: Sequence[
     group = [shortened(every[name], dict(sample.short)) for name in sample.cells]
     data = datasets.load(data_path)
     scratch = results / "partial" / "sample"
-    scratch.mkdir(parents=True)
+    scratch.mkdir(parents=True, exist_ok=True)
     done: dict[tuple[str, int], dict] = {}
     for request in requests_of(group[0].adapter(), len({c.method for c in group}) < len(group), list(sample.splits)):
         for name, row in respond(group, request, data_path, scratch, not done):

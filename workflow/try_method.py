@@ -31,6 +31,8 @@ CHECKS = {
 }
 #: CPU seconds of one test, and seconds of the fit.
 TEST_SECONDS, FIT_SECONDS = 20, 30.0
+#: failed tests after which the others are not run: they fail for the same reason, and a loop costs each its limit.
+MOST = 3
 #: metrics that are shown first; of the others as many as make three.
 MAIN = ("rmse", "test_error", "test_log_likelihood", "posterior_distance")
 
@@ -50,6 +52,7 @@ def run_checks(name: str, private: bool) -> list[str]:
     """What failed: a line a test, with the line to mend. The tests are those of this method alone."""
     files = [path for what, path in CHECKS.items() if private or what != "privacy"]
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
+    command += [f"--maxfail={MOST}"]
     environment = os.environ | {"DPBAYES_TESTED_METHOD": name, "DPBAYES_TEST_CPU_SECONDS": str(TEST_SECONDS)}
     made = subprocess.run([*command, *files], cwd=ROOT, env=environment, capture_output=True, text=True)
     print(f"bench: {last(made.stdout) or last(made.stderr)}", flush=True)

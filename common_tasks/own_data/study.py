@@ -143,25 +143,27 @@ def affordable(
 ) -> tuple[list[list[str]], dict[str, str]]:
     """The groups that fit into the minutes, the cheapest first, and why the others do not.
 
-    Methods of one run cost what the dearest of them does. One of unknown cost is taken for free: the limit of a fit
-    holds it.
+    Methods of one run cost what the dearest of them does. One that no committed run has counts as the dearest that is
+    known; one from outside is always taken in.
     """
     fits = study.splits * len(study.epsilons)
-    cost = {g[0]: CELL_S + fits * max((known.get(n, 0.0) for n in g), default=0.0) for g in groups}
+    most = max((known[n] for g in groups for n in g if n in known), default=0.0)
+    told = known
+    known = {n: known.get(n, most if contract.is_ours(n) else 0.0) for g in groups for n in g}
+    cost = {g[0]: CELL_S + fits * max(known[n] for n in g) for g in groups}
     total, kept, left = RUN_S, [], {}
     for group in sorted(groups, key=lambda g: cost[g[0]]):
-        each = max(known.get(n, 0.0) for n in group)
+        each = max(known[n] for n in group)
+        by = "by the committed runs" if any(n in told for n in group) else "since no committed run says more"
         many = ", ".join(group)
         why = ""
         if study.only:
             pass
         elif each > study.fit_s:
-            why = (
-                f"about {each:.0f} s a fit of this size by the committed runs, over the limit; --fit-seconds raises it"
-            )
+            why = f"about {each:.0f} s a fit of this size {by}, over the limit; --fit-seconds raises it"
         elif total + cost[group[0]] > 60 * study.minutes:
             need = math.ceil((total + cost[group[0]]) / 60)
-            why = f"about {cost[group[0]]:.0f} CPU seconds by the committed runs; --minutes {need} takes it in"
+            why = f"about {cost[group[0]]:.0f} CPU seconds {by}; --minutes {need} takes it in"
         if why:
             left[many] = why
         else:

@@ -27,8 +27,8 @@ MEANING = {
     "collinear": "columns mixed from a quarter as many factors, 2 % noise of their own",
     "heavy_tails": "columns and noise by Student's t with 3 degrees of freedom",
     "unbalanced": "one row in twenty in class 1, or clusters of 85, 10 and 5 % of the rows",
-    "separated": "three clusters, about four standard deviations apart",
-    "overlapping": "three clusters, about one and a half standard deviations apart",
+    "separated": "three clusters, about six standard deviations apart",
+    "overlapping": "three clusters, about three standard deviations apart",
 }
 CLUSTERS = 3
 RARE = 0.05
@@ -137,7 +137,7 @@ def _shift(logits: np.ndarray, share: float) -> float:
 def _clusters(shape: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
     """(n, d) from three clusters, of variance near 1 a column."""
     weights = (0.85, 0.10, 0.05) if shape == "unbalanced" else (1 / 3,) * CLUSTERS
-    distance = 1.5 if shape == "overlapping" else 4.0
+    distance = 3.0 if shape == "overlapping" else 6.0
     means = rng.standard_normal((CLUSTERS, d))
     means *= distance / np.sqrt(2) / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
     label = rng.choice(CLUSTERS, n, p=weights)

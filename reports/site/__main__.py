@@ -2,6 +2,7 @@
 
     python -m reports.site --out DIR                      # from the committed reference
     python -m reports.site --out DIR --results results    # from a run
+    python -m reports.site --prepare                      # after a new reference
 
 The site stands in DIR itself (``DIR/index.html``); ``DIR/downloads`` and ``DIR/checked.js`` are kept where they are.
 """
@@ -21,9 +22,12 @@ from reports import build, reference, site
 from reports.claims import files as claim_files
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
+from reports.site import prepared
 from workflow import committed
 from workflow import papers as homes
 
+log = logging.getLogger(__name__)
+PREPARED = reference.FOLDER / prepared.NAME
 _NUMBERS = ("mean", "std", "difference", "low", "high", "p", "detectable", "median")
 
 
@@ -45,8 +49,15 @@ def known(folder: Path = reference.FOLDER) -> build.Known:
     return build.Known(verdicts, claims, ledger)
 
 
-def from_reference(work: Path) -> site.Content:
-    """The site of the committed reference; ``work``: an empty folder for its files."""
+def from_reference(work: Path, of: str = "") -> site.Content:
+    """The site of the committed reference; ``work``: an empty folder for its files.
+
+    ``of``: digest of what is committed, by which prepared tables and figures are taken; empty: all is drawn here.
+    """
+    drawn = prepared.load(PREPARED, work, of) if of else None
+    if of and drawn is None:
+        log.warning("no tables and figures are prepared for this reference (python -m reports.site --prepare); "
+                    "drawing them takes minutes")  # fmt: skip
     names = set(committed.experiments(reference.FOLDER))
     pairs = [
         (load_config(path), committed.read(reference.FOLDER, name))
@@ -63,7 +74,16 @@ def from_reference(work: Path) -> site.Content:
     empty = work / "none"
     empty.mkdir()
     found = build.collect(
-        pairs, empty, empty, work, "full", manifest, extra=extra, known=known(), origin=_origin(manifest)
+        pairs,
+        empty,
+        empty,
+        work,
+        "full",
+        manifest,
+        extra=extra,
+        known=known(),
+        drawn=drawn,
+        origin=_origin(manifest),
     )
     assert found is not None
     return found
@@ -82,15 +102,21 @@ def _origin(manifest: dict) -> str:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m reports.site", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("--out", type=Path, required=True, help="folder of the site")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--out", type=Path, help="folder of the site")
+    what.add_argument("--prepare", action="store_true", help="draw the committed tables and figures once (minutes)")
     parser.add_argument("--results", type=Path, help="folder of a run (default: the committed reference)")
     parser.add_argument("--scale", choices=SCALES, default="full", help="of the run")
     args = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     try:
         with tempfile.TemporaryDirectory() as work:
+            if args.prepare:
+                prepared.save(from_reference(Path(work)), PREPARED, prepared.digest())
+                print(f"{PREPARED.name} is made of the committed reference")
+                return 0
             if args.results is None:
-                content = from_reference(Path(work))
+                content = from_reference(Path(work), prepared.digest())
             else:
                 content = build.from_results(args.results, Path(work), args.scale)
             site.write(args.out, content)

@@ -161,6 +161,7 @@ def test_without_a_scale_scores_are_nats_above_the_control():
     found = block(family(frame))
     assert "there is no scale" in found.sentences[2]
     assert "nats a row" in found.sentences[0]
+    assert "no mean is above that of Training mean, which is 0" in found.sentences[0]
     row = found.data[(found.data["dataset"] == "(mean)") & (found.data["method"] == "adassp")].iloc[0]
     assert row["score"] == pytest.approx(-0.6, abs=0.02)
 

@@ -101,14 +101,16 @@ def test_the_experiment_is_one_that_the_workflow_runs(tmp_path, task):
     assert what.config.stem == yaml.safe_load(what.config.read_text())["experiment"]
 
 
-def test_what_does_not_fit_into_the_minutes_is_named_with_the_reason(tmp_path):
+def test_what_does_not_fit_into_the_minutes_is_named_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(study.contract, "is_ours", lambda name: name != "mine")
     what = a_study(tmp_path, minutes=1.0, fit_s=30.0)
-    groups = [["cheap"], ["dear", "reading"], ["slow"], ["unknown"]]
+    groups = [["cheap"], ["dear", "reading"], ["slow"], ["unknown"], ["mine"]]
     kept, left = affordable(what, groups, {"cheap": 0.1, "dear": 5.0, "reading": 4.0, "slow": 31.0})
-    assert kept == [["unknown"], ["cheap"]]
+    assert kept == [["mine"], ["cheap"]]
     # 4 s for the cell, 8 splits at two budgets of 5 s each; 20 s for the run and 4 + 5.6 for the others
     assert left["dear, reading"].startswith("about 84 CPU seconds by the committed runs; --minutes 2")
     assert left["slow"].startswith("about 31 s a fit of this size by the committed runs, over the limit; --fit-seconds")
+    assert left["unknown"].startswith("about 31 s a fit of this size since no committed run says more, over the limit")
 
 
 def test_nothing_that_fits_is_an_error(tmp_path):
