@@ -5,7 +5,17 @@ import pytest
 
 from evaluation.summary import COLUMNS
 from reports import front_matter, readme
-from reports.findings import Finding, FindingError, about, read_committed, render, sources, title_of, to_html
+from reports.findings import (
+    Finding,
+    FindingError,
+    about,
+    read_below,
+    read_committed,
+    render,
+    sources,
+    title_of,
+    to_html,
+)
 from reports.queries import Tables
 from reports.verdicts import read_findings
 from workflow import committed
@@ -105,3 +115,10 @@ def test_a_report_shows_the_findings_of_its_own_sources():
     assert [f.id for f in about(found, index, {"one2020x"}, {"abalone"})] == ["a"]
     assert [f.id for f in about(found, index, {"two2021y"}, {"power"})] == ["b", "c"]
     assert about(found, index, {"three"}, {"abalone"}) == []
+
+
+def test_tables_of_one_folder_by_their_bare_name(tmp_path):
+    (tmp_path / "a.csv").write_text("n\n007\n", encoding="utf-8")
+    assert read_below(tmp_path)("a")["n"].tolist() == ["007"]
+    with pytest.raises(FileNotFoundError, match=r"no b\.csv"):
+        read_below(tmp_path)("b")
