@@ -53,6 +53,18 @@ def read_committed(folder: Path = REFERENCE) -> Read:
     return read
 
 
+def read_below(folder: Path) -> Read:
+    """Reads ``<name>.csv`` or ``<name>.csv.gz`` of one folder, by name. Raises FileNotFoundError."""
+
+    def read(name: str) -> pd.DataFrame:
+        found = next((p for p in (folder / f"{name}.csv", folder / f"{name}.csv.gz") if p.is_file()), None)
+        if found is None:
+            raise FileNotFoundError(f"no {name}.csv in {folder.name}/")
+        return pd.read_csv(found, dtype=str, keep_default_na=False)
+
+    return read
+
+
 def fill(path: Path, tables: Tables, **names: object) -> str:
     """The text of a file, rendered. ``names``: what it may use besides. Raises :class:`FindingError`."""
     try:

@@ -214,9 +214,11 @@ def _all_used(names: set[str], used: set[str], where: str) -> None:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    made = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
+    made.filters["to"] = lambda text, form: format(float(text), form)  # a number of a row that a text loops over
+    return made
 
 
 @cache

@@ -67,6 +67,18 @@ class Tables:
         except ValueError as e:
             raise QueryError(f"{query}: {e}") from None
 
+    def rows(self, table: str, /, **where: str) -> list[dict[str, str]]:
+        """The rows that answer, for a text that loops over them."""
+        return self._frame(table)[self._rows(Query(table, "", where))].to_dict("records")
+
+    def value(self, table: str, column: str, form: str = "", /, **where: str) -> str:
+        """The value of one row, formatted ("s": as it stands). Raises :class:`QueryError` unless one answers."""
+        return self.answer(Query(table, column, where, format="" if form == "s" else form))
+
+    def of(self, table: str, column: str, function: str, form: str, /, **where: str) -> str:
+        """``function`` (of :data:`FUNCTIONS`) of a column over the rows that answer, formatted."""
+        return self.answer(Query(table, f"{function}({column})", where, format=form))
+
     def _answer(self, query: Query) -> str:
         match = re.fullmatch(r"(\w+)\((\w+)\)|(\w+)", query.take)
         known = [*FUNCTIONS, "count", "list"]

@@ -1,73 +1,33 @@
-"""Findings on Wang (2018): texts whose every number is read from the committed tables when they are rendered.
+"""Findings on Wang (2018), rendered by the suite's engine (``reports.findings``) from the paper's own tables.
 
-``findings/source/<id>.md`` is Markdown with Jinja; ``findings/<id>.md`` is what it renders to, committed beside it so
-that the repository can be read as it is, and kept current by a test. What a text may use: ``rows(table,
-**conditions)``, ``value(table, column, format, **conditions)`` (one row answers) and ``EPSILONS``.
+A text may use, besides: ``rows``, ``value`` and ``of`` of ``reports.queries.Tables``, and the names of :func:`render`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import jinja2
-import pandas as pd
-
 from papers.wang2018 import data, run
 from papers.wang2018.tables import METHODS, RULES
+from reports import findings
+from reports.queries import Tables
+from workflow.files import write_text
 
 HERE = Path(__file__).parent / "findings"
 SHOWN = ("0.01", "0.1", "1", "2", "5", "10")
 
 
-class Reader:
-    """Tables of a folder, each read once, as strings."""
-
-    def __init__(self, folder: Path):
-        self._folder, self._read = Path(folder), {}
-
-    def table(self, name: str) -> pd.DataFrame:
-        if name not in self._read:
-            path = next(p for p in (self._folder / f"{name}.csv", self._folder / f"{name}.csv.gz") if p.is_file())
-            self._read[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
-        return self._read[name]
-
-    def rows(self, name: str, **conditions: str) -> list[dict[str, str]]:
-        frame = self.table(name)
-        for column, wanted in conditions.items():
-            frame = frame[frame[column] == wanted]
-        return frame.to_dict("records")
-
-    def value(self, name: str, column: str, form: str = "s", **conditions: str) -> str:
-        """Raises ValueError unless one row answers."""
-        found = self.rows(name, **conditions)
-        if len(found) != 1:
-            raise ValueError(f"{name}: {len(found)} rows answer {conditions}")
-        return found[0][column] if form == "s" else format(float(found[0][column]), form)
-
-    def of(self, name: str, column: str, function: str, form: str, **conditions: str) -> str:
-        """``function`` (min, max, median, mean, sum) of a column over the rows that answer."""
-        numbers = pd.Series([float(r[column]) for r in self.rows(name, **conditions)])
-        if numbers.empty:
-            raise ValueError(f"{name}: no row answers {conditions}")
-        return format(float(getattr(numbers, function)()), form)
-
-
 def render(reference: Path, source: Path = HERE / "source") -> dict[str, str]:
     """id -> rendered Markdown."""
-    reader = Reader(reference)
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    tables = Tables(findings.read_below(reference))
     names = {
-        "rows": reader.rows, "value": reader.value, "of": reader.of, "METHODS": METHODS, "RULES": RULES,
+        "rows": tables.rows, "value": tables.value, "of": tables.of, "METHODS": METHODS, "RULES": RULES,
         "EPSILONS": run.config()["epsilons"], "SHOWN": SHOWN, "family": run.config()["family"],
         "WHY": {name: recipe.why for name, recipe in data.RECIPES.items() if recipe.why},
     }  # fmt: skip
-    return {
-        path.stem: environment.from_string(path.read_text(encoding="utf-8")).render(**names).rstrip("\n") + "\n"
-        for path in sorted(source.glob("*.md"))
-    }
+    return {found.id: found.text for found in findings.render(source, tables, **names)}
 
 
 def write(reference: Path, out: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
     for name, text in render(reference).items():
-        (out / f"{name}.md").write_text(text, encoding="utf-8")
+        write_text(out / f"{name}.md", text)

@@ -8,7 +8,7 @@ def test_a_loss_falls_with_epsilon_and_no_change_changes_nothing():
     design = Design("normal", 0.1, 8, 5000, 0.0, 0.95)
     tight, loose = (bench.losses(design, ({}, {}, {"rounds": 3}), e, 0) for e in (8.0, 0.1))
     assert tight[0] == tight[1] != tight[2]
-    assert 0 < tight[0] < loose[0]
+    assert abs(tight[0]) < 0.01 < loose[0]  # on test rows a little noise may help by chance
 
 
 def test_every_changed_setting_is_one_and_not_the_default():

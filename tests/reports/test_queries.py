@@ -89,3 +89,14 @@ def test_a_table_that_is_not_there():
 
     with pytest.raises(QueryError, match=r"no table 'y' \(no such file below reference/\)"):
         Tables(read).answer(Query("y", "value"))
+
+
+def test_what_a_text_that_loops_over_rows_may_ask(tables):
+    """A column may have the name of a parameter."""
+    assert [r["value"] for r in tables.rows("x", dataset="wine")] == ["0.5", "0.7"]
+    assert tables.value("x", "value", ".1f", dataset="naval", method="sep") == "0.0"
+    assert tables.value("x", "status", "s", method="ep") == "diverged"
+    assert tables.of("x", "value", "max", ".1f", status="ok") == "3.5"
+    for wrong in ({"dataset": "wine"}, {"dataset": "power"}, {"table": "x"}):
+        with pytest.raises(QueryError):
+            tables.value("x", "value", ".1f", **wrong)
