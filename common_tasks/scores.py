@@ -171,7 +171,8 @@ def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
     """
     kind = config["model"]["kind"]
     pairs = dict.fromkeys(zip(scores["method"], scores["setting"], strict=True))
-    arms = {pair: arm_of(*pair, kind) for pair in pairs}
+    spent = {pair: budget_of(*pair, config, scores) for pair in pairs}
+    arms = {pair: arm_of(*pair, kind, spent[pair]) for pair in pairs}
     summary, status, values = {}, {}, {}
     for r in summarise(scores).to_dict("records"):
         arm = arms[r["method"], r["setting"]]
@@ -241,10 +242,27 @@ def taken_over(
     return out
 
 
-def arm_of(method: str, setting: str, kind: str) -> Arm:
-    """Its epsilon, whether it is tuned, and its part. A part of the setting that says neither is a label."""
+def budget_of(method: str, setting: str, config: dict[str, Any], scores: pd.DataFrame) -> str:
+    """Epsilon of an arm whose ledgers cost one: that of its budget, or else what was spent; "" without privacy.
+
+    The ledger says whether there is one, whatever the arm is called.
+    """
+    mine = scores[(scores["method"] == method) & (scores["setting"] == setting) & ~scores["epsilon"].isin(["", "inf"])]
+    if mine.empty:
+        return ""
+    named = {(a.get("method"), a.get("label", "")): a.get("budget", {}) for a in config["arms"]}
+    budget = named.get((method, setting), config.get("include_unlisted_methods", {}).get("budget", {}))
+    epsilon = budget.get("epsilon")
+    return f"{epsilon if isinstance(epsilon, int | float) else float(mine['epsilon'].iloc[0]):.3g}"
+
+
+def arm_of(method: str, setting: str, kind: str, spent: str = "") -> Arm:
+    """Its epsilon, whether it is tuned, and its part. A part of the setting that says neither is a label.
+
+    ``spent``: the epsilon of an arm whose setting names none.
+    """
     parts = setting.split(";")
-    epsilon = next((p.removeprefix("epsilon=") for p in parts if p.startswith("epsilon=")), "")
+    epsilon = next((p.removeprefix("epsilon=") for p in parts if p.startswith("epsilon=")), spent)
     return Arm(method, setting, epsilon, "tuned" in parts, role_of(method, kind, bool(epsilon)))
 
 

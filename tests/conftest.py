@@ -1,7 +1,12 @@
 """For all tests: what JAX has compiled is let go before a process grows large."""
 
 import ctypes
+import os
+import re
+import resource
+import signal
 import sys
+import time
 
 import psutil
 import pytest
@@ -44,3 +49,51 @@ def executables():
 def _free_executables(executables):
     yield
     executables.free()
+
+
+#: CPU seconds of a test of a method; a fit that never ends fails there, and does not hold the suite.
+TEST_CPU_SECONDS = float(os.environ.get("DPBAYES_TEST_CPU_SECONDS", "240"))
+#: CPU seconds more, after which a loop in compiled code, which no handler reaches, ends the process.
+COMPILED_CPU_SECONDS = 60
+
+
+@pytest.fixture(autouse=True)
+def _limited(request):
+    """Limits the CPU seconds of each test below tests/methods and tests/privacy."""
+    if request.path.parent.name not in ("methods", "privacy"):
+        yield
+        return
+
+    def out_of_time(number, frame):
+        raise TimeoutError(
+            f"no end within {TEST_CPU_SECONDS:g} CPU seconds: {frame.f_code.co_filename}:{frame.f_lineno}"
+        )
+
+    before = signal.signal(signal.SIGPROF, out_of_time)
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    signal.setitimer(signal.ITIMER_PROF, TEST_CPU_SECONDS)
+    limit = int(time.process_time() + TEST_CPU_SECONDS) + COMPILED_CPU_SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def pytest_collection_modifyitems(config, items):
+    """``./bench try NAME``: of the suites that test every method, the tests of this one."""
+    name = os.environ.get("DPBAYES_TESTED_METHOD")
+    if not name:
+        return
+    from methods import contract
+
+    known = "|".join(sorted(contract.names(), key=len, reverse=True))
+    of_all = re.compile(rf"(?:\w+/)?({known})(?:-|$)")  # an adapter that is not the method's own has its kind first
+    kept, left = [], []
+    for item in items:
+        words = item.callspec.id if hasattr(item, "callspec") else ""
+        found = of_all.match(words)
+        mine = found[1] == name if found else words == contract.module_of(name)
+        (kept if mine or (not words and item.path.name == "test_conformance.py") else left).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
@@ -141,11 +142,16 @@ def _standardises(leak: Leak, kind: str) -> bool:
 
 
 def broken(name: str, case: str) -> tuple[mutants.Mutant, ...]:
-    """The mutants of an adapter on a kind of model: under its name for its first kind, else under name:kind."""
+    """The mutants of an adapter on a kind of model.
+
+    ``MUTANTS`` of its own file has them by kind of model, that of ``methods/<family>/_mutants.py`` under the method's
+    name for its first kind, else under name:kind.
+    """
     kind = MODELS[case].kind
     own = get(name).name
     first = name == own and kind == get(name).models[0]
-    return of_families("MUTANTS").get(own if first else f"{own}:{kind}", ())
+    here = vars(sys.modules[type(get(name)).__module__]).get("MUTANTS", {}).get(kind, ())
+    return (*here, *of_families("MUTANTS").get(own if first else f"{own}:{kind}", ()))
 
 
 def tiny_settings(method):

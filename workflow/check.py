@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +26,7 @@ from workflow.compare import (
     bands,
     committed,
     compare_cell,
+    seconds,
     short_needed,
     short_rows,
     short_values,
@@ -51,23 +51,12 @@ class Checker:
         self.family = families(self.cells.values())
         self.outcomes: dict[Pair, Outcome] = {}
 
-    @staticmethod
-    @cache
-    def seconds(experiment: str) -> dict[str, float]:
-        """Mean seconds a split of every committed cell that has scores."""
-        out = {}
-        for name, rows in committed(experiment).items():
-            spent = {r["split"]: float(r["seconds"]) for r in rows if r["status"] == "ok" and r["seconds"]}
-            if spent:
-                out[name] = sum(spent.values()) / len(spent)
-        return out
-
     def samples(self, wanted: Iterable[Pair], rotating: Mapping[Pair, int] | None) -> list[Sample]:
         """Samples of the pairs, each once; without ``rotating`` the small ones."""
         config, out, covered = bands(), {}, set()
         for pair in wanted:
             experiment, _ = pair
-            of, spent = self.pairs[pair], self.seconds(experiment)
+            of, spent = self.pairs[pair], seconds(experiment)
             data = {c.dataset for c in of}
             caps, chain = config["short"], pair[1] in config["methods"]["chains"]
             turn = None if rotating is None else rotating[pair]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+import pandas as pd
 import yaml
 
 from workflow import arithmetic, sample
@@ -29,8 +30,24 @@ def bands() -> dict:
     return yaml.safe_load((ROOT / "config/gates.yaml").read_text(encoding="utf-8"))
 
 
+class RowsByCell(Mapping[str, list[dict]]):
+    """Cell -> its score rows; made when asked for, since few of an experiment's cells are."""
+
+    def __init__(self, scores: pd.DataFrame):
+        self.scores, self._places = scores, scores.groupby("cell", sort=False).indices
+
+    def __getitem__(self, cell: str) -> list[dict]:
+        return self.scores.iloc[self._places[cell]].to_dict("records")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 @cache
-def committed(experiment: str) -> dict[str, list[dict]]:
+def committed(experiment: str) -> RowsByCell:
     """Committed score rows by cell. Exits with the reason where they cannot be read."""
     from workflow import committed as reference
 
@@ -38,7 +55,16 @@ def committed(experiment: str) -> dict[str, list[dict]]:
         rows = reference.read(REFERENCE, experiment)
     except (FileNotFoundError, ValueError) as e:
         raise SystemExit(f"gate: {e}") from None
-    return {name: part.to_dict("records") for name, part in rows.groupby("cell", sort=False)}
+    return RowsByCell(rows)
+
+
+@cache
+def seconds(experiment: str) -> dict[str, float]:
+    """Mean seconds a split of every committed cell that has scores, by CPU where known. Exits as :func:`committed`."""
+    rows = committed(experiment).scores
+    spent = rows[(rows["status"] == "ok") & (rows["seconds"] != "")].drop_duplicates(["cell", "split"])
+    took = spent["seconds"].where(spent["cpu_seconds"] == "", spent["cpu_seconds"])
+    return pd.to_numeric(took).groupby(spent["cell"]).mean().to_dict()
 
 
 @dataclass

@@ -41,6 +41,7 @@ PROTOCOL_HOME = {
     "trials": "datasets.trials",
     "simulated_truth": "datasets.protocols.simulated_truth",
     "repeats": "datasets.protocols.repeats",
+    "surrogates": "datasets.protocols.surrogates",
 }
 SEED_VERSION = "dpbayes-bench 1"
 #: the parser in C where PyYAML has it: the same values in a tenth of the time.
@@ -232,6 +233,11 @@ def load(path: str | Path) -> dict:
         raise ConfigError(f"{path}: protocol '{unknown[0]}'; known: {', '.join(PROTOCOL_HOME)}")
     if config["model"]["kind"] not in model_kinds.kinds():
         raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(model_kinds.kinds())}")
+    for scale, size in config["scales"].items():
+        if unknown := [d for d in size.get("datasets", []) if d not in config["datasets"]]:
+            raise ConfigError(
+                f"{path}: scales.{scale}.datasets: '{unknown[0]}' is not under datasets; add it there, too"
+            )
     try:
         return {**config, **{k: written_out(config[k]) for k in ("arms", "ablations") if k in config}}
     except ValueError as e:

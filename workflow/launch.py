@@ -1,4 +1,4 @@
-"""What ``./bench`` runs: says what is ahead, keeps a lock, clears a stale one of Snakemake, starts it and ends it."""
+"""What ``./bench`` runs: looks at the words, keeps a lock, says what is ahead, starts Snakemake and ends it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workflow import processes
+from workflow import arguments, processes
 from workflow.imports import ROOT
 
 
@@ -28,22 +28,40 @@ def scaled(scale: str, rest: list[str]) -> list[str]:
         command.insert(command.index("--config") + 1, f"scale={scale}")
     else:
         command += ["--config", f"scale={scale}"]
-    if not {"--cores", "-c"} & set(command):
+    return with_cores(command)
+
+
+def with_cores(command: list[str]) -> list[str]:
+    """Snakemake's arguments with a number of cores, where they say none and leave none to a profile."""
+    given = {a.partition("=")[0] for a in command}
+    if command and not {"--cores", "-c", "--profile", "--jobs", "-j", "--executor", "-e", "--help", "-h"} & given:
         command = ["--cores", os.environ.get("DPBAYES_CORES", "all"), *command]
     return ["--cores" if a == "-c" else a for a in command]
 
 
+def cores() -> int:
+    """Processes at once: DPBAYES_CORES, or all cores."""
+    given = os.environ.get("DPBAYES_CORES", "all")
+    return int(given) if given.isdigit() else os.cpu_count() or 1
+
+
 def main(argv: list[str]) -> int:
     os.chdir(ROOT)
-    if argv[:1] in ([], ["quick"], ["full"]):
-        command = scaled(argv[0] if argv else "quick", argv[1:])
+    try:
+        arguments.check_environment()
+        if argv[:1] != ["full"]:
+            arguments.check(argv)
+        command = scaled("full", argv[1:]) if argv[:1] == ["full"] else with_cores(argv)
+        if argv[:1] == ["full"]:
+            arguments.check(command)
+    except arguments.Wrong as e:
+        print(f"bench: {e}", file=sys.stderr)
+        return 2
+    if argv[:1] == ["full"]:
         from workflow.plan import describe
 
-        cores = command[command.index("--cores") + 1]
-        workers = int(cores) if cores.isdigit() else os.cpu_count() or 1
-        print(describe(argv[0] if argv else "quick", workers), file=sys.stderr, flush=True)
-    else:
-        command = argv
+        given = command[command.index("--cores") + 1]
+        print(describe("full", int(given) if given.isdigit() else cores()), file=sys.stderr, flush=True)
     # The lock's descriptor is handed on to Snakemake, so it is held as long as either of the two lives.
     lock_path = Path(".snakemake") / "bench.lock"
     lock_path.parent.mkdir(exist_ok=True)
@@ -53,6 +71,14 @@ def main(argv: list[str]) -> int:
     except BlockingIOError:
         print("bench: another ./bench is running in this folder; wait for it or stop it first", file=sys.stderr)
         return 1
+    if not argv:
+        from workflow import first
+
+        try:
+            return first.main(jobs=cores())
+        except KeyboardInterrupt:
+            print("bench: stopped; the same command goes on where it was", file=sys.stderr)
+            return 130
     snakemake = [sys.executable, "-m", "snakemake"]
     # We hold our lock, so nobody else runs here: a lock that Snakemake left behind belongs to a killed run.
     if any((Path(".snakemake") / "locks").glob("*")):

@@ -183,12 +183,15 @@ def config_of(experiment: str) -> str:
     return {load(path)["experiment"]: path for path in experiment_files()}[experiment]
 
 
-def recompute(sample: Sample, data_path: str, exact_rows: Sequence[dict] = ()) -> Found:
-    """Fit and score a sample. ``exact_rows``: committed rows of the reference posterior that its scores need."""
+def recompute(sample: Sample, data_path: str, exact_rows: Sequence[dict] = (), results: Path | None = None) -> Found:
+    """Fit and score a sample. ``exact_rows``: committed rows of the reference posterior that its scores need.
+
+    ``results``: where its sidecars stay; None for nowhere.
+    """
     tracing.begin(sample.label)
     start, captured = time.process_time(), io.StringIO()
     with contextlib.redirect_stderr(captured), tempfile.TemporaryDirectory() as folder:
-        rows, events = _scored(sample, data_path, Path(folder), exact_rows)
+        rows, events = _scored(sample, data_path, results or Path(folder), exact_rows)
     executed = tracing.executed(sample.label)
     return Found(sample, rows, events, executed, time.process_time() - start, captured.getvalue())
 
@@ -206,7 +209,7 @@ def _scored(sample: Sample, data_path: str, results: Path, exact_rows: Sequence[
     group = [shortened(every[name], dict(sample.short)) for name in sample.cells]
     data = datasets.load(data_path)
     scratch = results / "partial" / "sample"
-    scratch.mkdir(parents=True)
+    scratch.mkdir(parents=True, exist_ok=True)
     done: dict[tuple[str, int], dict] = {}
     for request in requests_of(group[0].adapter(), len({c.method for c in group}) < len(group), list(sample.splits)):
         for name, row in respond(group, request, data_path, scratch, not done):

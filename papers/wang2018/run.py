@@ -119,8 +119,13 @@ def spent(ledger, method: str, reading: str, epsilon: float, delta: float) -> fl
     return epsilon_of(ledger, kept).epsilon
 
 
-def rows(name: str, scale: str, mirror: str | None, raw: str | Path) -> Iterator[dict]:
-    """Rows of one table; of all its cells with their reason where it cannot be had."""
+def rows(
+    name: str, scale: str, mirror: str | None, raw: str | Path, only: tuple[str, str, str] | None = None
+) -> Iterator[dict]:
+    """Rows of one table; of all its cells with their reason where it cannot be had.
+
+    ``only``: method, reading and epsilon of the one row that is wanted.
+    """
     told, delta = config(), float(config()["delta"])
     count = int(told["repeats"][scale])
     try:
@@ -131,6 +136,8 @@ def rows(name: str, scale: str, mirror: str | None, raw: str | Path) -> Iterator
     for method, readings in told["readings"].items():
         for reading in readings:
             for epsilon in [""] if method in NOISE_FREE else told["epsilons"]:
+                if only is not None and only != (method, reading, epsilon):
+                    continue
                 row = dict.fromkeys(COLUMNS, "") | {
                     "dataset": name, "method": method, "reading": reading, "epsilon": epsilon, "delta": told["delta"],
                     "metric": "mse", "scale": scale, "status": status, "reason": reason,

@@ -51,6 +51,20 @@ def test_arms_play_their_parts(family):
     assert family.task == "linear_regression"
 
 
+def test_the_ledger_says_what_is_private_not_the_label():
+    """An experiment of one budget, whose arms are not named by it."""
+    frame = made_up.linear_regression()
+    frame = frame[~frame["setting"].str.contains("epsilon=") | (frame["setting"] == "epsilon=1")]
+    unnamed = made_up.CONFIG | {"include_unlisted_methods": {"budget": {"epsilon": 1.0}}}
+    family = common_scores.read(unnamed, frame.assign(setting=""))
+    roles = {(a.method, a.epsilon): a.role for a in family.arms}
+    assert roles["na_dpvi", "1"] == common_scores.PRIVATE
+    assert roles["adassp", "1"] == common_scores.PRIVATE_YARDSTICK
+    assert roles["sep", ""] == common_scores.FREE
+    spent = common_scores.read(made_up.CONFIG, frame.assign(setting=""))  # no budget is stated: what was spent
+    assert {a.epsilon for a in spent.arms if a.method == "na_dpvi"} == {"0.99"}
+
+
 @pytest.mark.parametrize(
     ("setting", "epsilon", "tuned", "words"),
     [("", "", False, ""), ("tuned;epsilon=1", "1", True, ""), ("epsilon=8;tuned", "8", True, ""),
@@ -140,7 +154,7 @@ def test_one_method_on_one_split_wins_nothing():
     assert compare.lead(family, "wine", "rmse", ("1", False)) is None
     assert list(long["n"]) == [1, 1]
     assert common_tables.calibration_table(family, "quick")[0].blocks[0].columns == [
-        "seconds a fit",
+        "wall seconds a fit",
         "peak memory (MB)",
     ]
 

@@ -9,6 +9,7 @@ support it.
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -33,11 +34,11 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Event, Relation
 from workflow import returned
-from workflow.imports import reached
+from workflow.imports import outside, reached
 
 ROOT = Path(__file__).resolve().parents[2]
 #: by file, not by contract.names(): a broken adapter must fail its own tests and not hide the others
-FILES = {p.stem: p for p in sorted((ROOT / "methods").glob("[!_]*/[!_]*.py"))}
+FILES = {p.stem: p for p in [*sorted((ROOT / "methods").glob("[!_]*/[!_]*.py")), *outside()]}
 OWN = sorted(FILES)
 FURTHER = sorted(f"{k}/{n}" for k, n in contract.pairs() if contract.get(n, k) is not contract.get(n))
 NAMES = OWN + FURTHER
@@ -90,12 +91,35 @@ def shrunk(settings):
     return dataclasses.replace(settings, **smaller)
 
 
+#: (adapter, case, seed) -> whole numbers with which a fit seeded generators of its own.
+SEEDS: dict[tuple[str, str, int], set[str]] = {}
+
+
+@contextlib.contextmanager
+def noted_seeds(into: set[str]):
+    """Notes the whole numbers that ``np.random.default_rng`` is given."""
+    make = np.random.default_rng
+
+    def noting(seed=None):
+        if isinstance(seed, int | np.integer | list | tuple | np.ndarray):
+            into.add(str(seed))
+        return make(seed)
+
+    np.random.default_rng = noting
+    try:
+        yield
+    finally:
+        np.random.default_rng = make
+
+
 def run(name: str, kind: str, *, seed: int = 11, spec: BudgetSpec | None = None, n: int = ROWS) -> tuple[Fit, Task]:
     method, task = adapter(name), TINY[kind](n)
     settings = shrunk(method.Settings())
     method.prepare(task, settings)
     budget = (spec or BudgetSpec(**BUDGET)).open(np.random.default_rng([seed, 1]))
-    return method.fit(task, settings, budget, np.random.default_rng([seed, 2])), task
+    rng = np.random.default_rng([seed, 2])
+    with noted_seeds(SEEDS.setdefault((name, kind, seed), set())):
+        return method.fit(task, settings, budget, rng), task
 
 
 fitted = functools.cache(run)
@@ -232,9 +256,17 @@ def common_pairs() -> list[tuple[str, str]]:
     for path in (ROOT / "common_tasks" / "experiments").glob("*.yaml"):
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
         kind = config["model"]["kind"]
-        named = [m for arm in config["arms"] for m in arm.get("methods", [arm.get("method")])]
-        listed = contract.names(kind) if "include_unlisted_methods" in config else []
-        out |= {(kind, m) for m in (*named, *listed)}
+        named, left_out = (
+            {
+                m
+                for arm in config["arms"]
+                if bool(arm.get("datasets", True)) is on
+                for m in arm.get("methods", [arm.get("method")])
+            }
+            for on in (True, False)
+        )
+        listed = set(contract.names(kind)) if "include_unlisted_methods" in config else set()
+        out |= {(kind, m) for m in named | (listed - left_out)}
     return sorted(out)
 
 
@@ -319,10 +351,11 @@ def test_the_run_that_it_reads_is_one_that_it_can_read(name):
 
 @every_adapter
 def test_nobody_else_has_its_seeds(name):
-    """What the seeds are hashed from names one method."""
+    """What the seeds are hashed from names one method of a kind of model: only these can stand in one experiment."""
     method = adapter(name)
     assert isinstance(method.seed_name, str)
     others = [adapter(n) for n in NAMES if adapter(n).name != method.name]
+    others = [m for m in others if set(m.models) & set(method.models)]
     assert (method.seed_name or method.name) not in {m.seed_name or m.name for m in others}
 
 
@@ -456,6 +489,27 @@ def test_global_state_is_left_alone(name, kind):
     assert repeated(name, kind)[2]
 
 
+@every_fit
+def test_no_generator_of_a_fit_has_a_seed_of_its_own(name, kind):
+    """All randomness comes from the given ``rng``: a seed that is the same under another ``rng`` does not."""
+    fitted(name, kind)
+    if asked := SEEDS[name, kind, 11]:  # few methods make a generator; they are fitted once more
+        run(name, kind, seed=12)
+        same = asked & SEEDS[name, kind, 12]
+        assert not same, (
+            f"{name}: np.random.default_rng({same.pop()}) in fit; draw from the given rng, or spawn from it"
+        )
+
+
+def test_a_constant_seed_is_seen():
+    seen: set[str] = set()
+    with noted_seeds(seen):
+        np.random.default_rng(0)
+        np.random.default_rng(np.random.default_rng(5).integers(9))
+    assert "0" in seen
+    assert len(seen) == 3
+
+
 def test_a_draw_from_global_state_is_seen():
     before = state()
     np.random.random()  # noqa: NPY002 - the misconduct that must be seen
@@ -542,7 +596,8 @@ def test_the_ledger_tells_what_the_guarantee_rests_on(name, kind):
     if method.privacy is not None:
         assert len(fit.ledger) > 0, f"{name} claims a guarantee for {method.privacy} and releases nothing"
         assert {event.relation for event in fit.ledger} == {method.privacy}
-        assert all(event.proof.strip() for event in fit.ledger)
+        for event in fit.ledger:
+            assert event.proof.strip(), f"{name}: '{event.what}' names no proof; give proof=\"module.function\""
 
 
 @every_fit

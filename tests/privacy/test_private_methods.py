@@ -44,6 +44,7 @@ from workflow.audit_cases import (
     wrapped_rows,
 )
 from workflow.imports import ROOT, path_of
+from workflow.mend import advice
 
 PRIVATE, CASES, OPEN = private(), cases(), leaky()
 
@@ -70,7 +71,8 @@ def test_passes_every_check(name, case):
     """Where the adapter declares private standardisation, with that leak closed (see the next test)."""
     if (name, case) in OPEN and name not in of_families("CLOSED"):
         pytest.fail(f"{name} declares private standardisation; give CLOSED of its family's _mutants.py what closes it")
-    assert mutants.kills(get(name), closed(name, case), faults(name, case)) == {}
+    found = mutants.kills(get(name), closed(name, case), faults(name, case))
+    assert not found, advice(get(name), found)
 
 
 @each(OPEN)
@@ -101,6 +103,7 @@ def test_ledger_is_complete_and_costs_something_finite(name, case):
     assert cost.relation is method.privacy
     for event in fit.ledger:
         assert event.generator, event.what
+        assert event.proof.strip(), f"{name}: '{event.what}' names no proof; give proof=\"module.function\""
         module, _, attribute = event.proof.rpartition(".")
         owner = importlib.import_module(module) if _importable(module) else None
         if owner is None:  # a method of a class: module.Class.method
@@ -185,8 +188,24 @@ def test_every_private_method_has_its_mutants(name, case):
     if (name, case) not in OPEN:
         standardises = tiny_task(case).y is not None or "data-dependent standardisation" in patches
         wanted.add("data-dependent standardisation" if standardises else "data-dependent clip")
-    home = path_of(type(method).__module__).parent
-    assert wanted <= patches, f"{name}: add {sorted(wanted - patches)} to MUTANTS of {home / '_mutants.py'}"
+    assert wanted <= patches, what_to_add(method, MODELS[case].kind, wanted - patches)
+
+
+def what_to_add(method, kind: str, missing: set[str]) -> str:
+    """The lines of an adapter's own file that declare the broken copies which are missing."""
+    path = path_of(type(method).__module__).relative_to(ROOT)
+    lines = [f'{path}: add "from privacy.mutants import Mutant" and', "MUTANTS = {", f'    "{kind}": (']
+    for word in sorted(missing):
+        lines.append(f'        Mutant("{word}", r"<a pattern of this file>", "<what breaks it>", what="<in words>"),')
+    return "\n".join([*lines, "    ),", "}"])
+
+
+def test_the_message_of_a_missing_mutant_has_the_lines_to_add():
+    said = what_to_add(get("adassp"), "linear_regression", {"no clipping"})
+    assert said.startswith("methods/sufficient_statistics/adassp.py: add")
+    made: dict = {"Mutant": mutants.Mutant}
+    exec(said.split("\n", 1)[1], made)
+    assert [m.name for m in made["MUTANTS"]["linear_regression"]] == ["no clipping"]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import textwrap
 import pytest
 
 from methods import contract
-from workflow import experiments
+from workflow import committed, experiments
 from workflow.experiments import ConfigError, cells
+from workflow.papers import REFERENCE
 from workflow.papers import experiments as files
 from workflow.record import seed_text
 
@@ -123,8 +124,10 @@ def test_an_unknown_kind_of_model_lists_the_known(write):
     ("more", "words"),
     [
         (", settings: {learning_rte: 1}", ["predict_mean", "unknown setting 'learning_rte'"]),
-        (", budget: {epsilon: 0, delta: 1.0e-5}", ["epsilon = 0", "above 0"]),
-        (", budget: {epsilon: -1}", ["epsilon = -1"]),
+        (", budget: {epsilon: 0, delta: 1.0e-5}", ["arms.0.budget.epsilon", "0 is less than or equal"]),
+        (", quick: false, budget: {epsilon: -1}", ["arms.0.budget.epsilon", "-1"]),
+        (", budget: {claimed_epsilon: -1}", ["arms.0.budget.claimed_epsilon", "-1"]),
+        (", budget: {epsilon: {by_dataset: {wine: -2, default: 1}}}", ["budget.epsilon", "wine", "-2"]),
         (", budget: {delta: 2}", ["delta = 2"]),
         (", colour: red", ["colour"]),
         (", splits: {by_dataset: {wine: 2}}", ["no value for data set 'protein'"]),
@@ -137,11 +140,23 @@ def test_bad_keys_are_named(write, more, words):
         assert word in str(error.value)
 
 
+@pytest.mark.parametrize("scale", ["full", "tiny"])
+def test_a_data_set_of_a_scale_that_the_experiment_lacks_is_an_error(write, scale):
+    with pytest.raises(ConfigError, match=r"scales\.tiny\.datasets: 'power' is not under datasets"):
+        cells(write(text=BASE.replace("{{datasets: [wine], ", "{{datasets: [wine, power], ")), scale)
+
+
+def test_an_epsilon_of_those_that_nobody_listed_is_above_0(write):
+    more = "include_unlisted_methods: {{protocols: [literature], budget: {{epsilon: -1, delta: 1.0e-5}}}}\n"
+    with pytest.raises(ConfigError, match=r"include_unlisted_methods\.budget\.epsilon: -1"):
+        cells(write(text=BASE + more), "tiny")
+
+
 def test_unknown_names_list_the_known(write):
     with pytest.raises(ConfigError, match=r"unknown method 'vii'.*ridge"):
         cells(write(text=BASE.replace("predict_mean", "vii")), "full")
     with pytest.raises(ConfigError, match=r"unknown data set 'wines'.*wine"):
-        cells(write(text=BASE.replace("[wine, protein]", "[wines, protein]")), "full")
+        cells(write(text=BASE.replace("[wine, protein]", "[wine, wines]")), "full")
     with pytest.raises(ConfigError, match="scale 'fast'"):
         cells(write(), "fast")
     with pytest.raises(ConfigError, match="no experiment file"):
@@ -199,3 +214,11 @@ def test_every_answer_names_a_cell_that_runs():
             named = [*answer["readings"].values(), *answer.get("also", [])]
             for cell in named:
                 assert (cell["protocol"], cell["method"], cell.get("label", "")) in have, (path, answer, cell)
+
+
+@pytest.mark.parametrize("name", sorted(set(committed.experiments(REFERENCE)) & set(files())))
+def test_every_committed_cell_is_one_of_the_config(name):
+    """The name of a setting is part of a cell's id: a field that is renamed loses what is committed."""
+    known = {c.id for c in cells(files()[name], "full")}
+    gone = sorted(set(committed.read(REFERENCE, name)["cell"]) - known)
+    assert not gone, f"{len(gone)} committed cells are no cells of {name} any more, such as {gone[0]}"

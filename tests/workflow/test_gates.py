@@ -33,7 +33,7 @@ def scene(tmp_path, monkeypatch):
     compare.committed.cache_clear()
     sample._splits_of.cache_clear()
     compare.short_rows.cache_clear()
-    check.Checker.seconds.cache_clear()
+    compare.seconds.cache_clear()
     monkeypatch.setattr(
         check.Checker,
         "recompute",
@@ -55,7 +55,7 @@ def scene(tmp_path, monkeypatch):
     compare.committed.cache_clear()
     sample._splits_of.cache_clear()
     compare.short_rows.cache_clear()
-    check.Checker.seconds.cache_clear()
+    compare.seconds.cache_clear()
 
 
 def test_the_same_numbers_pass(scene, capsys):

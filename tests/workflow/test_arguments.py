@@ -1,0 +1,102 @@
+"""A wrong word of ./bench gets one line with the nearest right one."""
+
+import subprocess
+import sys
+
+import pytest
+
+from workflow import arguments, launch
+from workflow.arguments import Wrong
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fulll"], "did you mean 'full'?"),
+        (["vinaroz2023dpse"], "did you mean 'vinaroz2023dpsep'?"),
+        (["common_network"], "./bench --cores 2 common_tasks"),
+        (["bnn_classification"], "is a kind of model"),
+        (["dp_sep"], "./bench try dp_sep"),
+        (["quick"], "--config scale=quick"),
+        (["fetch"], "makes many files"),
+        (["dpsep_uci-wine-literature-nothing-12345678"], "./bench doubt"),
+        (["--cores", "2", "--config", "scale=tiny", "vinaroz2023dpsep"], "put it first"),
+        (["--config", "scale=foo"], "scale is one of full, quick, tiny"),
+        (["--config", "scle=full"], "did you mean 'scale'?"),
+        (["--config", "reuse=yes"], "reuse is one of none, reference"),
+        (["--config", "mirror=/no/such"], "is no folder"),
+        (["--cores", "2", "jalko2017dpv"], "did you mean 'jalko2017dpvi'?"),
+    ],
+)
+def test_a_wrong_word_names_the_right_one(words, said):
+    with pytest.raises(Wrong) as e:
+        arguments.check(words)
+    assert said in str(e.value)
+    assert "\n" not in str(e.value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--cores", "2", "-n"],
+        ["--cores", "2", "vinaroz2023dpsep", "--config", "scale=tiny", "reuse=reference"],
+        ["--cores", "1", "--forcerun", "fetch"],
+        ["--cores", "1", "results/fits/dpsep_uci-wine-authors-ridge-0ec38f19.json"],
+        ["bnn_regression"],
+        ["wang2018"],
+        ["audit"],
+        [],
+    ],
+)
+def test_what_can_be_meant_passes(words):
+    arguments.check(words)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("DPBAYES_CORES", "x"), ("DPBAYES_CORES", "0"), ("DPBAYES_MIRROR", "/no/such/folder")],
+)
+def test_a_variable_that_says_nothing_usable_is_named(variable, value):
+    with pytest.raises(Wrong, match=variable):
+        arguments.check_environment({variable: value})
+
+
+def test_usable_variables_pass(tmp_path):
+    arguments.check_environment({"DPBAYES_CORES": "3", "DPBAYES_MIRROR": str(tmp_path)})
+    arguments.check_environment({"DPBAYES_CORES": "all"})
+    arguments.check_environment({})
+
+
+def test_every_paper_is_a_target():
+    from workflow import papers
+
+    assert {p.key for p in papers.papers()} | {"wang2018", "jalko2017dpvi", "all", "audit"} <= set(arguments.targets())
+
+
+def test_a_rule_with_wildcards_in_its_outputs_makes_many_files():
+    text = 'rule one:\n    output:\n        R + "/a.csv",\n    shell:\n        "x {y}"\n\n'
+    text += 'rule many:\n    output:\n        R + "/{d}.csv",\n    shell:\n        "x"\n'
+    assert arguments.rules(text) == {"one": False, "many": True}
+
+
+def test_the_launcher_says_it_in_one_line_and_starts_nothing():
+    made = subprocess.run(
+        [sys.executable, "-m", "workflow.launch", "fulll"], capture_output=True, text=True, cwd=launch.ROOT
+    )
+    assert made.returncode == 2
+    assert made.stdout == ""
+    assert made.stderr == "bench: 'fulll' is no command and no target; did you mean 'full'?\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["audit"], ["--cores", "all", "audit"]),
+        (["--cores=2", "audit"], ["--cores=2", "audit"]),
+        (["--profile", "profiles/slurm"], ["--profile", "profiles/slurm"]),
+        ([], []),
+    ],
+)
+def test_cores_are_given_where_nothing_says_how_many(monkeypatch, words, expected):
+    monkeypatch.delenv("DPBAYES_CORES", raising=False)
+    assert launch.with_cores(words) == expected

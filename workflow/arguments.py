@@ -1,0 +1,150 @@
+"""The words of ``./bench`` before they go to Snakemake: a wrong one gets one line with the nearest right one."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from workflow import attempts, noise, papers
+from workflow.experiments import SCALES
+from workflow.imports import ROOT
+
+#: words that ``bench`` takes itself.
+COMMANDS = ("full", "test", "setup", "new", "doubt", "try", "advise", "compare")
+#: keys of config/config.yaml -> what they may be; empty: anything.
+CONFIG: dict[str, tuple[str, ...]] = {
+    "scale": SCALES,
+    "reuse": ("none", "reference"),
+    "retry": tuple(attempts.RETRIED),
+    "noise": tuple(noise.CHOICES),
+    "mirror": (),
+    "results": (),
+    "container": (),
+    "methods": (),
+    "datasets": (),
+    "experiments": (),
+}
+
+
+class Wrong(ValueError):
+    """A word that cannot be meant; the message says which, and the nearest right one."""
+
+
+def close(word: str, known: Collection[str]) -> str:
+    """``did you mean X?`` where a known word is near, else all known words."""
+    if found := difflib.get_close_matches(word, list(known), n=1, cutoff=0.6):
+        return f"did you mean '{found[0]}'?"
+    return f"there are {', '.join(known)}"
+
+
+def check_environment(given: Mapping[str, str] = os.environ) -> None:
+    """Raises Wrong for a variable of ours that says nothing usable."""
+    cores = given.get("DPBAYES_CORES", "all")
+    if cores != "all" and not (cores.isdigit() and int(cores) > 0):
+        raise Wrong(f"DPBAYES_CORES is '{cores}'; give a number of cores, or 'all'")
+    mirror = given.get("DPBAYES_MIRROR", "")
+    if mirror and not Path(mirror).is_dir():
+        raise Wrong(f"DPBAYES_MIRROR names '{mirror}', which is no folder here; correct it, or unset DPBAYES_MIRROR")
+
+
+def targets() -> dict[str, str]:
+    """Words that Snakemake takes as targets -> what they are."""
+    out = {
+        "all": "everything",
+        "audit": "the privacy audit",
+        "report": "the report",
+        "manifest": "what a run was made with",
+    }
+    for paper in papers.papers():
+        out[paper.key] = paper.title
+        out |= {alias: f"an older name of {paper.key}" for alias in paper.aliases}
+        out |= {f"{paper.key}_{extra.name}": "a table that is no score" for extra in paper.extra}
+    for path in sorted((ROOT / "papers").glob("*/rules.smk")):
+        names = rules(path.read_text(encoding="utf-8"))
+        out |= {name: f"a rule of {path.parent.name}" for name, many in names.items() if not many}
+    return out
+
+
+def rules(text: str) -> dict[str, bool]:
+    """Names of the rules in a Snakefile's text -> does it make many files (wildcards in its outputs)?"""
+    parts = re.split(r"^rule (\w+):", text, flags=re.MULTILINE)
+    out = {}
+    for name, body in zip(parts[1::2], parts[2::2], strict=True):
+        made = re.search(r"output:(.*?)\n    \w+:", body, flags=re.DOTALL)
+        out[name] = bool(made and re.search(r'"[^"]*\{\w+\}', made[1]))
+    return out
+
+
+def many_rules() -> set[str]:
+    """Rules that make many files: a file of theirs is a target, not their name."""
+    files = [*(ROOT / "workflow" / "rules").glob("*.smk"), *(ROOT / "papers").glob("*/rules.smk")]
+    return {name for path in files for name, many in rules(path.read_text(encoding="utf-8")).items() if many}
+
+
+def check_target(word: str) -> None:
+    """Raises Wrong for a word that is no target: it says what holds it, or the nearest target."""
+    known = targets()
+    if word in known or "/" in word or Path(word).exists():
+        return
+    if word in (found := papers.experiments()):
+        holds = papers.paper_of(word)
+        raise Wrong(
+            f"'{word}' is an experiment ({found[word].relative_to(ROOT)}); the target {holds.key} holds it: "
+            f"./bench --cores 2 {holds.key}"
+        )
+    if word == "quick" or word == "tiny":
+        raise Wrong(f"'{word}' is a scale: ./bench --cores 2 --config scale={word}")
+    if word in many_rules():
+        raise Wrong(f"the rule '{word}' makes many files; name one of them, as results/fits/CELL.json")
+    from methods import contract
+
+    if word in contract.names():
+        raise Wrong(f"'{word}' is a method: ./bench try {word}")
+    from models import kind
+
+    if word in kind.kinds():
+        raise Wrong(f"'{word}' is a kind of model; targets are {', '.join(p.key for p in papers.papers())}")
+    if word.startswith(tuple(f"{e}-" for e in papers.experiments())):
+        raise Wrong(f"'{word}' looks like a cell: ./bench doubt {word}")
+    raise Wrong(f"'{word}' is no command and no target; {close(word, [*COMMANDS, *known])}")
+
+
+def check_config(entries: Sequence[str]) -> None:
+    """Raises Wrong for an entry of ``--config`` that is not KEY=VALUE of what config/config.yaml has."""
+    for entry in entries:
+        key, sign, value = entry.partition("=")
+        if not sign:
+            raise Wrong(
+                f"'{entry}' stands after --config, which takes KEY=VALUE; put it first: ./bench --cores 2 {entry} "
+                f"--config {' '.join(e for e in entries if '=' in e) or 'scale=quick'}"
+            )
+        if key not in CONFIG:
+            raise Wrong(f"--config {entry}: unknown key '{key}'; {close(key, list(CONFIG))}")
+        if CONFIG[key] and value not in CONFIG[key]:
+            raise Wrong(f"--config {entry}: {key} is one of {', '.join(CONFIG[key])}")
+        if key == "mirror" and value and not Path(value).is_dir():
+            raise Wrong(f"--config {entry}: '{value}' is no folder here")
+
+
+def check(argv: Sequence[str]) -> None:
+    """Arguments for Snakemake. Raises Wrong for the first that cannot be meant."""
+    if argv and not argv[0].startswith("-"):
+        check_target(argv[0])  # the usual slip, told without Snakemake's parser, which takes a second to import
+    from snakemake.cli import get_argument_parser
+
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            options, _ = get_argument_parser().parse_known_args(list(argv))
+    except SystemExit as e:
+        if not e.code:  # --help, --version
+            raise
+        raise Wrong(said.getvalue().strip().splitlines()[-1].partition("error: ")[2] or said.getvalue()) from None
+    check_config(options.config or [])
+    for word in options.targets or []:
+        check_target(word)

@@ -1,0 +1,219 @@
+"""``./bench doubt CELL``: one cell alone, at full settings, from its raw data: ours here, ours committed, published.
+
+CELL is the id of a cell, the key of a published number (source/table/dataset/method/setting/metric), or any part of
+one that is of a single cell. ``./bench doubt --list WORDS`` prints the keys and ids that hold all the words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import math
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from workflow import machine, papers, spot_check
+from workflow.check import Checker
+from workflow.compare import seconds
+from workflow.experiments import load
+from workflow.first import Steps, Tables
+from workflow.imports import ROOT
+from workflow.spot_check import DIFFERS, NOT_RUN, Row
+
+KEY = ("source", "table", "dataset", "method", "setting", "metric")
+#: keys that are listed at most.
+MOST = 40
+#: CPU seconds from which a cell's cost is said first.
+DEAR_S = 30.0
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published number in one reading, its committed verdict, and our cell, empty where there is none."""
+
+    key: str
+    cell: str
+    verdict: dict[str, str]
+
+
+def published() -> list[Published]:
+    """All published numbers with a committed verdict."""
+    out = [_published(row, row["cell"]) for row in _read(papers.REFERENCE / "verdicts.csv")]
+    for paper, module in spot_check.programs().items():
+        rows = _read(ROOT / "papers" / paper / "reference" / "verdicts.csv.gz")
+        out += [_published(row, spot_check.own_id(module, row)) for row in rows]
+    return out
+
+
+def _published(row: dict[str, str], cell: str) -> Published:
+    return Published("/".join(row[k] for k in KEY), cell, row)
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+
+
+class Unknown(LookupError):
+    """No cell, or several; the message names the nearest."""
+
+
+def find(words: str, ids: Iterable[str], numbers: Sequence[Published]) -> tuple[list[str], list[Published]]:
+    """The cells that ``words`` name, and the published numbers that they answer. Raises Unknown."""
+    ids = set(ids)
+    if words in ids:
+        return [words], [p for p in numbers if p.cell == words]
+    mine = [p for p in numbers if p.key == words]
+    if not mine:
+        text = words.lower().split()
+        cells = sorted(i for i in ids if all(w in i.lower() for w in text))
+        keys = sorted({p.key for p in numbers if all(w in p.key.lower() for w in text)})
+        if len(cells) == 1 and not keys:
+            return find(cells[0], ids, numbers)
+        if len(keys) == 1 and set(cells) <= {p.cell for p in numbers if p.key == keys[0]}:
+            return find(keys[0], ids, numbers)
+        found = [*keys, *cells]
+        if found:
+            some = "\n  ".join(found[:6])
+            raise Unknown(f"'{words}' is part of {len(found)} keys and cells; `--list` shows all:\n  {some}")
+        near = difflib.get_close_matches(words, [*{p.key for p in numbers}, *ids], n=3, cutoff=0.0)
+        raise Unknown(f"no cell and no published number '{words}'; the nearest:\n  " + "\n  ".join(near))
+    answered = list(dict.fromkeys(p.cell for p in mine if p.cell))
+    if not answered:
+        raise Unknown(
+            f"{words}: no cell of ours answers it ({mine[0].verdict['reason'] or mine[0].verdict['verdict']})"
+        )
+    return answered, mine
+
+
+def listed(words: Sequence[str], ids: Iterable[str], numbers: Sequence[Published]) -> list[str]:
+    """Keys and ids that hold all the words."""
+    text = [w.lower() for w in words]
+    return [t for t in dict.fromkeys([*(p.key for p in numbers), *ids]) if all(w in t.lower() for w in text)]
+
+
+def recompute(checker: Checker, name: str, tables: Tables, results: Path) -> list[Row]:
+    """A cell's numbers here beside the committed ones, over all its splits. Its sidecar stays below ``results``."""
+    from workflow import sample
+    from workflow.sample import Sample
+
+    for module in spot_check.programs().values():
+        if name in spot_check.own_ids(module):
+            unit = spot_check.Unit(module, "", (), (name,), 0.0, program=module)
+            _, rows, _ = spot_check.recompute(
+                unit, "", [], os.environ.get("DPBAYES_MIRROR", ""), str(tables.results / "raw")
+            )
+            return [Row(**r) for r in rows]
+    cell = checker.cells[name]
+    data = tables.get(cell.dataset)
+    if isinstance(data, str):
+        return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
+    one = Sample(cell.experiment, cell.dataset, (name,), (cell.method,), tuple(range(cell.splits)), (), 0.0)
+    found = sample.recompute(one, str(data), checker.exact_rows(one), results)
+    old = spot_check.known(cell.experiment)
+    return spot_check.rows_of(cell, found.rows, old.get(name, []) if old else [], one.splits)
+
+
+def number(text: str) -> str:
+    """Seven digits."""
+    try:
+        return f"{float(text):.7g}"
+    except ValueError:
+        return text
+
+
+def table(rows: Sequence[Row], answers: Sequence[Published]) -> list[list[str]]:
+    """Head and lines: a line a measure, once for each published number that it answers."""
+    lines = [["measure", "ours, here", "ours, committed", "here is", "reading", "published", "difference", "verdict"]]
+    for row in rows:
+        mine = [p.verdict for p in answers if p.cell == row.cell and row.measure in _ours(p.verdict)]
+        for v in mine or [{}]:
+            shown = v.get("published_mean", "") + (f" +- {v['published_std']}" if v.get("published_std") else "")
+            gap = ""
+            if v and row.here and v["mean"] and _same_unit(row, v):
+                gap = f"{float(row.here) - float(v['published_mean']):+.4g}"
+            told = [v.get("reading", ""), shown, gap, v.get("verdict", "")]
+            lines.append([row.measure, number(row.here), number(row.committed), row.verdict, *told])
+    return lines
+
+
+@cache
+def _renamed() -> dict[tuple[str, str, str], set[str]]:
+    """(source, table, published metric) -> the names that our metrics have."""
+    out: dict[tuple[str, str, str], set[str]] = {}
+    for path in papers.experiments().values():
+        for answer in load(path)["answers"]:
+            for reading in [*answer["readings"].values(), *answer.get("also", [])]:
+                for theirs, ours in reading.get("metrics", {}).items():
+                    for place in answer["tables"]:
+                        out.setdefault((answer["source"], place, theirs), set()).add(ours)
+    return out
+
+
+def _ours(verdict: dict[str, str]) -> set[str]:
+    """Names of our measures that a published number may be of."""
+    return _renamed().get((verdict["source"], verdict["table"], verdict["metric"]), set()) | {verdict["metric"]}
+
+
+def _same_unit(row: Row, verdict: dict[str, str]) -> bool:
+    """Is the committed mean of the verdict the committed number of the row? Accuracies are judged as errors."""
+    was, judged = float(row.committed), float(verdict["mean"])
+    return any(math.isclose(was, v, rel_tol=1e-6, abs_tol=1e-9) for v in (judged, 1 - judged))
+
+
+def show(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="./bench doubt", description=__doc__.splitlines()[0])
+    parser.add_argument("words", nargs="+", metavar="CELL", help="a cell, a published number's key, or a part of one")
+    parser.add_argument("--list", action="store_true", help="print the keys and ids that hold all the words")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    options = parser.parse_args(argv)
+    checker, numbers = Checker(options.results / "data", 1), published()
+    own = [i for module in spot_check.programs().values() for i in spot_check.own_ids(module)]
+    ids = [*checker.cells, *own]
+    if options.list:
+        found = listed(options.words, ids, numbers)
+        print("\n".join(found[:MOST]) + (f"\n... and {len(found) - MOST} more" if found[MOST:] else ""))
+        return 0 if found else 1
+    try:
+        names, answers = find(" ".join(options.words), ids, numbers)
+    except Unknown as e:
+        print(f"bench: {e}", file=sys.stderr)
+        return 2
+    here = options.results / "here"
+    tables, wrong = Tables(options.results, Steps(here / "log.txt")), False
+    for name in names:
+        cell = checker.cells.get(name)
+        if cell is not None:
+            cost = seconds(cell.experiment).get(name, 0.0) * cell.splits if spot_check.known(cell.experiment) else 0.0
+            if cost > DEAR_S:
+                print(f"bench: {name}: about {cost / 60:.1f} CPU minutes (Ctrl-C ends it)", flush=True)
+        with machine.one_error():
+            rows = recompute(checker, name, tables, here)
+        print(f"\n{name}")
+        if answers:
+            print(f"published: {', '.join(dict.fromkeys(p.key for p in answers if p.cell == name))}")
+        print(show(table(rows, answers)))
+        for row in rows:
+            if row.measure == "epsilon" and row.verdict != DIFFERS:
+                print(f"epsilon of one fit, from its ledger: {row.here} at {row.why}")
+            if row.verdict in (DIFFERS, NOT_RUN):
+                print(f"{row.measure or name}: {row.verdict}: {row.why}")
+        if cell is not None and (side := here / "fits" / f"{name}.json").is_file():
+            print(f"settings, seeds and ledger: {side}")
+        wrong |= any(r.verdict == DIFFERS for r in rows)
+    print("The verdicts are of the committed numbers; they hold here where 'here' says equal or within.")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""``./bench try NAME``: the checks of one method, and its scores beside those of the others on the same split.
+
+Conformance, privacy (of a private method) and layers of imports, the tests of this one method alone; then the first
+split of its cheapest cell at full settings, beside the committed scores of the same split.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from methods import contract
+from workflow import spot_check
+from workflow.doubt import number, show
+from workflow.experiments import Cell, cells, experiment_files
+from workflow.first import Steps, Tables
+from workflow.imports import ROOT
+from workflow.once import run_once
+
+CHECKS = {
+    "conformance": "tests/methods/test_conformance.py",
+    "privacy": "tests/privacy/test_private_methods.py",
+    "architecture": "tests/test_architecture.py",
+}
+#: CPU seconds of one test, and seconds of the fit.
+TEST_SECONDS, FIT_SECONDS = 20, 30.0
+#: failed tests after which the others are not run: they fail for the same reason, and a loop costs each its limit.
+MOST = 3
+#: metrics that are shown first; of the others as many as make three.
+MAIN = ("rmse", "test_error", "test_log_likelihood", "posterior_distance")
+
+
+def known(name: str) -> str:
+    """Why there is no such method, with the nearest; empty where there is one."""
+    for why in contract.broken():
+        if name in why:
+            return why
+    if name in contract.names():
+        return ""
+    near = difflib.get_close_matches(name, contract.names(), n=1, cutoff=0.0)[0]
+    return f"no method '{name}' in methods/<family>/; the nearest is '{near}'; `./bench new method {name}` writes one"
+
+
+def run_checks(name: str, private: bool) -> list[str]:
+    """What failed: a line a test, with the line to mend. The tests are those of this method alone."""
+    files = [path for what, path in CHECKS.items() if private or what != "privacy"]
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
+    command += [f"--maxfail={MOST}"]
+    environment = os.environ | {"DPBAYES_TESTED_METHOD": name, "DPBAYES_TEST_CPU_SECONDS": str(TEST_SECONDS)}
+    made = subprocess.run([*command, *files], cwd=ROOT, env=environment, capture_output=True, text=True)
+    print(f"bench: {last(made.stdout) or last(made.stderr)}", flush=True)
+    return faults(made.stdout + made.stderr) if made.returncode else []
+
+
+def last(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip("= ") if lines else ""
+
+
+def faults(output: str) -> list[str]:
+    """From pytest's output: a line a failed test: its name, its error, and the last line of a method's file in it."""
+    out = []
+    parts = re.split(r"^_{3,} (.+?) _{3,}$", output.partition("short test summary info")[0], flags=re.MULTILINE)
+    for title, body in zip(parts[1::2], parts[2::2], strict=True):
+        errors = [line[1:].strip() for line in body.splitlines() if line.startswith("E ")]
+        places = re.findall(r"^(methods/\S+?:\d+): in", body, flags=re.MULTILINE)
+        named = re.findall(r"\b(methods[./][\w./]+:\d+)", " ".join(errors))
+        where = (places or named)[-1:] or [""]
+        out.append(f"{title}: {errors[0] if errors else last(body)}" + (f"  <- {where[0]}" if where[0] else ""))
+    return out or [f"the tests did not run: {last(output)}"]
+
+
+def cheapest(name: str) -> Cell | None:
+    """The cell of a method to try: of the smallest data set, at the budget nearest to epsilon = 1."""
+    import datasets
+
+    every = [c for path in experiment_files() for c in cells(path, "full") if c.method == name]
+    every = [c for c in every if not c.setting.startswith((spot_check.ABLATION, "tuned"))]
+
+    def cost(cell: Cell) -> tuple:
+        about = datasets.get(cell.dataset)
+        epsilon = dict(cell.budget).get("epsilon") or 1.0
+        return not cell.experiment.startswith("common"), about.n_rows * about.n_inputs, abs(epsilon - 1.0), cell.id
+
+    return min(every, key=cost, default=None)
+
+
+def others(cell: Cell) -> dict[str, list[tuple[str, str, str, str]]]:
+    """Metric -> (method, setting, epsilon, value) of the committed cells on the first split of the same rows."""
+    rows = spot_check.known(cell.experiment)
+    if rows is None:
+        return {}
+    s = rows.scores
+    same = (s["dataset"] == cell.dataset) & (s["protocol"] == cell.protocol) & (s["split"] == "0") & (s["metric"] != "")
+    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith((spot_check.ABLATION, "tuned"))
+    out: dict[str, list[tuple[str, str, str, str]]] = {}
+    for r in s[same].to_dict("records"):
+        out.setdefault(r["metric"], []).append((r["method"], r["setting"], r["epsilon"], r["value"]))
+    return out
+
+
+def comparison(cell: Cell, found: Sequence[dict]) -> str:
+    """Its scores beside the others', sorted by the first metric; a method at several budgets at the nearest one."""
+    mine = {r["metric"]: r for r in found if r["metric"]}
+    committed = {m: v for m, v in others(cell).items() if m in mine}
+    if not mine:
+        return f"{found[0]['status']}: {found[0]['reason']}"
+    metrics = sorted(committed or mine, key=lambda m: (m not in MAIN, m))[:3]
+    budget = dict(cell.budget).get("epsilon") or 1.0
+    lines: dict[tuple[str, str, str], dict[str, str]] = {}
+    for metric in metrics:
+        for method, setting, epsilon, value in committed.get(metric, []):
+            told = re.search(r"epsilon=([\d.]+)", setting)
+            if told is None or float(told[1]) == float(budget):
+                lines.setdefault((method, setting, epsilon), {})[metric] = value
+    body = [[m, s, number(e), *(number(v.get(k, "")) for k in metrics)] for (m, s, e), v in lines.items()]
+    own = next(iter(mine.values()))
+    first = [f"> {cell.method}", cell.setting, number(own["epsilon"]), *(number(mine[k]["value"]) for k in metrics)]
+    body = sorted(body, key=lambda b: (b[3] == "", float(b[3] or 0)))
+    return show([["method", "setting", "epsilon", *metrics], first, *body])
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="./bench try", description=__doc__.splitlines()[0])
+    parser.add_argument("name", metavar="NAME", help="a method: the name of its file in methods/<family>/")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    options = parser.parse_args(argv)
+    if why := known(options.name):
+        print(f"bench: {why}", file=sys.stderr)
+        return 2
+    start = time.monotonic()
+    private = contract.get(options.name).privacy is not None
+    print(
+        f"bench: the tests of {options.name}: {', '.join(k for k in CHECKS if private or k != 'privacy')}", flush=True
+    )
+    wrong = run_checks(options.name, private)
+    for line in wrong:
+        print(f"  {line}")
+    cell = cheapest(options.name)
+    if cell is None:
+        print("bench: no experiment runs it; add an arm, or fit a kind of model of the common tasks (CONTRIBUTING.md)")
+        return 1 if wrong else 0
+    steps = Steps(options.results / "here" / "log.txt")
+    data = Tables(options.results, steps).get(cell.dataset)
+    if isinstance(data, str):
+        print(f"bench: no scores: {data}")
+        return 1 if wrong else 0
+    import dataclasses
+
+    one = dataclasses.replace(cell, splits=1)
+    with steps.quiet():
+        found = run_once(one, data, options.results / "here" / "try", FIT_SECONDS)
+    print(f"bench: {cell.dataset}, split 1 of protocol {cell.protocol}, full settings, and committed scores of it")
+    print(comparison(cell, found))
+    print(f"bench: {len(wrong)} failed tests, {time.monotonic() - start:.0f} s")
+    return 1 if wrong or found[0]["status"] != "ok" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
