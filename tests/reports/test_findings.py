@@ -3,8 +3,9 @@ import re
 import pandas as pd
 import pytest
 
+import reports.findings
 from evaluation.summary import COLUMNS
-from reports import findings, front_matter, readme
+from reports import front_matter, readme
 from reports.findings import Finding, FindingError, about, read_committed, render, sources, title_of
 from reports.queries import Tables
 from reports.verdicts import read_findings
@@ -30,9 +31,9 @@ def test_tables_of_the_reference_are_text(tmp_path, tables):
 
 def test_tables_of_one_folder_by_their_bare_name(tmp_path):
     (tmp_path / "a.csv").write_text("n\n007\n", encoding="utf-8")
-    assert findings.read_below(tmp_path)("a")["n"].tolist() == ["007"]
+    assert reports.findings.read_below(tmp_path)("a")["n"].tolist() == ["007"]
     with pytest.raises(FileNotFoundError, match=r"no b\.csv"):
-        findings.read_below(tmp_path)("b")
+        reports.findings.read_below(tmp_path)("b")
 
 
 @pytest.mark.parametrize("name", ["z.csv", "scores/z.csv", "../secret.csv", "scores/../../secret.csv"])
