@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +17,7 @@ from reports.figure import Figure
 from reports.findings import Finding
 from reports.published import SOURCE_TITLES
 from reports.verdict import FAMILY
-from workflow import committed, verified
-from workflow import papers as homes
+from workflow import verified
 from workflow.files import write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -148,32 +143,3 @@ def flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
 
 def write(path: Path, page: Page) -> None:
     write_text(path, render(page))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The report of the committed reference: ``python -m reports.site --out DIR`` writes DIR/index.html."""
-    from reports import build
-    from reports.config import load
-
-    parser = argparse.ArgumentParser(prog="python -m reports.site", description=main.__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args(argv)
-    known, folder = homes.experiments(), homes.REFERENCE
-    pairs = [
-        (load(known[name]), committed.read(folder, name)) for name in committed.experiments(folder) if name in known
-    ]
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory() as scratch:
-        extra, out = Path(scratch) / "extra", Path(scratch) / "out"
-        extra.mkdir()
-        for path in (p for home in homes.homes() for p in home.glob("*.csv")):
-            shutil.copyfile(path, extra / path.name)
-        build.build(pairs, None, Path("results/data"), out, "full", manifest, extra=extra)
-        options.out.mkdir(parents=True, exist_ok=True)
-        for path in (out / "report").iterdir():
-            shutil.copyfile(path, options.out / path.name)
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

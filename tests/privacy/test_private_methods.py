@@ -112,10 +112,10 @@ def proof_text(place: str) -> str:
     for cut in (1, 2):
         module = ".".join(words[:-cut])
         if module and _importable(module):
-            found = importlib.import_module(module)
+            place = importlib.import_module(module)
             for word in words[-cut:]:
-                found = getattr(found, word, None)
-            return (found is not None and found.__doc__) or ""
+                place = vars(place).get(word) if place is not None else None
+            return (place is not None and place.__doc__) or ""
     return ""
 
 
