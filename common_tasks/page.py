@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -18,39 +18,28 @@ from common_tasks import scale as common_scale
 from common_tasks import sentences as common_sentences
 from common_tasks import tables as common_tables
 from common_tasks.scores import CONDITIONAL_NOTE, Family, column_words
-from common_tasks.sentences import Item, Sentence
-from reports import site, tables
+from reports import tables
 from reports.blocks import Table
-from reports.contents import Added
+from reports.contents import Added, Advice, AdviceSection
 from reports.figure import Figure
-from workflow.files import write_text
 
-NAME = "which_method.html"
 #: of the tasks; others come last.
 ORDER = ("linear_regression", "logistic_regression", "density", "network")
-
-
-@dataclass(frozen=True)
-class Section:
-    """One family: sentences in short, its figure of ranks, and (heading, [(metric, items)]) an epsilon."""
-
-    id: str
-    title: str
-    short: Sequence[Sentence]
-    figure: str
-    columns: Sequence[tuple[str, Sequence[tuple[str, Sequence[Item]]]]]
-
-
-@dataclass(frozen=True)
-class Page:
-    """Everything that the page shows."""
-
-    scale: str
-    banner: str
-    sections: Sequence[Section]
-    figures: Sequence[Figure]
-    tables: Sequence[Table]
-    conditional: str = CONDITIONAL_NOTE
+#: how the page is read.
+NOTES = (
+    "Two questions, two intervals. The law of the data: would it be so with other rows of the same law, as many? "
+    "Paired intervals over the splits that both methods have, corrected for splits that share rows (Nadeau and Bengio "
+    '2003). "Best", "separated", "for certain" and all intervals without further words are of this kind. These rows: '
+    "is it so on the rows at hand, over all their random splits and all privacy noise? Plain paired t intervals; they "
+    "say nothing about other rows.",
+    '"Separated" and "for certain": at 5 % divided by the number of comparisons. Intervals in brackets are of level '
+    "95 %. What is not separated may still be far: wide intervals do not mean small differences.",
+    '"Tuned with equal effort": every private method takes part with the best of its settings on a public stand-in; '
+    '"default" beside its name: the tuning chose the default, on that data set or on so many; "default, no grid": it '
+    'has nothing to tune. Under a heading without "tuned" every method runs with its default settings; where these '
+    "come from is a column of the tables of scores.",
+    CONDITIONAL_NOTE,
+)
 
 
 def build(
@@ -63,7 +52,7 @@ def build(
     extra: Path | None = None,
     on_privacy: Sequence[str] = (),
 ) -> Added:
-    """Write tables, figures and the page of these families under ``out``; families without a row are left out.
+    """Write tables and figures of these families under ``out``; families without a row are left out.
 
     ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``; ``extra``: folder of the tables
     that are no scores; ``on_privacy``: notes of the privacy table.
@@ -73,7 +62,8 @@ def build(
     )
     if not families:
         return Added([], [], [])
-    pairs = [pair for f in families for pair in (*common_tables.build(f, scale), common_scale.table(f, scale))]
+    own = {f.task: [*common_tables.build(f, scale), common_scale.table(f, scale)] for f in families}
+    pairs = [pair for of in own.values() for pair in of]
     across = [common_ranks.ranks_table(families, scale), common_matrix.matrix_table(families, scale)]
     across += common_beside_default.build(families, scale)
     across += [common_tables.controls_table(extra, scale)] if extra else []
@@ -87,13 +77,33 @@ def build(
     if not with_site:
         return Added(shown, [t for t, _ in privacy], [])
     drawn = common_figures.build(out / "figures", families, sizes, extra)
-    page = Page(scale, tables.SCALE_BANNERS[scale], sections(families), drawn, [*shown, *(t for t, _ in privacy)])
-    write_text(out / "report" / NAME, render(page))
-    return Added(shown, [t for t, _ in privacy], drawn)
+    on = [t for t, _ in (pair for pair in across if pair is not None)] + [t for t, _ in privacy]
+    of_task = {task: [pair[0] for pair in of if pair is not None] for task, of in own.items()}
+    return Added(shown, [t for t, _ in privacy], drawn, advice(families, of_task, on, drawn))
 
 
-def sections(families: Sequence[Family]) -> list[Section]:
-    """One a family with a private method."""
+def advice(
+    families: Sequence[Family],
+    of_task: Mapping[str, Sequence[Table]],
+    across: Sequence[Table],
+    drawn: Sequence[Figure],
+) -> Advice | None:
+    """Which method for which task, a section a family with a private method; None where there is none.
+
+    ``of_task``: tables of each task; ``across``: those of all together. This is the one place that says what the page
+    of advice holds.
+    """
+    made, left = [], list(drawn)
+    for section in sections(families):
+        name = common_rank_figure.name_of_figure(next(f for f in families if f.task == section.id))
+        shown = [figure for figure in left if figure.name == name]
+        left = [figure for figure in left if figure.name != name]
+        made.append(replace(section, tables=of_task.get(section.id, ()), figures=shown))
+    return Advice(made, across, left, NOTES) if made else None
+
+
+def sections(families: Sequence[Family]) -> list[AdviceSection]:
+    """What is said, a section a family with a private method."""
     out = []
     for f in families:
         # the tuned column first: there the effort is equal
@@ -101,11 +111,6 @@ def sections(families: Sequence[Family]) -> list[Section]:
         columns = [(column_words(c).capitalize(), common_sentences.about(f, c)) for c in ordered]
         columns = [(heading, said) for heading, said in columns if said]
         if columns:
-            short, figure = common_sentences.in_short(f), common_rank_figure.name_of_figure(f)
-            out.append(Section(f.task, f.title.partition(":")[0], short, figure, columns))
+            short = common_sentences.in_short(f)
+            out.append(AdviceSection(f.task, f.title.partition(":")[0], sentences=short, details=columns))
     return out
-
-
-def render(page: Page) -> str:
-    """The HTML text."""
-    return site.fill(NAME, page=page, known=frozenset())

@@ -51,7 +51,7 @@ TEMPLATES = {
     "wide": "{level} intervals too wide by more than {close} on some data set, at worst covering: {names}.",
     "calibration": "Smallest expected calibration error, mean over the data sets: {first}, {value}; largest: {last}, "
     "{worst}.",
-    "cost": "Seconds a fit, mean over the data sets: from {least} ({first}) to {most} ({last}).",
+    "cost": "{clock} seconds a fit, mean over the data sets: from {least} ({first}) to {most} ({last}).",
     "failed": "Without a score: {names}.",
 }
 
@@ -364,19 +364,20 @@ def _calibration(family: Family, column: compare.Column) -> list[Sentence]:
 
 def _cost(family: Family, column: compare.Column) -> list[Sentence]:
     spent = common_tables.costs(family)
-    means = {}
-    for arm in family.of(PRIVATE, PRIVATE_YARDSTICK, column=column):
-        found = [spent[d, arm]["seconds"][0] for d in family.datasets if (d, arm) in spent]
-        if found and len(found) == len(family.datasets):
-            means[arm] = sum(found) / len(found)
-    return [_extremes("cost", family, means, ("least", "most"))] if len(means) > 1 else []
+    arms = family.of(PRIVATE, PRIVATE_YARDSTICK, column=column)
+    whole = {a: [spent[d, a] for d in family.datasets] for a in arms if all((d, a) in spent for d in family.datasets)}
+    # One clock for all that are compared: CPU time where every fit has it.
+    clock = "cpu_seconds" if all(cell["cpu_seconds"][2] for found in whole.values() for cell in found) else "seconds"
+    means = {a: sum(cell[clock][0] for cell in found) / len(found) for a, found in whole.items()}
+    told = "CPU" if clock == "cpu_seconds" else "Wall"
+    return [_extremes("cost", family, means, ("least", "most"), clock=told)] if len(means) > 1 else []
 
 
-def _extremes(kind: str, family: Family, means: dict[Arm, float], names: tuple[str, str]) -> Sentence:
+def _extremes(kind: str, family: Family, means: dict[Arm, float], names: tuple[str, str], **more: str) -> Sentence:
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     rows = (_calibration_row(family, family.datasets[0], a, _over_all(family, a)) for a in (low, high))
     values = dict(zip(names, (_n(means[low]), _n(means[high])), strict=True))
-    return say(kind, **values, **dict(zip(("first", "last"), rows, strict=True)))
+    return say(kind, **more, **values, **dict(zip(("first", "last"), rows, strict=True)))
 
 
 def _failed(family: Family, column: compare.Column) -> list[Sentence]:

@@ -43,7 +43,7 @@ CALIBRATION = {
 }
 #: file of ``common_tasks.controls``.
 CONTROLS = "common_controls.csv"
-COSTS = {"seconds": "seconds a fit", "peak_mb": "peak memory (MB)"}
+COSTS = {"cpu_seconds": "CPU seconds a fit", "seconds": "wall seconds a fit", "peak_mb": "peak memory (MB)"}
 _NO_GUARANTEE = "Its program adds noise, but nothing bounds what the noise hides: by its ledger epsilon is infinite."
 
 
@@ -236,7 +236,7 @@ def _key(family: Family, dataset: str, arm: Arm) -> dict[str, Any]:
 
 @cache
 def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float, int]]]:
-    """(data set, arm) -> seconds and peak_mb -> mean, sd and number over the splits with a score.
+    """(data set, arm) -> each of ``COSTS`` -> mean (NaN where none stands), sd and number over the splits with a score.
 
     A default that stands in a tuned column has its own there.
     """
@@ -255,6 +255,7 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
     """A block a data set; a row an arm: coverage or calibration error, distance to the exact posterior, cost."""
     metrics = [m for m in CALIBRATION if any(key[2] == m for key in family.summary)]
     spent, footnotes, blocks, long = costs(family), Footnotes(), [], []
+    told = [c for c in COSTS if any(each[c][2] for each in spent.values())]
     for dataset in family.datasets:
         present = [a for a in family.arms if (dataset, a) in family.status]
         rows: list[tuple[str, list[Entry]]] = []
@@ -267,17 +268,18 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
                 ids.append("")
                 for arm in (a for a in part if a.column == column):
                     name = ", ".join(filter(None, (name_of(arm, family.kind), family.mark(dataset, arm))))
-                    rows.append((name, _calibration(family, dataset, arm, metrics, spent, footnotes)))
+                    rows.append((name, _calibration(family, dataset, arm, metrics, told, footnotes)))
                     ids.append(calibration_id(family, dataset, arm))
                     long.append(_long_calibration(family, dataset, arm, metrics, spent))
-        heads = [*(CALIBRATION[m] for m in metrics), *COSTS.values()]
+        heads = [*(CALIBRATION[m] for m in metrics), *(COSTS[c] for c in told)]
         blocks.append(Block(_heading(family, dataset), "Method", heads, rows, ids=ids))
     notes = (
         "Means over splits. Coverage: share of test targets in the central predictive interval of that level. Error of "
         "the posterior mean: mean over the coefficients of |mean - exact mean| in standard deviations of the exact "
         "posterior; log variance ratio: mean of log(variance / exact variance), below 0 where the posterior is too "
-        "narrow. \"-\": a point estimate has no spread. Seconds: one fit on one core, without compilation; methods "
-        "that read one run each pay for all of it. Peak memory: of the process that fits.",
+        "narrow. \"-\": a point estimate has no spread. Seconds: one fit on one core, without compilation; wall time "
+        "grows with the load of the machine. Of a run that several methods read, a row with CPU seconds "
+        "counts its share, one with wall time alone the whole. Peak memory: of the process that fits.",
         *_tuned_note(family),
         *([CONDITIONAL_NOTE] if family.conditional else []),
     )  # fmt: skip
@@ -292,13 +294,14 @@ def calibration_id(family: Family, dataset: str, arm: Arm) -> str:
     return "-".join(filter(None, (row_id(family, "calibration", dataset, arm), arm.epsilon, tail)))
 
 
-def _calibration(family: Family, dataset: str, arm: Arm, metrics, spent, footnotes: Footnotes) -> list[Entry]:
+def _calibration(family: Family, dataset: str, arm: Arm, metrics, told, footnotes: Footnotes) -> list[Entry]:
+    spent = costs(family)
     status, reason = family.status[dataset, arm]
     if (dataset, arm) not in spent:
-        return [entry(verdict=status, marks=footnotes(reason)), *[entry("-")] * (len(metrics) + len(COSTS) - 1)]
+        return [entry(verdict=status, marks=footnotes(reason)), *[entry("-")] * (len(metrics) + len(told) - 1)]
     found = [family.summary.get((dataset, arm, m)) for m in metrics]
-    told = [entry("-") if r is None else entry(f"{r['mean']:.3g}") for r in found]
-    return [*told, *(entry(_short(spent[dataset, arm][c][0])) for c in COSTS)]
+    scores = [entry("-") if r is None else entry(f"{r['mean']:.3g}") for r in found]
+    return [*scores, *(entry(_short(spent[dataset, arm][c][0])) for c in told)]
 
 
 def _short(value: float) -> str:

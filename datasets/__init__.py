@@ -7,8 +7,10 @@ one new file in this folder and no other change.
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,9 @@ from datasets.base import DataError, DataSet, RawFile, Source, Table, table_sha2
 from datasets.store import Loaded, load
 
 __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get", "load", "names", "table_sha256"]
+
+#: environment variable with further files, separated as in PATH: data sets from outside, each as one of this folder.
+OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are no data set.
 _PLUMBING = frozenset({"base", "fetch", "folds", "replicates", "splits", "store", "synthetic", "thirds", "trials"})
@@ -33,7 +38,36 @@ def _datasets() -> Mapping[str, DataSet]:
                 f"datasets/{info.name}.py must hold one DATASET, a datasets.base.DataSet whose name is '{info.name}'"
             )
         found[info.name] = entry
+    for path in outside():
+        entry = _from_outside(path)
+        if entry.name in found:
+            raise TypeError(f"{path}: there is a data set '{entry.name}' already; give it another name")
+        found[entry.name] = entry
     return found
+
+
+def outside() -> list[Path]:
+    """Files of data sets from outside."""
+    return [Path(p) for p in os.environ.get(OUTSIDE, "").split(os.pathsep) if p]
+
+
+def take(paths: Iterable[Path]) -> None:
+    """Take these files, and no others, as data sets from outside: here, and in processes that start from now on."""
+    os.environ[OUTSIDE] = os.pathsep.join(str(Path(p).resolve()) for p in paths)
+    _datasets.cache_clear()
+
+
+def _from_outside(path: Path) -> DataSet:
+    """The data set of a file elsewhere. Raises TypeError where it holds none of the file's name."""
+    spec = importlib.util.spec_from_file_location(f"datasets.outside.{path.stem}", path)
+    if spec is None or not path.is_file():
+        raise TypeError(f"{path}: no such Python file; {OUTSIDE} names data sets from outside")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    entry = vars(module).get("DATASET")
+    if not isinstance(entry, DataSet) or entry.name != path.stem:
+        raise TypeError(f"{path} must hold one DATASET, a datasets.base.DataSet whose name is '{path.stem}'")
+    return entry
 
 
 def names(kind: str | None = None) -> list[str]:

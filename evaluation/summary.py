@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -27,12 +27,15 @@ COLUMNS = [
     "relation",
     "accountant",
     "seconds",
+    "cpu_seconds",
     "compile_seconds",
     "peak_mb",
     "code_hash",
     "data_hash",
     "scale",
 ]
+#: columns that older committed rows lack: there they are empty.
+OPTIONAL = ("cpu_seconds",)
 STATUS = ("ok", "failed", "timeout", "diverged", "not_supported", "no_data")
 CELL = ["experiment", "dataset", "protocol", "method", "setting"]
 _ONE_A_CELL = ["cell", "epsilon", "delta", "relation", "accountant"]
@@ -54,14 +57,23 @@ def read_scores(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 
 
 def checked(scores: pd.DataFrame, where: str | Path) -> pd.DataFrame:
-    """The scores, columns ``COLUMNS``. Raises ValueError, naming ``where``, for a missing column or unknown status."""
-    missing = [c for c in COLUMNS if c not in scores.columns]
+    """The scores, columns ``COLUMNS``, those of ``OPTIONAL`` empty where they are missing.
+
+    Raises ValueError, naming ``where``, for another missing column or an unknown status.
+    """
+    missing = [c for c in COLUMNS if c not in scores.columns and c not in OPTIONAL]
     if missing:
         raise ValueError(f"{where}: column '{missing[0]}' is missing; a scores file has {', '.join(COLUMNS)}")
     unknown = sorted(set(scores["status"]) - set(STATUS))
     if unknown:
         raise ValueError(f"{where}: unknown status '{unknown[0]}'; the closed list is {', '.join(STATUS)}")
-    return scores[COLUMNS]
+    return scores.reindex(columns=COLUMNS, fill_value="")
+
+
+def seconds_of(row: Mapping[str, str]) -> tuple[float, bool] | None:
+    """Seconds of the fit of a score row, and whether CPU seconds (else of the clock); None where none stand."""
+    text = row["cpu_seconds"] or row["seconds"]
+    return (float(text), bool(row["cpu_seconds"])) if text else None
 
 
 def mean_std(values: Iterable[float]) -> tuple[float, float, int]:

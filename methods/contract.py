@@ -29,10 +29,13 @@ from __future__ import annotations
 import abc
 import enum
 import importlib
+import importlib.util
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Protocol
@@ -135,6 +138,27 @@ class Leak:
         return all(not scope or value is None or value in scope for scope, value in wanted)
 
 
+@dataclass(frozen=True)
+class Counterpart:
+    """The method without privacy that a private one comes to where the budget is next to unlimited (epsilon = 1e6).
+
+    ``method``: its name; it fits the same kind of model and gives no guarantee. ``band``: the most by which the
+    log-densities of new rows may differ on average, nats a row. ``settings``: of the private method where it is tried,
+    beside its defaults. ``reason``: why it comes to none; then there is no ``method``.
+
+    Raises ValueError where it states neither a method with its band nor a reason, or both.
+    """
+
+    method: str = ""
+    band: float = 0.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.method) == bool(self.reason.strip()) or bool(self.method) != (self.band > 0):
+            raise ValueError("counterpart: give a method and its band above 0, or the reason why there is none")
+
+
 #: for ``splits_at_once``: all splits that are missing.
 ALL_SPLITS = sys.maxsize
 
@@ -165,6 +189,9 @@ class Method(abc.ABC):
     #: does it take the printed ranges of columns (``task.public``) for public knowledge? Where they are the extremes of
     #: the table itself (``datasets.base.DataSet.extremes``), its guarantee is conditional on them.
     reads_ranges: ClassVar[bool] = False
+    #: kind of model -> what it comes to without privacy, or why it comes to nothing; a kind that is not listed: not
+    #: stated.
+    counterparts: ClassVar[Mapping[str, Counterpart]] = {}
     #: is the release itself a draw from a posterior? Then there is no noise to record and replay: the audit leaves the
     #: method to the brute-force checks beside its proof.
     releases_a_draw: ClassVar[bool] = False
@@ -228,6 +255,9 @@ def fits(method: Method) -> str:
 
 
 _HERE = Path(__file__).parent
+#: environment variable with further files of methods, separated as in PATH, and the group of entry points of installed
+#: packages: methods from outside. A file is as one of this folder; an entry point names the module of a method.
+OUTSIDE, GROUP = "DPBAYES_METHODS", "dpbayes_bench.methods"
 
 
 class BrokenAdapter(KeyError):
@@ -247,14 +277,13 @@ def _scan() -> _Scan:
     """Every method by name; an error in one file takes out that file only."""
     found: dict[str, tuple[Method, ...]] = {}
     broken: dict[str, str] = {}
-    paths: dict[str, Path] = {}
-    for path in sorted(_HERE.glob("[!_]*/[!_]*.py")):
-        name, file = path.stem, f"methods/{path.parent.name}/{path.name}"
+    paths: dict[str, str] = {}
+    for name, file, load in [*_ours(), *_outside()]:
         if name in paths:
-            raise TypeError(f"{file} and methods/{paths[name].parent.name}/{path.name} are both '{name}'; rename one")
-        paths[name] = path
+            raise TypeError(f"{file} and {paths[name]} are both '{name}'; rename one")
+        paths[name] = file
         try:
-            module = importlib.import_module(f"methods.{path.parent.name}.{name}")
+            module = load()
         except MemoryError:  # the machine's fault, not the file's
             raise
         except Exception as error:
@@ -262,6 +291,34 @@ def _scan() -> _Scan:
             continue
         found[name] = _adapters(module, name, file)
     return _Scan(found, broken)
+
+
+def _ours() -> list[tuple[str, str, Callable[[], ModuleType]]]:
+    """(name, file, what imports it) of the files of this folder."""
+    out = []
+    for path in sorted(_HERE.glob("[!_]*/[!_]*.py")):
+        family, name = path.parent.name, path.stem
+        load = partial(importlib.import_module, f"methods.{family}.{name}")
+        out.append((name, f"methods/{family}/{path.name}", load))
+    return out
+
+
+def _outside() -> list[tuple[str, str, Callable[[], ModuleType]]]:
+    """The same of methods from outside: files that ``OUTSIDE`` names, and installed packages."""
+    paths = [Path(p) for p in os.environ.get(OUTSIDE, "").split(os.pathsep) if p]
+    out = [(p.stem, str(p), partial(_load, p)) for p in paths]
+    return out + [(e.name, f"the installed package's {e.value}", e.load) for e in entry_points(group=GROUP)]
+
+
+def _load(path: Path) -> ModuleType:
+    """The module of a file elsewhere, ``methods.outside.<name>``."""
+    spec = importlib.util.spec_from_file_location(f"methods.outside.{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
 
 
 def _adapters(module: ModuleType, name: str, file: str) -> tuple[Method, ...]:
@@ -330,3 +387,9 @@ def get(name: str, kind: str | None = None) -> Method:
 def module_of(name: str, kind: str | None = None) -> str:
     """Name of the module that holds :func:`get`'s adapter."""
     return type(get(name, kind)).__module__
+
+
+def is_ours(name: str) -> bool:
+    """Is its file one of this folder?"""
+    package, _, rest = module_of(name).partition(".")
+    return package == "methods" and not rest.startswith("outside.")

@@ -17,6 +17,7 @@ import argparse
 import json
 import logging
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,20 +38,61 @@ from reports import (
     tables,
     verdicts,
 )
-from reports.config import SCALES, ReportError
+from reports.blocks import Table
+from reports.claims import files as claim_files
+from reports.config import SCALES, ReportError, in_scope
 from reports.config import load as load_config
 from reports.contents import Pair, Run, Tables, Whole
+from reports.figure import Figure
+from reports.published import SOURCE_TITLES
+from reports.site import prepared
+from reports.site.content import verdicts_of
 from workflow import papers as homes
 from workflow import seals, verified
 from workflow.files import stacked, write_csv
 
 WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check")
-TITLE = "dpbayes-bench: published numbers and privacy claims of differentially private Bayesian inference"
+TITLE = "dpbayes-bench"
+
+
+@dataclass(frozen=True)
+class Known:
+    """Committed verdicts, claims and ledger, in the place of computing them from the scores again."""
+
+    verdicts: pd.DataFrame
+    claims: pd.DataFrame
+    ledger: pd.DataFrame
+
+    def of(self, config: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+        """Those of one experiment."""
+        by_table = self.verdicts.groupby(["source", "table"], sort=False)
+        mine = [g for (s, t), g in by_table if in_scope(config, s, t, set(g["dataset"]))]
+        judged = pd.concat(mine, ignore_index=True) if mine else self.verdicts.iloc[:0]
+        ids = {c.id for c in claim_files.load() if c.experiment == config["experiment"]}
+        said = self.claims[self.claims["id"].isin(ids)].reset_index(drop=True)
+        cells = self.ledger["cell"].str.startswith(f"{config['experiment']}-")
+        return judged, said, self.ledger[cells].reset_index(drop=True)
+
+
+@dataclass
+class _Group:
+    """What the experiments of one paper, or one experiment of none, give to the report."""
+
+    key: str
+    title: str
+    sources: dict[str, str]
+    runs: list[Run] = field(default_factory=list)
+    claims: list[pd.DataFrame] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    methods: list[Table] = field(default_factory=list)
+    privacy: list[Table] = field(default_factory=list)
+    datasets: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
 
 
 def build(
     experiments: list[tuple[dict[str, Any], pd.DataFrame]],
-    fits: Path | None,
+    fits: Path,
     data: Path,
     out: Path,
     scale: str,
@@ -59,104 +101,195 @@ def build(
     epsilon_of: ledger.Accountant | None = None,
     extra: Path | None = None,
 ) -> None:
-    """Verdicts, claims, ledger and tables of all experiments under ``out``, and the page that shows them.
+    """Verdicts, claims, ledger and tables of all experiments under ``out``, and the site in ``out/report``.
 
-    ``fits`` None: of the committed reference, whose ledger is at hand.
     ``experiments``: pairs (config, scores). ``extra``: folder of the tables that are no scores. Raises
     :class:`reports.config.ReportError` where they do not fit.
+    """
+    content = collect(experiments, fits, data, out, scale, manifest, with_site, epsilon_of, extra)
+    if content is not None:
+        site.write(out / "report", content)
+
+
+def collect(
+    experiments: list[tuple[dict[str, Any], pd.DataFrame]],
+    fits: Path,
+    data: Path,
+    out: Path,
+    scale: str,
+    manifest: dict[str, Any],
+    with_site: bool = True,
+    epsilon_of: ledger.Accountant | None = None,
+    extra: Path | None = None,
+    known: Known | None = None,
+    drawn: prepared.Drawn | None = None,
+    origin: str = "Computed by a run on this machine.",
+) -> site.Content | None:
+    """The files of :func:`build` without its site, and what that shows; None without ``with_site``.
+
+    ``known``: what is committed, in the place of computing it; ``drawn``: its tables and figures, likewise, whose files
+    are in ``out``. ``origin``: a sentence on where the numbers come from.
     """
     folder = out / "tables"
     found = tables.data_info(data)
     committed = reference._committed_ledger(reference.FOLDER)
-    judged, said, costs, drawn = [], [], [], []
     every_score = stacked([scores for _, scores in experiments])
-    paper, privacy, every = [], [], []
-    runs: dict[str, list[Run]] = {}
-    sizes: dict[str, tables.Table] = {}
+    judged, said, costs = [], [], []
+    groups: dict[str, _Group] = {}
     for config, scores in experiments:
         for row_scale in set(scores["scale"]) - {scale}:
             raise ReportError(
                 f"{config['experiment']}: scores of scale '{row_scale}' in a report of scale '{scale}'; name the score "
                 "files of that scale with --scores (./bench does), or run it again"
             )
-        frame = verdicts.build(config, scores, scale)
-        cost = ledger.build(fits, set(scores["cell"]), epsilon_of, committed)
+        if known is None:
+            frame = verdicts.build(config, scores, scale)
+            cost = ledger.build(fits, set(scores["cell"]), epsilon_of, committed)
+            told = claims.evaluate(config, scores, extra=extra)
+        else:
+            frame, told, cost = known.of(config)
         judged.append(frame)
-        said.append(claims.evaluate(config, scores, extra=extra))
+        said.append(told)
         costs.append(cost)
+        run = Run(config, scores, frame, every_score, scale, fits, data, out / "figures", extra)
+        about = homes.paper_of(run.name)
+        group = groups.setdefault(about.key if about else run.name, _group(run, about))
+        group.runs.append(run)
+        group.claims.append(told)
+        if drawn is not None:
+            continue
         for table, long in tables.published_tables(frame, scale):
             tables.write(folder, table, long)
-            paper.append(table)
-        run = Run(config, scores, frame, every_score, scale, fits or out / "fits", data, out / "figures", extra)
-        about = homes.paper_of(run.name)
-        if about:
-            runs.setdefault(about.key, []).append(run)
+            group.tables.append(table)
         own = homes.resolve(about.tables)(run) if about and about.tables else Tables()
         for table, long in all_methods(run) if own.methods is None else own.methods:
             tables.write(folder, table, long)
-            every.append(table)
+            group.methods.append(table)
         for table, long in own.privacy:
             tables.write(folder, table, long)
-            privacy.append(table)
+            group.privacy.append(table)
         if config["answers"]:
             private = ledger.privacy_frame(frame, scores, cost, config["model"])
             banner = tables.SCALE_BANNERS[scale]
             table, long = ledger.privacy_table(private, f"{run.name}_privacy", banner, config["model"])
             tables.write(folder, table, long.assign(scale=scale))
-            privacy.append(table)
+            group.privacy.append(table)
         if with_site and about and about.figures:
-            drawn += homes.resolve(about.figures)(run)
-        for table, long in tables.datasets_tables(found, config["sources"], scale):
+            group.figures += homes.resolve(about.figures)(run)
+        for table, long in tables.datasets_tables(found, config["sources"], scale) if len(found) else []:
             tables.write(folder, table, long)
-            sizes[table.name] = table
-    several = len(runs) > 1
-    if several and (audited := audit_tables.read(extra)):
-        for table, long in audit_tables.build(audited):
-            tables.write(folder, table, long)
-            privacy.append(table)
-    which = False
+            if table.name not in {t.name for t in group.datasets}:
+                group.datasets.append(table)
+    several = len([key for key in groups if any(p.key == key for p in homes.papers())]) > 1
+    audited = audit_tables.read(extra) if several else None
+    privacy, advice = ([], None) if drawn is None else (drawn.privacy, drawn.advice)
+    for key, group in groups.items() if drawn is not None else ():
+        for name, made in drawn.parts.get(key, {}).items():
+            vars(group)[name] += made
+    for table, long in audit_tables.build(audited) if audited and drawn is None else []:
+        tables.write(folder, table, long)
+        privacy.append(table)
     for about in homes.papers():
-        if about.page and about.key in runs:
-            added = homes.resolve(about.page)(runs[about.key], Whole(out, stacked(costs), found, with_site))
-            every, privacy, drawn = every + added.methods, privacy + added.privacy, drawn + added.figures
-            which |= bool(added.methods)
-    all_verdicts, all_claims = stacked(judged), stacked(said)
-    write_csv(out / "verdicts.csv", all_verdicts)
-    write_csv(out / "claims.csv", all_claims)
-    write_csv(out / "ledger.csv", stacked(costs))
+        if about.page and about.key in groups and drawn is None:
+            whole = Whole(out, stacked(costs), found, with_site)
+            added = homes.resolve(about.page)(groups[about.key].runs, whole)
+            advice = advice or added.advice
+            if added.advice is None:  # what advice shows stands on its own page
+                groups[about.key].methods += added.methods
+                groups[about.key].figures += added.figures
+            privacy += added.privacy
+    if known is None:
+        write_csv(out / "verdicts.csv", stacked(judged))
+        write_csv(out / "claims.csv", stacked(said))
+        write_csv(out / "ledger.csv", stacked(costs))
     if not with_site:
-        return
-    board = verdicts.scoreboard(all_verdicts)
-    # papers with a folder of their own stand on the whole page, from what is committed
-    housed = papers.load() if scale == "full" and several else []
-    distinct = int(board.loc[board["reading"] == "printed", "cells"].sum())
-    board = stacked([board, pd.DataFrame([row for paper in housed for row in paper.board], columns=board.columns)])
+        return None
     index = verdicts.read_findings()
     # what answers no published number (the common tasks) has findings under the name of its folder
-    sources = {s for config, _ in experiments for s in config["sources"]} | set(runs)
+    sources = {s for config, _ in experiments for s in config["sources"]} | set(groups)
     sets = {d for config, _ in experiments if config["sources"] for d in config["datasets"]}
     told = findings.about(findings.render(), index, sources, sets) if reference.experiments() else []
-    page = site.Page(
+    # papers with a folder of their own stand on the whole site, from what is committed
+    housed = papers.load() if scale == "full" and several else []
+    parts = [_part(group, told) for group in groups.values()]
+    parts += [_housed(paper) for paper in housed]
+    return site.Content(
         title=TITLE,
         scale=scale,
         banner=tables.SCALE_BANNERS[scale],
-        scoreboard=board,
-        distinct=distinct,
-        tables=paper,
+        origin=origin,
+        files=out,
+        parts=parts,
         privacy=privacy,
-        figures=drawn,
-        claims=all_claims,
         findings=[*told, *(f for paper in housed for f in paper.findings)],
-        datasets=list(sizes.values()),
-        methods=every,
-        credits=site.credits([d for config, _ in experiments for d in config["datasets"]]),
+        advice=advice,
+        ledger=stacked(costs),
+        scores=every_score,
         manifest=manifest,
+        audit=audited or (),
         pairs=verified.read(),
-        which=which,
         broken=contract.broken(),
-        titles={paper.key: paper.title for paper in housed},
     )
-    site.write(out / "report" / "index.html", page)
+
+
+def _group(run: Run, about: homes.Paper | None) -> _Group:
+    """An empty group for the experiment's paper, or for itself where it has none."""
+    if about:
+        return _Group(about.key, about.title, dict(about.sources))
+    sources = {s: SOURCE_TITLES.get(s, s) for s in run.config["sources"]}
+    return _Group(run.name, run.config.get("title", run.name), sources)
+
+
+def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
+    """A paper of the site. Of numbers that a source repeats each has its own row."""
+    frame = stacked([run.verdicts for run in group.runs])
+    numbers = published.load()
+    copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", published.KEY].to_numpy()))
+    mine = {f.id for f in told if findings.home_of(f.id).split("/")[-2] == group.key}
+    return site.Part(
+        key=group.key,
+        title=" and ".join(group.sources.values()) if group.sources else group.title,
+        sources=group.sources,
+        rerun=f"./bench --cores 2 {group.key}",
+        verdicts=verdicts_of(frame, copies),
+        claims=stacked(group.claims),
+        tables=group.tables,
+        methods=group.methods,
+        privacy=group.privacy,
+        datasets=group.datasets,
+        figures=group.figures,
+        findings=[f for f in told if f.id in mine],
+        configs=[run.config for run in group.runs],
+        scores=stacked([run.scores for run in group.runs]),
+    )
+
+
+def _housed(paper: papers.Paper) -> site.Part:
+    """A paper that judges its own numbers, from what it committed."""
+    return site.Part(
+        key=paper.key,
+        title=paper.title,
+        sources={row["source"]: paper.title for row in paper.board},
+        rerun=f"./bench --cores 2 {paper.key}",
+        verdicts=verdicts_of(paper.verdicts),
+        claims=paper.claims,
+        findings=paper.findings,
+        judged=paper.judged,
+    )
+
+
+def from_results(results: Path, out: Path, scale: str) -> site.Content:
+    """What the site of a run shows; its tables and figures go to ``out``. Raises :class:`ReportError`."""
+    if not (results / "scores").is_dir():
+        raise ReportError(f"{results / 'scores'} is not there: run the suite first (./bench full), or name its folder")
+    loaded = [load_config(path) for path in homes.experiments().values()]
+    files = _score_files([c["experiment"] for c in loaded], results / "scores", None)
+    pairs = [(c, _scores(c["experiment"], files[c["experiment"]], scale)) for c in loaded]
+    path = results / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    found = collect(pairs, results / "fits", results / "data", out, scale, manifest, extra=results / "extra")
+    assert found is not None
+    return found
 
 
 def all_methods(run: Run) -> list[Pair]:
@@ -217,7 +350,7 @@ def main(argv: list[str] | None = None) -> int:
         logging.getLogger(package).setLevel(logging.INFO)
     try:
         return _run(args)
-    except (ReportError, OSError, ValueError) as e:
+    except (ReportError, site.SiteError, OSError, ValueError) as e:
         print(f"reports.build: {e}", file=sys.stderr)
         return 1
 

@@ -11,6 +11,7 @@ A paper names functions in its ``PAPER`` (``workflow.papers.Paper``):
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -81,9 +82,36 @@ class Tables:
 
 
 @dataclass(frozen=True)
+class AdviceSection:
+    """Advice for one task. ``text``: Markdown; ``sentences``: what has ``parts``, texts and links to rows of tables.
+
+    ``details``: (heading, [(title, [sentences])]), closed until it is asked for.
+    """
+
+    id: str
+    title: str
+    text: str = ""
+    sentences: Sequence[Any] = ()
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    details: Sequence[tuple[str, Sequence[tuple[str, Sequence[Any]]]]] = ()
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The page "Which method should I take?": its sections, what belongs to all of them, and how it is read."""
+
+    sections: Sequence[AdviceSection]
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Added:
-    """What a paper's own page adds to the front page; its files are written."""
+    """What a paper's own page adds to the report; its files are written. ``advice``: which method for which task."""
 
     methods: list[Table]
     privacy: list[Table]
     figures: list[Figure]
+    advice: Advice | None = None

@@ -13,7 +13,7 @@ from reports.verdict import AGREE
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure as the page shows it: files ``figures/<name>.{png,pdf,csv}``."""
+    """A figure as the page shows it: files ``figures/<name>.{svg,csv}``."""
 
     name: str
     title: str

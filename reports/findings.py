@@ -8,8 +8,6 @@ cells too.
 
 from __future__ import annotations
 
-import html
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,10 +33,6 @@ class Finding:
     id: str
     title: str
     text: str
-
-    @property
-    def html(self) -> str:
-        return to_html(self.text)
 
 
 def read_committed(folder: Path = REFERENCE) -> Read:
@@ -116,59 +110,3 @@ def about(found: list[Finding], index: pd.DataFrame, sources: set[str], datasets
         if r["source"] in sources or (r["source"] == "*" and datasets & set(r["dataset"].split("|")))
     }
     return [f for f in found if f.id in chosen]
-
-
-def to_html(text: str) -> str:
-    """The Markdown that findings use: headings, paragraphs, lists, tables, fenced code, `code`, **bold**."""
-    out: list[str] = []
-    for block in _paragraphs(text):
-        lines = block.strip("\n").splitlines()
-        if not lines:
-            continue
-        if lines[0].startswith("```"):
-            code = "\n".join(line for line in lines if not line.startswith("```"))
-            out.append(f"<pre>{html.escape(code)}</pre>")
-        elif lines[0].startswith("#"):
-            level = min(6, 2 + len(lines[0]) - len(lines[0].lstrip("#")))
-            out.append(f"<h{level}>{_inline(lines[0].lstrip('# '))}</h{level}>")
-            if len(lines) > 1:
-                out.append(to_html("\n".join(lines[1:])))
-        elif re.match(r"[-*] ", lines[0]):
-            items = re.split(r"\n[-*] ", "\n" + "\n".join(lines))[1:]
-            out.append("<ul>" + "".join(f"<li>{_inline(' '.join(i.split()))}</li>" for i in items) + "</ul>")
-        elif lines[0].startswith("|"):
-            cells = [[c.strip() for c in line.strip().strip("|").split("|")] for line in lines]
-            body = [row for row in cells[1:] if not all(set(c) <= set("-: ") for c in row)]
-            head = "".join(f"<th>{_inline(c)}</th>" for c in cells[0])
-            rows = "".join("<tr>" + "".join(f"<td>{_inline(c)}</td>" for c in r) + "</tr>" for r in body)
-            out.append(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>')
-        else:
-            out.append(f"<p>{_inline(' '.join(lines))}</p>")
-    return "\n".join(out)
-
-
-def _paragraphs(text: str) -> list[str]:
-    """Text between empty lines; a fenced piece of code is one paragraph whatever it holds."""
-    out: list[list[str]] = [[]]
-    fenced = False
-    for line in text.splitlines():
-        fence = line.startswith("```")
-        if (fence and not fenced) or (not line.strip() and not fenced):
-            out.append([])
-        if line.strip() or fenced:
-            out[-1].append(line)
-        if fence:
-            fenced = not fenced
-            if not fenced:
-                out.append([])
-    return ["\n".join(p) for p in out if p]
-
-
-def _inline(text: str) -> str:
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(
-        f"<code>{html.escape(p[1:-1])}</code>"
-        if p.startswith("`") and p.endswith("`") and len(p) > 1
-        else re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", html.escape(p))
-        for p in parts
-    )

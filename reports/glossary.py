@@ -1,6 +1,6 @@
 """The words of this suite that are no common words of the field, defined once for every page: ``reports/glossary.csv``.
 
-Columns: word, also (other forms, joined by ``|``), meaning. The front page shows them, the other pages link to it.
+Columns: word, also (other forms, joined by ``|``), meaning. The page of the glossary shows them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FILE = Path(__file__).with_suffix(".csv")
-#: id of the block on the front page.
-ANCHOR = "words"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from reports import claims
 from reports.findings import Finding
 from reports.verdict import VERDICTS
 
@@ -30,6 +31,9 @@ class Paper:
     first: Finding
     #: how its cells are judged, half a sentence.
     judged: str
+    #: its verdicts, every column text, and its claims with the columns of ``reports.claims``.
+    verdicts: pd.DataFrame
+    claims: pd.DataFrame
 
 
 def load(home: Path = HOME) -> list[Paper]:
@@ -46,7 +50,8 @@ def load(home: Path = HOME) -> list[Paper]:
         first = {f.id: f for f in texts}.get(told["finding"])
         if first is None:
             raise ValueError(f"{path}: no finding '{told['finding']}'; there are {', '.join(f.id for f in texts)}")
-        found.append(Paper(path.parent.name, told["title"], rows, texts, first, told["judged"]))
+        said = _claims(path.parent / "reference" / "claims.csv")
+        found.append(Paper(path.parent.name, told["title"], rows, texts, first, told["judged"], verdicts, said))
     return found
 
 
@@ -57,6 +62,21 @@ def _row(source: str, reading: str, rows: pd.DataFrame, told: dict) -> dict:
     rest = {v: int(counts.get(v, 0)) for v in ("no_data", "not_run")}
     # no other method was tried on a cell of such a source, so nothing is called distinctive
     return first | judged | {"of_these_distinctive": 0, "no_score": len(rows) - sum(judged.values())} | rest
+
+
+def _claims(path: Path) -> pd.DataFrame:
+    """Its claims, a row a claim and reading; none where it has no file of them."""
+    if not path.is_file():
+        return pd.DataFrame(columns=claims.COLUMNS)
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    made = [
+        dict.fromkeys(claims.COLUMNS, "")
+        | {"id": f"{r['claim']}-{r['reading']}", "verdict": r["verdict"], "quote": r["quote"], "margin": "none"}
+        | {"statement": r.get("statement", ""), "figure": f"{r['reading']}: {r['evidence']}", "place": r["place"]}
+        | {"source": path.parents[1].name}
+        for r in rows
+    ]
+    return pd.DataFrame(made, columns=claims.COLUMNS)
 
 
 def _findings(folder: Path) -> list[Finding]:

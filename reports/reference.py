@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from evaluation.summary import CELL, COLUMNS
+from methods import contract
 from reports import claims, comparisons, ledger, verdicts
 from reports.config import ReportError, by_dataset
 from reports.config import load as load_config
@@ -107,6 +108,12 @@ def write(
         )
     mine = scores[scores["experiment"] == config["experiment"]]
     check_full(config, mine, fits)
+    ours = {n for n in contract.names() if contract.is_ours(n)}
+    if strange := sorted(set(mine["method"]) - ours):
+        raise ReportError(
+            f"{config['experiment']}: '{strange[0]}' is no method of methods/; a reference has no method from outside: "
+            "run without it, or add its file"
+        )
     path, scored = committed.path_of(folder, config["experiment"]), committed.encoded(sorted_scores(mine))
     _check_size(folder, path, scored)
     old = _committed_ledger(folder)

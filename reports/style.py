@@ -1,4 +1,4 @@
-"""One look for every figure: sizes, colours and markers that stay apart without colour; PDF, PNG and the data as CSV.
+"""One look for every figure: sizes, colours and markers that stay apart without colour; SVG and the data as CSV.
 
 Colours are those of Okabe and Ito (2008, "Color Universal Design"); each series has its own marker too.
 """
@@ -36,9 +36,7 @@ _RC = {
     "grid.color": "#ececec",
     "axes.axisbelow": True,
     "legend.frameon": False,
-    "savefig.dpi": 150,
     "svg.hashsalt": "dpbayes-bench",
-    "pdf.fonttype": 42,  # text stays text
 }
 
 
@@ -63,14 +61,16 @@ def canvas(rows: int, columns: int, panel: float = PANEL) -> Iterator[tuple[Any,
 
 
 def save(figure: Any, stem: Path, data: pd.DataFrame) -> None:
-    """``<stem>.pdf``, ``<stem>.png`` and ``<stem>.csv``, each written whole. No date inside: same data, same file."""
+    """``<stem>.svg`` and ``<stem>.csv``, each written whole. No date inside: same data, same file.
+
+    White stands behind the figure, so that it can be read on a dark page, too.
+    """
     stem.parent.mkdir(parents=True, exist_ok=True)
-    for kind, metadata in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
-        path = stem.with_suffix(f".{kind}")
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            figure.savefig(temporary, format=kind, metadata=metadata)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    path = stem.with_suffix(".svg")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        figure.savefig(temporary, format="svg", metadata={"Date": None}, facecolor="white")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
     write_csv(stem.with_suffix(".csv"), data)

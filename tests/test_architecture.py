@@ -6,6 +6,7 @@ Every rule is a function of source text, so that the tests below can show that e
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,13 +18,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: package -> what it may import of this project, as prefixes of module names.
 MAY_IMPORT = {
+    "dpbayes_bench": ("dpbayes_bench",),
     "datasets": ("datasets",),
     "privacy": ("privacy",),
     "models": ("models",),
     "methods": ("methods", "models", "privacy"),
     "evaluation": ("evaluation", "methods.contract", "models", "privacy"),
     "workflow": ("workflow", "evaluation", "methods", "models", "privacy", "datasets"),
-    "reports": ("reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
+    "reports": ("reports", "dpbayes_bench", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
     "papers": ("papers", "reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
     "common_tasks": ("common_tasks", "reports", "workflow", "evaluation", "methods", "models", "privacy", "datasets"),
     "benchmarks": ("benchmarks", "reports", "evaluation", "methods", "models", "privacy", "datasets"),
@@ -96,7 +98,7 @@ def at_import_time(tree: ast.Module) -> ast.Module:
                 return node.orelse or None
             return self.generic_visit(node)
 
-    return Strip().visit(ast.parse(ast.unparse(tree)))
+    return Strip().visit(copy.deepcopy(tree))
 
 
 def below(name: str, prefix: str) -> bool:
@@ -121,8 +123,8 @@ def heavy_faults(source: str, module: str) -> list[str]:
     """Heavy libraries imported as soon as an adapter is listed, directly."""
     return sorted(
         {
-            f"{module} imports {name} at module level"
-            for name, _ in imported(at_import_time(ast.parse(source)), module)
+            f"{module}:{line} imports {name} at module level; do it inside of the function that needs it"
+            for name, line in imported(at_import_time(ast.parse(source)), module)
             if name.split(".")[0] in HEAVY
         }
     )
@@ -363,8 +365,10 @@ def test_a_cycle_is_caught():
         "import numpy as np\nnp.load('f')",
     ],
 )
-def test_misconduct_is_caught(source):
-    assert conduct_faults(source, "methods.x")
+def test_misconduct_is_caught_with_its_line(source):
+    last = source.count("\n") + 1
+    found = conduct_faults(source, "methods.x")
+    assert f"methods.x:{last}" in " ".join(found)
 
 
 def test_explicit_randomness_passes():
@@ -383,7 +387,10 @@ def test_explicit_randomness_passes():
     ],
 )
 def test_heavy_imports_are_caught_only_where_they_run(source, faults):
-    assert len(heavy_faults(source, "methods.x")) == faults
+    found = heavy_faults(source, "methods.x")
+    assert len(found) == faults
+    lines = source.split("\n")
+    assert all("import" in lines[int(f.split(":")[1].split()[0]) - 1] for f in found)
 
 
 def test_an_adapter_that_leans_on_another_is_caught():

@@ -1,6 +1,8 @@
 """environment.yml, pyproject.toml and constraints.txt say the same, and none of them names an index."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -9,8 +11,25 @@ import yaml
 ROOT = Path(__file__).parent.parent
 
 
+def _project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
 def _declared():
-    return set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    return {*_project()["dependencies"], *_project()["optional-dependencies"]["suite"]}
+
+
+def test_the_package_needs_numpy_and_pandas_alone():
+    """What runs the suite goes into the extra "suite"."""
+    assert {re.split(r"[=<>! ;]", d)[0] for d in _project()["dependencies"]} == {"numpy", "pandas"}
+
+
+def test_a_plain_pip_gets_what_uv_gets():
+    made = subprocess.run(
+        [sys.executable, "workflow/requirements.py", "pyproject.toml"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert set(made.stdout.split("\n")) - {""} == _declared()
+    assert "-r pyproject.toml --extra suite" in (ROOT / "bench").read_text()
 
 
 def test_environment_and_pyproject_list_the_same_packages():
@@ -65,8 +84,7 @@ def test_the_workflow_catalog_finds_what_it_wants():
 
 
 def test_the_cluster_plugin_is_pinned_to_what_its_test_runs_with():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert set(extras["slurm"]) <= set((ROOT / "constraints.txt").read_text().splitlines())
+    assert set(_project()["optional-dependencies"]["slurm"]) <= set((ROOT / "constraints.txt").read_text().splitlines())
 
 
 def test_the_container_is_made_of_the_pinned_versions():

@@ -15,7 +15,7 @@ from workflow.experiments import SCALES
 from workflow.imports import ROOT
 
 #: words that ``bench`` takes itself.
-COMMANDS = ("full", "test", "setup", "new", "doubt", "try")
+COMMANDS = ("full", "test", "setup", "new", "doubt", "try", "advise", "compare")
 #: keys of config/config.yaml -> what they may be; empty: anything.
 CONFIG: dict[str, tuple[str, ...]] = {
     "scale": SCALES,
@@ -25,6 +25,9 @@ CONFIG: dict[str, tuple[str, ...]] = {
     "mirror": (),
     "results": (),
     "container": (),
+    "methods": (),
+    "datasets": (),
+    "experiments": (),
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
@@ -79,7 +80,7 @@ def get(name: str):
 
 @cache
 def of_families(table: str) -> dict:
-    """The tables ``MUTANTS`` or ``CLOSED`` of all families, in one: ``methods/<family>/_mutants.py``."""
+    """The tables of that name of all families, in one: ``MUTANTS``, ``CLOSED`` or ``STAY`` of ``_mutants.py``."""
     out = {}
     for path in sorted(ROOT.glob("methods/*/_mutants.py")):
         out |= vars(importlib.import_module(f"methods.{path.parent.name}._mutants")).get(table, {})
@@ -141,17 +142,25 @@ def _standardises(leak: Leak, kind: str) -> bool:
 
 
 def broken(name: str, case: str) -> tuple[mutants.Mutant, ...]:
-    """The mutants of an adapter on a kind of model: under its name for its first kind, else under name:kind."""
+    """The mutants of an adapter on a kind of model.
+
+    ``MUTANTS`` of its own file has them by kind of model, that of ``methods/<family>/_mutants.py`` under the method's
+    name for its first kind, else under name:kind.
+    """
     kind = MODELS[case].kind
     own = get(name).name
     first = name == own and kind == get(name).models[0]
-    return of_families("MUTANTS").get(own if first else f"{own}:{kind}", ())
+    here = vars(sys.modules[type(get(name)).__module__]).get("MUTANTS", {}).get(kind, ())
+    return (*here, *of_families("MUTANTS").get(own if first else f"{own}:{kind}", ()))
 
 
 def tiny_settings(method):
     names = {f.name for f in dataclasses.fields(method.Settings)}
     # DPVI: six steps that read the last row, and clip it, for sure
     more = {"sampling_rate": 0.5, "clip": 0.2} if "location_step" in names else {}
+    # Markov chains: every row is clipped for sure, wherever the chain is
+    if {"burn_in", "batch_rows"} <= names:
+        more |= {key: 0.2 for key in ("clip", "ratio_clip") if key in names}
     return method.Settings(**{k: v for k, v in TINY.items() if k in names}, **more)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evaluation.summary import read_scores
+from evaluation.summary import OPTIONAL, read_scores
 from workflow import papers
 from workflow.files import csv_text
 
@@ -20,8 +20,9 @@ SUFFIX = ".csv.gz"
 
 
 def path_of(folder: Path, experiment: str) -> Path:
-    """Where the scores of an experiment stand below the reference ``folder``."""
-    return papers.place(experiment, folder) / "scores" / f"{experiment}{SUFFIX}"
+    """Where the scores of an experiment stand below the reference ``folder``, or would."""
+    name = f"scores/{experiment}{SUFFIX}"  # found by its own name: its YAML may have been taken out
+    return papers.find(name, folder) or papers.place(experiment, folder) / name
 
 
 def experiments(folder: Path) -> list[str]:
@@ -70,5 +71,9 @@ def as_committed(cell, known: dict[tuple[str, ...], tuple[str, int]]):
 
 
 def encoded(scores: pd.DataFrame) -> bytes:
-    """What the file of these scores holds; the same scores give the same bytes (with the same zlib)."""
-    return gzip.compress(csv_text(scores).encode("utf-8"), mtime=0)
+    """What the file of these scores holds; the same scores give the same bytes (with the same zlib).
+
+    A column that older rows lack is left out as long as no row has it.
+    """
+    unused = [c for c in OPTIONAL if c in scores and (scores[c] == "").all()]
+    return gzip.compress(csv_text(scores.drop(columns=unused)).encode("utf-8"), mtime=0)

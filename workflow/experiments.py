@@ -41,6 +41,7 @@ PROTOCOL_HOME = {
     "trials": "datasets.trials",
     "simulated_truth": "datasets.protocols.simulated_truth",
     "repeats": "datasets.protocols.repeats",
+    "surrogates": "datasets.protocols.surrogates",
 }
 SEED_VERSION = "dpbayes-bench 1"
 #: the parser in C where PyYAML has it: the same values in a tenth of the time.

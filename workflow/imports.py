@@ -27,7 +27,9 @@ PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "reports",
 
 @cache
 def path_of(module: str, root: Path = ROOT) -> Path | None:
-    """File of a project module, or None for a library's."""
+    """File of a project module, or of one from outside (``methods.outside.<name>``); None for a library's."""
+    if module.startswith("methods.outside."):
+        return next((p for p in outside() if p.stem == module.rpartition(".")[2]), None)
     if module.split(".")[0] not in PACKAGES:
         return None
     base = os.path.join(root, *module.split("."))
@@ -35,6 +37,11 @@ def path_of(module: str, root: Path = ROOT) -> Path | None:
         if os.path.isfile(candidate):
             return Path(candidate)
     return None
+
+
+def outside() -> list[Path]:
+    """Files of methods from outside (``methods.contract.OUTSIDE``)."""
+    return [Path(p).resolve() for p in os.environ.get("DPBAYES_METHODS", "").split(os.pathsep) if p]
 
 
 #: what each source text imports, and the hash of the code of several texts, by the digest of the texts; kept beside the
@@ -162,7 +169,8 @@ def _files(*modules: str) -> tuple[str, ...]:
 
 @cache
 def _relative(module: str) -> str:
-    return str(path_of(module).relative_to(ROOT))
+    path = path_of(module)
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 @cache

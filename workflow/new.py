@@ -1,6 +1,8 @@
 """Write the skeleton of something new, which runs as it is.
 
     ./bench new method NAME --kind KIND [--family FAMILY] [--private]
+    ./bench new dataset NAME [FILE.csv --target COLUMN --task TASK]
+    ./bench new kind NAME
     ./bench new paper KEY
 
 A maker is one entry of ``MAKERS``: what may be given to it, and the function that writes the files.
@@ -10,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import keyword
 import re
 import string
 import sys
@@ -20,12 +21,10 @@ from pathlib import Path
 
 from methods import contract
 from models import kind as model_kinds
+from workflow import new_dataset, new_kind
 from workflow.files import write_text
 from workflow.imports import ROOT
-
-
-class Refused(ValueError):
-    """What was asked for cannot be written; the message says why and what to give instead."""
+from workflow.new_files import Refused, check_name, class_name, write_new
 
 
 @dataclass(frozen=True)
@@ -188,6 +187,20 @@ def clipped_sum(rows: np.ndarray, clip: float) -> np.ndarray:
     One row more or less moves each number by at most ``clip``: the L2 sensitivity is clip sqrt(k).
     """
     return np.clip(rows, -clip, clip).sum(axis=0)
+
+
+#: copies of this file, broken by one pattern each, that the privacy suite has to catch
+MUTANTS = {
+    "$kind": (
+        Mutant("no clipping", r"np\\.clip\\(rows, -clip, clip\\)", "rows", what="rows are not cut"),
+        Mutant(
+            "data-dependent standardisation",
+            r"task\\.public\\.n\\b",
+            "task.n",
+            what="the private number of rows is read, unpaid",
+        ),
+    ),
+}
 ''')
 
 
@@ -206,7 +219,7 @@ def method_text(name: str, kind: str, family: str, private: bool) -> str:
     """The text of the file. Raises Refused where there is no skeleton of a private method for that kind."""
     start, boxed = STARTS.get(kind), hasattr(model_kinds.kind(kind).model, "inner")
     if private and not (start and start.released):
-        known = ", ".join(k for k, s in STARTS.items() if s.released)
+        known = ", ".join(sorted(k for k, s in STARTS.items() if s.released))
         raise Refused(f"--private has a skeleton for {known}; for {kind} write it without and add the release")
     imports = ["from models.task import Task", "from privacy.budget import Budget"]
     imports += [line for line in (start.imports if start else "").splitlines() if line]
@@ -214,7 +227,7 @@ def method_text(name: str, kind: str, family: str, private: bool) -> str:
     words = ["Constants", "Fit"] + ["Method"] * (not boxed) + ["MethodError"] * (start is None)
     imports += [f"from methods._shared.frames import {', '.join(shared)}"] * bool(shared)
     imports += [f"from methods.contract import {', '.join(words)}"]
-    imports += ["from privacy.ledger import Relation"] * private
+    imports += ["from privacy.ledger import Relation", "from privacy.mutants import Mutant"] * private
     if start:
         *before, made = (start.released if private else start.made).splitlines()
         body = [*before, f"posterior = {made}"] + ["return Fit(posterior, budget.ledger)"] * (not private)
@@ -222,7 +235,7 @@ def method_text(name: str, kind: str, family: str, private: bool) -> str:
         body = [f'raise MethodError("{name} gives no posterior yet: return one that models/ has for {kind}")']
     return (PRIVATE if private else PLAIN).substitute(
         name=name,
-        cls="".join(word.capitalize() for word in name.split("_")),
+        cls=class_name(name),
         title=name.replace("_", " ").capitalize(),
         kind=kind,
         family=family,
@@ -246,8 +259,7 @@ def make_method(args: argparse.Namespace, root: Path) -> str:
     """Write ``methods/<family>/<name>.py`` and say what comes next. Raises Refused."""
     name, kind, family = args.name, args.kind, args.family or args.name
     for what, word in (("name", name), ("family", family)):
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", word) or keyword.iskeyword(word):
-            raise Refused(f"{what} '{word}': give lower-case letters, digits and underscores, a letter first")
+        check_name(what, word)
     if kind not in model_kinds.kinds():
         known = model_kinds.kinds()
         raise Refused(f"unknown kind of model '{kind}'{nearest(kind, known)}\nknown: {', '.join(known)}")
@@ -257,14 +269,10 @@ def make_method(args: argparse.Namespace, root: Path) -> str:
     close = difflib.get_close_matches(family, families(), n=1, cutoff=0.8)
     if args.family and family not in families() and close:
         raise Refused(f"no family '{family}'; did you mean '{close[0]}'? (a new family needs a name less like it)")
-    path = root / "methods" / family / f"{name}.py"
-    if path.exists():
-        raise Refused(f"{path.relative_to(root)} exists")
-    text = method_text(name, kind, family, args.private)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, text)
+    path = f"methods/{family}/{name}.py"
+    write_new(root, {path: method_text(name, kind, family, args.private)})
     return (
-        f"{path.relative_to(root)}: it runs as it is; experiments with `include_unlisted_methods` take it in\n"
+        f"{path}: it runs as it is; experiments with `include_unlisted_methods` take it in\n"
         f"next: fill in what says TODO and the fit; `./bench test tests/methods/test_conformance.py -k {name}`"
         + (f" and tests/privacy/test_private_methods.py -k {name}" if args.private else "")
     )
@@ -352,6 +360,8 @@ def make_paper(args: argparse.Namespace, root: Path) -> str:
 
 MAKERS = {
     "method": Maker("a method: one file, methods/<family>/<name>.py", method_arguments, make_method),
+    "dataset": Maker("a data set: one file, datasets/<name>.py", new_dataset.arguments, new_dataset.make),
+    "kind": Maker("a kind of model: one file, models/<name>.py", new_kind.arguments, new_kind.make),
     "paper": Maker("a paper: one folder, papers/<key>/", paper_arguments, make_paper),
 }
 

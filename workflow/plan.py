@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from math import ceil
 from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
 
 import datasets
+from evaluation.summary import seconds_of
 from workflow import committed
 from workflow.experiments import Cell, cells, experiment_files, families
 from workflow.imports import ROOT
@@ -13,17 +18,33 @@ from workflow.imports import ROOT
 #: CPU seconds that a cell costs besides its fits: starting Python, importing, scoring, Snakemake's own share.
 OVERHEAD_S = 3.0
 
+#: a job on a cluster asks for so many times what is forecast (slower nodes, shared disks), and for minutes in between.
+SLACK, LEAST_MIN, MOST_MIN = 4.0, 15, 24 * 60
 
-def reference_seconds() -> dict[tuple, tuple[float, float]]:
-    """Seconds a split and epochs that the committed reference took, by (experiment, dataset, method, setting)."""
+
+class Estimate(NamedTuple):
+    """Cells of a scale, their seconds in all, how many cells have no timing, and how many only one by the clock."""
+
+    cells: list[Cell]
+    seconds: float
+    unknown: int
+    by_clock: int
+
+
+def reference_seconds() -> dict[tuple, tuple[float, bool]]:
+    """Mean seconds a split of each committed cell, by (experiment, dataset, method, setting), and whether CPU seconds.
+
+    Where some splits have CPU seconds, the mean is of these.
+    """
     folder = ROOT / "reports/reference"
-    sums: dict[tuple, list[float]] = defaultdict(list)
+    found: dict[tuple, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
     for name in committed.experiments(folder):
         rows = committed.read(folder, name)
         # A split has a row for each metric, and one fit.
         for row in rows[rows["seconds"] != ""].drop_duplicates(["cell", "split"]).to_dict("records"):
-            sums[row["experiment"], row["dataset"], row["method"], row["setting"]].append(float(row["seconds"]))
-    return {k: sum(v) / len(v) for k, v in sums.items()}
+            seconds, cpu = seconds_of(row)
+            found[row["experiment"], row["dataset"], row["method"], row["setting"]][cpu].append(seconds)
+    return {k: (fmean(v[True] or v[False]), bool(v[True])) for k, v in found.items()}
 
 
 def key_of(cell: Cell) -> tuple[str, str, str, str]:
@@ -31,31 +52,49 @@ def key_of(cell: Cell) -> tuple[str, str, str, str]:
     return cell.experiment, cell.dataset, cell.method, cell.setting
 
 
-def estimate(scale: str) -> tuple[list[Cell], float, int]:
-    """Cells of a scale, CPU seconds, and how many cells the estimate knows nothing about."""
+def estimate(scale: str) -> Estimate:
+    """What a scale costs, by the committed timings."""
     known = reference_seconds()
     full = {key_of(c): dict(c.settings) for p in experiment_files() for c in cells(p, "full")}
     everything = [c for p in experiment_files() for c in cells(p, scale)]
-    # Each reading of one run counts the whole run: together they cost as much as the dearest.
+    # By CPU seconds each reading of one run counts its share. Older rows, with seconds of the clock alone, count the
+    # whole run each: together they cost as much as the dearest.
     one_run = {name for name, group in families(everything).items() if len({c.method for c in group}) > 1}
-    alone, together, unknown = 0.0, defaultdict(float), 0
+    alone, shares, dearest, unknown, by_clock = 0.0, defaultdict(float), defaultdict(float), 0, 0
     for c in everything:
-        cost, key = OVERHEAD_S, key_of(c)
-        if key in known:
-            cost += c.splits * known[key] * shorter(dict(c.settings), full.get(key, {}))
+        key = key_of(c)
+        seconds, cpu = known.get(key, (0.0, False))
+        unknown += key not in known
+        by_clock += key in known and not cpu
+        cost = c.splits * seconds * shorter(dict(c.settings), full.get(key, {}))
+        if c.family not in one_run:
+            alone += OVERHEAD_S + cost
+        elif cpu:
+            shares[c.family] += cost
         else:
-            unknown += 1
-        if c.family in one_run:
-            together[c.family] = max(together[c.family], cost)
-        else:
-            alone += cost
-    return everything, alone + sum(together.values()), unknown
+            dearest[c.family] = max(dearest[c.family], cost)
+    together = sum(OVERHEAD_S + max(shares[name], dearest[name]) for name in one_run)
+    return Estimate(everything, alone + together, unknown, by_clock)
 
 
 def shorter(mine: dict, full: dict) -> float:
     """How much less training than at full scale: the ratio of epochs, or of steps."""
     ratios = [mine[k] / full[k] for k in ("epochs", "steps") if mine.get(k) and full.get(k)]
     return ratios[0] if ratios else 1.0
+
+
+def runtimes(chosen: Iterable[Cell]) -> dict[str, int]:
+    """Minutes that a job asks a cluster for, by the id of its cell or the name of its family.
+
+    From committed seconds; of a cell without them what the limits of all its splits allow. A job that is ended for its
+    time has kept the splits that it finished, and goes on from there.
+    """
+    known = reference_seconds()
+    seconds: dict[str, float] = defaultdict(float)
+    for cell in chosen:
+        timed = known.get(key_of(cell))
+        seconds[cell.family or cell.id] += OVERHEAD_S + cell.splits * (SLACK * timed[0] if timed else cell.timeout_s)
+    return {name: min(max(ceil(s / 60), LEAST_MIN), MOST_MIN) for name, s in seconds.items()}
 
 
 def download_mb(names: set[str], results: Path) -> float:
@@ -69,11 +108,13 @@ def download_mb(names: set[str], results: Path) -> float:
 
 def describe(scale: str, cores: int = 2) -> str:
     """One paragraph: cells, time, download, and where the results will be."""
-    todo, seconds, unknown = estimate(scale)
+    todo, seconds, unknown, by_clock = estimate(scale)
     there = sum((ROOT / "results/fits" / f"{c.id}.json").exists() for c in todo)
     mb = download_mb({c.dataset for c in todo}, ROOT / "results")
     text = f"bench: scale {scale}: {len(todo)} cells ({there} already there), up to {mb:.0f} MB to download; "
     text += f"about {max(1.0, seconds / 60 / cores):.0f} min on {cores} cores when none is there yet"
+    timed = len(todo) - unknown
+    text += f", by the CPU seconds of {timed - by_clock} committed cells and the wall time of {by_clock}"
     if unknown:
         text += f" ({unknown} cells that the committed reference has no timing for count as their overhead only)"
     return text + ".\nResults: results/report/index.html and results/tables/."

@@ -25,6 +25,7 @@ def empty_record(cell, split: int | None, status: str, reason: str, **facts) -> 
         "status": status,
         "reason": reason,
         "seconds": None,
+        "cpu_seconds": None,
         "compile_seconds": None,
         "peak_mb": None,
         "diagnostics": {},

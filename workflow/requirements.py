@@ -1,7 +1,9 @@
-"""Print the dependencies of pyproject.toml, one a line, for a plain pip (standard library only)."""
+"""Print what runs the suite, of pyproject.toml, one package a line, for a plain pip (standard library only)."""
 
 import sys
 import tomllib
 
 with open(sys.argv[1], "rb") as f:
-    sys.stdout.write("\n".join(tomllib.load(f)["project"]["dependencies"]) + "\n")
+    project = tomllib.load(f)["project"]
+needed = [*project["dependencies"], *project["optional-dependencies"]["suite"]]
+sys.stdout.write("\n".join(needed) + "\n")

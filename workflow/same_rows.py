@@ -4,8 +4,8 @@
 
 ``OLD`` and ``NEW`` are folders or commits of this repository; each of their tables (``*.csv``, ``*.csv.gz`` below a
 folder named ``reference``) is found by its file's name and columns, wherever it lies. Rows are compared whole, as text,
-in any order. Ids of cells hash the names of method and experiment, so they may differ, but one to one, and by the same
-pairs in every table.
+in any order; an empty value is as good as a column that older tables lack. Ids of cells hash the names of method and
+experiment, so they may differ, but one to one, and by the same pairs in every table.
 A file of renames says which words of the old rows read otherwise now:
 
     ignore: {verified: [closure, commit]}                 # columns that are no numbers, by table
@@ -35,6 +35,7 @@ from pathlib import Path
 
 import yaml
 
+from evaluation.summary import OPTIONAL
 from workflow.imports import ROOT
 
 _WORD = re.compile(r"\w+")
@@ -93,7 +94,8 @@ def tables(where: str) -> dict[Table, list[Row]]:
         text = (gzip.decompress(data) if path.endswith(".gz") else data).decode()
         lines = csv.DictReader(io.StringIO(text))
         name = Path(path).name.removesuffix(".gz").removesuffix(".csv")
-        found.setdefault((name, tuple(sorted(lines.fieldnames or ()))), []).extend(lines)
+        columns = tuple(sorted(set(lines.fieldnames or ()) - set(OPTIONAL)))
+        found.setdefault((name, columns), []).extend(lines)
     if not found:
         raise FileNotFoundError(f"{where}: no table below a folder named reference")
     return found
@@ -147,7 +149,7 @@ def _by_rest(rows: Iterable[Row], dropped: set[str]) -> dict[tuple, Counter]:
     """Rows without their cell's id -> how often under which id."""
     found: dict[tuple, Counter] = {}
     for row in rows:
-        rest = tuple(sorted((c, v) for c, v in row.items() if c != CELL and c not in dropped))
+        rest = tuple(sorted((c, v) for c, v in row.items() if v and c != CELL and c not in dropped))
         found.setdefault(rest, Counter())[row.get(CELL, "")] += 1
     return found
 

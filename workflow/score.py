@@ -21,9 +21,12 @@ from workflow.stored import draws_of, parameters_of, record_of
 
 COLUMNS = (
     *("cell", "experiment", "dataset", "protocol", "method", "setting", "split", "seed", "metric", "value", "unit"),
-    *("status", "reason", "epsilon", "delta", "relation", "accountant", "seconds", "compile_seconds", "peak_mb"),
-    *("code_hash", "data_hash", "scale"),
+    *("status", "reason", "epsilon", "delta", "relation", "accountant", "seconds", "cpu_seconds"),
+    *("compile_seconds", "peak_mb", "code_hash", "data_hash", "scale"),
 )
+
+#: columns that differ from run to run of the same fit.
+MEASURED = ("seconds", "cpu_seconds", "compile_seconds", "peak_mb")
 
 #: digits of the data's fingerprint in a score row.
 DATA_HASH = 16
@@ -54,7 +57,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
                 "status": row["status"],
                 "reason": row["reason"],
                 **_cost(cell, row["ledger"]),
-                **{k: _number(row[k], 4) for k in ("seconds", "compile_seconds", "peak_mb")},
+                **{k: _number(row[k], 4) for k in MEASURED},
             }
             if row["status"] != "ok":
                 out.append({**common, "metric": "", "value": "", "unit": ""})
@@ -135,7 +138,7 @@ def whole_cell(cell, drawn: dict, like: dict | None) -> list[dict]:
     if like is None or not fractions:
         return []
     scores = coverage_scores(np.stack(fractions), np.random.default_rng(cell.seed(0, "coverage")))
-    base = {**like, "split": "", "seed": "", "seconds": "", "compile_seconds": "", "peak_mb": ""}
+    base = {**like, "split": "", "seed": "", **dict.fromkeys(MEASURED, "")}
     return [{**base, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items()]
 
 

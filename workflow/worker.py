@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -143,21 +144,22 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
     budgets = [spec.open(rng) for spec, rng in zip(specs, noise, strict=True)]
     rngs = [generator(cell, k, "fit") for cell, k in pairs]
     if len({cell.method for cell, _ in pairs}) > 1:
-        fits, seconds = readings(pairs, tasks, budgets, rngs)
+        fits, costs = readings(pairs, tasks, budgets, rngs)
     else:
-        start = time.perf_counter()
+        start = clocks()
         if len(pairs) == 1:
             fits = [method.fit(tasks[pairs[0][1]], settings, budgets[0], rngs[0])]
         else:
             fits = method.fit_many([tasks[k] for _, k in pairs], settings, budgets, rngs)
-        seconds = [(time.perf_counter() - start) / len(pairs)] * len(pairs)
+        costs = [(clocks() - start) / len(pairs)] * len(pairs)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     out = []
-    for (cell, k), one, took in zip(pairs, fits, seconds, strict=True):
+    for (cell, k), one, took in zip(pairs, fits, costs, strict=True):
         parameters = returned.parameters_of(cell.adapter(), tasks[k], one)
         bad = returned.not_finite(parameters)
         facts = {
-            "seconds": took,
+            "seconds": float(took[0]),
+            "cpu_seconds": float(took[1]),
             "compile_seconds": compile_seconds,
             "peak_mb": round(peak, 1),
             "diagnostics": {k: float(v) for k, v in one.diagnostics.items() if np.isfinite(v)},
@@ -176,25 +178,33 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
     return out
 
 
-def readings(pairs, tasks, budgets, rngs) -> tuple[list, list[float]]:
-    """Fits of pairs (cell, split) whose methods read one run, which is made once a split; and the seconds of each.
+def clocks() -> np.ndarray:
+    """Seconds of the clock, and CPU seconds of this process, its threads and those of its children that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return np.array([time.perf_counter(), time.process_time() + ended.ru_utime + ended.ru_stime])
 
-    Every one pays for the whole run. The run is that of the method that they all name in ``run_of``, under the budget
-    and random numbers of the first pair of its split: all pairs of a split have the same.
+
+def readings(pairs, tasks, budgets, rngs) -> tuple[list, list[np.ndarray]]:
+    """Fits of pairs (cell, split) whose methods read one run, made once a split; and what each cost (:func:`clocks`).
+
+    That is its reading and its share of the run, so that the costs add up to what was spent. The run is that of the
+    method that they all name in ``run_of``, under the budget and random numbers of the first pair of its split: all
+    pairs of a split have the same.
     """
     from methods import contract
 
     runs: dict[int, tuple] = {}
-    fits, seconds = [], []
+    readers = Counter(k for _, k in pairs)
+    fits, costs = [], []
     for (cell, k), budget, rng in zip(pairs, budgets, rngs, strict=True):
         if k not in runs:
             maker, given = contract.get(cell.run_of, cell.kind), dict(cell.settings)
             names = (f.name for f in dataclasses.fields(maker.Settings))
-            start = time.perf_counter()
+            start = clocks()
             run = maker.fit(tasks[k], maker.Settings(**{name: given[name] for name in names}), budget, rng)
-            runs[k] = run, rng, time.perf_counter() - start
-        run, after, cost = runs[k]
-        start = time.perf_counter()
+            runs[k] = run, rng, (clocks() - start) / readers[k]
+        run, after, share = runs[k]
+        start = clocks()
         fits.append(cell.adapter().read(run, cell.build_settings(), copy.deepcopy(after)))
-        seconds.append(cost + time.perf_counter() - start)
-    return fits, seconds
+        costs.append(share + clocks() - start)
+    return fits, costs

@@ -51,11 +51,11 @@ def per_release_epsilon(
     release: str,
     composition: str,
     delta_i: float = 1e-6,
-    as_released: bool = True,
+    as_authors: bool = True,
 ) -> PerRelease:
     """eps' of every release, so that J = ``iterations`` M-steps of 2 K + 1 releases cost (epsilon, delta) in all.
 
-    With ``as_released`` the program's formulas with their slips:
+    With ``as_authors`` the program's formulas with their slips:
 
     - linear, advanced: GGG counts J (K + 1) Gaussian releases towards delta, there are J (2 K + 1);
     - zcdp: LLG leaves the J K covariances out; GGG counts one Gaussian group of J K as if it were pure eps'-DP; eps' is
@@ -91,7 +91,7 @@ def per_release_epsilon(
     j, k = iterations, components
     total = j * (2 * k + 1)
     gaussian = j * k if release == "LLG" else total
-    counted = j * (k + 1) if as_released and release == "GGG" else gaussian  # towards delta
+    counted = j * (k + 1) if as_authors and release == "GGG" else gaussian  # towards delta
     if composition == "linear":
         return PerRelease(epsilon / total, delta / counted)
     c2 = 2.0 * math.log(1.25 / delta_i)
@@ -104,10 +104,10 @@ def per_release_epsilon(
         return PerRelease(_advanced(epsilon, total, rest), delta_i)
     if composition == "zcdp":
         rho = (math.sqrt(math.log(1.0 / delta) + epsilon) - math.sqrt(math.log(1.0 / delta))) ** 2
-        value = math.sqrt(rho / _rho_of_one(release, j, k, c2, as_released))
-        return PerRelease(min(value, 1.0) if as_released else value, delta_i)
+        value = math.sqrt(rho / _rho_of_one(release, j, k, c2, as_authors))
+        return PerRelease(min(value, 1.0) if as_authors else value, delta_i)
 
-    if as_released:
+    if as_authors:
         lambdas = np.arange(1, LARGEST_MOMENT + 1)
         grid = np.linspace(*GRID)
         meets = np.array([_moments_slack(e, lambdas, epsilon, delta, total, gaussian, c2) < 0 for e in grid])
@@ -115,7 +115,7 @@ def per_release_epsilon(
         if first == 0 and release == "GGG":
             raise ValueError(
                 f"moments: no eps' of the program's grid meets epsilon = {epsilon}, delta = {delta}; give a larger "
-                "budget or as_released = False"
+                "budget or as_authors = False"
             )
         return PerRelease(float(grid[max(first - 1, 0)]), delta_i)
     lambdas = np.arange(1, 10_001)
@@ -143,11 +143,11 @@ def _advanced(epsilon: float, releases: int, delta: float) -> float:
     return float(brentq(gap, 0.0, high, xtol=1e-15, rtol=1e-14))
 
 
-def _rho_of_one(release: str, j: int, k: int, c2: float, as_released: bool) -> float:
+def _rho_of_one(release: str, j: int, k: int, c2: float, as_authors: bool) -> float:
     """rho of all releases at eps' = 1: eps'^2 / 2 for a pure one, eps'^2 / (2 c2) for a Gaussian one."""
     if release == "LLG":
-        return j * (k + 1) / 2.0 + (0.0 if as_released else j * k / (2.0 * c2))
-    if as_released:
+        return j * (k + 1) / 2.0 + (0.0 if as_authors else j * k / (2.0 * c2))
+    if as_authors:
         return j * (k + 1) / (2.0 * c2) + j * k / 2.0
     return j * (2 * k + 1) / (2.0 * c2)
 

@@ -54,7 +54,7 @@ class DPEM(Method):
         release: str = "GGG"
         #: "linear", "advanced", "zcdp" or "moments" (Park et al. 2017; Vinaroz & Park 2023: moments).
         composition: str = "moments"
-        #: the program's composition formulas with their slips; False: the consistent ones.
+        #: the program's composition formulas with their slips; False: the consistent ones. Cell ids hash this name.
         as_released: bool = True
         #: J, M-steps that are charged (the program: maxIter = 10).
         iterations: int = 10

@@ -20,7 +20,7 @@ _WHAT = "counts, first and second moments of all components"
 _PROOF = "methods.em.dp_em_corrected.joint_moments"
 
 
-class DPEMJoint(Method):
+class DPEMCorrected(Method):
     """EM whose M-step reads one noisy vector: the counts, sums and second moments of all components together.
 
     Against the program of Park et al. 2017: one release a M-step instead of 2 K + 1, because a row's responsibilities
@@ -261,8 +261,8 @@ def _shrunk(covariance: np.ndarray, noise: float, floor: float) -> np.ndarray:
 
 
 # DP-EM repaired, for a mixture of Gaussians in the box.
-class DPEMJointMixture(InFrame, DPEMJoint):
-    """:class:`DPEMJoint` on rows in the box: one noisy vector of all moments a M-step, rows clipped to a ball.
+class DPEMCorrectedMixture(InFrame, DPEMCorrected):
+    """:class:`DPEMCorrected` on rows in the box: one noisy vector of all moments a M-step, rows clipped to a ball.
 
     The ball is public, around the centre of the box; its radius is ``radius`` sqrt(d), where the corners of the box
     are at 3 sqrt(d): a column has a standard deviation near 1, and the noise grows with the square of the radius. The
@@ -295,7 +295,7 @@ class DPEMJointMixture(InFrame, DPEMJoint):
                     raise ValueError(f"dp_em_corrected: {what} = {getattr(self, what)}; give a finite number above 0")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        return DPEMJoint.fit(self, task, settings, budget, rng)
+        return DPEMCorrected.fit(self, task, settings, budget, rng)
 
     def _frame(self, task: Task, s: Settings, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
         return ball(task.x.shape[1], s.radius)
@@ -311,8 +311,8 @@ COMPONENTS, STEPS = 3, 10
 LARGEST_EDGE = 0.1
 
 
-class DPEMJointLinear(RegressionInFrame, DPEMJointMixture):
-    """:class:`DPEMJoint` on the joint of inputs and target, read as the target given the inputs.
+class DPEMCorrectedLinear(RegressionInFrame, DPEMCorrectedMixture):
+    """:class:`DPEMCorrected` on the joint of inputs and target, read as the target given the inputs.
 
     Ball and noise as for a density in the box; a row is [x, y]. A covariance that serves for a density may still have
     directions of the inputs that are smaller than its noise, and a regression divides by them: each component's input
@@ -330,7 +330,7 @@ class DPEMJointLinear(RegressionInFrame, DPEMJointMixture):
     )  # fmt: skip
 
     @dataclass(frozen=True)
-    class Settings(DPEMJointMixture.Settings):
+    class Settings(DPEMCorrectedMixture.Settings):
         components: int | None = None  #: K; None: by :func:`size`
         iterations: int | None = None  #: J, full-batch M-steps, all charged; None: by :func:`size`
         ridge: float = 0.3  #: over the noise's largest eigenvalue; see :func:`with_ridge`
@@ -356,7 +356,7 @@ class DPEMJointLinear(RegressionInFrame, DPEMJointMixture):
         return super().fit_unit(task, chosen, budget, rng)
 
     def fit_joint(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        fit = DPEMJoint.fit(self, task, settings, budget, rng)
+        fit = DPEMCorrected.fit(self, task, settings, budget, rng)
         noise, radius = fit.diagnostics["noise_scale"], fit.diagnostics["radius"]
         found = with_ridge(fit.posterior, task.public.n, noise, radius, settings.ridge)
         return Fit(found, fit.ledger, fit.diagnostics)

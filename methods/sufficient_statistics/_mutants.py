@@ -60,6 +60,16 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
         UNPAID_FRAME,
     ),
+    "whitened_ssp": (
+        *_ADASSP,
+        UNPAID_FRAME,
+        Mutant(
+            "private whitening",
+            r"np\.linalg\.eigh\(moments\.gram / n\)\n\s+values = .*\n",
+            "np.linalg.eigh((rows @ transform.T).T @ (rows @ transform.T) / n + 1e-6 * np.eye(p))\n",
+            what="rows are whitened by their own moments instead of the released ones",
+        ),
+    ),
     "bernstein_sheldon_2019_corrected:bounded_linear_regression": (
         Mutant(
             "no noise",

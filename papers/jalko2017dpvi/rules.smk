@@ -53,7 +53,7 @@ rule jalko2017dpvi:
         code=files("papers.jalko2017dpvi.build"),
     output:
         RESULTS + "/jalko2017dpvi/tables/verdicts.csv.gz",
-        RESULTS + "/jalko2017dpvi/figures/jalko2017dpvi_all_cells.png",
+        RESULTS + "/jalko2017dpvi/figures/jalko2017dpvi_all_cells.svg",
     log:
         RESULTS + "/logs/jalko2017dpvi.log",
     shell:

@@ -39,7 +39,7 @@ def build(
 ) -> list[Figure]:
     """Draw every figure that this experiment has data for, into ``folder``. ``every``: scores of all experiments."""
     drawn = []
-    for draw, source in ((rmse, scores), (clip, scores), (honest_curve, every)):
+    for draw, source in ((rmse, scores), (clip, scores), (corrected_curve, every)):
         figure = draw(folder, config, verdicts, source)
         if figure is not None:
             drawn.append(figure)
@@ -129,7 +129,7 @@ def clip(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
     )
 
 
-def honest_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFrame) -> Figure | None:
+def corrected_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFrame) -> Figure | None:
     """RMSE of the corrected method over two of its settings, read from labels such as ``damping=0.01;clip=1``."""
     name = "dpsep_corrected_curve"
     if config["experiment"] != name:

@@ -56,7 +56,7 @@ rule wang2018:
         findings=sorted(map(str, Path("papers/wang2018/findings/source").glob("*.md"))),
     output:
         RESULTS + "/wang2018/tables/verdicts.csv.gz",
-        RESULTS + "/wang2018/figures/wang2018_all_cells.png",
+        RESULTS + "/wang2018/figures/wang2018_all_cells.svg",
     log:
         RESULTS + "/logs/wang2018.log",
     shell:

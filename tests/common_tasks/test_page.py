@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
@@ -39,41 +38,31 @@ def sentences(family):
     return said
 
 
-class Page(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.ids, self.links = [], []
-
-    def handle_starttag(self, tag, attrs):
-        attrs = dict(attrs)
-        self.ids += [attrs["id"]] if "id" in attrs else []
-        self.links += [attrs[k] for k in ("href", "src") if k in attrs]
-
-
 def test_every_sentence_links_a_row_of_the_page(family, page):
-    text = (page[0] / "report" / common_page.NAME).read_text()
-    found = Page()
-    found.feed(text)
-    assert len(found.ids) == len(set(found.ids))
+    advice = page[1].advice
+    tables = [*advice.tables, *(t for s in advice.sections for t in s.tables)]
+    there = [i for t in tables for b in t.blocks for i in b.ids if i]
+    assert len(there) == len(set(there))
     said = sentences(family)
     assert len(said) > 30
     for sentence in said:
         assert sentence.links, sentence.text
-        assert {link.anchor for link in sentence.links} <= set(found.ids), sentence.text
-    inside = {link for link in found.links if link.startswith("#")}
-    assert {link[1:] for link in inside} <= set(found.ids)
-    files = {link for link in found.links if link.startswith("../")}
-    assert all((page[0] / "report" / link).is_file() for link in files)
+        assert {link.anchor for link in sentence.links} <= set(there), sentence.text
+    figures = [*advice.figures, *(f for s in advice.sections for f in s.figures)]
+    assert figures
+    assert all((page[0] / "figures" / f"{f.name}.{end}").is_file() for f in figures for end in ("svg", "csv"))
+    assert all((page[0] / "tables" / f"{t.name}.{end}").is_file() for t in tables for end in ("csv", "md", "tex"))
 
 
 def test_the_row_that_carries_a_sentence_holds_its_number(family, page):
     """The score of the winner on wine at epsilon 1 stands in the row that its link leads to."""
     said = dict(common_sentences.about(family, ("1", False)))["Test RMSE"]
     winner = next(s for item in said for s in item if s.kind == "winner" and "On Wine" in s.text)
-    text = (page[0] / "report" / common_page.NAME).read_text()
-    row = re.search(rf'<tr id="{re.escape(winner.links[0].anchor)}">.*?</tr>', text, re.S)[0]
+    tables = [t for s in page[1].advice.sections for t in s.tables]
+    rows = {i: row for t in tables for b in t.blocks for i, row in zip(b.ids, b.rows, strict=True) if i}
+    lines = [line for e in rows[winner.links[0].anchor][1] for line in e.lines]
     score = re.search(r"RMSE: ([0-9.]+) ", winner.text)[1]
-    assert score in [f"{float(t):.3g}" for t in re.findall(r"<span>([0-9.]+) ±", row)]
+    assert score in [f"{float(m[1]):.3g}" for m in (re.match(r"([0-9.]+) ±", line) for line in lines) if m]
 
 
 def test_templates_hold_no_number():
@@ -143,7 +132,7 @@ def test_without_scores_there_is_no_page(tmp_path):
 
 
 def test_the_report_of_the_rule_is_whole(tmp_path):
-    """From scores on disk to front page, page and tables."""
+    """From scores on disk to the site and its tables."""
     for folder in ("config", "results/scores/common_linear_regression", "results/fits", "results/data"):
         (tmp_path / folder).mkdir(parents=True)
     path = tmp_path / "config" / "common_linear_regression.yaml"
@@ -152,10 +141,11 @@ def test_the_report_of_the_rule_is_whole(tmp_path):
     scores.write_text(csv_text(made_up.linear_regression()))
     arguments = ["all", "--config", str(path), "--results", str(tmp_path / "results"), "--scale", "full"]
     assert build.main(arguments) == 0
-    front = (tmp_path / "results/report/index.html").read_text()
-    assert 'href="which_method.html"' in front
+    page = (tmp_path / "results/report/which-method.html").read_text()
+    privacy = (tmp_path / "results/report/privacy.html").read_text()
     for name in ("linear_regression", "linear_regression_calibration", "ranks", "matrix", "privacy"):
-        assert f'id="common_{name}"' in front
+        assert f'id="common_{name}"' in page
+        assert (f'id="common_{name}"' in privacy) == (name == "privacy")
         for suffix in ("csv", "md", "tex"):
             assert (tmp_path / f"results/tables/common_{name}.{suffix}").stat().st_size > 100
     assert (tmp_path / "results/report/which_method.html").is_file()

@@ -154,7 +154,7 @@ def test_one_method_on_one_split_wins_nothing():
     assert compare.lead(family, "wine", "rmse", ("1", False)) is None
     assert list(long["n"]) == [1, 1]
     assert common_tables.calibration_table(family, "quick")[0].blocks[0].columns == [
-        "seconds a fit",
+        "wall seconds a fit",
         "peak memory (MB)",
     ]
 

@@ -69,8 +69,11 @@ class Task:
             key: pd.Series(rows["value"].to_numpy(), index=rows["split"])
             for key, rows in ok.groupby([*cells, "metric"], sort=False)
         }
-        once = ok[(ok["split"] != "") & (ok["seconds"] != "")].drop_duplicates([*cells, "split"])
-        self.seconds = once.assign(s=once["seconds"].astype(float)).groupby(cells)["s"].mean().to_dict()
+        once = ok[ok["split"] != ""].drop_duplicates([*cells, "split"])
+        self.seconds = {
+            clock: once[once[c] != ""].astype({c: float}).groupby(cells)[c].mean().to_dict()
+            for clock, c in (("CPU", "cpu_seconds"), ("Wall", "seconds"))
+        }
         refused = (scores["status"] == "failed") & scores["reason"].str.match("MethodError: |BudgetExceeded: ")
         said = scores["status"].mask(refused, "refused").groupby([scores[c] for c in cells])
         self.status = said.agg(lambda s: "ok" if "ok" in set(s) else s.iloc[0]).to_dict()
@@ -307,10 +310,13 @@ class Column:
         return [(self.name(m, self.task.sets), f"{found[m]:.3g}") for m in (found.idxmin(), found.idxmax())]
 
     def cost(self) -> list[str]:
-        spent, out = self.whole(self.means(lambda *cell: self.task.seconds.get(cell))), []
+        of = self.task.seconds
+        cpu, wall = (self.whole(self.means(lambda *cell, c=c: of[c].get(cell))) for c in ("CPU", "Wall"))
+        clock, spent = ("CPU", cpu) if len(cpu) == len(wall) else ("Wall", wall)
+        out = []
         if len(spent) > 1:
             (first, low), (last, high) = self.ends(spent)
-            out.append(f"Seconds a fit, mean over the data sets: from {low} ({first}) to {high} ({last}).")
+            out.append(f"{clock} seconds a fit, mean over the data sets: from {low} ({first}) to {high} ({last}).")
         items = []
         for m in self.methods:
             bad = {d: self.task.status[d, m, self.found[d, m][0]] for d in self.task.sets if (d, m) in self.found}
@@ -435,8 +441,8 @@ def page(task: str, **changes) -> Said:
     """What the page says of one task; ``changes`` of its config."""
     family = common_scores.read(load(experiment(task)) | changes, committed.read(REFERENCE, f"common_{task}"))
     (section,) = common_page.sections([family])
-    out = {("", ""): [s.text for s in section.short]}
-    for heading, parts in section.columns:
+    out = {("", ""): [s.text for s in section.sentences]}
+    for heading, parts in section.details:
         out |= {(heading, title): [" ".join(s.text for s in item) for item in items] for title, items in parts}
     return out
 
@@ -502,7 +508,7 @@ def test_fewer_splits_are_compared_over_those_that_both_have():
     kept = frame[~(mine & frame["split"].isin(every[: len(every) // 2]))]
     family = common_scores.read(load(experiment("density")), kept)
     (section,) = common_page.sections([family])
-    said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.columns}
+    said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.details}
     (power,) = (t for t in said["Epsilon = 8"] if t.startswith("On Power*"))
     assert f"; {splits(*[len(every) - len(every) // 2] * 2)}" in power
 
@@ -518,7 +524,7 @@ def test_a_column_without_the_defaults_is_caught():
     config = {k: v for k, v in load(experiment("density")).items() if k != "tuned"}
     family = common_scores.read(config, committed.read(REFERENCE, "common_density"))
     (section,) = common_page.sections([family])
-    said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.columns}
+    said = {h: [" ".join(s.text for s in i) for _, items in parts for i in items] for h, parts in section.details}
     scores = Task("density")
     for column in scores.columns:
         here = Column(scores, *column)

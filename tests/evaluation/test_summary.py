@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.summary import COLUMNS, by_split, mean_std, read_scores, summarise
+from evaluation.summary import COLUMNS, by_split, mean_std, read_scores, seconds_of, summarise
 
 
 def rows(values, **extra):
@@ -68,6 +68,15 @@ def test_the_dearest_split_is_the_cost_of_the_cell():
     a, b = rows([1.0, 2.0])
     frame = pd.DataFrame([a | {"epsilon": "0.9"}, b | {"epsilon": "inf"}])
     assert summarise(frame)["epsilon"].tolist() == ["inf"]
+
+
+def test_rows_without_cpu_seconds_stay_readable(tmp_path):
+    (row,) = rows([1.0])
+    pd.DataFrame([row]).drop(columns="cpu_seconds").to_csv(tmp_path / "old.csv", index=False)
+    assert read_scores(tmp_path / "old.csv")["cpu_seconds"].tolist() == [""]
+    assert seconds_of(row | {"seconds": "4", "cpu_seconds": ""}) == (4.0, False)
+    assert seconds_of(row | {"seconds": "4", "cpu_seconds": "3"}) == (3.0, True)
+    assert seconds_of(row | {"seconds": "", "cpu_seconds": ""}) is None
 
 
 def test_read_scores(tmp_path):

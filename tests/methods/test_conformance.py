@@ -34,11 +34,11 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Event, Relation
 from workflow import returned
-from workflow.imports import reached
+from workflow.imports import outside, reached
 
 ROOT = Path(__file__).resolve().parents[2]
 #: by file, not by contract.names(): a broken adapter must fail its own tests and not hide the others
-FILES = {p.stem: p for p in sorted((ROOT / "methods").glob("[!_]*/[!_]*.py"))}
+FILES = {p.stem: p for p in [*sorted((ROOT / "methods").glob("[!_]*/[!_]*.py")), *outside()]}
 OWN = sorted(FILES)
 FURTHER = sorted(f"{k}/{n}" for k, n in contract.pairs() if contract.get(n, k) is not contract.get(n))
 NAMES = OWN + FURTHER
@@ -256,9 +256,17 @@ def common_pairs() -> list[tuple[str, str]]:
     for path in (ROOT / "common_tasks" / "experiments").glob("*.yaml"):
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
         kind = config["model"]["kind"]
-        named = [m for arm in config["arms"] for m in arm.get("methods", [arm.get("method")])]
-        listed = contract.names(kind) if "include_unlisted_methods" in config else []
-        out |= {(kind, m) for m in (*named, *listed)}
+        named, left_out = (
+            {
+                m
+                for arm in config["arms"]
+                if bool(arm.get("datasets", True)) is on
+                for m in arm.get("methods", [arm.get("method")])
+            }
+            for on in (True, False)
+        )
+        listed = set(contract.names(kind)) if "include_unlisted_methods" in config else set()
+        out |= {(kind, m) for m in named | (listed - left_out)}
     return sorted(out)
 
 
@@ -343,10 +351,11 @@ def test_the_run_that_it_reads_is_one_that_it_can_read(name):
 
 @every_adapter
 def test_nobody_else_has_its_seeds(name):
-    """What the seeds are hashed from names one method."""
+    """What the seeds are hashed from names one method of a kind of model: only these can stand in one experiment."""
     method = adapter(name)
     assert isinstance(method.seed_name, str)
     others = [adapter(n) for n in NAMES if adapter(n).name != method.name]
+    others = [m for m in others if set(m.models) & set(method.models)]
     assert (method.seed_name or method.name) not in {m.seed_name or m.name for m in others}
 
 

@@ -44,6 +44,7 @@ from workflow.audit_cases import (
     wrapped_rows,
 )
 from workflow.imports import ROOT, path_of
+from workflow.mend import advice
 
 PRIVATE, CASES, OPEN = private(), cases(), leaky()
 
@@ -70,7 +71,8 @@ def test_passes_every_check(name, case):
     """Where the adapter declares private standardisation, with that leak closed (see the next test)."""
     if (name, case) in OPEN and name not in of_families("CLOSED"):
         pytest.fail(f"{name} declares private standardisation; give CLOSED of its family's _mutants.py what closes it")
-    assert mutants.kills(get(name), closed(name, case), faults(name, case)) == {}
+    found = mutants.kills(get(name), closed(name, case), faults(name, case))
+    assert not found, advice(get(name), found)
 
 
 @each(OPEN)
@@ -152,7 +154,9 @@ def test_noise_reaches_the_output_and_a_thousand_times_more_drowns_it(name, case
     From little noise to a thousand times as much and more (budgets of epsilon 1000 and 0.001 where the adapter
     calibrates): some parameter moves by more than 3 times what the little noise moves any. Quartiles of draws are in
     units of the interquartile range of their coordinate. Full batches, because their noise is calibrated without a
-    search.
+    search. What takes the smaller steps the louder its noise is, and says so (``STAY`` of its family), stays where it
+    starts instead: of it the data must be drowned, so that other targets make less than a hundredth of the difference
+    that they make under little noise.
     """
     method = get(name)
     task, tiny = tiny_task(case), tiny_settings(method)
@@ -160,15 +164,21 @@ def test_noise_reaches_the_output_and_a_thousand_times_more_drowns_it(name, case
     full = {"sampling_rate": 1.0, "batch_rows": 12, "batch_size": 12, "steps": 6, "epochs": 2}
     tiny = dataclasses.replace(tiny, **{k: v for k, v in full.items() if hasattr(tiny, k)})
 
-    def fits(spec):
+    def fits(spec, task=task):
         budgets = [spec.open(np.random.default_rng(seed)) for seed in range(6)]
         return np.array([numbers(method.fit(task, tiny, b, np.random.default_rng(0))) for b in budgets])
 
-    quiet = fits(BudgetSpec(epsilon=1e3, delta=DELTA, noise_multiplier=0.05))
-    loud = fits(BudgetSpec(epsilon=1e-3, delta=DELTA, noise_multiplier=1e3))
+    little = BudgetSpec(epsilon=1e3, delta=DELTA, noise_multiplier=0.05)
+    much = BudgetSpec(epsilon=1e-3, delta=DELTA, noise_multiplier=1e3)
+    quiet, loud = fits(little), fits(much)
     unit = (quiet[:, 2] - quiet[:, 0]).mean(axis=0) if quiet.ndim == 3 else 1.0
     spread = np.ptp(quiet / unit, axis=0).max()
     assert spread > 0
+    if method.name in of_families("STAY"):
+        other = dataclasses.replace(task, y=task.y.max() + task.y.min() - task.y)
+        told, drowned = (np.abs(fits(spec, other) - seen).max() for spec, seen in ((little, quiet), (much, loud)))
+        assert drowned < 0.01 * told
+        return
     assert np.abs((loud - quiet) / unit).max() > 3 * spread
 
 
@@ -197,8 +207,24 @@ def test_every_private_method_has_its_mutants(name, case):
     if (name, case) not in OPEN:
         standardises = tiny_task(case).y is not None or "data-dependent standardisation" in patches
         wanted.add("data-dependent standardisation" if standardises else "data-dependent clip")
-    home = path_of(type(method).__module__).parent
-    assert wanted <= patches, f"{name}: add {sorted(wanted - patches)} to MUTANTS of {home / '_mutants.py'}"
+    assert wanted <= patches, what_to_add(method, MODELS[case].kind, wanted - patches)
+
+
+def what_to_add(method, kind: str, missing: set[str]) -> str:
+    """The lines of an adapter's own file that declare the broken copies which are missing."""
+    path = path_of(type(method).__module__).relative_to(ROOT)
+    lines = [f'{path}: add "from privacy.mutants import Mutant" and', "MUTANTS = {", f'    "{kind}": (']
+    for word in sorted(missing):
+        lines.append(f'        Mutant("{word}", r"<a pattern of this file>", "<what breaks it>", what="<in words>"),')
+    return "\n".join([*lines, "    ),", "}"])
+
+
+def test_the_message_of_a_missing_mutant_has_the_lines_to_add():
+    said = what_to_add(get("adassp"), "linear_regression", {"no clipping"})
+    assert said.startswith("methods/sufficient_statistics/adassp.py: add")
+    made: dict = {"Mutant": mutants.Mutant}
+    exec(said.split("\n", 1)[1], made)
+    assert [m.name for m in made["MUTANTS"]["linear_regression"]] == ["no clipping"]
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,22 @@
 """A small synthetic experiment: every published cell of the DP-SEP regression tables has a cell of ours."""
 
 import copy
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from evaluation.summary import COLUMNS
+from reports import build as report
 from reports import published
 from reports.verdicts import FINDING_COLUMNS, build
+from workflow.files import csv_text
 
 DATASETS = ["naval", "kin8nm", "power", "wine", "protein", "year"]
+#: published tables that the experiment is about; those that its sources may get later are none of its business.
+TABLES = [*(f"vinaroz2023dpsep:{t}" for t in "34589"), *(f"vinaroz2021dpsep:{t}" for t in "23")]
 PRIVATE = "epsilon=1;delta=1e-5;clip="
 
 
@@ -41,6 +47,7 @@ def make_config():
         "experiment": "dpsep_uci",
         "title": "test",
         "sources": ["vinaroz2023dpsep", "vinaroz2021dpsep"],
+        "tables": TABLES,
         "datasets": DATASETS,
         "protocols": {"authors": {"splits": 10}, "literature": {"splits": {"by_dataset": {"default": 10, "year": 5}}}},
         "model": {"kind": "bnn_regression", "hidden": 50},
@@ -125,3 +132,29 @@ def all_verdicts(base):
 def scores_of():
     """``scores_of(config, n=...)``: synthetic scores for any config."""
     return make_scores
+
+
+@pytest.fixture(scope="session")
+def project(base, tmp_path_factory):
+    """config/, results/ of a full run whose arms are those of the scores, and a folder for the reference."""
+    config, scores = base
+    root = tmp_path_factory.mktemp("project")
+    (root / "config").mkdir()
+    (root / "results" / "scores" / "dpsep_uci").mkdir(parents=True)
+    (root / "results" / "fits").mkdir()
+    (root / "results" / "data").mkdir()
+    (root / "results" / "manifest.json").write_text(json.dumps({"host": "h", "versions": {"numpy": "2"}}))
+    path = root / "config" / "dpsep_uci.yaml"
+    config = config | {"protocols": {"authors": {"splits": 10}, "literature": {"splits": 10}}}
+    path.write_text(yaml.safe_dump(config))
+    for dataset, rows in scores.groupby("dataset"):
+        (root / "results" / "scores" / "dpsep_uci" / f"{dataset}.csv").write_text(csv_text(rows))
+    return root
+
+
+@pytest.fixture(scope="session")
+def built(project):
+    """The project with its report."""
+    args = ["all", "--config", str(project / "config/dpsep_uci.yaml"), "--results", str(project / "results")]
+    assert report.main([*args, "--scale", "full", "--reference", str(project / "reference")]) == 0
+    return project

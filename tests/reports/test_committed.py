@@ -1,5 +1,6 @@
 """The committed scores come back as they were written."""
 
+import gzip
 from dataclasses import dataclass
 
 import pandas as pd
@@ -24,6 +25,11 @@ def test_what_is_written_comes_back_and_gives_the_same_bytes(tmp_path):
     back = committed.read(tmp_path, "e")
     pd.testing.assert_frame_equal(back, scores)
     assert committed.encoded(back) == committed.encoded(scores)
+
+
+def test_a_column_that_no_row_has_is_not_written():
+    assert b"cpu_seconds" not in gzip.decompress(committed.encoded(frame()))
+    assert b",cpu_seconds," in gzip.decompress(committed.encoded(frame(cpu_seconds="0.5")))
 
 
 def test_a_missing_file_and_an_unknown_status_are_clear_errors(tmp_path):

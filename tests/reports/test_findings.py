@@ -5,7 +5,7 @@ import pytest
 
 from evaluation.summary import COLUMNS
 from reports import front_matter, readme
-from reports.findings import Finding, FindingError, about, read_committed, render, sources, title_of, to_html
+from reports.findings import Finding, FindingError, about, read_committed, render, sources, title_of
 from reports.queries import Tables
 from reports.verdicts import read_findings
 from workflow import committed
@@ -41,7 +41,7 @@ def test_render_names_the_file(tmp_path, tables):
     (folder / "a.md").write_text(f"---\nnumbers:\n  {QUERY}\n---\n# Title\n\nRMSE {{{{ a }}}}.\n", encoding="utf-8")
     (finding,) = render(folder, tables)
     assert (finding.id, finding.title, title_of(folder / "a.md")) == ("a", "Title", "Title")
-    assert "<p>RMSE 0.0025.</p>" in finding.html
+    assert "\n\nRMSE 0.0025.\n" in finding.text
     (folder / "b.md").write_text(
         f"---\nnumbers:\n  {QUERY.replace('naval', 'wine')}\n---\n{{{{ a }}}}", encoding="utf-8"
     )
@@ -81,19 +81,6 @@ def test_no_finding_types_how_many_splits_the_uci_and_common_tasks_have():
         ):
             text = re.sub(r"\{\{.*?\}\}", "", front_matter.split(path.read_text(encoding="utf-8"))[1])
             assert not re.search(r"\b(?:10|20|21|ten|twenty) (?:random )?splits", text), path.name
-
-
-def test_markdown():
-    text = "# A <b>\n\nOne **two** `x < y`\nthree\n\n- a\n- b\n  c\n\n"
-    text += "| h | k |\n|---|---|\n| 1 | 2 |\n\n```\nrun\n\nit | now\n```\n\nend"
-    page = to_html(text)
-    assert "<h3>A &lt;b&gt;</h3>" in page
-    assert "<p>One <strong>two</strong> <code>x &lt; y</code> three</p>" in page
-    assert "<ul><li>a</li><li>b c</li></ul>" in page
-    assert "<th>h</th><th>k</th>" in page
-    assert "<tr><td>1</td><td>2</td></tr>" in page
-    assert "<pre>run\n\nit | now</pre>" in page
-    assert page.endswith("<p>end</p>")
 
 
 def test_a_report_shows_the_findings_of_its_own_sources():

@@ -150,6 +150,7 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
 
     rows = scored(tmp_path / "first")
     assert all(len(r["seed"]) == 4 * 8 + 3 for r in rows)
+    assert all(float(r["cpu_seconds"]) > 0 for r in rows)
     commit(rows)
     reference, pair = tmp_path / "reference", (cell.experiment, cell.method)
     assert reference_rows(cell, data.data_hash, reference) == []  # nobody has verified them

@@ -111,6 +111,41 @@ def test_a_new_file_is_new_in_all_its_functions_and_a_moved_one_in_none(reposito
     assert changed(root, commit) == {}
 
 
+CALLS = """
+from privacy import plain
+
+def _called(x):
+    y = plain._helper(x)
+    return y.size + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_new"),
+    [
+        ("", "", False),
+        ("_called", "called", False),
+        ("plain._helper", "helper", False),
+        ("plain._helper", "other.helper", False),
+        ("plain._helper", "plain.another", True),
+        ("+ 1", "+ 2", True),
+        ("y.size", "y.shape", True),
+        ("y.size", "x.size", True),
+        ("(x):", "(x, y=0):", True),
+    ],
+)
+def test_a_function_moved_between_files_is_the_same_but_for_underscores_and_modules(repository, old, new, is_new):
+    """One piece of a file moves: git calls the new file an addition, and no function of it ran before in that place."""
+    root, _ = repository
+    (root / "privacy/code.py").write_text(BEFORE + CALLS)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "two"], cwd=root, check=True)
+    commit = changes.recent(root)[0]
+    assert old in CALLS
+    (root / "privacy/code.py").write_text(BEFORE)
+    (root / "methods/there.py").write_text(CALLS.replace(old, new) if old else CALLS)
+    assert bool(changed(root, commit)) == is_new
+
+
 def test_a_commit_can_be_read_beside_the_working_tree(repository):
     root, commit = repository
     before = imports.code_hash("privacy.code", root=root)

@@ -6,8 +6,9 @@ import textwrap
 import pytest
 
 from methods import contract
-from workflow import experiments
+from workflow import committed, experiments
 from workflow.experiments import ConfigError, cells
+from workflow.papers import REFERENCE
 from workflow.papers import experiments as files
 from workflow.record import seed_text
 
@@ -213,3 +214,11 @@ def test_every_answer_names_a_cell_that_runs():
             named = [*answer["readings"].values(), *answer.get("also", [])]
             for cell in named:
                 assert (cell["protocol"], cell["method"], cell.get("label", "")) in have, (path, answer, cell)
+
+
+@pytest.mark.parametrize("name", sorted(set(committed.experiments(REFERENCE)) & set(files())))
+def test_every_committed_cell_is_one_of_the_config(name):
+    """The name of a setting is part of a cell's id: a field that is renamed loses what is committed."""
+    known = {c.id for c in cells(files()[name], "full")}
+    gone = sorted(set(committed.read(REFERENCE, name)["cell"]) - known)
+    assert not gone, f"{len(gone)} committed cells are no cells of {name} any more, such as {gone[0]}"

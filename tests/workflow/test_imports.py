@@ -46,7 +46,7 @@ def test_a_method_depends_on_all_numerics_that_its_file_names():
     found = imports.reached("methods.ep.dp_sep")
     assert {"methods.ep._mixture.training", "methods.ep._pbp.state", "methods.contract"} <= set(found)
     found = imports.reached("methods.ep.dp_sep_corrected")
-    assert {"methods.ep._mixture.honest", "methods.ep._mixture.sites"} <= set(found)
+    assert {"methods.ep._mixture.corrected", "methods.ep._mixture.sites"} <= set(found)
 
 
 EVERYWHERE = '''

@@ -1,5 +1,6 @@
 """Arguments of ./bench, and what it says before it starts."""
 
+import pandas as pd
 import pytest
 
 from workflow import plan
@@ -30,7 +31,7 @@ def test_cores_from_the_environment(monkeypatch):
 def test_the_plan_says_cells_time_and_download(scale):
     text = plan.describe(scale)
     assert f"scale {scale}" in text
-    for word in ("cells", "MB to download", "min on 2 cores", "index.html"):
+    for word in ("cells", "MB to download", "min on 2 cores", "CPU seconds of", "wall time of", "index.html"):
         assert word in text
 
 
@@ -42,19 +43,41 @@ def test_a_missing_download_is_counted(tmp_path):
 def test_readings_of_one_run_cost_one_run(monkeypatch):
     """Five readings of the run at epsilon 0.1 on Adult, 20 runs of 9 s, and an overhead: not five times that."""
     key = ("nadpvi_adult", "adult_complete", "na_dpvi", "epsilon=0.1")
-    with_run = plan.estimate("full")[1]
+    three = ("dpvi", "dpvi_last_iterate", "na_dpvi")
+    with_run = plan.estimate("full").seconds
     monkeypatch.setattr(
         plan,
         "reference_seconds",
-        lambda: dict.fromkeys([(*key[:2], m, key[3]) for m in ("dpvi", "dpvi_last_iterate", "na_dpvi")], 9.0),
+        lambda: dict.fromkeys([(*key[:2], m, key[3]) for m in three], (9.0, False)),
     )
-    three = plan.estimate("full")[1]
-    monkeypatch.setattr(plan, "reference_seconds", lambda: {key: 9.0})
-    assert plan.estimate("full")[1] == pytest.approx(three)
+    by_clock = plan.estimate("full")
+    monkeypatch.setattr(plan, "reference_seconds", lambda: {key: (9.0, False)})
+    assert plan.estimate("full").seconds == pytest.approx(by_clock.seconds)
     monkeypatch.setattr(plan, "reference_seconds", dict)
-    nothing = plan.estimate("full")[1]
-    assert three - nothing == pytest.approx(20 * 9.0)
-    assert with_run > nothing
+    nothing = plan.estimate("full")
+    assert by_clock.seconds - nothing.seconds == pytest.approx(20 * 9.0)
+    assert (by_clock.by_clock, nothing.by_clock) == (3, 0)
+    assert nothing.unknown - by_clock.unknown == 3
+    assert with_run > nothing.seconds
+    # In CPU seconds each counts its share: they add up.
+    monkeypatch.setattr(
+        plan, "reference_seconds", lambda: dict.fromkeys([(*key[:2], m, key[3]) for m in three], (3.0, True))
+    )
+    assert plan.estimate("full") == by_clock._replace(by_clock=0, seconds=pytest.approx(by_clock.seconds))
+
+
+def test_a_forecast_goes_by_cpu_seconds_where_there_are_any(monkeypatch):
+    like = {"experiment": "e", "dataset": "d", "method": "m", "metric": "rmse"}
+    rows = [
+        {"cell": "a", "setting": "x", "split": "0", "seconds": "5", "cpu_seconds": ""},
+        {"cell": "a", "setting": "x", "split": "1", "seconds": "7", "cpu_seconds": "2"},
+        {"cell": "a", "setting": "x", "split": "1", "seconds": "7", "cpu_seconds": "2"},
+        {"cell": "b", "setting": "y", "split": "0", "seconds": "5", "cpu_seconds": ""},
+        {"cell": "b", "setting": "y", "split": "1", "seconds": "", "cpu_seconds": ""},
+    ]
+    monkeypatch.setattr(plan.committed, "experiments", lambda folder: ["e"])
+    monkeypatch.setattr(plan.committed, "read", lambda *_: pd.DataFrame([like | r for r in rows]))
+    assert plan.reference_seconds() == {("e", "d", "m", "x"): (2.0, True), ("e", "d", "m", "y"): (5.0, False)}
 
 
 def test_shorter_training_costs_its_share():

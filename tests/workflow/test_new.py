@@ -7,6 +7,7 @@ import sys
 import pytest
 from project import ROOT, copy_project, environment
 
+from datasets import DataError, fetch
 from methods.contract import MethodError
 from models import kind as model_kinds
 from workflow import new
@@ -41,6 +42,42 @@ def project(tmp_path_factory):
         name = f"private_sketch_{kind}"
         assert new.main(["method", name, "--kind", kind, "--family", "sketches", "--private"], project) == 0
     return project
+
+
+def test_of_every_data_set_and_kind_the_skeletons_pass(project):
+    assert new.main(["dataset", "sketch_table"], project) == 0
+    assert new.main(["kind", "sketch_kind"], project) == 0
+    suites = ("tests/datasets/test_registry.py", "tests/models/test_kind.py", "tests/test_architecture.py")
+    done = run(project, "pytest", "-q", "-x", "-p", "no:cacheprovider", *suites)
+    assert done.returncode == 0, done.stdout[-4000:]
+    for command in (("ruff", "check"), ("ruff", "format", "--check")):
+        done = run(project, *command, "datasets/sketch_table.py", "models/sketch_kind.py")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_new_method_joins_every_comparison_of_its_kind(project):
+    """Private ones at every budget; nothing that was there joins or leaves."""
+    told = (
+        "from workflow.experiments import cells; from workflow.papers import experiments; "
+        "print(*sorted({f'{c.experiment} {c.method} {c.setting}' for n in ('common_network', 'common_density', "
+        "'common_linear_regression') for c in cells(experiments()[n], 'full')}), sep='\\n')"
+    )
+    before, after = (
+        set(
+            subprocess.run(
+                [sys.executable, "-c", told], cwd=root, env=environment(), capture_output=True, text=True, check=True
+            ).stdout.splitlines()
+        )
+        for root in (ROOT, project)
+    )
+    assert before < after
+    assert after - before == {
+        "common_network sketch_bnn_regression ",
+        "common_density sketch_bounded_mixture ",
+        "common_linear_regression sketch_bounded_linear_regression ",
+        *(f"common_network private_sketch_bnn_regression epsilon={e}" for e in ("0.1", "1", "8")),
+        *(f"common_density private_sketch_bounded_mixture epsilon={e}" for e in ("0.1", "1", "8")),
+    }
 
 
 def run(project, *command):
@@ -80,6 +117,11 @@ def test_the_default_family_is_its_own(tmp_path):
         (["method", "class", "--kind", "bnn_regression"], "give lower-case letters"),
         (["method", "ridge", "--kind", "bnn_regression"], "a method 'ridge' already (methods/baselines/ridge.py)"),
         (["method", "my", "--kind", "conjugate_simulator", "--private"], "--private has a skeleton for bnn_regression"),
+        (["kind", "My-Kind"], "give lower-case letters"),
+        (["kind", "bnn_regression"], "a kind of model 'bnn_regression' already (models.bnn_regression)"),
+        (["dataset", "wine"], "a data set 'wine' already (datasets/wine.py)"),
+        (["dataset", "mine", "nowhere.csv"], "no file nowhere.csv"),
+        (["dataset", "mine", "--target", "y"], "name its file"),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_the_reason(given, words, tmp_path, capsys):
@@ -98,6 +140,65 @@ def test_a_file_is_not_written_over(tmp_path, capsys):
 def test_the_launcher_passes_it_on():
     text = (ROOT / "bench").read_text()
     assert 'exec python -m workflow.new "$@"' in text
+
+
+# --------------------------------------------------------------------------------------------------- a data set
+
+
+def test_a_data_set_is_described_from_its_file(tmp_path):
+    table = tmp_path / "rows.csv"
+    table.write_text('"a";"b";"y"\n1;2;0\n3;4;1\n')
+    root = tmp_path / "root"
+    assert new.main(["dataset", "mine", str(table), "--target", "b"], root) == 0
+    made = {}
+    exec((root / "datasets/mine.py").read_text(), made)
+    found = made["DATASET"]
+    assert (found.n_rows, found.columns, found.target, found.task) == (2, ("a", "y"), "b", "regression")
+    rows = made["parse"](table)
+    assert (rows.x.tolist(), rows.y.tolist()) == ([[1, 0], [3, 1]], [2, 4])
+    (path,) = fetch.fetch(_placed(found, table, tmp_path), tmp_path / "mirror", tmp_path / "raw", offline=True)
+    assert path.read_bytes() == table.read_bytes()
+    assert new.main(["dataset", "classes", str(table), "--task", "classification"], root) == 0
+    exec((root / "datasets/classes.py").read_text(), made)
+    assert made["DATASET"].labels == ("0", "1")
+
+
+def _placed(dataset, table, folder):
+    """The data set, with its file where a mirror has it."""
+    place = folder / "mirror" / dataset.name / dataset.raw[0].name
+    place.parent.mkdir(parents=True)
+    place.write_bytes(table.read_bytes())
+    return dataset
+
+
+def test_a_data_set_without_file_or_address_says_where_it_is_looked_for(tmp_path):
+    assert new.main(["dataset", "mine"], tmp_path) == 0
+    made = {}
+    exec((tmp_path / "datasets/mine.py").read_text(), made)
+    with pytest.raises(DataError, match=r"MIRROR/mine/mine\.csv"):
+        fetch.fetch(made["DATASET"], None, tmp_path / "raw")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n1,x\n", "rows.csv cannot be read"),
+        ("a,a\n1,2\n", "no header of two or more different names"),
+        ("a\n1\n", "no header of two or more different names"),
+        ("a,b\n1,nan\n", "row 1 has a number that is not finite"),
+        ("a,b\n1,2\n2,3\n", "'b' has 2, 3; give classes 0, 1, ..."),
+        ("a,c\n1,2\n", "rows.csv has no column 'b'; its header: a, c"),
+        ("a,$b\n1,2\n", "rename the column '$b'"),
+    ],
+)
+def test_a_table_that_cannot_be_taken_is_refused(text, words, tmp_path, capsys):
+    table = tmp_path / "rows.csv"
+    table.write_text(text)
+    target = "$b" if "$" in text else "a" if text.startswith("a,a") else "b"
+    given = ["dataset", "mine", str(table), "--target", target, "--task", "classification"]
+    assert new.main(given, tmp_path / "root") == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "root").exists()
 
 
 # ------------------------------------------------------------------------------------------------------ a paper

@@ -1,4 +1,4 @@
-"""A kind of model is one file in models/: with a method that fits it, its cells are fitted and scored by themselves."""
+"""A kind of model is one file, as `./bench new kind` writes it: with a method that fits it, its cells run."""
 
 import csv
 import subprocess
@@ -10,49 +10,8 @@ from project import add_experiment, copy_project, environment, place_data
 
 import datasets
 from datasets import splits
+from workflow import new
 
-MODEL = '''
-"""One number for all targets: y ~ N(mean, 1) (dropped in by a test)."""
-
-from dataclasses import dataclass
-from functools import partial
-
-import numpy as np
-
-from models import tiny
-from models.kind import Kind
-from models.predictive import GaussianPredictive
-
-
-@dataclass(frozen=True)
-class OneNumber:
-    kind: str = "one_number"
-
-
-@dataclass(frozen=True)
-class OneNumberPosterior:
-    mean: float
-    kind: str = "one_number_posterior"
-
-    def parameters(self):
-        return {"mean": np.float64(self.mean)}
-
-    def predictive(self, x, rng=None):
-        return GaussianPredictive(np.full(len(x), self.mean), np.ones(len(x)))
-
-
-def load(kind, p):
-    return OneNumberPosterior(float(p["mean"]))
-
-
-KIND = Kind(
-    name="one_number",
-    model=OneNumber,
-    posteriors=(OneNumberPosterior,),
-    scorer="evaluation.scorers:regression",
-    tiny={"one_number": partial(tiny.regression, OneNumber())},
-)
-'''
 METHOD = '''
 """The mean of the targets (dropped in by a test)."""
 
@@ -67,7 +26,7 @@ class MeanOfTargets(Method):
     models = ("one_number",)
 
     def fit(self, task, settings, budget, rng):
-        return Fit(OneNumberPosterior(float(task.y.mean())), budget.ledger)
+        return Fit(OneNumberPosterior(float(task.y.mean()), 0.0), budget.ledger)
 '''
 CONFIG = """
 experiment: one_number
@@ -86,7 +45,7 @@ answers: []
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     project = copy_project(tmp_path_factory.mktemp("new_kind"))
-    (project / "models/one_number.py").write_text(MODEL)
+    assert new.main(["kind", "one_number"], project) == 0
     (project / "methods/baselines/mean_of_targets.py").write_text(METHOD)
     add_experiment(project, "one_number", CONFIG)
     place_data(project, "wine")
@@ -122,7 +81,8 @@ def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
 def test_its_posterior_and_its_tiny_task_are_found(project):
     code = (
         "from models import kind, posteriors; from workflow import audit_cases as a; "
-        "print(posteriors.load('one_number_posterior', {'mean': 2.0}).mean, a.tiny_task('one_number').n, "
+        "p = posteriors.load('one_number_posterior', {'location': 2.0, 'spread': 0.0}); "
+        "print(p.location, a.tiny_task('one_number').n, "
         "a.get('mean_of_targets').supports(a.tiny_task('one_number')))"
     )
     assert run(project, "-c", code) == ["2.0", "12", "None"]

@@ -1,5 +1,8 @@
 """One run read by many methods: the same fits as each alone, random numbers in common, portions of splits."""
 
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from methods import contract
 from models.task import Task
 from workflow.cell import requests_of
 from workflow.experiments import ConfigError, cells, families
-from workflow.worker import readings
+from workflow.worker import clocks, readings
 
 CONFIG = "papers/alrawajfeh2024nadpvi_rebuttal/experiments/nadpvi_exponential.yaml"
 
@@ -33,8 +36,11 @@ def test_readings_fitted_together_are_those_of_each_method_alone():
     pairs = [(cell, k) for k in (0, 1) for cell in family]
     tasks = {k: task_of(family[0], k) for k in (0, 1)}
     budgets = [c.build_budget().open(np.random.default_rng(c.seed(k, "noise"))) for c, k in pairs]
-    fits, seconds = readings(pairs, tasks, budgets, [np.random.default_rng(c.seed(k, "fit")) for c, k in pairs])
-    assert min(seconds) > 0
+    before = clocks()
+    fits, costs = readings(pairs, tasks, budgets, [np.random.default_rng(c.seed(k, "fit")) for c, k in pairs])
+    spent = clocks() - before
+    assert np.min(costs) > 0
+    assert 0.5 * spent[1] < np.sum(costs, axis=0)[1] <= spent[1]  # each run is counted once
     for (cell, k), fit in zip(pairs, fits, strict=True):
         budget = cell.build_budget().open(np.random.default_rng(cell.seed(k, "noise")))
         rng = np.random.default_rng(cell.seed(k, "fit"))
@@ -45,6 +51,16 @@ def test_readings_fitted_together_are_those_of_each_method_alone():
             np.testing.assert_array_equal(together[name], by_itself[name])
         assert fit.ledger.to_json() == alone.ledger.to_json()
         assert fit.posterior.reading == contract.get(cell.method).reading
+
+
+def test_waiting_is_no_cpu_time_and_a_child_is():
+    before = clocks()
+    time.sleep(0.2)
+    waited = clocks() - before
+    assert waited[0] >= 0.2 > 2 * waited[1]
+    busy = "import time\nwhile time.process_time() < 0.2: pass"
+    subprocess.run([sys.executable, "-c", busy], check=True)
+    assert (clocks() - before)[1] >= 0.2
 
 
 def test_readings_share_their_random_numbers_and_no_other_method_does():

@@ -158,7 +158,7 @@ def test_changed_lines_that_no_sample_runs_leave_a_pair_unverified(project):
 
 def test_the_closure_holds_all_that_a_score_row_depends_on():
     chosen = cells(files()["common_logistic_regression"], "full")
-    of = [c for c in chosen if c.method == "dp_vi_vinaroz"]
+    of = [c for c in chosen if c.method == "dp_vi_vinaroz_corrected"]
     found = set(closure.modules(of))
     for module in (
         *("workflow.worker", "workflow.draws", "workflow.exact", "workflow.score", "workflow.experiments"),

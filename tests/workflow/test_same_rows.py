@@ -69,6 +69,15 @@ def test_what_differs_is_named(compare, new, told):
     assert told in out
 
 
+def test_a_column_that_older_rows_lack_may_be_there_and_empty(compare, tmp_path):
+    old = folder(tmp_path / "a", "reference/scores.csv", ["e,1", "e,2"], "experiment,value")
+    new = folder(tmp_path / "b", "reference/scores.csv", ["e,,1", "e,,2", "e,0.5,3"], "experiment,cpu_seconds,value")
+    assert list(same_rows.differences(same_rows.tables(str(old)), same_rows.tables(str(new)), same_rows.Renames())) == [
+        "scores: only in the new: cpu_seconds=0.5, experiment=e, value=3",
+        "scores: 0 kinds of row only in the old, 1 only in the new",
+    ]
+
+
 def test_a_table_that_is_gone_is_named(compare):
     rc, out = compare(NEW, "papers/x/reference/other.csv")
     assert rc == 1

@@ -6,6 +6,20 @@ ALONE = f"[a-z0-9_.-]+-(?:{ALONE})" if ALONE else "(?!)"
 #: megabytes of the process that stands above the one that fits.
 PARENT_MB = 500
 
+@cache
+def runtimes():
+    """Minutes of a job on a cluster, by cell or family. Here, and inside such a job, nobody asks for them."""
+    if workflow.local_exec or workflow.remote_exec:
+        return {}
+    from workflow import plan
+
+    return plan.runtimes(CELLS.values())
+
+
+def runtime_of(w, attempt, name=None):
+    """More for each time that the job is tried again (`retries` of the profile)."""
+    return attempt * runtimes().get(name or w.cell, 60)
+
 
 rule fit:
     """One cell: one method at one setting on one data set, over all splits. Resumes inside."""
@@ -22,6 +36,7 @@ rule fit:
     threads: 1
     resources:
         mem_mb=lambda w: CELLS[w.cell].mem_mb + PARENT_MB,
+        runtime=runtime_of,
     params:
         values=lambda w: CELLS[w.cell].values,
         noise=config["noise"],
@@ -55,6 +70,7 @@ for name, group in families(CELLS.values()).items():
         threads: 1
         resources:
             mem_mb=group[0].mem_mb + PARENT_MB,
+            runtime=partial(runtime_of, name=name),
         params:
             values=[c.values for c in group],
             noise=config["noise"],

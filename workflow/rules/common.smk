@@ -2,8 +2,10 @@ import os
 import re
 import shlex
 import sys
+from functools import cache, partial
 from pathlib import Path
 
+import datasets as data_sets
 from methods import contract
 from workflow import arithmetic, attempts, imports, names, noise, papers
 from workflow.experiments import (
@@ -15,11 +17,33 @@ from workflow.experiments import (
 )
 from workflow.imports import files
 
-KNOWN = {"scale", "reuse", "retry", "mirror", "results", "noise", "container"}
+KNOWN = {
+    "scale",
+    "reuse",
+    "retry",
+    "mirror",
+    "results",
+    "noise",
+    "container",
+    "methods",
+    "datasets",
+    "experiments",
+}
 if unknown := sorted(set(config) - KNOWN):
     raise ConfigError(
         f"config: unknown key '{unknown[0]}'; config/config.yaml has {', '.join(sorted(KNOWN))}"
     )
+
+# from outside: every process of the run reads these variables (methods.contract, datasets)
+for key, variable in {
+    "methods": contract.OUTSIDE,
+    "datasets": data_sets.OUTSIDE,
+}.items():
+    given = [p for p in str(config.get(key) or "").split(",") if p]
+    if missing := [p for p in given if not os.path.isfile(p)]:
+        raise ConfigError(f"config: {key}: no file {missing[0]}; name Python files")
+    if given:
+        os.environ[variable] = os.pathsep.join(os.path.abspath(p) for p in given)
 
 SCALE = config["scale"]
 try:
@@ -54,7 +78,9 @@ ENVIRONMENT = " ".join(
     f"{k}={shlex.quote(v)}" for k, v in arithmetic.environment().items()
 )
 
-EXPERIMENTS = {load(path)["experiment"]: path for path in experiment_files()}
+# an experiment file of one's own takes the place of those of the papers and the common tasks
+OWN = [p for p in str(config.get("experiments") or "").split(",") if p]
+EXPERIMENTS = {load(path)["experiment"]: path for path in OWN or experiment_files()}
 CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}
 
 
@@ -77,9 +103,8 @@ def cells_of(experiment, dataset=None):
 
 def configs_of(part):
     """Experiment files of one target rule."""
-    return [
-        p for p in EXPERIMENTS.values() if papers.paper_of(Path(p).stem).key == part
-    ]
+    found = {p: papers.paper_of(Path(p).stem) for p in EXPERIMENTS.values()}
+    return [p for p, paper in found.items() if paper and paper.key == part]
 
 
 def scores_of(part):

@@ -1,4 +1,3 @@
-import datasets as data_sets
 from datasets import store
 from datasets.fetch import mirror_folder
 
@@ -39,7 +38,10 @@ MIRROR_OPTION = f"--mirror {shlex.quote(MIRROR)}" if MIRROR else ""
 rule fetch:
     """Download (or take from the mirror), check and parse one data set; without data it says why."""
     input:
-        lambda w: files(f"datasets.{w.dataset}", "datasets.fetch"),
+        lambda w: [
+            *files(f"datasets.{w.dataset}", "datasets.fetch"),
+            *(str(p) for p in data_sets.outside() if p.stem == w.dataset),
+        ],
     output:
         RESULTS + "/data/{dataset}.npz",
     log:

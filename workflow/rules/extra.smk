@@ -44,6 +44,7 @@ rule privacy_audit:
         code=[
             *files("workflow.audit"),
             *sorted(str(p) for p in Path("methods").rglob("*.py")),
+            *map(str, imports.outside()),
         ],
     output:
         RESULTS + "/extra/privacy_audit.csv",
@@ -61,6 +62,7 @@ rule distinguishing:
         code=[
             *files("workflow.distinguishing"),
             *sorted(str(p) for p in Path("methods").rglob("*.py")),
+            *map(str, imports.outside()),
         ],
     output:
         RESULTS + "/extra/distinguishing.csv",

@@ -53,10 +53,11 @@ rule report:
         ],
         code=[
             *files("reports.build", *(m for p in PAPERS for m in p.modules)),
-            "reports/templates/index.html",
-            "reports/templates/macros.html",
-            "reports/templates/which_method.html",
-            "reports/templates/style.css",
+            *sorted(
+                str(p.relative_to(imports.ROOT))
+                for folder in ("templates", "static")
+                for p in (imports.ROOT / "reports" / "site" / folder).iterdir()
+            ),
         ],
         extra=extra_of(*PARTS),
         findings=sorted(
@@ -75,6 +76,31 @@ rule report:
     shell:
         "{PYTHON:q} -m reports.build all --scale {params.scale:q} --results {RESULTS:q} --scores {input.scores:q} "
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+
+
+rule downloads:
+    """All tables to take away: of this run at full scale, else of the committed reference."""
+    input:
+        report=[RESULTS + "/report/index.html"] if SCALE == "full" else [],
+        code=[
+            *files("reports.downloads"),
+            "dpbayes_bench/columns.csv",
+            "dpbayes_bench/tables.py",
+        ],
+        committed=sorted(
+            str(path.relative_to(imports.ROOT))
+            for pattern in ("reports", "papers/*", "common_tasks")
+            for path in imports.ROOT.glob(f"{pattern}/reference/**/*.csv*")
+        ),
+    output:
+        RESULTS + "/report/downloads/dictionary.csv",
+    log:
+        RESULTS + "/logs/downloads.log",
+    params:
+        run=f"--results {shlex.quote(RESULTS)}" if SCALE == "full" else "",
+    shell:
+        "{PYTHON:q} -m reports.downloads --out {RESULTS:q}/report/downloads {params.run} 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule part:

@@ -149,7 +149,7 @@ def algorithm3_step(
     return clipped_jointly(theta.plus(theta_0, -1.0).times(1.0 / n), clip)
 
 
-def released_step(
+def authors_step(
     x: np.ndarray,
     prior: Naturals,
     data: Naturals,

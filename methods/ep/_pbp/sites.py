@@ -1,4 +1,4 @@
-"""Sum of clipped approximating factors of a batch, all from one common cavity: the private statistic of honest DP-SEP.
+"""Sum of clipped factors of a batch, all from one common cavity: the private statistic of the corrected DP-SEP.
 
 For one row the site is the moment-matched tilted distribution divided by the cavity, in natural parameters:
 (m / v, 1 / v) of every weight and (a - 1, -b) of the Gamma on the noise precision. With g = d logZ / d m,

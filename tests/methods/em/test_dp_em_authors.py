@@ -70,7 +70,7 @@ def fit(method, task, spec, seed=1, noise_seed=None, **changes):
 def test_compositions_at_three_components(epsilon, expected_rho, zcdp, z, grid):
     """delta = 1e-4, J = 10. Digits: an independent computation, rounded as given (half of the last digit: 2e-8)."""
     assert rho(epsilon, 1e-4) == pytest.approx(expected_rho, rel=2e-8)
-    exact = engine.per_release_epsilon(epsilon, 1e-4, 3, 10, "GGG", "zcdp", as_released=False)
+    exact = engine.per_release_epsilon(epsilon, 1e-4, 3, 10, "GGG", "zcdp", as_authors=False)
     assert exact.epsilon == pytest.approx(zcdp, abs=6e-7)  # half of the last digit given, and a little
     assert exact.noise_multiplier == pytest.approx(z, rel=2e-7)
     assert 70 / (2 * exact.noise_multiplier**2) == pytest.approx(expected_rho, rel=2e-8)
@@ -82,7 +82,7 @@ def test_compositions_at_three_components(epsilon, expected_rho, zcdp, z, grid):
 )
 def test_compositions_at_four_components(epsilon, zcdp, grid):
     """delta = 1e-5, J = 10: the setting of Vinaroz & Park 2023. At epsilon = 50 every point of the grid qualifies."""
-    exact = engine.per_release_epsilon(epsilon, 1e-5, 4, 10, "GGG", "zcdp", as_released=False)
+    exact = engine.per_release_epsilon(epsilon, 1e-5, 4, 10, "GGG", "zcdp", as_authors=False)
     assert exact.epsilon == pytest.approx(zcdp, abs=6e-7)
     assert engine.per_release_epsilon(epsilon, 1e-5, 4, 10, "GGG", "moments").epsilon == pytest.approx(grid, abs=6e-7)
 
@@ -91,7 +91,7 @@ def test_compositions_at_four_components(epsilon, zcdp, grid):
 def test_moments_accountant_and_zcdp_agree_where_all_noise_is_gaussian(epsilon):
     """Both minimise the same quadratic; only whole moments tell them apart: under 0.1 percent."""
     found = [
-        engine.per_release_epsilon(epsilon, 1e-4, 3, 10, "GGG", c, as_released=False).epsilon
+        engine.per_release_epsilon(epsilon, 1e-4, 3, 10, "GGG", c, as_authors=False).epsilon
         for c in ("zcdp", "moments")
     ]
     assert found[1] <= found[0]
@@ -101,12 +101,12 @@ def test_moments_accountant_and_zcdp_agree_where_all_noise_is_gaussian(epsilon):
 @pytest.mark.parametrize("release", engine.RELEASES)
 def test_linear_and_advanced_composition_spend_what_they_say(release):
     total, gaussian = 70, 30 if release == "LLG" else 70
-    linear = engine.per_release_epsilon(1.0, 1e-4, 3, 10, release, "linear", as_released=False)
+    linear = engine.per_release_epsilon(1.0, 1e-4, 3, 10, release, "linear", as_authors=False)
     assert linear.epsilon == pytest.approx(1.0 / total)
     assert gaussian * linear.delta == pytest.approx(1e-4)
     slip = engine.per_release_epsilon(1.0, 1e-4, 3, 10, release, "linear")
     assert gaussian * slip.delta == pytest.approx(1e-4 if release == "LLG" else 1.75e-4)  # 40 are counted, 70 made
-    e = engine.per_release_epsilon(1.0, 1e-4, 3, 10, release, "advanced", as_released=False).epsilon
+    e = engine.per_release_epsilon(1.0, 1e-4, 3, 10, release, "advanced", as_authors=False).epsilon
     rest = 1e-4 - gaussian * 1e-6
     assert total * e * math.expm1(e) + math.sqrt(2 * total * math.log(1 / rest)) * e == pytest.approx(1.0, rel=1e-10)
 
@@ -118,7 +118,7 @@ def test_slips_of_the_zcdp_composition():
     llg, ggg = (engine.per_release_epsilon(1.0, 1e-4, 3, 10, k, "zcdp").epsilon for k in engine.RELEASES)
     assert 10 * 4 * llg**2 / 2 == pytest.approx(r, rel=1e-9)
     assert 10 * 4 * ggg**2 / (2 * c2) + 10 * 3 * ggg**2 / 2 == pytest.approx(r, rel=1e-9)
-    full = engine.per_release_epsilon(1.0, 1e-4, 3, 10, "LLG", "zcdp", as_released=False).epsilon
+    full = engine.per_release_epsilon(1.0, 1e-4, 3, 10, "LLG", "zcdp", as_authors=False).epsilon
     assert 10 * 4 * full**2 / 2 + 10 * 3 * full**2 / (2 * c2) == pytest.approx(r, rel=1e-9)
     assert engine.per_release_epsilon(500.0, 1e-4, 3, 10, "LLG", "zcdp").epsilon == 1.0
 
@@ -137,7 +137,7 @@ def test_laplace_moments_meet_the_constraint_and_the_next_grid_point_does_not():
     i = int(np.argmin(np.abs(grid - e)))
     assert grid[i] == e
     assert slack(grid[i]) < 0 <= slack(grid[i + 1])
-    exact = engine.per_release_epsilon(1.0, 1e-4, 3, 10, "LLG", "moments", as_released=False).epsilon
+    exact = engine.per_release_epsilon(1.0, 1e-4, 3, 10, "LLG", "moments", as_authors=False).epsilon
     assert slack(exact) == pytest.approx(0.0, abs=1e-6)
 
 

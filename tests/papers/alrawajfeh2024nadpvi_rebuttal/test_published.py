@@ -14,4 +14,8 @@ SHA256 = {
 
 @pytest.mark.parametrize("name", list(SHA256))
 def test_the_files_are_those_that_were_transcribed(name):
-    assert hashlib.sha256((PAPER.home / name).read_bytes()).hexdigest() == SHA256[name]
+    found = hashlib.sha256((PAPER.home / name).read_bytes()).hexdigest()
+    assert found == SHA256[name], (
+        f"papers/{PAPER.key}/{name} is no longer the transcription. If numbers were added or mended on purpose, write "
+        f'"{found}" for it in SHA256 of tests/papers/{PAPER.key}/test_published.py'
+    )

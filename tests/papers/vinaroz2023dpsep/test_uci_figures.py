@@ -42,8 +42,7 @@ def test_published_and_ours_stand_in_the_data_of_the_figure(config, scores, all_
     drawn = figures.build(tmp_path, config, wine, pd.concat([scores, ridge]), scores)
     assert [f.name for f in drawn] == ["dpsep_uci_rmse", "dpsep_uci_clip"]
     for f in drawn:
-        assert (tmp_path / f"{f.name}.pdf").read_bytes().startswith(b"%PDF")
-        assert (tmp_path / f"{f.name}.png").read_bytes().startswith(b"\x89PNG")
+        assert b"<svg" in (tmp_path / f"{f.name}.svg").read_bytes()[:1000]
     data = pd.read_csv(tmp_path / "dpsep_uci_rmse.csv")
     want = wine[(wine["source"] == figures.SOURCE) & (wine["table"] == "3") & (wine["headline"] == "yes")]
     ours = data[data["what"].isin(style.READING)]
@@ -67,7 +66,7 @@ def test_an_interval_is_the_corrected_one():
 
 def test_without_scores_there_is_no_figure(config, scores, all_verdicts, tmp_path, caplog):
     nothing = all_verdicts.assign(mean=np.nan)
-    with caplog.at_level(logging.INFO, logger="reports"):
+    with caplog.at_level(logging.INFO, logger=figures.__name__):
         assert figures.build(tmp_path, config, nothing, scores, scores) == []
     assert "dpsep_uci_rmse of dpsep_uci is left out" in caplog.text
     assert not any(tmp_path.iterdir())
@@ -86,7 +85,7 @@ def test_curve_reads_its_settings_from_the_labels(tmp_path, all_verdicts):
 
 
 def test_a_curve_without_scores_is_left_out(tmp_path, all_verdicts, caplog):
-    with caplog.at_level(logging.INFO, logger="reports"):
+    with caplog.at_level(logging.INFO, logger=figures.__name__):
         empty = pd.DataFrame(columns=COLUMNS, dtype=str)
         assert figures.build(tmp_path, CURVE, all_verdicts.iloc[:0], empty, empty) == []
     assert "is left out" in caplog.text
@@ -117,7 +116,7 @@ def test_an_axis_shows_every_point(points, kind):
 def test_same_scores_give_the_same_picture(tmp_path, all_verdicts):
     every = curve_scores()
     for folder in ("a", "b"):
-        figures.honest_curve(tmp_path / folder, CURVE, all_verdicts.iloc[:0], every)
-    for end in ("png", "pdf", "csv"):
+        figures.corrected_curve(tmp_path / folder, CURVE, all_verdicts.iloc[:0], every)
+    for end in ("svg", "csv"):
         first, second = (tmp_path / f / f"dpsep_corrected_curve.{end}" for f in ("a", "b"))
         assert first.read_bytes() == second.read_bytes()

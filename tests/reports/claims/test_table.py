@@ -2,8 +2,10 @@
 
 import pandas as pd
 
-from reports import claims, site
+from reports import claims
 from reports.claims import Better, Needs
+from reports.site.pages import claim_parts
+from reports.site.words import SIGNS
 from reports.verdicts import FINDING_COLUMNS
 from tests.reports.claims.made_up import run, shift
 
@@ -25,12 +27,12 @@ def test_findings_attach_by_claim(config, scores):
 
 def test_proofs_stand_apart_and_distinct_claims_are_counted():
     rows = [("a", "holds", ""), ("b", "holds", "a"), ("c", "not told apart", ""), ("d", "by proof", "")]
-    measured, proved = site._claims(pd.DataFrame(rows, columns=["id", "verdict", "same_as"]))
-    assert [r["id"] for r in measured["rows"]] == ["a", "b", "c"]
-    assert measured["counts"] == {"holds": 1, "not told apart": 1}
-    assert [r["id"] for r in proved["rows"]] == ["d"]
-    assert proved["counts"] == {"by proof": 1}
+    measured, proved = claim_parts(pd.DataFrame(rows, columns=["id", "verdict", "same_as"]))
+    assert list(measured[1]["id"]) == ["a", "b", "c"]
+    assert measured[2] == {"holds": 1, "not told apart": 1}
+    assert list(proved[1]["id"]) == ["d"]
+    assert proved[2] == {"by proof": 1}
 
 
 def test_every_verdict_has_a_sign():
-    assert set(claims.VERDICTS) <= set(site.SIGNS)
+    assert set(claims.VERDICTS) <= set(SIGNS)

@@ -268,7 +268,7 @@ def test_the_released_program_is_that_of_the_oracle(deviation):
     skipped = 0
     for t, i in enumerate(order):
         numbers = oracle.noise_of(noise[t], 3, 3) if deviation else None
-        data, f, left = oracle.released_step(x[i], prior, data, f, n, 0.25, gamma, clip, 1e-2, numbers)
+        data, f, left = oracle.authors_step(x[i], prior, data, f, n, 0.25, gamma, clip, 1e-2, numbers)
         skipped += left
     assert_close(got, data)
     assert_close(got_f, f)
@@ -635,7 +635,7 @@ def test_a_fit_is_reproducible_and_fits_any_shape(name):
     np.testing.assert_array_equal(one.posterior.means, two.posterior.means)
     assert one.posterior.covariances.shape == (2, 1, 1)
     assert all(math.isfinite(v) for v in one.diagnostics.values())
-    fixed = name.endswith("released")  # rows in the order of the file
+    fixed = name.endswith("authors")  # rows in the order of the file
     assert np.array_equal(one.posterior.means, other.posterior.means) == fixed
 
 

@@ -1,0 +1,154 @@
+"""``./bench advise``: which private method to take for rows of a given size, without reading a private row.
+
+    ./bench advise --task regression --rows 5000 --columns 12 --epsilon 1
+
+Every private method of the common tasks fits made-up tables of that size (``common_tasks.own_data.surrogates``), of
+several shapes, several of each, with its default settings and under the budget. The page says which is best, by how
+much, and what that cannot know.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pandas as pd
+
+from common_tasks import advice
+from common_tasks.own_data import arguments, page, study, surrogates
+from evaluation.paired import THESE_ROWS
+from workflow.imports import code_hash
+
+#: numbers of a made-up table that memory is asked for.
+LARGEST = 60_000_000
+FEWEST_ROWS = 50
+DATASET = "surrogates"
+_FILE = '''"""Made-up tables, written by ./bench advise; generator {code}, rows to test included."""
+
+from common_tasks.own_data.surrogates import data_set
+
+DATASET = data_set("{name}", "{task}", rows={rows}, columns={columns}, seeds={seeds}, known_ranges={known})
+'''
+WHY = (
+    "No private row was read, and that is the point: to try methods on private rows and keep the best is to publish "
+    "which one won, and no epsilon here counts that release. Made-up rows cost nothing."
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    program = arguments.parser(
+        "advise",
+        "Which private method is best for rows of this size? Tries all on made-up tables, and reads no private row.",
+        "Writes results/advise/NAME/index.html. Killed, the same command goes on where it was.",
+    )
+    program.add_argument("--rows", type=int, required=True, metavar="N", help="rows of your table")
+    program.add_argument("--columns", type=int, required=True, metavar="D", help="its inputs, without the target")
+    program.add_argument("--seeds", type=int, default=5, metavar="K", help="tables of each shape (default: 5)")
+    program.add_argument(
+        "--known-ranges", action="store_true", help="the range of every column is public (default: none; bought)"
+    )
+    args = program.parse_args(argv)
+    if args.rows < FEWEST_ROWS:
+        program.error(f"--rows {args.rows}; give at least {FEWEST_ROWS}")
+    if args.columns < 1:
+        program.error(f"--columns {args.columns}; give at least 1")
+    if args.seeds < 2:
+        program.error(f"--seeds {args.seeds}; an interval needs at least 2")
+    arguments.check(program, args, args.rows)
+    blocks = args.seeds * len(surrogates.SHAPES[args.task])
+    size = blocks * (args.rows + surrogates.TEST) * args.columns
+    if size > LARGEST:
+        program.error(
+            f"{blocks} tables of {args.rows} x {args.columns} are {8 * size / 1e9:.1f} GB; the largest is "
+            f"{8 * LARGEST / 1e9:.1f} GB: fewer --seeds, or fewer --rows (more rows than that change little)"
+        )
+    try:
+        advise(program, args)
+    except study.StudyError as e:
+        raise SystemExit(f"{program.prog}: {e}") from None
+    return 0
+
+
+def advise(program: arguments.Parser, args) -> None:
+    """Run, and write the page. Raises StudyError."""
+    epsilons = tuple(sorted(args.epsilon))
+    words = "-".join(f"{e:g}" for e in epsilons)
+    name = args.name or f"{args.task}-n{args.rows}-d{args.columns}-eps{words}"
+    count = args.seeds * len(surrogates.SHAPES[args.task])
+    what = study.Study(
+        name=f"advise_{args.task}",
+        folder=arguments.home("advise", re.sub(r"[^a-z0-9_.-]", "_", name), args.out),
+        task=args.task,
+        dataset=DATASET,
+        epsilons=epsilons,
+        delta=args.delta,
+        protocol="surrogates",
+        splits=count,
+        rows=args.rows,
+        columns=args.columns,
+        fit_s=args.fit_seconds,
+        minutes=args.minutes,
+        only=tuple(args.methods or ()),
+    )
+    text = _FILE.format(
+        name=DATASET, task=args.task, rows=args.rows, columns=args.columns, seeds=args.seeds, known=args.known_ranges,
+        code=code_hash("common_tasks.own_data.surrogates"),
+    )  # fmt: skip
+    left = study.write(what, text)
+    study.run(what, args.cores, what.folder / "logs" / "snakemake.log", program.prog)
+    frame = by_shape(arguments.scores_of(what), args.task)
+    shapes = surrogates.SHAPES[args.task]
+    about = advice.About(
+        ratio=THESE_ROWS,
+        sets="shape",
+        reference=arguments.reference(args.task),
+        tuning="tuning on made-up rows would cost no privacy, on private rows it would",
+        limits=limits(args, shapes),
+    )
+    block = arguments.block_of(what, frame, shapes, about)
+    arguments.finish(program, what, block, page_text(args, frame, shapes), left)
+
+
+def by_shape(frame: pd.DataFrame, task: str) -> pd.DataFrame:
+    """Scores with the shape as the data set and the seed as the split."""
+    shapes = surrogates.SHAPES[task]
+    named = frame["split"] != ""
+    number = frame.loc[named, "split"].astype(int)
+    out = frame.copy()
+    out.loc[named, "dataset"] = [shapes[k % len(shapes)] for k in number]
+    out.loc[named, "split"] = [str(k // len(shapes)) for k in number]
+    return out[named].reset_index(drop=True)
+
+
+def limits(args, shapes: tuple[str, ...]) -> str:
+    """The third sentence."""
+    ranges = "public ranges of all columns" if args.known_ranges else "no public range of any column"
+    return (
+        f"It cannot know your rows: these are {args.seeds} made-up tables of each of {len(shapes)} shapes "
+        f"({', '.join(s.replace('_', ' ') for s in shapes)}), of {args.rows} rows and {args.columns} columns with "
+        f"{ranges}, under one model (where your table is like one shape more than like the others, read the table by "
+        "shape)"
+    )
+
+
+def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...]) -> page.Text:
+    budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
+    command = f"./bench advise --task {args.task} --rows {args.rows} --columns {args.columns} --epsilon "
+    command += f"{budget.replace(',', '')} --delta {args.delta:g} --seeds {args.seeds}"
+    command += " --known-ranges" if args.known_ranges else ""
+    return page.Text(
+        title=f"Private {args.task} for {args.rows} rows and {args.columns} columns at epsilon = {budget}",
+        before=[f"Made by `{command}`. {WHY}"],
+        by="By shape of the made-up tables",
+        meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
+        after=[
+            arguments.guarantee(args, frame),
+            f"Each method fits {args.seeds} tables of each shape, drawn anew, with its default settings, and is scored "
+            f"on {surrogates.TEST} fresh rows of each. Intervals are over the tables: 95 %, of the mean over these "
+            "shapes; for \"told apart\" 5 % is divided by the number of comparisons.",
+        ],
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""The page of a study: Markdown, CSV, SVG, and one HTML file that docutils makes of the Markdown, figure inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from common_tasks.advice import Block
+from workflow.files import write_csv, write_text
+
+
+@dataclass(frozen=True)
+class Text:
+    """What the page says besides the block.
+
+    ``title``; ``before``: paragraphs below it; ``by``: heading of the table of scores by data set, and what its columns
+    mean; ``after``: paragraphs at the end.
+    """
+
+    title: str
+    before: Sequence[str]
+    by: str = ""
+    meaning: Mapping[str, str] | None = None
+    after: Sequence[str] = ()
+
+
+def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -> Path:
+    """Write ``advice.md``, ``table.csv``, ``advice.csv``, ``figure.svg`` and ``index.html``; gives the last."""
+    write_text(folder / "figure.svg", block.figure)
+    write_csv(folder / "table.csv", block.table)
+    write_csv(folder / "advice.csv", block.data)
+    source = markdown(block, text, left_out)
+    write_text(folder / "advice.md", source)
+    write_text(folder / "index.html", html(source, folder))
+    return folder / "index.html"
+
+
+def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
+    """The page as Markdown."""
+    parts = [f"# {text.title}", *text.before, "## Which method", "\n".join(f"1. {s}" for s in block.sentences)]
+    parts += [f"![Scores of the private methods with intervals. {block.caption}](figure.svg)", block.caption]
+    parts += ["## Methods", block.table.to_markdown(index=False, disable_numparse=True)]
+    if text.by:
+        parts += [f"## {text.by}", by_dataset(block.data)]
+        parts += ["\n".join(f"- {name}: {words}" for name, words in (text.meaning or {}).items())]
+    if left_out:
+        parts += ["## Left out", "\n".join(f"- {name}: {why}" for name, why in left_out.items())]
+    parts += ["## What this is", *text.after]
+    parts += ["Numbers: [table.csv](table.csv), [advice.csv](advice.csv); figure: [figure.svg](figure.svg)."]
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def by_dataset(data: pd.DataFrame) -> str:
+    """Scores by data set, one table for all budgets, methods in the order of the data."""
+    several = data["epsilon"].nunique() > 1
+    rows: dict[str, dict[str, str]] = {}
+    for r in data[data["dataset"] != "(mean)"].to_dict("records"):
+        name = r["title"] + (f", epsilon = {r['epsilon']}" if several else "")
+        rows.setdefault(name, {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
+    frame = pd.DataFrame([{"method": name, **scores} for name, scores in rows.items()])
+    return frame.to_markdown(index=False, disable_numparse=True)
+
+
+def html(source: str, folder: Path) -> str:
+    """The Markdown as one HTML file: style sheet and figure inside."""
+    from docutils.core import publish_string
+    from myst_parser.parsers.docutils_ import Parser
+
+    settings = {
+        "embed_stylesheet": True,
+        "image_loading": "embed",
+        "myst_all_links_external": True,
+        "myst_suppress_warnings": ["myst.header"],
+        "report_level": 3,
+        "halt_level": 4,
+        "output_encoding": "unicode",
+        "_disable_config": True,
+        "doctitle_xform": True,
+    }
+    # paths of images are relative to the source
+    where = str(folder / "advice.md")
+    return publish_string(
+        source, source_path=where, destination_path=str(folder / "index.html"), parser=Parser(), writer="html5",
+        settings_overrides=settings,
+    )  # fmt: skip

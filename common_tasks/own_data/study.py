@@ -1,0 +1,334 @@
+"""One study: an experiment of one data set below a results folder, run by the rules of the workflow, with its page.
+
+    <folder>/<experiment>.yaml   the experiment      <folder>/<data set>.py   its data set
+    <folder>/fits, scores, ...   as of any run       <folder>/index.html, advice.md, *.csv, figure.svg   the page
+
+A killed study goes on where it was: the cells keep their rows, split by split.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import datasets
+from methods import contract
+from workflow import arithmetic, committed, names, papers, processes
+from workflow.experiments import Cell, cells
+from workflow.files import write_text
+from workflow.imports import ROOT
+
+#: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
+#: reference without privacy. For two classes that is EP: NUTS, by which the common tasks measure, takes a minute a fit.
+KINDS = {
+    "regression": "bounded_linear_regression",
+    "classification": "bounded_logistic_regression",
+    "density": "bounded_mixture",
+}
+ENDS = {
+    "regression": ("predict_mean", "exact_posterior"),
+    "classification": ("predict_mean", "ep"),
+    "density": ("single_gaussian", "em"),
+}
+COMPONENTS = 3
+#: CPU seconds of a cell besides its fits, and of a run besides its cells.
+CELL_S, RUN_S = 4.0, 20.0
+#: seconds between two lines of progress.
+EVERY = 10.0
+
+
+class StudyError(RuntimeError):
+    """A study that cannot be made; the message is one line with the remedy."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is run.
+
+    Parameters
+    ----------
+    name : of the experiment; letters of a file name.
+    folder : where everything goes, relative to the root of the project or absolute.
+    task : "regression", "classification" or "density".
+    dataset : name of the data set, whose file is ``<folder>/<dataset>.py``.
+    epsilons, delta : the budgets, add/remove.
+    protocol, splits : how many fits a method makes at each budget, and by which law of splits.
+    rows, columns : of a fit.
+    fit_s : seconds after which one fit is given up.
+    minutes : CPU minutes that all fits may take by what is known of their cost.
+    """
+
+    name: str
+    folder: Path
+    task: str
+    dataset: str
+    epsilons: tuple[float, ...]
+    delta: float
+    protocol: str
+    splits: int
+    rows: int
+    columns: int
+    fit_s: float
+    minutes: float
+    #: the private methods that are asked for; empty: all.
+    only: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return KINDS[self.task]
+
+    @property
+    def config(self) -> Path:
+        return self.folder / f"{self.name}.yaml"
+
+    @property
+    def scores(self) -> Path:
+        return self.folder / "scores" / self.name / f"{self.dataset}.csv"
+
+
+def digest(text: str) -> str:
+    """Sixteen hexadecimal digits of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def private_methods(kind: str) -> list[list[str]]:
+    """Private methods of a kind of model; those that read one run stand together, the one that makes it first."""
+    runs: dict[str, list[str]] = {}
+    for name in contract.names(kind):
+        method = contract.get(name, kind)
+        if method.privacy is not None and not contract.left_out(name, kind):
+            runs.setdefault(method.run_of or name, []).append(name)
+    return [sorted(found, key=lambda n: (n != run, n)) for run, found in sorted(runs.items())]
+
+
+def seconds_a_fit(kind: str, rows: int, columns: int) -> dict[str, float]:
+    """Seconds of one fit at this size, by method, from the committed runs of the common task of that kind.
+
+    Of the data set whose size is nearest, and as many times more as there are more numbers. A method that no committed
+    run has is not in it.
+    """
+    for name, path in next(p for p in papers.papers() if p.key == "common_tasks").experiments.items():
+        if yaml.safe_load(path.read_text(encoding="utf-8"))["model"]["kind"] != kind:
+            continue
+        try:
+            scores = committed.read(papers.REFERENCE, name)
+        except FileNotFoundError:
+            return {}
+        once = scores[scores["seconds"] != ""].drop_duplicates(["cell", "split"])
+        size = {d: datasets.get(d).n_rows * datasets.get(d).n_inputs for d in once["dataset"].unique()}
+        wanted = rows * columns
+        nearest = min(size, key=lambda d: abs(math.log(size[d] / wanted)))
+        here = once[once["dataset"] == nearest]
+        mean = here["seconds"].astype(float).groupby(here["method"]).mean()
+        return {m: float(s) * max(1.0, wanted / size[nearest]) for m, s in mean.items()}
+    return {}
+
+
+def affordable(
+    study: Study, groups: list[list[str]], known: dict[str, float]
+) -> tuple[list[list[str]], dict[str, str]]:
+    """The groups that fit into the minutes, the cheapest first, and why the others do not.
+
+    Methods of one run cost what the dearest of them does. One that no committed run has counts as the dearest that is
+    known; one from outside is always taken in.
+    """
+    fits = study.splits * len(study.epsilons)
+    most = max((known[n] for g in groups for n in g if n in known), default=0.0)
+    told = known
+    known = {n: known.get(n, most if contract.is_ours(n) else 0.0) for g in groups for n in g}
+    cost = {g[0]: CELL_S + fits * max(known[n] for n in g) for g in groups}
+    total, kept, left = RUN_S, [], {}
+    for group in sorted(groups, key=lambda g: cost[g[0]]):
+        each = max(known[n] for n in group)
+        by = "by the committed runs" if any(n in told for n in group) else "since no committed run says more"
+        many = ", ".join(group)
+        why = ""
+        if study.only:
+            pass
+        elif each > study.fit_s:
+            why = f"about {each:.0f} s a fit of this size {by}, over the limit; --fit-seconds raises it"
+        elif total + cost[group[0]] > 60 * study.minutes:
+            need = math.ceil((total + cost[group[0]]) / 60)
+            why = f"about {cost[group[0]]:.0f} CPU seconds {by}; --minutes {need} takes it in"
+        if why:
+            left[many] = why
+        else:
+            kept.append(group)
+            total += cost[group[0]]
+    return kept, left
+
+
+def experiment(study: Study, groups: Iterable[Sequence[str]]) -> dict[str, Any]:
+    """The config of the study's experiment."""
+    budget = {"delta": study.delta, "mode": "enforce"}
+    where = {"protocols": [study.protocol]}
+    model: dict[str, Any] = {"kind": study.kind}
+    if study.task == "density":
+        # as of the common task: three means span two directions, and the noise is the rest of a variance of 1
+        share = max(0.25, 1 - (COMPONENTS - 1) / study.columns)
+        model |= {"components": COMPONENTS, "noise_sd": round(math.sqrt(share), 6)}
+    arms: list[dict[str, Any]] = [{"method": name, **where} for name in ENDS[study.task]]
+    for group in groups:
+        if len(group) == 1:
+            arms.append(
+                {"method": group[0], **where, "budget": dict(budget), "budget_grid": {"epsilons": [*study.epsilons]}}
+            )
+            continue
+        for e in study.epsilons:
+            arms.append({"methods": [*group], "label": f"epsilon={e:g}", **where, "budget": {"epsilon": e, **budget}})
+    return {
+        "experiment": study.name,
+        "title": f"{study.task.capitalize()}: {study.rows} rows, {study.columns} columns",
+        "sources": [],
+        "model": model,
+        "datasets": [study.dataset],
+        "timeout_s": study.fit_s,
+        # of a request of many fits, at all budgets of a split
+        "request_timeout_s": study.fit_s * len(study.epsilons),
+        "protocols": {study.protocol: {"splits": study.splits}},
+        "scales": {"full": {}, "quick": {}, "tiny": {}},
+        "arms": arms,
+        "answers": [],
+    }
+
+
+def write(study: Study, data_set: str) -> dict[str, str]:
+    """Write experiment and data set (its Python text), only where they differ; gives the methods that are left out."""
+    groups, left = affordable(study, *_groups(study))
+    if not groups:
+        raise StudyError(f"no private method fits into {study.minutes:g} minutes; give more with --minutes")
+    text = yaml.safe_dump(experiment(study, groups), sort_keys=False, width=120)
+    for path, content in ((study.config, text), (study.folder / f"{study.dataset}.py", data_set)):
+        if not path.is_file() or path.read_text(encoding="utf-8") != content:
+            write_text(path, content)
+    return left
+
+
+def _groups(study: Study) -> tuple[list[list[str]], dict[str, float]]:
+    """Groups of the methods that are asked for, and what a fit of each costs. Raises StudyError for an unknown one."""
+    every = private_methods(study.kind)
+    known = sorted(n for g in every for n in g)
+    if unknown := [n for n in study.only if n not in known]:
+        raise StudyError(f"--methods {unknown[0]} is no private method of this task; those are {', '.join(known)}")
+    groups = [[n for n in g if n in study.only or not study.only] for g in every]
+    return [g for g in groups if g], seconds_a_fit(study.kind, study.rows, study.columns)
+
+
+def run(study: Study, cores: int, log: Path, program: str) -> None:
+    """Fit and score what is missing, with lines of progress. Raises StudyError; ends its processes where it is told to.
+
+    ``program``: the first word of each line.
+    """
+    before = datasets.outside()
+    datasets.take([study.folder / f"{study.dataset}.py"])
+    try:
+        names.folder(str(study.folder), "the folder of results")
+        everything = cells(study.config, "full")
+        with open(study.folder / ".lock", "a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StudyError(
+                    f"another run is writing {study.folder}; wait for it, or give another --name"
+                ) from None
+            _snakemake(study, everything, cores, log, program, lock.fileno())
+    except ValueError as e:
+        raise StudyError(str(e)) from None
+    finally:
+        datasets.take(before)
+
+
+def _snakemake(study: Study, everything: list[Cell], cores: int, log: Path, program: str, lock: int) -> None:
+    config = ["scale=full", f"results={study.folder}", f"experiments={study.config}"]
+    config.append(f"datasets={study.folder / f'{study.dataset}.py'}")
+    # no other run writes below the folder, whose lock we hold; a lock of the whole checkout would keep others waiting
+    command = [sys.executable, "-m", "snakemake", "--nolock", "--cores", str(cores), "--config", *config, "--"]
+    command.append(str(study.scores))
+    log.parent.mkdir(parents=True, exist_ok=True)
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    started = time.monotonic()
+    known = seconds_a_fit(study.kind, study.rows, study.columns)
+    first = _done(study, everything)
+    try:
+        with open(log, "w", encoding="utf-8") as out:
+            environment = {**os.environ, **arithmetic.environment()}
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, pass_fds=(lock,), env=environment
+            )
+            said = ""
+            while process.poll() is None:
+                line = progress(everything, _done(study, everything), first, known, time.monotonic() - started)
+                if line != said:
+                    print(f"{program}: {line}", file=sys.stderr, flush=True)
+                said = line
+                try:
+                    process.wait(EVERY)
+                except subprocess.TimeoutExpired:
+                    continue
+    except KeyboardInterrupt:
+        processes.end_below(os.getpid())
+        raise StudyError("stopped; the same command goes on where it was") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if process.returncode:
+        raise StudyError(f"a step failed; {log} ends with: {_last(log)}")
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _last(log: Path) -> str:
+    """The line of a log that says most: the last one with an error in it, else the last."""
+    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"\w+Error\b", line)]
+    return (telling or lines or ["nothing"])[-1][:300]
+
+
+def _done(study: Study, everything: Sequence[Cell]) -> dict[str, int]:
+    """Cell id -> its fits that are there."""
+    lines: dict[str, int] = {}
+    for path in (study.folder / "partial").glob("*.jsonl"):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                cell = json.loads(line).get("cell")
+            except ValueError:  # a line that is being written
+                continue
+            if cell:
+                lines[cell] = lines.get(cell, 0) + 1
+    whole = {p.stem for p in (study.folder / "fits").glob("*.json")}
+    return {c.id: c.splits if c.id in whole else min(c.splits, lines.get(c.id, 0)) for c in everything}
+
+
+def progress(
+    everything: Sequence[Cell], done: dict[str, int], first: dict[str, int], known: dict[str, float], elapsed: float
+) -> str:
+    """Fits that are there of all, and the time left at the pace since the start, by what fits are known to cost."""
+    weight = {c.id: CELL_S / c.splits + known.get(c.method, 1.0) for c in everything}
+    all_fits, have = sum(c.splits for c in everything), sum(done.values())
+    left = math.fsum(weight[c.id] * (c.splits - done[c.id]) for c in everything)
+    made = math.fsum(weight[c.id] * (done[c.id] - first[c.id]) for c in everything)
+    text = f"{have} of {all_fits} fits"
+    if have == all_fits:
+        return f"{text}; scoring"
+    if made <= 0:
+        return f"{text}; planning, then about {_duration(left)} of CPU time"
+    return f"{text}; about {_duration(left / made * elapsed)} left"
+
+
+def _duration(seconds: float) -> str:
+    return f"{max(5, 5 * round(seconds / 5))} s" if seconds < 90 else f"{math.ceil(seconds / 60)} min"

@@ -1,0 +1,256 @@
+"""Exact posteriors of the common tasks: ``python -m common_tasks.posteriors --data results/data``.
+
+Writes ``reference/posteriors/<data set>-<family>.json`` (and ``.npz`` with draws) for the training rows of split 0, and
+``absent.json`` with the tasks that have none and why; ``--check`` computes them again and compares. ``dpbayes_bench.
+reference_posterior`` reads them.
+
+Linear regression has a closed form (normal-inverse-gamma). Logistic regression has draws of NumPyro's No-U-Turn sampler
+in double precision, from chains twice as long as those of the yardstick ``nuts``, stored at full length in
+single precision. R-hat and effective sample sizes are those of Vehtari, Gelman, Simpson, Carpenter & Buerkner
+(2021), rank-normalised, of split chains; nothing is written where R-hat is 1.01 or more or an effective sample size
+is below 100 a chain, the limits of that paper.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import datasets
+from common_tasks import PAPER
+from models.bounded import Frame
+from models.kind import CONJUGATE
+from workflow.exact import public_frame
+from workflow.experiments import Cell, cells
+from workflow.files import replacing, write_json
+from workflow.worker import make_task
+
+FOLDER = Path(__file__).resolve().parent / "reference" / "posteriors"
+ABSENT = "absent.json"
+SPLIT = 0
+QUANTILES = {"q5": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+CHAINS = {"chains": 4, "warmup": 200, "samples": 500}
+LARGEST_RHAT, LEAST_ESS_A_CHAIN = 1.01, 100
+#: kinds of model without an exact posterior -> why.
+WITHOUT = {
+    "bounded_mixture": "not computed: a mixture has a mode for every order of its components, and chains that stay in "
+    "one would speak of that one alone; methods are compared by the density of test rows",
+    "bnn_regression": "not computed: the weights of a network are known up to permutations and signs of its units, so "
+    "that no chain over them converges; methods are compared by predictions",
+}
+
+
+def tasks() -> dict[str, Cell]:
+    """Name of each common task, ``<data set>-<family>`` -> one cell of it, at full scale."""
+    found: dict[str, Cell] = {}
+    for experiment, path in PAPER.experiments.items():
+        for cell in cells(path, "full"):
+            found.setdefault(f"{cell.dataset}-{experiment.removeprefix('common_')}", cell)
+    return found
+
+
+def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | None]:
+    """What goes into the JSON of a task, and draws (chains, samples, D) where there is no closed form.
+
+    Raises ValueError for chains that have not converged.
+    """
+    task, frame = make_task(cell, data, SPLIT), public_frame(cell, data, SPLIT)
+    box = frame.task(task)
+    info = {
+        "task": name,
+        "dataset": cell.dataset,
+        "protocol": cell.protocol,
+        "split": SPLIT,
+        "n": task.n,
+        "model": dict(cell.model),
+        "frame": _frame(frame),
+        "data_hash": data.data_hash,
+        "rows_hash": hashlib.sha256(np.ascontiguousarray(box.x).tobytes() + box.y.tobytes()).hexdigest()[:16],
+        "parameters": [*data.columns, "intercept"],
+    }
+    if cell.about.exact == CONJUGATE:
+        info |= {"how": "closed form: normal-inverse-gamma", "settings": {}, "versions": versions("numpy", "scipy")}
+        info["parameters"].append("noise_variance")
+        return _hashed(info | _closed_form(box)), None
+    info |= {"how": "draws of NumPyro's No-U-Turn sampler", "settings": CHAINS}
+    info["versions"] = versions("numpy", "scipy", "jax", "numpyro")
+    draws = _drawn(box, np.random.default_rng(cell.seed(SPLIT, "reference posterior")))
+    return _hashed(info | told_of(draws)), draws
+
+
+def _frame(frame: Frame) -> dict[str, Any]:
+    """As JSON."""
+    return {
+        "x_shift": frame.x_shift.tolist(),
+        "x_scale": frame.x_scale.tolist(),
+        "y_shift": frame.y_shift,
+        "y_scale": frame.y_scale,
+    }
+
+
+def _hashed(info: dict[str, Any]) -> dict[str, Any]:
+    """With the digest of what the numbers follow from."""
+    named = ("task", "protocol", "split", "model", "frame", "data_hash", "rows_hash", "how", "settings")
+    text = json.dumps({k: info[k] for k in named}, sort_keys=True)
+    return info | {"hash": hashlib.sha256(text.encode()).hexdigest()[:16]}
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Of the libraries that gave the numbers."""
+    return {p: importlib.metadata.version(p) for p in packages}
+
+
+def _closed_form(box) -> dict[str, Any]:
+    """Moments and quantiles of weights (Student t) and noise variance (inverse gamma); ``box``: the task in the box."""
+    from scipy.stats import invgamma, t
+
+    found = box.model.exact_posterior(box.x, box.y)
+    a, b = found.shape, found.scale
+    inverse = np.linalg.inv(found.factor)
+    spread = inverse.T @ inverse
+    scale = np.sqrt(b / a * np.diag(spread))
+    mean, variance = b / (a - 1), b**2 / ((a - 1) ** 2 * (a - 2))
+    covariance = np.zeros((len(spread) + 1,) * 2)
+    covariance[:-1, :-1], covariance[-1, -1] = mean * spread, variance
+    summary = {"mean": [*found.mean, mean], "sd": np.sqrt(np.diag(covariance))}
+    for word, level in QUANTILES.items():
+        summary[word] = [*(found.mean + scale * t.ppf(level, 2 * a)), invgamma.ppf(level, a, scale=b)]
+    return {
+        "closed_form": {
+            "mean": found.mean.tolist(),
+            "weights_covariance_over_variance": spread.tolist(),
+            "shape": a,
+            "scale": b,
+        },
+        "covariance": covariance.tolist(),
+        "summary": _numbers(summary),
+        "diagnostics": {},
+    }
+
+
+def _numbers(summary: dict[str, Any]) -> dict[str, list[float]]:
+    return {word: [float(v) for v in values] for word, values in summary.items()}
+
+
+def _drawn(box, rng: np.random.Generator) -> np.ndarray:
+    """Draws (chains, samples, D), single precision."""
+    from methods._shared.logistic.reference import long_chains
+    from methods._shared.logistic.sampler import Target
+    from methods._shared.logistic_gaussian.posterior import signed
+
+    found = long_chains(signed(box), Target(1.0, 1.0 / box.model.prior_sd**2), rng, **CHAINS)
+    return found.draws.astype(np.float32)
+
+
+def told_of(draws: np.ndarray) -> dict[str, Any]:
+    """Summary and diagnostics of draws (chains, samples, D). Raises ValueError where the chains have not converged."""
+    flat = draws.reshape(-1, draws.shape[2]).astype(np.float64)
+    summary = {"mean": flat.mean(axis=0), "sd": flat.std(axis=0, ddof=1)}
+    summary |= {word: np.quantile(flat, level, axis=0) for word, level in QUANTILES.items()}
+    summary |= diagnostics(draws.astype(np.float64))
+    worst = {
+        "rhat_max": float(summary["rhat"].max()),
+        "ess_bulk_min": float(summary["ess_bulk"].min()),
+        "ess_tail_min": float(summary["ess_tail"].min()),
+        "draws": len(flat),
+    }
+    least = LEAST_ESS_A_CHAIN * len(draws)
+    if worst["rhat_max"] >= LARGEST_RHAT or min(worst["ess_bulk_min"], worst["ess_tail_min"]) < least:
+        raise ValueError(f"the chains have not converged: {worst}; raise the numbers of CHAINS")
+    return {"summary": _numbers(summary), "diagnostics": worst}
+
+
+def diagnostics(draws: np.ndarray) -> dict[str, np.ndarray]:
+    """R-hat, bulk and tail effective sample size of every coordinate of draws (chains, samples, D), (D,) each.
+
+    Source: Vehtari et al. 2021, sections 3 and 4: split chains; R-hat is the larger of that of rank-normalised draws
+    and of rank-normalised distances from the median; the tail's size is the smaller of those of the 5 % and 95 %
+    quantiles.
+    """
+    from numpyro.diagnostics import effective_sample_size, gelman_rubin
+
+    half = draws.shape[1] // 2
+    split = np.concatenate([draws[:, :half], draws[:, -half:]])
+    normal, folded = rank_normal(split), rank_normal(np.abs(split - np.median(split, axis=(0, 1))))
+    tails = [effective_sample_size((split <= np.quantile(split, q, axis=(0, 1))).astype(float)) for q in (0.05, 0.95)]
+    return {
+        "rhat": np.maximum(gelman_rubin(normal), gelman_rubin(folded)),
+        "ess_bulk": np.asarray(effective_sample_size(normal)),
+        "ess_tail": np.minimum(*tails),
+    }
+
+
+def rank_normal(draws: np.ndarray) -> np.ndarray:
+    """Draws (chains, samples, D) with each number replaced by the normal quantile of its rank among all chains."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    flat = draws.reshape(-1, draws.shape[2])
+    return ndtri((rankdata(flat, axis=0) - 0.375) / (len(flat) + 0.25)).reshape(draws.shape)
+
+
+def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
+    """Compute and write the posteriors of the tasks named (default: all that have one); gives their names."""
+    found, done = tasks(), []
+    for name, cell in found.items():
+        if cell.about.name in WITHOUT or (only and name not in only):
+            continue
+        info, draws = compute(name, cell, datasets.load(data / f"{cell.dataset}.npz"))
+        if draws is not None:
+            with replacing(folder / f"{name}.npz") as f:
+                np.savez_compressed(f, draws=draws)
+        write_json(folder / f"{name}.json", info)
+        done.append(name)
+    absent = {name: WITHOUT[cell.about.name] for name, cell in found.items() if cell.about.name in WITHOUT}
+    write_json(folder / ABSENT, absent)
+    return done
+
+
+def differences(folder: Path, other: Path) -> list[str]:
+    """Tasks whose hash differs between two folders, or a mean by more than the error of a mean of draws (6 errors).
+
+    Both have independent draws where they were made with other libraries; 6 standard errors of one of some 200 means
+    are passed by chance once in 10^6.
+    """
+    told = []
+    for path in sorted(other.glob("*-*.json")):
+        ours, theirs = (json.loads((f / path.name).read_text(encoding="utf-8")) for f in (folder, other))
+        (a, b), sd = ([np.array(i["summary"]["mean"]) for i in (ours, theirs)], np.array(ours["summary"]["sd"]))
+        ess = np.array(ours["summary"].get("ess_bulk", np.full(len(sd), 1e12)))
+        far = float(np.max(np.abs(a - b) / sd / np.sqrt(2 / ess)))
+        if ours["hash"] != theirs["hash"]:
+            told.append(f"{path.stem}: hash {ours['hash']} is committed, {theirs['hash']} computed")
+        elif far > 6:
+            told.append(f"{path.stem}: a mean is {far:.1f} standard errors from the committed one")
+    return told
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m common_tasks.posteriors", description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=Path("results/data"), help="folder of the fetched tables")
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    parser.add_argument("--only", nargs="+", choices=sorted(tasks()), help="tasks; default: all")
+    parser.add_argument("--check", action="store_true", help="compute into --out (another folder) and compare")
+    options = parser.parse_args(argv)
+    if options.check and options.out.resolve() == FOLDER:
+        parser.error("--check compares with the committed folder: give --out another one")
+    try:
+        done = write(options.out, options.data, options.only)
+    except (OSError, ValueError) as error:
+        print(f"common_tasks.posteriors: {error}", file=sys.stderr)
+        return 1
+    print(f"{len(done)} posteriors in {options.out}")
+    wrong = differences(FOLDER, options.out) if options.check else []
+    print("\n".join(wrong), end="\n" * bool(wrong), file=sys.stderr)
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,150 @@
+"""The committed results of dpbayes-bench as data frames and arrays: which published numbers of differentially private
+Bayesian inference come back, and what every method reaches on the common tasks.
+
+    import dpbayes_bench as bench
+
+    bench.verdicts()                                        published numbers, ours, and the verdict on each
+    bench.scores()                                          every score of every run
+    bench.ledger()                                          what each fit released, and what that costs
+    bench.tasks()                                           names of the common tasks
+    bench.task("wine-linear_regression", epsilon=1.0)       all methods on one of them at one budget
+    bench.reference_posterior("wine-linear_regression")     its exact posterior
+
+Needs numpy and pandas; nothing is fitted, fetched or written. ``columns(table)`` says what each column holds, its type
+and its unit. In a checkout the files of the checkout are read, in an installed package the copies that it carries.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpbayes_bench import tables
+from dpbayes_bench.posteriors import ReferencePosterior, read
+
+__all__ = [
+    "ReferencePosterior", "columns", "ledger", "reference_posterior", "scores", "task", "tasks", "verdicts",
+]  # fmt: skip
+
+#: experiments of the common tasks begin with it.
+COMMON = "common_"
+
+
+def home() -> Path:
+    """Folder that holds the committed files: the package's own copies, or else the checkout that it lies in."""
+    carried = tables.HERE / "data"
+    return carried if carried.is_dir() else tables.HERE.parent
+
+
+def columns(table: str | None = None) -> pd.DataFrame:
+    """What the columns of a table hold: table, column, type, unit, meaning; of all tables without a name.
+
+    Raises KeyError for an unknown table; the message names the known ones.
+    """
+    told = tables.dictionary()
+    if table is None:
+        return told.copy()
+    if table not in set(told["table"]):
+        raise KeyError(f"no table '{table}'; there are {', '.join(told['table'].unique())}")
+    return told[told["table"] == table].reset_index(drop=True)
+
+
+def scores() -> pd.DataFrame:
+    """Every score of every paper and common task: about 900,000 rows, one a number (ten seconds, 150 MB).
+
+    ``value`` is in the unit that ``unit`` names, ``epsilon`` what the fit's ledger costs at ``delta``. Rows whose
+    ``status`` is not "ok" have no value and say why in ``reason``. :func:`columns` describes the rest.
+    """
+    return tables.scores(home())
+
+
+def verdicts() -> pd.DataFrame:
+    """Every published number beside ours, one row a number and reading (printed, authors, corrected).
+
+    ``mean``, ``std`` and ``difference`` are in the unit of ``metric``; see :func:`columns`.
+    """
+    return tables.verdicts(home())
+
+
+def ledger() -> pd.DataFrame:
+    """What the fit of each private cell released and costs: one row an event, or all ("(total)"), and an accountant.
+
+    ``epsilon`` holds at ``delta`` under ``relation``; it is inf where no bound is finite.
+    """
+    return tables.ledger(home())
+
+
+@cache
+def _task_files() -> dict[str, tuple[Path, str]]:
+    """Task -> (score file, data set)."""
+    found = {}
+    for path in tables.score_files(home()):
+        experiment = path.name.removesuffix(".csv.gz")
+        if tables.paper_of(path) == "common_tasks":
+            for dataset in sorted(tables.text(path)["dataset"].unique()):
+                found[f"{dataset}-{experiment.removeprefix(COMMON)}"] = path, str(dataset)
+    return found
+
+
+def tasks() -> list[str]:
+    """Names of the common tasks, ``<data set>-<family>``, sorted."""
+    return sorted(_task_files())
+
+
+def _known(name: str) -> tuple[Path, str]:
+    if name not in _task_files():
+        raise KeyError(f"no task '{name}'; there are {', '.join(tasks())}")
+    return _task_files()[name]
+
+
+def task(name: str, epsilon: float | None = None) -> pd.DataFrame:
+    """All methods on one common task at one budget, one row a method, setting and measure.
+
+    Columns: task, method, setting (empty: default settings; "tuned;...": chosen on public stand-ins; "ablation;...":
+    shown, not ranked), epsilon_asked, measure, unit, mean, std (over splits, n - 1; NaN below two), n (splits with a
+    score), lost (splits without), epsilon (dearest ledger of the splits, at delta), delta, relation, status and reason
+    (of a method without any score). Methods without privacy stand at every budget, with epsilon_asked NaN.
+
+    ``epsilon``: None gives all budgets. Raises KeyError for an unknown task and ValueError for a budget that was not
+    run; the messages name the known ones.
+    """
+    path, dataset = _known(name)
+    rows = tables.typed_scores([tables.scores_of(path)])
+    rows = rows[rows["dataset"] == dataset]
+    asked = rows["epsilon_asked"]
+    if epsilon is not None:
+        ran = sorted(asked.dropna().unique())
+        if not np.isclose(ran, epsilon, rtol=1e-9, atol=0).any():
+            raise ValueError(
+                f"{name}: nothing ran at epsilon = {epsilon:g}; budgets are {', '.join(map('{:g}'.format, ran))}"
+            )
+        rows = rows[asked.isna() | np.isclose(asked, epsilon, rtol=1e-9, atol=0)]
+    rows = rows.astype({c: str for c in rows.columns[rows.dtypes == "category"]})
+    out = []
+    for (method, setting), cell in rows.groupby(["method", "setting"], sort=False):
+        ok, bad = cell[cell["status"] == "ok"], cell[cell["status"] != "ok"]
+        first = (ok if len(ok) else bad).iloc[0]
+        same = {"task": name, "method": method, "setting": setting, "epsilon_asked": first["epsilon_asked"]}
+        same |= {"lost": bad["split"].nunique(), "epsilon": ok["epsilon"].max(), "delta": first["delta"]}
+        same |= {"relation": first["relation"], "status": first["status"]}
+        same["reason"] = "" if len(ok) else first["reason"]
+        if ok.empty:
+            out.append(same | {"measure": "", "unit": "", "n": 0})
+        for measure, values in ok.groupby("measure", sort=True):
+            numbers = {"mean": values["value"].mean(), "std": values["value"].std(), "n": len(values)}
+            out.append(same | {"measure": measure, "unit": values["unit"].iloc[0]} | numbers)
+    named = ["task", "method", "setting", "epsilon_asked", "measure", "unit", "mean", "std", "n", "lost"]
+    return pd.DataFrame(out, columns=[*named, "epsilon", "delta", "relation", "status", "reason"])
+
+
+def reference_posterior(task: str) -> ReferencePosterior:
+    """The exact posterior of a common task given the training rows of split 0, with its diagnostics.
+
+    Raises KeyError for an unknown task (the message names the known ones) and LookupError for one whose exact
+    posterior is not known; the message says why.
+    """
+    _known(task)
+    return read(home() / "common_tasks" / "reference" / "posteriors", task)

@@ -1,0 +1,66 @@
+"""One-line patches that break the private chains. See ``privacy.mutants``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from methods._shared.mutants import NO_CLIPPING, UNPAID_CENTRE
+from privacy.mutants import GENERIC, Mutant
+
+# gradients and ratios are charged in this file, clipped in another
+_HOME = "methods.mcmc._release"
+_ON_GRADIENTS = (
+    Mutant(
+        "no noise",
+        r"mechanism\.release\(total\) / rate",
+        "(mechanism.release(total), total)[1] / rate",
+        module=_HOME,
+        what=GENERIC[0].what,
+    ),
+    replace(GENERIC[1], module=_HOME),
+    Mutant("no clipping", r"scale, rows, clip\)\n", "scale, rows, 1e9 * clip)\n", module=_HOME, what=NO_CLIPPING),
+    Mutant(
+        "wrong count of steps",
+        r"sampling_rate=rate,\n        steps=steps,",
+        "sampling_rate=rate,\n        steps=max(1, steps // 3), releases=steps,",
+        module=_HOME,
+        what=GENERIC[3].what,
+    ),
+)
+_CENTRED = Mutant(*UNPAID_CENTRE[:3], module=_HOME, what=UNPAID_CENTRE[3])
+_UNCLIPPED_RATIOS = Mutant(
+    "no clipping",
+    r"clipped_ratio_sum\(energy, proposed, bound\)",
+    "float((proposed - energy).sum()) / bound",
+    module=_HOME,
+    what="the ratios of the rows are not clipped",
+)
+_BARE_RATIO = Mutant(
+    "no noise",
+    r"float\(mechanism\.release\(total\)\[0\]\)",
+    "float((mechanism.release(total), total)[1][0])",
+    module=_HOME,
+    what="the ratio's release is drawn and thrown away, the bare value goes on",
+)
+_HALF_RATIO = Mutant(
+    "half noise",
+    r"sensitivity=1\.0,",
+    "sensitivity=0.5,",
+    module=_HOME,
+    what="half the sensitivity of a ratio is declared",
+)
+
+#: name: on the first kind of model that the method names; name:kind: on another.
+MUTANTS: dict[str, tuple[Mutant, ...]] = {}
+for _name in ("dp_sgld", "dp_sgnht"):
+    MUTANTS[_name] = (*_ON_GRADIENTS, _CENTRED)
+    MUTANTS[f"{_name}:bounded_logistic_regression"] = MUTANTS[_name]
+for _name in ("dp_penalty", "dp_hmc"):
+    MUTANTS[_name] = (*_ON_GRADIENTS, _BARE_RATIO, _UNCLIPPED_RATIOS, _HALF_RATIO, _CENTRED)
+    MUTANTS[f"{_name}:bounded_logistic_regression"] = MUTANTS[_name]
+
+#: name -> why more noise leaves it where it starts, instead of spreading what it gives.
+STAY = {
+    **dict.fromkeys(("dp_sgld", "dp_sgnht"), "its noise is its temperature: the louder, the smaller its steps"),
+    **dict.fromkeys(("dp_penalty", "dp_hmc"), "noise in the log acceptance ratio is held, by the smaller proposals"),
+}

@@ -1,0 +1,56 @@
+"""DP-SGNHT: the Nose-Hoover thermostat whose temperature is its privacy noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from methods.mcmc._release import (
+    LINEAR,
+    LOGISTIC,
+    Chain,
+    ChainSettings,
+    Purse,
+    gradients,
+    positive,
+    told,
+)
+
+
+class DPSGNHT(Chain):
+    """Stochastic gradient Nose-Hoover thermostat on clipped gradients (``_kernels.sgnht``).
+
+    As DP-SGLD with a momentum: one clipped sum of gradients a step is released, and position, momentum and friction are
+    functions of these releases. Noise of the batches is absorbed by the friction; the bias of clipping is not.
+    """
+
+    name = "dp_sgnht"
+    title = "DP-SGNHT"
+    reference = "ding2014bayesian, algorithm 2; wang2015privacy, section 4; li2019connecting"
+    models = (LINEAR, LOGISTIC)
+
+    @dataclass(frozen=True)
+    class Settings(ChainSettings):
+        """As :class:`ChainSettings`, and the friction."""
+
+        friction: float = 1.0  #: A over critical damping of a typical direction (choice of this suite)
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            positive(self, "friction")
+
+    def run(self, target, settings: Settings, purse: Purse, rate: float, rng: np.random.Generator):
+        """The whole of what is left goes to the gradients."""
+        from methods.mcmc import _kernels, _plans
+
+        plan = _plans.thermostat(
+            target.size, purse.mu, lambda t: purse.multiplier(t, rate),
+            steps=settings.steps, clip=settings.clip, rate=rate, friction=settings.friction,
+        )  # fmt: skip
+        ask = gradients(target, purse, plan.clip, plan.noise_multiplier, rate, plan.steps)
+        path = _kernels.sgnht(
+            target, target.start, ask, rng, step_size=plan.step_size, friction=plan.friction,
+            steps=plan.steps, burn_in=int(settings.burn_in * plan.steps), draws=settings.draws,
+        )  # fmt: skip
+        return path, told(target, plan, relaxations=plan.relaxations(target.size))

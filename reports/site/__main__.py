@@ -1,0 +1,131 @@
+"""The site from the command line.
+
+    python -m reports.site --out DIR                      # from the committed reference
+    python -m reports.site --out DIR --results results    # from a run
+    python -m reports.site --prepare                      # after a new reference
+
+The site stands in DIR itself (``DIR/index.html``); ``DIR/downloads`` and ``DIR/checked.js`` are kept where they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from reports import build, reference, site
+from reports.claims import files as claim_files
+from reports.config import SCALES, ReportError
+from reports.config import load as load_config
+from reports.site import prepared
+from workflow import committed
+from workflow import papers as homes
+
+log = logging.getLogger(__name__)
+PREPARED = reference.FOLDER / prepared.NAME
+_NUMBERS = ("mean", "std", "difference", "low", "high", "p", "detectable", "median")
+
+
+def known(folder: Path = reference.FOLDER) -> build.Known:
+    """What is committed. Raises ReportError where it is not there."""
+    for name in ("verdicts.csv", "claims.csv", "ledger.csv"):
+        if not (folder / name).is_file():
+            raise ReportError(f"{folder / name} is missing: check it out again, or build from a run with --results")
+    verdicts = pd.read_csv(folder / "verdicts.csv", dtype=str, keep_default_na=False)
+    for column in _NUMBERS:
+        verdicts[column] = pd.to_numeric(verdicts[column], errors="coerce")
+    for column in ("n", "lost"):
+        verdicts[column] = verdicts[column].astype(int)
+    said = pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).to_dict("records")
+    told = {c.id: c.row() for c in claim_files.load()}
+    claims = pd.DataFrame([told[r["id"]] | r for r in said if r["id"] in told])
+    ledger = pd.read_csv(folder / "ledger.csv", dtype=str, keep_default_na=False)
+    ledger["epsilon"] = pd.to_numeric(ledger["epsilon"], errors="coerce")
+    return build.Known(verdicts, claims, ledger)
+
+
+def from_reference(work: Path, of: str = "") -> site.Content:
+    """The site of the committed reference; ``work``: an empty folder for its files.
+
+    ``of``: digest of what is committed, by which prepared tables and figures are taken; empty: all is drawn here.
+    """
+    drawn = prepared.load(PREPARED, work, of) if of else None
+    if of and drawn is None:
+        log.warning("no tables and figures are prepared for this reference (python -m reports.site --prepare); "
+                    "drawing them takes minutes")  # fmt: skip
+    names = set(committed.experiments(reference.FOLDER))
+    pairs = [
+        (load_config(path), committed.read(reference.FOLDER, name))
+        for name, path in homes.experiments().items()
+        if name in names
+    ]
+    extra = work / "extra"
+    extra.mkdir()
+    for home in homes.homes(reference.FOLDER):
+        for path in sorted(home.glob("*.csv")):
+            (extra / path.name).symlink_to(path)
+    path = reference.FOLDER / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    empty = work / "none"
+    empty.mkdir()
+    found = build.collect(
+        pairs,
+        empty,
+        empty,
+        work,
+        "full",
+        manifest,
+        extra=extra,
+        known=known(),
+        drawn=drawn,
+        origin=_origin(manifest),
+    )
+    assert found is not None
+    return found
+
+
+def _origin(manifest: dict) -> str:
+    """When, where and by which versions the committed reference was computed."""
+    versions = manifest.get("versions", {})
+    told = ", ".join(f"{k} {versions[k]}" for k in ("numpy", "scipy", "jax", "torch") if k in versions)
+    where = f" on {manifest['processor']} ({manifest['system']})" if "processor" in manifest else ""
+    commit = f" at commit {manifest['commit'][:12]}" if manifest.get("commit") else ""
+    by = f" by {told}" if told else ""
+    return f"These are the committed numbers of the last full run{where}{commit}{by}."
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m reports.site", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--out", type=Path, help="folder of the site")
+    what.add_argument("--prepare", action="store_true", help="draw the committed tables and figures once (minutes)")
+    parser.add_argument("--results", type=Path, help="folder of a run (default: the committed reference)")
+    parser.add_argument("--scale", choices=SCALES, default="full", help="of the run")
+    args = parser.parse_args(argv)
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    try:
+        with tempfile.TemporaryDirectory() as work:
+            if args.prepare:
+                prepared.save(from_reference(Path(work)), PREPARED, prepared.digest())
+                print(f"{PREPARED.name} is made of the committed reference")
+                return 0
+            if args.results is None:
+                content = from_reference(Path(work), prepared.digest())
+            else:
+                content = build.from_results(args.results, Path(work), args.scale)
+            site.write(args.out, content)
+    except (ReportError, site.SiteError, OSError, ValueError) as e:
+        print(f"reports.site: {e}", file=sys.stderr)
+        return 1
+    print(f"the site is {args.out / 'index.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

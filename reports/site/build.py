@@ -1,0 +1,156 @@
+"""From the pages to HTML: Sphinx with the PyData theme, everything that a page loads beside it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from reports.site import catalogue, cells, pages
+from reports.site.content import Content
+from reports.site.document import HERE, Document
+
+#: written into the site by other commands, and kept when the site is built again.
+KEPT = ("checked.js", "downloads")
+_BUNDLE = re.compile(r"\bexport\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
+
+
+class SiteError(RuntimeError):
+    """Sphinx could not build the pages; the message says which and why."""
+
+
+def write(out: Path, content: Content) -> None:
+    """The whole site into ``out``, in the place of what was there but for ``KEPT``. Raises :class:`SiteError`.
+
+    The new site is made beside ``out`` and then renamed.
+    """
+    out = Path(out).resolve()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as made:
+        source, site = Path(made) / "source", Path(made) / "site"
+        found = cells.collect(content)
+        documents = [
+            *pages.documents(content, found, out / "downloads"),
+            *cells.documents(content, found),
+            *catalogue.documents(content, found),
+        ]
+        for document in documents:
+            path = source / f"{document.path}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(document.text(), encoding="utf-8")
+        shutil.copytree(HERE / "static", source / "_static", ignore=shutil.ignore_patterns("checked.js"))
+        (source / "_static" / "datatables.js").write_text(classic(_itables("dt_bundle.js")), encoding="utf-8")
+        (source / "_static" / "cells-index.js").write_text(index_of(found), encoding="utf-8")
+        _sphinx(source, site, Path(made) / "doctrees", content.title)
+        for folder in ("tables", "figures"):
+            if (content.files / folder).is_dir():
+                shutil.copytree(content.files / folder, site / folder)
+        shutil.copy(HERE / "static" / "checked.js", site / "checked.js")
+        for name in KEPT:
+            if (kept := out / name).exists():
+                (shutil.copytree if kept.is_dir() else shutil.copy)(kept, site / name, **_over(kept))
+        old = Path(made) / "old"
+        if out.exists():
+            os.replace(out, old)
+        os.replace(site, out)
+
+
+def _over(path: Path) -> dict[str, bool]:
+    return {"dirs_exist_ok": True} if path.is_dir() else {}
+
+
+def _itables(name: str) -> str:
+    return metadata.distribution("itables").locate_file(f"itables/html/{name}").read_text(encoding="utf-8")
+
+
+def classic(module: str) -> str:
+    """The bundle of DataTables, an ES module, as a script that also loads from disk: ``window.dpbayesTables``.
+
+    Browsers load no module from ``file:``. Raises :class:`SiteError` where the bundle ends in no list of exports.
+    """
+    found = _BUNDLE.search(module)
+    if not found:
+        raise SiteError(
+            "the DataTables bundle of itables has another form; see reports/site/build.py and constraints.txt"
+        )
+    pairs = [(a.strip(), (b or a).strip()) for a, _, b in (p.partition(" as ") for p in found[1].split(","))]
+    exports = ", ".join(f'"{name}": {inner}' for inner, name in pairs)
+    code, licences = module[: found.start()], module[found.end() :]
+    return f"(() => {{\n{code}\nwindow.dpbayesTables = {{ {exports} }};\n}})();\n{licences}\n"
+
+
+def index_of(found: Mapping[str, Sequence[cells.Cell]]) -> str:
+    """What the search for numbers reads: page, key, label and numbers of every published cell."""
+    rows = [
+        [page, c.key, f"{c.dataset}, {c.method}{', ' if c.setting else ''}{c.setting}, {c.metric}", c.numbers]
+        for page, of in found.items()
+        for c in of
+    ]
+    return f"window.dpbayesCells = {json.dumps(rows, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
+    """Build the pages. Raises :class:`SiteError` with Sphinx's warnings: there may be none."""
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace
+
+    said = io.StringIO()
+    settings = {
+        "project": title,
+        "extensions": ["myst_parser", "sphinx_design"],
+        "html_theme": "pydata_sphinx_theme",
+        "html_title": title,
+        "html_static_path": ["_static"],
+        "html_css_files": ["site.css"],
+        "html_js_files": ["site.js"],
+        "html_show_search_summary": False,  # it is fetched, which browsers refuse on file:
+        "html_show_sourcelink": False,
+        "html_copy_source": False,
+        "html_show_sphinx": False,
+        "html_show_copyright": False,
+        "html_use_index": False,
+        "html_sidebars": {"**": []},
+        "html_theme_options": {
+            "logo": {"text": "dpbayes-bench"},
+            "navbar_end": ["theme-switcher"],
+            "header_links_before_dropdown": 6,
+            "show_prev_next": False,
+            "show_toc_level": 1,
+            "secondary_sidebar_items": ["page-toc"],
+            "footer_start": [],
+            "footer_end": [],
+            "search_bar_text": "A number, a method, a word",
+            "article_header_start": ["breadcrumbs"],
+        },
+        "html_context": {"default_mode": "auto"},
+        "myst_disable_syntax": ["html_block", "html_inline", "substitution"],
+        "myst_enable_extensions": [],
+        "smartquotes": False,
+        "suppress_warnings": ["myst.header", "misc.highlighting_failure"],
+        "exclude_patterns": ["_static"],
+    }
+    with docutils_namespace(), warnings.catch_warnings():
+        # what the pinned extensions use of each other is theirs to mend
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        app = Sphinx(
+            str(source), None, str(out), str(doctrees), "html", confoverrides=settings, status=None, warning=said,
+            freshenv=True, parallel=os.cpu_count() or 1,
+        )  # fmt: skip
+        app.build()
+    if said.getvalue().strip():
+        raise SiteError(f"pages could not be built as they are meant: {said.getvalue().strip()[:2000]}")
+    for name in ("objects.inv", ".buildinfo", ".doctrees"):
+        (out / name).unlink(missing_ok=True)
+
+
+def names(documents: Sequence[Document]) -> list[str]:
+    """Paths of pages."""
+    return [d.path for d in documents]

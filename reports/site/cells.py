@@ -1,0 +1,246 @@
+"""A page per paper with every published cell: its number, ours by reading, the runs, the verdict and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from methods import contract
+from reports.config import READINGS, ReportError, by_dataset
+from reports.published import KEY
+from reports.site.content import Content, Part
+from reports.site.document import Document
+from reports.site.words import (
+    READING_TITLES,
+    key_of,
+    method_title,
+    metric_title,
+    number,
+    setting_title,
+    verdict_sentence,
+)
+from reports.tables import dataset_title
+
+#: papers with more published cells than this have rows of a table, which sorts and filters, and no section a cell.
+SECTIONS = 600
+#: dots of a strip.
+DOTS = 200
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published cell. ``answers``: what ours are, one a reading and protocol; ``readings``: one a column."""
+
+    key: str
+    table: str
+    dataset: str
+    method: str
+    setting: str
+    metric: str
+    published: str
+    section: bool
+    rows: Sequence[Mapping[str, Any]]
+    readings: Sequence[Mapping[str, Any]]
+    answers: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def numbers(self) -> str:
+        """Published and ours as they are printed."""
+        ours = [f"{r['title']}: {r['ours']} {r['row']['verdict'].replace('_', ' ')}" for r in self.readings if r["row"]]
+        return "; ".join([f"published {self.published}", *ours])
+
+
+def collect(content: Content) -> dict[str, list[Cell]]:
+    """Key of a part -> its published cells, in the order of its verdicts. Raises ReportError for two with one key."""
+    return {part.key: _cells(part) for part in content.parts if part.answered}
+
+
+def _cells(part: Part) -> list[Cell]:
+    groups = part.verdicts.groupby(KEY, sort=False)
+    section = len(groups) <= SECTIONS
+    there = [r for r in READINGS if r in set(part.verdicts["reading"])]
+    out = []
+    for _, group in groups:
+        rows = group.to_dict("records")
+        first = rows[0]
+        by = {}
+        for row in rows:
+            by.setdefault(row["reading"], row)
+        readings = [{"title": READING_TITLES[r], "row": by.get(r), "ours": ours(by.get(r))} for r in there]
+        out.append(
+            Cell(
+                key_of(first),
+                first["table"],
+                dataset_title(first["dataset"]),
+                method_title(first["method"]),
+                setting_title(first["setting"]),
+                metric_title(first["metric"]),
+                published(first),
+                section,
+                rows,
+                readings,
+            )
+        )
+    keys = [c.key for c in out]
+    if len(set(keys)) < len(keys):
+        raise ReportError(
+            f"{part.key}: two published cells have the address {next(k for k in keys if keys.count(k) > 1)}"
+        )
+    return out
+
+
+def published(row: Mapping[str, Any]) -> str:
+    """The printed number, with its spread, and the number that is compared where that is another."""
+    spread = f" ± {row['published_std']}" if row["published_std"] else ""
+    error = f" (error {number(float(row['published_error']))})" if row["published_error"] else ""
+    return f"{row['published_mean']}{spread}{error}"
+
+
+def ours(row: Mapping[str, Any] | None) -> str:
+    """Mean, spread and number of our runs, with a digit more than is printed."""
+    if row is None or math.isnan(row["mean"]):
+        return ""
+    spread = f" ± {number(row['std'], 3)}" if not math.isnan(row["std"]) else ""
+    runs = f" ({int(row['n'])})" if not math.isnan(row["n"]) else ""
+    return f"{number(row['mean'], 5)}{spread}{runs}"
+
+
+def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+    """A page a part that has published cells."""
+    known = {f.id for f in content.findings}
+    methods = set(contract.names())
+    for part in content.parts:
+        if part.key not in found:
+            continue
+        page = Document(f"cells/{part.key}", f"{part.title}: every published number", known)
+        page.say(
+            f"[The paper's page](/papers/{part.key}.md). A row is a published number; its readings and verdicts are "
+            "explained in the [glossary](/glossary.md)."
+        )
+        page.part("finder")
+        cells = found[part.key]
+        index = _Runs(part, content.ledger)
+        for table, of in _by_table(cells):
+            page.heading(f"Table {table}" if len(table) < 3 else table.replace("_", " ").capitalize())
+            page.part("cells_index", rows=of, label=f"Published numbers of {table}")
+            if of[0].section:
+                page.say("**Each number with its runs, settings and ledger**")
+                for cell in of:
+                    told = [_answer(r, part, index, methods) for r in cell.rows]
+                    page.part("cell_section", c=replace(cell, answers=told))
+        if not cells[0].section:
+            page.say(
+                f"The runs behind these numbers, with settings and ledgers, are in `papers/{part.key}/reference/`. All "
+                f"of it is computed again by `{part.rerun}`."
+            )
+        yield page
+
+
+def _by_table(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
+    groups: dict[str, list[Cell]] = {}
+    for c in cells:
+        groups.setdefault(c.table, []).append(c)
+    return list(groups.items())
+
+
+class _Runs:
+    """Runs and configurations of a part, by cell of ours."""
+
+    def __init__(self, part: Part, ledger: pd.DataFrame):
+        wanted = {c for c in part.verdicts["cell"] if c}
+        self.values: dict[tuple[str, str], list[float]] = {}
+        self.seeds: dict[str, list[str]] = {}
+        self.facts: dict[str, Mapping[str, str]] = {}
+        if part.scores is not None:
+            mine = part.scores[part.scores["cell"].isin(wanted)]
+            ok = mine[mine["status"] == "ok"]
+            wide = zip(ok["cell"], ok["metric"], ok["value"], strict=True)
+            for cell, metric, value in wide:
+                self.values.setdefault((cell, metric), []).append(float(value))
+            self.seeds = {c: list(dict.fromkeys(filter(None, s))) for c, s in mine.groupby("cell")["seed"]}
+            spent = mine.loc[mine["epsilon"] != "", ["cell", "epsilon", "delta", "relation", "accountant"]]
+            spent = spent.assign(size=pd.to_numeric(spent["epsilon"]))
+            dearest = spent.sort_values("size", kind="stable").drop_duplicates("cell", keep="last")
+            self.facts = {r["cell"]: r for r in dearest.to_dict("records")}
+        events = ledger[ledger["cell"].isin(wanted) & (ledger["event"] != "(total)")] if len(ledger) else ledger
+        self.events = {}
+        for r in events.drop_duplicates(["cell", "event", "sampling", "steps"]).to_dict("records"):
+            told = f"{r['event']} ({r['sampling']}" + (f", {r['steps']} steps)" if r["steps"] else ")")
+            self.events.setdefault(r["cell"], []).append(told)
+        self.arms = {}
+        for config in part.configs:
+            for arm in config["arms"]:
+                for protocol in arm.get("protocols", ()):
+                    self.arms[arm["method"], arm.get("label", ""), protocol, config["experiment"]] = arm
+
+    def settings(self, row: Mapping[str, Any]) -> str:
+        """What the configuration sets beside the method's defaults, for that data set."""
+        experiment = row["cell"].partition("-")[0]
+        arm = self.arms.get((row["our_method"], row["our_setting"], row["protocol"], experiment))
+        if arm is None:
+            return ""
+        found = {**arm.get("settings", {}), **{f"budget {k}": v for k, v in (arm.get("budget") or {}).items()}}
+        told = [f"{k} = {by_dataset(v, row['dataset'])}" for k, v in found.items()]
+        return ", ".join(told) or "the method's defaults"
+
+
+def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) -> dict[str, Any]:
+    """What the section of a cell shows of one of ours."""
+    cell = row["cell"]
+    besides = "" if row["headline"] == "yes" else f"; besides: protocol {row['protocol']}"
+    facts = [("Settings", runs.settings(row))] if cell else []
+    if spent := runs.facts.get(cell):
+        by = f", by {spent['accountant'].partition(':')[0]}" if spent["accountant"] else ""
+        epsilon = f"epsilon = {number(float(spent['epsilon']))} at delta = {spent['delta']}, {spent['relation']}{by}"
+        facts.append(("Ledger", "; ".join([epsilon, *runs.events.get(cell, [])])))
+    if seeds := runs.seeds.get(cell):
+        more = f" and {len(seeds) - 3} more" if len(seeds) > 3 else ""
+        facts.append(("Seeds", ", ".join(seeds[:3]) + more))
+    if cell:
+        facts.append(("Cell", cell))
+    return {
+        "title": READING_TITLES[row["reading"]] + besides,
+        "row": row,
+        "ours": ours(row),
+        "sentence": verdict_sentence(row),
+        "findings": row["finding"].split(),
+        "strip": strip(runs.values.get((cell, row["metric"]), []), row["published_mean"]),
+        "method": row["our_method"],
+        "method_page": row["our_method"] in methods,
+        "facts": [(title, text) for title, text in facts if text],
+        "command": f"./bench doubt {cell}" if cell else part.rerun,
+    }
+
+
+def strip(values: Sequence[float], printed: str) -> dict[str, Any] | None:
+    """Runs as dots on one line and the published number as a bar; None below two runs.
+
+    Logarithmic where all is positive and spans more than a factor of 50. Of more than ``DOTS`` runs their quantiles.
+    """
+    x = np.sort(np.asarray([v for v in values if math.isfinite(v)]))
+    if len(x) < 2:
+        return None
+    mark = float(printed) if printed else math.nan
+    shown = x if len(x) <= DOTS else np.quantile(x, np.linspace(0, 1, DOTS))
+    every = np.append(shown, mark) if math.isfinite(mark) else shown
+    low, high = every.min(), every.max()
+    logarithmic = low > 0 and high / low > 50
+    scale = np.log if logarithmic else np.asarray
+    span = float(scale(high) - scale(low)) or 1.0
+
+    def at(v):
+        return 4 + 232 * (scale(v) - scale(low)) / span
+
+    return {
+        "dots": "".join(f"M{p:.1f} 14h0" for p in at(shown)),
+        "published": f"{float(at(mark)):.1f}" if math.isfinite(mark) else None,
+        "low": number(float(low)),
+        "high": number(float(high)) + (" (logarithmic)" if logarithmic else ""),
+        "label": f"{len(x)} runs from {number(float(x[0]))} to {number(float(x[-1]))}, median "
+        f"{number(float(np.median(x)))}; published {printed or 'none'}",
+    }

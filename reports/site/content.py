@@ -1,0 +1,119 @@
+"""What a site shows: data only, handed over by ``reports.build``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reports.blocks import Table
+from reports.contents import Advice
+from reports.figure import Figure
+from reports.findings import Finding
+from reports.published import KEY
+from reports.verdict import VERDICTS
+from workflow import verified
+
+#: columns of the verdicts that the pages read; a paper that judges its own numbers may have fewer.
+_TEXT = [*KEY, "reading", "protocol", "our_method", "our_setting", "cell", "published_mean", "published_std"]
+_WORDS = ["p_kind", "verdict", "finding", "headline", "reason"]
+_NUMBERS = ["mean", "std", "n", "difference", "low", "high", "p", "detectable"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One paper, or an experiment of none: all that its pages show.
+
+    ``verdicts``: of :func:`verdicts_of`; ``scores``: tidy rows of its runs, for the strips, or None; ``configs``: its
+    experiments; ``judged``: how a paper that judges its own numbers does it, half a sentence; ``rerun``: the command
+    that computes all of it.
+    """
+
+    key: str
+    title: str
+    sources: Mapping[str, str]
+    rerun: str
+    verdicts: pd.DataFrame
+    claims: pd.DataFrame
+    tables: Sequence[Table] = ()
+    methods: Sequence[Table] = ()
+    privacy: Sequence[Table] = ()
+    datasets: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    findings: Sequence[Finding] = ()
+    configs: Sequence[Mapping[str, Any]] = ()
+    scores: pd.DataFrame | None = None
+    judged: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Does it print numbers that are compared?"""
+        return len(self.verdicts) > 0
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that a site shows. ``origin``: where its numbers come from, a sentence.
+
+    ``files``: the folder with ``tables/`` and ``figures/``, copied into the site. ``epsilons``: tidy scores of all
+    experiments that the pages of methods summarise.
+    """
+
+    title: str
+    scale: str
+    banner: str
+    origin: str
+    files: Path
+    parts: Sequence[Part]
+    privacy: Sequence[Table]
+    findings: Sequence[Finding]
+    advice: Advice | None
+    ledger: pd.DataFrame
+    scores: pd.DataFrame
+    manifest: Mapping[str, Any]
+    audit: Sequence[pd.DataFrame] = ()
+    #: rows of ``workflow.verified`` by pair
+    pairs: Mapping[verified.Pair, verified.Row] = field(default_factory=dict)
+    #: files of methods that cannot be imported, and why
+    broken: Sequence[str] = ()
+
+    @property
+    def papers(self) -> list[Part]:
+        """Parts that have something of a paper to show."""
+        return [p for p in self.parts if p.answered or len(p.claims) or p.figures or p.methods]
+
+
+def verdicts_of(frame: pd.DataFrame, copies: Set[tuple[str, ...]] = frozenset()) -> pd.DataFrame:
+    """The verdicts with every column that pages read: texts as they are, numbers as float64 (NaN: none).
+
+    ``copies``: keys of published cells that repeat another; their rows have ``copy``.
+    """
+    out = pd.DataFrame(index=range(len(frame)))
+    for column in [*_TEXT, *_WORDS]:
+        out[column] = frame[column].fillna("").astype(str).to_numpy() if column in frame else ""
+    for column in _NUMBERS:
+        out[column] = pd.to_numeric(frame[column], errors="coerce").to_numpy() if column in frame else float("nan")
+    out["copy"] = [tuple(row) in copies for row in out[KEY].to_numpy()]
+    # Of a share that is printed as one minus itself, the number that is compared.
+    out["published_error"] = frame["published_error"].astype(str).to_numpy() if "published_error" in frame else ""
+    return out
+
+
+def counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
+    """Verdicts of the first reading of each published cell by method of the paper: method, verdict -> number, cells."""
+    rows = []
+    for method, group in first_readings(verdicts).groupby("method", sort=False):
+        found = group["verdict"].value_counts()
+        judged = {v: int(found.get(v, 0)) for v in VERDICTS}
+        rows.append({"method": method, "cells": len(group), **judged, "no_score": len(group) - sum(judged.values())})
+    return rows
+
+
+def first_readings(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """One row a distinct published cell: as printed where it was run so, else the first headline reading."""
+    chosen = verdicts[(verdicts["headline"] == "yes") & ~verdicts["copy"]]
+    order = chosen["reading"].map({"printed": 0, "authors": 1, "corrected": 2})
+    return chosen.loc[order.sort_values(kind="stable").index].drop_duplicates(KEY).sort_index()

@@ -1,0 +1,74 @@
+"""A page in the making: MyST Markdown with pieces of HTML from the templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from reports.site.words import SIGNS
+
+HERE = Path(__file__).parent
+_FENCE = "`" * 12
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates, which escape every value."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters["sign"] = lambda word: SIGNS.get(word, "·")
+    made.filters["slug"] = lambda word: re.sub(r"[^a-z]+", "_", word.lower())
+    return made
+
+
+def plain(text: str) -> str:
+    """A text as Markdown that shows it letter by letter."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+|~$!&^@=-])", r"\\\1", " ".join(text.split()))
+
+
+class Document:
+    """One page: ``path`` without its suffix, relative to the site's root.
+
+    ``known``: ids of the findings that have a page; what is no such id gets no link.
+    """
+
+    def __init__(self, path: str, title: str, known: Iterable[str] = ()):
+        self.path, self.title = path, title
+        self.root = "../" * path.count("/")
+        self.known = frozenset(known)
+        self._lines = [f"# {plain(title)}", ""]
+
+    def heading(self, text: str, level: int = 2) -> None:
+        self._lines += [f"{'#' * level} {plain(text)}", ""]
+
+    def say(self, markdown: str) -> None:
+        """A paragraph of Markdown, written by this suite: values in it go through :func:`plain`."""
+        self._lines += [markdown, ""]
+
+    def part(self, name: str, **values: Any) -> None:
+        """A macro of ``templates/parts.html`` with its arguments."""
+        module = environment().get_template("parts.html").make_module({"root": self.root, "known": self.known})
+        self.html(str(vars(module)[name](**values)))
+
+    def html(self, text: str) -> None:
+        """HTML as it is. A backtick is written as a reference, so that nothing ends the block but its own fence."""
+        if not text.strip():
+            return
+        safe = "\n".join(line for line in text.replace("`", "&#96;").splitlines() if line.strip())
+        self._lines += [f"{_FENCE}{{raw}} html", safe, _FENCE, ""]
+
+    def toctree(self, entries: Iterable[str] | Mapping[str, str]) -> None:
+        """The pages below this one, by their paths from the root, in order; a mapping gives them shorter titles."""
+        named = entries.items() if isinstance(entries, Mapping) else ((e, "") for e in entries)
+        lines = [f"{title} </{path}>" if title else f"/{path}" for path, title in named]
+        self._lines += ["```{toctree}", ":hidden:", ":maxdepth: 1", "", *lines, "```", ""]
+
+    def text(self) -> str:
+        return "\n".join(self._lines)

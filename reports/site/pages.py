@@ -1,0 +1,532 @@
+"""The front page, a page per paper and per finding, which method, privacy, glossary, provenance and downloads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reports import claims, glossary
+from reports.config import READINGS
+from reports.contents import Advice
+from reports.findings import Finding
+from reports.site.cells import Cell
+from reports.site.content import Content, Part, counts, first_readings
+from reports.site.document import HERE, Document, plain
+from reports.site.words import READING_TITLES, method_title
+from reports.verdict import FAMILY, VERDICTS
+from workflow import verified
+
+#: findings that the front page names first, where they are there.
+FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
+
+
+def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: Path) -> Iterator[Document]:
+    """All pages but those of cells, methods and data sets. ``downloads``: the folder of files that may be there."""
+    known = {f.id for f in content.findings}
+    yield _front(content, known)
+    yield _papers(content, known)
+    for part in content.papers:
+        yield _paper(part, content, known, part.key in found)
+    yield _which(content.advice, content, known)
+    yield _privacy(content, known)
+    yield _findings(content, known)
+    for finding in content.findings:
+        yield _finding(finding, known)
+    yield _glossary(content, known)
+    yield _provenance(content, known)
+    yield _downloads(downloads, known)
+    yield _checked(known)
+
+
+def flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """Nested dicts as (dotted key, text) pairs."""
+    if isinstance(value, Mapping):
+        return [pair for k, v in value.items() for pair in flat(v, f"{prefix}.{k}" if prefix else str(k))]
+    if isinstance(value, list):
+        return [(prefix, ", ".join(map(str, value)))]
+    return [(prefix, str(value))]
+
+
+def _front(content: Content, known: set[str]) -> Document:
+    page = Document("index", "Which published results of private Bayesian inference come back?", known)
+    for why in content.broken:
+        page.part("alert", text=f"Left out: {why}")
+    page.part("banner", text=content.banner, loud=content.scale != "full")
+    page.say(
+        "For every published number: does it come back when the method is run again? For every privacy claim: is it "
+        "true? " + plain(content.origin)
+    )
+    page.part("checked")
+    page.part("finder")
+    groups = [
+        {
+            "title": part.title,
+            "address": f"papers/{part.key}.html",
+            "rows": [{"title": method_title(r["method"]), **r} for r in counts(part.verdicts)],
+        }
+        for part in content.papers
+        if part.answered
+    ]
+    page.heading("The answer in one picture")
+    if groups:
+        page.say(
+            "Every distinct published number, by paper and method, with the verdict of its first reading: the "
+            "algorithm as printed, or the authors' program where only that was run."
+        )
+        page.part("legend")
+        page.part("picture", groups=groups)
+    else:
+        page.say(
+            "The papers of this report print no number that could be compared; their sentences are judged as claims."
+        )
+    page.heading("Three findings")
+    by_id = {f.id: f for f in content.findings}
+    chosen = [by_id[i] for i in FIRST if i in by_id] or list(content.findings[:3])
+    if chosen:
+        page.part(
+            "linked",
+            items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": _first_words(f)} for f in chosen],
+        )
+        page.say(f"[All {len(content.findings)} findings](findings/index.md).")
+    else:
+        page.say("None: findings are drawn from a committed full run, and there is none yet.")
+    page.heading("Which method for which task")
+    if content.advice:
+        for section in content.advice.sections:
+            said = section.text.split("\n\n")[0] if section.text else ""
+            if not said and section.sentences:
+                said = plain("".join(p if isinstance(p, str) else p.text for p in section.sentences[0].parts))
+            page.say(f"**{plain(section.title)}.** {said}")
+        page.say("[Tables, figures and what cannot be told apart](which-method.md).")
+    else:
+        page.say("The common tasks are not part of this report: `./bench --cores 2 common_tasks` runs them.")
+    page.heading("Two commands")
+    page.say(
+        "```sh\n./bench         # what is known, then a sample of it recomputed on this machine\n./bench full    # the "
+        "papers' full protocol\n```"
+    )
+    page.toctree(
+        {
+            "papers/index": "Papers",
+            "which-method": "Which method",
+            "methods/index": "Methods",
+            "datasets/index": "Data sets",
+            "privacy": "Privacy",
+            "findings/index": "Findings",
+            "glossary": "Glossary",
+            "provenance": "Provenance",
+            "downloads": "Downloads",
+            "checked": "Recomputed here",
+        }
+    )
+    return page
+
+
+def _first_words(finding: Finding) -> str:
+    """The first paragraph of a finding, as plain text, shortened at a sentence."""
+    body = re.sub(r"<!--.*?-->", "", finding.text, flags=re.S)
+    blocks = [b.strip() for b in body.split("\n\n")]
+    text = next((b for b in blocks if b and not b.startswith(("#", "|", "-", "*", "`"))), "")
+    text = re.sub(r"[`*]", "", " ".join(text.split()))
+    if len(text) <= 260:
+        return text
+    cut = text[:260].rfind(". ")
+    return text[: cut + 1] if cut > 80 else text[:257].rsplit(" ", 1)[0] + " ..."
+
+
+def _papers(content: Content, known: set[str]) -> Document:
+    page = Document("papers/index", "Papers", known)
+    items = [
+        {
+            "href": f"papers/{p.key}.html",
+            "text": p.title,
+            "more": f"{len(first_readings(p.verdicts))} published numbers, {len(p.claims)} claims",
+        }
+        for p in content.papers
+    ]
+    page.part("linked", items=items)
+    page.toctree([f"papers/{p.key}" for p in content.papers])
+    return page
+
+
+def _paper(part: Part, content: Content, known: set[str], cells: bool) -> Document:
+    page = Document(f"papers/{part.key}", part.title, known)
+    page.part("banner", text=content.banner, loud=content.scale != "full")
+    page.part("card", rows=_card(part, content))
+    if cells:
+        page.say(f"[Every published number, with its runs](/cells/{part.key}.md).")
+        page.toctree([f"cells/{part.key}"])
+    if part.answered:
+        page.heading("What came back")
+        page.part("board", rows=_board(part))
+        if part.judged:
+            page.say(plain(f"{part.title} stands apart: {part.judged}."))
+    if part.findings:
+        page.heading("Findings")
+        page.part(
+            "linked", items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": ""} for f in part.findings]
+        )
+    if part.tables:
+        page.heading("Its tables, with ours beside them")
+        for n, table in enumerate(part.tables):
+            page.heading(_short_title(table.title, part), 3)
+            page.part("table", table=table, open=n == 0)
+    elif part.answered:
+        page.heading("Its numbers")
+        page.say(f"They stand, with ours beside them, on the [page of its cells](/cells/{part.key}.md).")
+    if part.figures:
+        page.heading("Figures")
+        for figure in part.figures:
+            page.part("figure", f=figure, banner=content.banner if content.scale != "full" else "")
+    if len(part.claims):
+        page.heading("Claims")
+        _claims(page, part)
+    if part.privacy:
+        page.heading("Privacy")
+        for table in part.privacy:
+            page.heading(table.title, 3)
+            page.part("table", table=table, open=False)
+    for title, tables in (
+        ("Every method of this suite on its data", part.methods),
+        ("Sizes of its data", part.datasets),
+    ):
+        if tables:
+            page.heading(title)
+            for table in tables:
+                page.part("table", table=table, open=False)
+    return page
+
+
+def _short_title(title: str, part: Part) -> str:
+    """A table's title without the paper's, where the page is of one source."""
+    for name in part.sources.values() if len(part.sources) == 1 else ():
+        title = title.removeprefix(f"{name}, ")
+    return title[:1].upper() + title[1:]
+
+
+def _board(part: Part) -> list[dict[str, Any]]:
+    """Verdicts by source and reading; a number that repeats another is counted once."""
+    rows = []
+    heads = part.verdicts[~part.verdicts["copy"]]
+    heads = heads if part.judged else heads[heads["headline"] == "yes"]
+    for (source, reading), group in heads.groupby(["source", "reading"], sort=False):
+        head = f"{part.sources.get(source, source)}: " if len(part.sources) > 1 else ""
+        found = group["verdict"].value_counts()
+        judged = {v: int(found.get(v, 0)) for v in VERDICTS}
+        title = head + READING_TITLES[reading]
+        rows.append(
+            {
+                "title": title,
+                "order": READINGS.index(reading),
+                "cells": len(group),
+                **judged,
+                "no_score": len(group) - sum(judged.values()),
+            }
+        )
+    return sorted(rows, key=lambda r: r["order"])
+
+
+def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
+    """The report card. Every line follows from the verdicts, claims, ledgers and findings of this report."""
+    v = part.verdicts
+    rows: list[tuple[str, list[Any]]] = []
+    scope = []
+    if part.answered:
+        first = first_readings(v)
+        readings = ", ".join(READING_TITLES[r] for r in READINGS if r in set(v["reading"]))
+        scope.append(
+            f"{len(first)} published numbers of {first['method'].nunique()} methods on {first['dataset'].nunique()} "
+            f"data sets, in {first[['source', 'table']].drop_duplicates().shape[0]} tables; read {readings}"
+        )
+    if len(part.claims):
+        scope.append(f"{len(part.claims)} claims of its text")
+    rows.append(("Scope", scope or ["its figures and methods, without a published number to compare"]))
+    if part.answered:
+        words = [w for w in VERDICTS if w in ("reproduced", "compatible")]
+        first = first_readings(v)
+        rows.append(
+            (
+                "What came back",
+                [{"word": w, "text": str(int((first["verdict"] == w).sum())), "findings": []} for w in words],
+            )
+        )
+        rows.append(("What did not, and why", _missing(first)))
+    private = _privacy_lines(part, content)
+    if private:
+        rows.append(("Privacy claims", private))
+    if len(part.claims):
+        found = part.claims["verdict"].value_counts()
+        rows.append(
+            (
+                "Claims of its text",
+                [{"word": w, "text": str(int(found[w])), "findings": []} for w in claims.VERDICTS if w in found],
+            )
+        )
+    easy, hard = _effort(part)
+    rows += [("Easy", easy)] if easy else []
+    rows += [("Hard", hard)] if hard else []
+    rows.append(("Were the authors asked", ["no"]))
+    rows.append(("Run it again", [part.rerun]))
+    return rows
+
+
+def _missing(first: pd.DataFrame) -> list[Any]:
+    """Verdicts other than a return, each with the findings that speak of its cells, most cells first."""
+    out: list[Any] = []
+    for word, group in first[~first["verdict"].isin(["reproduced", "compatible"])].groupby("verdict", sort=False):
+        ids = group["finding"].str.split().explode().dropna().value_counts()
+        out.append(
+            {"word": word, "text": f"{len(group)}" + (": see" if len(ids) else ""), "findings": list(ids.index[:4])}
+        )
+    return out or ["nothing: no number is refuted or in doubt"]
+
+
+def _privacy_lines(part: Part, content: Content) -> list[Any]:
+    """How many claims of an epsilon hold, by the verdicts of the privacy tables."""
+    count: dict[str, int] = {}
+    for table in part.privacy:
+        for block in table.blocks:
+            for _, entries in block.rows:
+                for e in entries:
+                    if e.verdict in ("holds", "holds but for the leaks", "does not hold", "no ledger"):
+                        count[e.verdict] = count.get(e.verdict, 0) + 1
+    lines = [
+        {"word": w, "text": f"{n} of {sum(count.values())} (method, reading, data set)", "findings": []}
+        for w, n in count.items()
+    ]
+    told = [f.id for f in part.findings if re.search(r"privacy|budget|sensitivity|epsilon", f.id)]
+    if told:
+        lines.append({"word": "", "text": "why:", "findings": told[:4]})
+    return lines
+
+
+def _effort(part: Part) -> tuple[list[str], list[str]]:
+    """What made the work easy and hard, as far as this report can count it."""
+    if not part.answered:
+        return [], []
+    v, easy, hard = part.verdicts, [], []
+    if "authors" in set(v["reading"]):
+        easy.append("the authors' program is public, and was read: its reading stands beside the printed one")
+    else:
+        hard.append("no program of the authors: settings that the text leaves out had to be chosen")
+    without = first_readings(v)
+    lost = without[without["verdict"] == "no_data"]
+    if len(lost):
+        hard.append(f"data that could not be had: {', '.join(sorted(set(lost['dataset'])))} ({len(lost)} numbers)")
+    else:
+        easy.append("all of its data can be had")
+    if {"printed", "authors"} <= set(v["reading"]):
+        headline = v if part.judged else v[v["headline"] == "yes"]
+        both = headline.pivot_table(
+            index=["table", "dataset", "method", "setting", "metric"],
+            columns="reading",
+            values="verdict",
+            aggfunc="first",
+        )
+        both = both.dropna(subset=["printed", "authors"])
+        unlike = int((both["printed"] != both["authors"]).sum())
+        if unlike:
+            hard.append(f"text and program are two algorithms: {unlike} of {len(both)} numbers get another verdict")
+    none = without[(without["published_std"] == "")]
+    if len(none):
+        hard.append(f"{len(none)} of {len(without)} numbers are printed without a spread")
+    return easy, hard
+
+
+def claim_parts(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame, dict[str, int]]]:
+    """The claims in two parts, measured and proved: heading, rows, verdict -> number of distinct ones."""
+    parts = (
+        ("Measured", [w for w in claims.VERDICTS if w != claims.PROVED]),
+        ("By proof: algebra, or true by construction; the numbers are a check of it", [claims.PROVED]),
+    )
+    made = []
+    for heading, words in parts:
+        rows = frame[frame["verdict"].isin(words)]
+        found = claims.distinct(rows)["verdict"].value_counts()
+        if len(rows):
+            made.append((heading, rows, {w: int(found[w]) for w in words if w in found}))
+    return made
+
+
+def _claims(page: Document, part: Part) -> None:
+    page.say(
+        "A claim stands here in its source's words, or is read off a table or figure of it; what is tested is said in "
+        "ours. Quantifiers are the source's: none means all of the data sets and cells that it speaks of."
+    )
+    for heading, rows, found in claim_parts(part.claims):
+        page.heading(heading, 3)
+        page.part("counts", found=found)
+        page.part("claims", rows=rows.to_dict("records"), sources=dict(part.sources), label=f"Claims: {heading}")
+
+
+def _which(advice: Advice | None, content: Content, known: set[str]) -> Document:
+    page = Document("which-method", "Which method should I take?", known)
+    page.part("banner", text=content.banner, loud=content.scale != "full")
+    if advice is None:
+        page.say(
+            "No private method has a score on the common tasks in this report: `./bench --cores 2 common_tasks` runs "
+            "them."
+        )
+        return page
+    page.say(
+        "Every method on the same data at the same budget. Each sentence is made from the scores, and its links "
+        "lead to the rows that carry it."
+    )
+    for section in advice.sections:
+        page.heading(section.title)
+        if section.text:
+            page.say(section.text)
+        if section.sentences:
+            page.part("sentences", items=section.sentences)
+        for figure in section.figures:
+            page.part("figure", f=figure, banner=content.banner if content.scale != "full" else "")
+        for heading, parts in section.details:
+            page.part("advice_details", heading=heading, parts=parts)
+        for table in section.tables:
+            page.heading(table.title, 3)
+            page.part("table", table=table, open=False)
+    if advice.figures:
+        page.heading("Figures")
+        for figure in advice.figures:
+            page.part("figure", f=figure, banner=content.banner if content.scale != "full" else "")
+    if advice.tables:
+        page.heading("All tasks together")
+        for table in advice.tables:
+            page.heading(table.title, 3)
+            page.part("table", table=table, open=False)
+    if advice.notes:
+        page.heading("How to read this page")
+        for note in advice.notes:
+            page.say("* " + plain(note))
+    return page
+
+
+def _privacy(content: Content, known: set[str]) -> Document:
+    page = Document("privacy", "Privacy: what an epsilon here means", known)
+    page.say((HERE / "templates" / "privacy.md").read_text(encoding="utf-8"))
+    page.heading("Claimed and real epsilon, by paper")
+    items = [{"href": f"papers/{p.key}.html#privacy", "text": p.title, "more": ""} for p in content.papers if p.privacy]
+    if items:
+        page.part("linked", items=items)
+    else:
+        page.say("No paper of this report has a table of it.")
+    if content.privacy:
+        page.heading("What was checked")
+    for table in content.privacy:
+        page.heading(table.title, 3)
+        page.part("table", table=table, open=False)
+    return page
+
+
+def _findings(content: Content, known: set[str]) -> Document:
+    page = Document("findings/index", "Findings", known)
+    page.say("Why numbers are as they are. Every number in them is read from a committed table when the text is made.")
+    placed: set[str] = set()
+    for part in content.parts:
+        mine = [f for f in part.findings if f.id not in placed]
+        placed |= {f.id for f in mine}
+        if mine:
+            page.heading(part.title)
+            page.part("linked", items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": ""} for f in mine])
+    rest = [f for f in content.findings if f.id not in placed]
+    if rest:
+        page.heading("On several papers")
+        page.part("linked", items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": ""} for f in rest])
+    if not content.findings:
+        page.say("None: findings are drawn from a committed full run, and there is none yet.")
+    page.toctree([f"findings/{f.id}" for f in content.findings])
+    return page
+
+
+def _finding(finding: Finding, known: set[str]) -> Document:
+    """A finding as it is rendered. Its code stays code: no fence of it names a directive."""
+    page = Document(f"findings/{finding.id}", finding.title, known)
+    text = re.sub(r"<!--.*?-->\s*", "", finding.text, flags=re.S).lstrip()
+    lines = text.splitlines()
+    if lines and lines[0].startswith("# "):
+        lines = lines[1:]
+    page.say("\n".join(re.sub(r"^(\s*(?:`{3,}|~{3,}|:{3,}))\s*\{.*$", r"\1text", line) for line in lines))
+    return page
+
+
+def _glossary(content: Content, known: set[str]) -> Document:
+    page = Document("glossary", "Glossary, and what a verdict means", known)
+    page.part("legend")
+    page.say((HERE / "templates" / "verdicts.md").read_text(encoding="utf-8").replace("FAMILY", str(FAMILY)))
+    page.heading("Words of this suite")
+    page.part("words", items=glossary.load())
+    return page
+
+
+def _provenance(content: Content, known: set[str]) -> Document:
+    page = Document("provenance", "Provenance", known)
+    page.say(plain(content.origin))
+    rows = flat({k: v for k, v in content.manifest.items() if k != "pairs"})
+    if rows:
+        page.part("frame", columns=["What", "Value"], rows=[list(r) for r in rows], label="This run")
+    else:
+        page.say("No manifest was written.")
+    page.heading("What of the committed scores still holds")
+    good = sum(r["status"] == verified.VERIFIED for r in content.pairs.values())
+    page.say(f"Of {good} pairs (experiment, method) the present code was verified to give the same numbers.")
+    other = [
+        [r["experiment"], r["method"], r["status"], r["reason"]]
+        for r in content.pairs.values()
+        if r["status"] != verified.VERIFIED
+    ]
+    if other:
+        page.say("Of these it was not:")
+        page.part("frame", columns=["Experiment", "Method", "Status", "Reason"], rows=other, label="Not verified")
+    if content.pairs:
+        page.heading("Each pair", 3)
+        columns = ["experiment", "method", "status", "how", "compared", "largest_shift", "commit"]
+        rows = [[str(r.get(c, ""))[: 12 if c == "commit" else None] for c in columns] for r in content.pairs.values()]
+        page.part(
+            "frame", columns=[c.replace("_", " ") for c in columns], rows=rows, label="Verified pairs", sortable=True
+        )
+    return page
+
+
+def _downloads(folder: Path, known: set[str]) -> Document:
+    page = Document("downloads", "Downloads", known)
+    found = (
+        sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")) if folder.is_dir() else []
+    )
+    if not found:
+        page.say("No files are here yet. The tables and figures of each page name their own files.")
+        return page
+    rows = [
+        [
+            {"href": f"downloads/{p.relative_to(folder).as_posix()}", "text": p.relative_to(folder).as_posix()},
+            _size(p.stat().st_size),
+        ]
+        for p in found
+    ]
+    page.part("frame", columns=["File", "Size"], rows=rows, label="Files")
+    dictionary = next((p for p in found if "dictionary" in p.stem), None)
+    if dictionary is not None and dictionary.suffix == ".csv":
+        page.heading("Data dictionary")
+        frame = pd.read_csv(dictionary, dtype=str, keep_default_na=False)
+        page.part(
+            "frame", columns=list(frame.columns), rows=frame.to_numpy().tolist(), label="Data dictionary", sortable=True
+        )
+    elif dictionary is not None and dictionary.suffix == ".md":
+        page.heading("Data dictionary")
+        text = dictionary.read_text(encoding="utf-8")
+        page.say("\n".join(line for line in text.splitlines() if not line.startswith("# ")))
+    return page
+
+
+def _size(n: int) -> str:
+    return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{max(n, 100) / 1e3:.1f} kB"
+
+
+def _checked(known: set[str]) -> Document:
+    page = Document("checked", "Recomputed on this machine", known)
+    page.say("A sample of cells at full settings, computed from the raw data here, beside the committed numbers.")
+    page.part("checked_rows")
+    return page

@@ -1,0 +1,121 @@
+// What the pages do beyond being read: the result of the check on this machine, tables that sort, and a search for numbers.
+"use strict";
+(() => {
+  const here = document.currentScript.src.replace(/_static\/site\.js.*$/, "");
+  const SIGNS = { equal: "=", within: "≈", differs: "−", "not run": "∅" };
+
+  const add = (parent, tag, text, attributes = {}) => {
+    const made = document.createElement(tag);
+    if (text !== null && text !== undefined) made.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    parent.append(made);
+    return made;
+  };
+
+  const load = (name, then) => {
+    const script = document.createElement("script");
+    script.src = here + name;
+    script.addEventListener("load", then);
+    document.head.append(script);
+  };
+
+  const checked = () => {
+    const found = window.dpbayesChecked;
+    const place = document.getElementById("checked");
+    if (!place || !found || !found.sentence) return;
+    place.replaceChildren();
+    const line = add(place, "p", "");
+    add(line, "strong", found.sentence);
+    const rows = document.getElementById("checked-rows");
+    if (!rows) {
+      line.append(" ");
+      add(line, "a", "Which.", { href: here + "checked.html" });
+      return;
+    }
+    const heads = ["cell", "paper", "method", "dataset", "measure", "committed", "here", "verdict", "why"];
+    const table = add(rows, "table", null, { class: "data" });
+    const head = add(add(table, "thead"), "tr");
+    for (const name of heads) add(head, "th", name === "dataset" ? "data set" : name, { scope: "col" });
+    const body = add(table, "tbody");
+    for (const row of found.rows || []) {
+      const line = add(body, "tr");
+      for (const name of heads) {
+        const value = row[name] ?? "";
+        const cell = add(line, name === "cell" ? "th" : "td", null, name === "cell" ? { scope: "row" } : {});
+        if (name === "verdict") {
+          const word = add(cell, "span", null, { class: "verdict c-" + String(value).replace(" ", "_") });
+          add(word, "b", SIGNS[value] || "·", { "aria-hidden": "true" });
+          word.append(" " + value);
+        } else cell.textContent = value;
+      }
+    }
+  };
+
+  // A link into a closed part opens it.
+  const open = () => {
+    const id = decodeURIComponent(location.hash.slice(1));
+    const target = id && document.getElementById(id);
+    if (!target) return;
+    for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
+    target.scrollIntoView();
+  };
+
+  const tables = () => {
+    const found = document.querySelectorAll("table.sortable");
+    if (!found.length) return;
+    load("_static/datatables.js", () => {
+      for (const table of found) {
+        const paged = table.rows.length > 60;
+        const options = {
+          paging: paged, pageLength: 50, info: paged, order: [], autoWidth: false,
+          layout: { topStart: "search", topEnd: null, bottomStart: paged ? "info" : null, bottomEnd: paged ? "paging" : null },
+          language: { search: "Filter" },
+        };
+        const made = new window.dpbayesTables.default(table, options);
+        const show = () => {
+          const id = decodeURIComponent(location.hash.slice(1));
+          const index = id ? made.rows().ids().toArray().indexOf(id) : -1;
+          if (index < 0) return;
+          if (paged) made.page(Math.floor(index / 50)).draw("page");
+          const row = document.getElementById(id);
+          if (row) { row.classList.add("found"); row.scrollIntoView({ block: "center" }); }
+        };
+        window.addEventListener("hashchange", show);
+        show();
+      }
+    });
+  };
+
+  // The built-in search leaves numbers out: on its page, cells whose key or numbers have the words stand above.
+  const search = () => {
+    const place = document.getElementById("search-results");
+    const words = (new URLSearchParams(location.search).get("q") || "").toLowerCase().split(/\s+/).filter(Boolean);
+    if (!place || !words.length) return;
+    load("_static/cells-index.js", () => {
+      const hits = [];
+      let all = 0;
+      for (const [page, key, label, numbers] of window.dpbayesCells) {
+        const text = (key + " " + label + " " + numbers).toLowerCase();
+        if (!words.every((w) => text.includes(w))) continue;
+        all += 1;
+        if (hits.length < 40) hits.push([page, key, label, numbers]);
+      }
+      if (!all) return;
+      const box = document.createElement("section");
+      box.className = "found-cells";
+      box.setAttribute("aria-label", "Published cells");
+      add(box, "h2", all > hits.length ? `${all} published cells, the first ${hits.length}` : `${all} published cells`);
+      const list = add(box, "ul");
+      for (const [page, key, label, numbers] of hits) {
+        const item = add(list, "li");
+        add(item, "a", label, { href: `${here}cells/${page}.html#${encodeURIComponent(key)}` });
+        add(item, "span", " " + numbers, { class: "aside-inline" });
+      }
+      place.before(box);
+    });
+  };
+
+  const start = () => { checked(); open(); tables(); search(); window.addEventListener("hashchange", open); };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

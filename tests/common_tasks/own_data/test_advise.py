@@ -1,0 +1,261 @@
+"""Made-up tables, what is run of them, and the commands. About 3 CPU seconds without the runs from end to end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import datasets
+from common_tasks.own_data import advise, page, study, surrogates
+from common_tasks.own_data.study import Study, affordable, experiment, private_methods, progress
+from datasets.fetch import build
+from datasets.protocols import surrogates as law
+from models.kind import kind
+from workflow.experiments import cells
+from workflow.imports import ROOT
+
+
+def a_study(folder: Path, task: str = "regression", **more) -> Study:
+    given = {"name": f"advise_{task}", "folder": folder, "task": task, "dataset": "surrogates", "epsilons": (0.5, 2.0)}
+    given |= {"delta": 1e-5, "protocol": "surrogates", "splits": 8, "rows": 100, "columns": 3}
+    return Study(**given | {"fit_s": 60.0, "minutes": 8.0} | more)
+
+
+@pytest.mark.parametrize("task", list(surrogates.SHAPES))
+def test_a_table_has_blocks_of_every_shape_and_seed(task):
+    found = surrogates.data_set("surrogates", task, rows=100, columns=3, seeds=2)
+    made, _ = build(found)
+    blocks = 2 * len(surrogates.SHAPES[task])
+    assert made.x.shape == (blocks * (100 + law.TEST), 3)
+    assert found.n_splits == blocks
+    assert set(surrogates.SHAPES[task]) <= set(surrogates.MEANING)
+    if task == "classification":
+        assert set(made.y) == {0.0, 1.0}
+        shares = made.y.reshape(blocks, -1).mean(axis=1)
+        rare = surrogates.SHAPES[task].index("unbalanced")
+        assert abs(shares[rare] - surrogates.RARE) < 0.02
+        assert abs(shares[0] - 0.5) < 0.1
+
+
+def test_shapes_are_what_they_are_called():
+    rng = np.random.default_rng(3)
+    x = {s: surrogates.block("regression", s, 4000, 8, True, rng)[0] for s in surrogates.SHAPES["regression"]}
+    eigenvalues = {s: np.linalg.eigvalsh(np.corrcoef(v.T)) for s, v in x.items()}
+    assert eigenvalues["collinear"][0] < 0.05 < 0.5 < eigenvalues["linear"][0]
+    # of 32,000 numbers of Student's t(3) with variance 1, about 1 in 140 is beyond 4, of the normal law 2
+    assert (np.abs(x["heavy_tails"]) == 1).mean() > 0.002 > 0.0005 > (np.abs(x["linear"]) == 1).mean()
+
+
+def test_known_ranges_hold_for_every_row():
+    found = surrogates.data_set("surrogates", "regression", 60, 2, 2, known_ranges=True)
+    made, _ = build(found)
+    assert found.x_bounds == ((-1.0, 1.0),) * 2
+    assert found.y_bounds == (-1.0, 1.0)
+    assert max(np.abs(made.x).max(), np.abs(made.y).max()) <= 1
+
+
+def test_splits_are_blocks(tmp_path):
+    (tmp_path / "surrogates.py").write_text(
+        advise._FILE.format(name="surrogates", task="density", rows=50, columns=2, seeds=2, known=False, code="x")
+    )
+    before = datasets.outside()
+    datasets.take([tmp_path / "surrogates.py"])
+    try:
+        n = datasets.get("surrogates").n_rows
+        every = [law.split("surrogates", "surrogates", n, k) for k in range(10)]
+        assert all((len(a), len(b)) == (50, law.TEST) for a, b in every)
+        rows = np.concatenate([np.concatenate(s) for s in every])
+        np.testing.assert_array_equal(rows, np.arange(n))
+        with pytest.raises(ValueError, match="block 10"):
+            law.split("surrogates", "surrogates", n, 10)
+    finally:
+        datasets.take(before)
+
+
+@pytest.mark.parametrize("task", list(study.KINDS))
+def test_the_experiment_is_one_that_the_workflow_runs(tmp_path, task):
+    what = a_study(tmp_path, task)
+    left = study.write(
+        what, advise._FILE.format(name="surrogates", task=task, rows=100, columns=3, seeds=2, known=False, code="x")
+    )
+    assert left == {}
+    before = datasets.outside()
+    datasets.take([tmp_path / "surrogates.py"])
+    try:
+        found = cells(what.config, "full")
+    finally:
+        datasets.take(before)
+    private = {n for group in private_methods(what.kind) for n in group}
+    assert {c.method for c in found} == private | set(study.ENDS[task])
+    assert {dict(c.budget).get("epsilon") for c in found if c.method in private} == {0.5, 2.0}
+    assert {c.splits for c in found} == {8}
+    # what is 1 on the scale is no private method, and it is one that the suite has for this kind of model
+    assert kind(what.kind).target == task
+    assert what.config.stem == yaml.safe_load(what.config.read_text())["experiment"]
+
+
+def test_what_does_not_fit_into_the_minutes_is_named_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(study.contract, "is_ours", lambda name: name != "mine")
+    what = a_study(tmp_path, minutes=1.0, fit_s=30.0)
+    groups = [["cheap"], ["dear", "reading"], ["slow"], ["unknown"], ["mine"]]
+    kept, left = affordable(what, groups, {"cheap": 0.1, "dear": 5.0, "reading": 4.0, "slow": 31.0})
+    assert kept == [["mine"], ["cheap"]]
+    # 4 s for the cell, 8 splits at two budgets of 5 s each; 20 s for the run and 4 + 5.6 for the others
+    assert left["dear, reading"].startswith("about 84 CPU seconds by the committed runs; --minutes 2")
+    assert left["slow"].startswith("about 31 s a fit of this size by the committed runs, over the limit; --fit-seconds")
+    assert left["unknown"].startswith("about 31 s a fit of this size since no committed run says more, over the limit")
+
+
+def test_nothing_that_fits_is_an_error(tmp_path):
+    with pytest.raises(study.StudyError, match=r"no private method fits into 0\.1 minutes"):
+        study.write(a_study(tmp_path, minutes=0.1), "")
+
+
+def test_an_arm_of_readings_makes_the_run_once(tmp_path):
+    config = experiment(a_study(tmp_path), [["dpvi", "na_dpvi"], ["adassp"]])
+    arms = [a for a in config["arms"] if "methods" in a]
+    assert [(a["methods"], a["label"]) for a in arms] == [
+        (["dpvi", "na_dpvi"], "epsilon=0.5"),
+        (["dpvi", "na_dpvi"], "epsilon=2"),
+    ]
+
+
+def test_progress_says_what_is_done_and_the_time_left():
+    class Cell:
+        def __init__(self, name):
+            self.id = self.method = name
+            self.splits = 10
+
+    both = [Cell("a"), Cell("b")]
+    none, half = {"a": 0, "b": 0}, {"a": 10, "b": 0}
+    assert progress(both, none, none, {}, 5.0).startswith("0 of 20 fits; planning")
+    assert progress(both, half, none, {"a": 1.0, "b": 1.0}, 60.0) == "10 of 20 fits; about 60 s left"
+    assert progress(both, {"a": 10, "b": 10}, none, {}, 60.0) == "20 of 20 fits; scoring"
+
+
+def test_scores_are_by_shape_and_seed():
+    shapes = surrogates.SHAPES["regression"]
+    frame = pd.DataFrame({"dataset": "surrogates", "split": ["", *map(str, range(8))]})
+    found = advise.by_shape(frame, "regression")
+    assert list(found["dataset"]) == [*shapes, *shapes]
+    assert list(found["split"]) == ["0"] * 4 + ["1"] * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--rows", "10", "--columns", "2"], "--rows 10; give at least 50"),
+        (["--rows", "100", "--columns", "0"], "--columns 0; give at least 1"),
+        (["--rows", "100", "--columns", "2", "--seeds", "1"], "an interval needs at least 2"),
+        (["--rows", "1000000", "--columns", "50"], "fewer --seeds, or fewer --rows"),
+        (["--rows", "100", "--columns", "2", "--epsilon", "0"], "--epsilon 0 is no budget"),
+        (["--columns", "2"], "the following arguments are required: --rows"),
+    ],
+)
+def test_the_command_line_of_advise_says_it_in_one_line(arguments, said):
+    with pytest.raises(SystemExit) as e:
+        advise.main(["--task", "regression", *arguments])
+    assert said in str(e.value)
+    assert "\n" not in str(e.value)
+
+
+def test_both_commands_have_a_help():
+    for name in ("advise", "compare"):
+        done = subprocess.run(
+            [sys.executable, "-m", f"common_tasks.own_data.{name}", "--help"], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0
+        assert f"usage: ./bench {name}" in done.stdout
+        assert f"{name})" in (ROOT / "bench").read_text()
+
+
+def test_the_page_is_one_file_with_its_figure_inside(tmp_path):
+    text = "# Title\n\nA [table](table.csv).\n\n![Words](figure.svg)\n\n| a | b |\n|:--|:--|\n| 1 | 2 |\n"
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>'
+    (tmp_path / "figure.svg").write_text(svg)
+    found = page.html(text, tmp_path)
+    assert "<circle" in found
+    assert '<a class="reference external" href="table.csv">' in found
+    assert "<style" in found
+    assert "http-equiv" not in found.lower() or "refresh" not in found.lower()
+
+
+def test_the_workflow_plans_a_study(tmp_path):
+    """Its own experiment and data set, and nothing of the papers. About 8 CPU seconds."""
+    what = a_study(tmp_path, only=("adassp", "dpvi", "na_dpvi"))
+    study.write(
+        what,
+        advise._FILE.format(name="surrogates", task="regression", rows=99, columns=3, seeds=2, known=False, code="x"),
+    )
+    config = [f"results={tmp_path}", f"experiments={what.config}", f"datasets={tmp_path / 'surrogates.py'}"]
+    command = [sys.executable, "-m", "snakemake", "-n", "--nolock", "--cores", "1", "--config", *config, "--"]
+    done = subprocess.run([*command, str(what.scores)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    jobs = {p[0]: int(p[1]) for p in map(str.split, done.stdout.splitlines()) if len(p) == 2 and p[1].isdigit()}
+    name = "fit_advise_regression_surrogates_surrogates_"
+    # adassp at both budgets is one job, the two readings of one run are one at each; two controls, data, scores
+    wanted = {f"{name}adassp", f"{name}dpvi_epsilon_0.5", f"{name}dpvi_epsilon_2", "fit", "fetch", "score", "total"}
+    assert set(jobs) == wanted
+    assert jobs["total"] == 7
+
+
+def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", f"common_tasks.own_data.{command}", *arguments],
+        cwd=ROOT, capture_output=True, text=True, env=os.environ | {"DPBAYES_CORES": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.slow
+def test_advise_from_end_to_end_and_again(tmp_path):
+    """Two private methods that cost next to nothing. About 50 CPU seconds."""
+    given = ["--task", "regression", "--rows", "60", "--columns", "2", "--seeds", "2", "--out", str(tmp_path)]
+    given += ["--methods", "adassp", "sufficient_statistics_perturbation", "--known-ranges"]
+    done = run("advise", *given)
+    assert "Page: " in done.stdout
+    assert "fits" in done.stderr
+    table = pd.read_csv(tmp_path / "table.csv")
+    assert set(table["method"]) == {"AdaSSP (yardstick)", "Sufficient-statistics perturbation"}
+    assert "<svg" in (tmp_path / "index.html").read_text()
+    scores = pd.read_csv(tmp_path / "scores/advise_regression/surrogates.csv", dtype=str, keep_default_na=False)
+    private = scores[scores["epsilon"] != ""]
+    assert len(private["split"].unique()) == 8
+    assert private["epsilon"].astype(float).max() <= 1
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("fits/*.npz")}
+    run("advise", *given)
+    assert before == {p: p.stat().st_mtime_ns for p in tmp_path.glob("fits/*.npz")}
+
+
+@pytest.mark.slow
+def test_compare_from_end_to_end(tmp_path):
+    """Two classes, two private methods. About 35 CPU seconds."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    frame = pd.DataFrame(
+        {"a": x[:, 0], "b": 100 * x[:, 1], "class": np.where(x[:, 0] + 0.3 * x[:, 1] > 0, "yes", "no")}
+    )
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    (tmp_path / "bounds.yaml").write_text("a: [-6, 6]\n")
+    out = tmp_path / "out"
+    done = run(
+        "compare", str(tmp_path / "mine.csv"), "--target", "class", "--task", "classification", "--epsilon", "4",
+        "--bounds", str(tmp_path / "bounds.yaml"), "--methods", "output_perturbation", "posterior_sampling_ops",
+        "--out", str(out),
+    )  # fmt: skip
+    assert "Page: " in done.stdout
+    text = (out / "advice.md").read_text()
+    assert "Ranges of 1 of 2 columns are bought from the budget (b)." in text
+    assert "Class 1 is 'yes', class 0 'no'." in text
+    scores = pd.read_csv(out / "scores/compare_classification/own_mine.csv", dtype=str, keep_default_na=False)
+    assert set(scores["split"]) == {str(k) for k in range(10)}
+    assert set(scores["status"]) == {"ok"}
+    assert scores.loc[scores["epsilon"] != "", "epsilon"].astype(float).max() <= 4

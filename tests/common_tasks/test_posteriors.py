@@ -1,0 +1,121 @@
+"""Reference posteriors: committed ones are whole and converged, and diagnostics see what is wrong."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpbayes_bench
+from common_tasks import posteriors
+from models import kind as model_kinds
+from reports.reference import FOLDER
+from workflow import committed
+
+COMMITTED = [n for n in dpbayes_bench.tasks() if (posteriors.FOLDER / f"{n}.json").is_file()]
+LINEAR = [n for n in COMMITTED if n.endswith("linear_regression")]
+
+
+def test_every_common_task_has_a_posterior_or_the_reason_why_not():
+    absent = json.loads((posteriors.FOLDER / posteriors.ABSENT).read_text())
+    assert {*COMMITTED, *absent} == set(dpbayes_bench.tasks()) == set(posteriors.tasks())
+    assert not set(COMMITTED) & set(absent)
+    for name in absent:
+        with pytest.raises(LookupError, match=f"{name}: no exact posterior: not computed"):
+            dpbayes_bench.reference_posterior(name)
+    exact = {n for n, cell in posteriors.tasks().items() if cell.about.exact}
+    assert set(COMMITTED) == exact
+
+
+@pytest.mark.parametrize("name", COMMITTED)
+def test_a_committed_posterior_is_whole(name):
+    found, cell = dpbayes_bench.reference_posterior(name), posteriors.tasks()[name]
+    info, size = found.info, len(found.summary)
+    assert found.covariance.shape == (size, size)
+    assert np.sqrt(np.diag(found.covariance)) == pytest.approx(found.summary["sd"].to_numpy(), rel=1e-6)
+    quantiles = found.summary[list(posteriors.QUANTILES)].to_numpy()
+    assert (np.diff(quantiles, axis=1) > 0).all()
+    assert dict(cell.model) == info["model"]
+    scores = committed.read(FOLDER, cell.experiment)
+    assert {info["data_hash"][:16]} == set(scores.loc[scores["dataset"] == cell.dataset, "data_hash"]) - {""}
+    named = ("task", "protocol", "split", "model", "frame", "data_hash", "rows_hash", "how", "settings")
+    text = json.dumps({k: info[k] for k in named}, sort_keys=True)
+    assert info["hash"] == hashlib.sha256(text.encode()).hexdigest()[:16]
+    drawn = found.sample(20000, seed=1)
+    # of 20,000 draws (or of the stored ones drawn again) the mean has an error of 0.7 % of a posterior sd; 5 of these
+    assert drawn.mean(axis=0) == pytest.approx(found.summary["mean"].to_numpy(), abs=0.036 * found.summary["sd"].max())
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMITTED) - set(LINEAR)))
+def test_draws_have_converged_and_agree_with_the_committed_scores(name):
+    found, cell = dpbayes_bench.reference_posterior(name), posteriors.tasks()[name]
+    told = posteriors.told_of(found.draws)
+    assert told["diagnostics"] == pytest.approx(found.info["diagnostics"], rel=1e-6)
+    assert found.summary["rhat"].max() < posteriors.LARGEST_RHAT
+    rows = committed.read(FOLDER, cell.experiment)
+    rows = rows[(rows["dataset"] == cell.dataset) & (rows["method"] == "nuts") & (rows["split"] == "0")]
+    means = {r["metric"]: float(r["value"]) for r in rows.to_dict("records")}
+    theirs = np.array([means[f"reference_mean[{j}]"] for j in range(len(found.summary))])
+    far = np.abs(theirs - found.summary["mean"]) / found.summary["sd"]
+    # theirs: 4,000 draws, with replacement, of 1,000 of independent chains (smallest effective size 997); 5 errors
+    assert far.max() < 5 * np.sqrt(1 / 997 + 1 / 4000 + 1 / found.info["diagnostics"]["ess_bulk_min"])
+
+
+def box(rows=200, seed=0):
+    return model_kinds.kind("linear_regression_unknown_noise").tiny["linear_regression_unknown_noise"](rows, seed)
+
+
+def test_the_closed_form_is_that_of_exact_draws():
+    task = box()
+    told = posteriors._closed_form(task)
+    draws = task.model.exact_posterior(task.x, task.y).sample(40000, np.random.default_rng(0))
+    draws[:, -1] = np.log1p(np.exp(draws[:, -1]))  # theta ends with log(e^v - 1)
+    sd = np.array(told["summary"]["sd"])
+    # errors of 40,000 draws: 0.5 % of an sd for a mean, and 1 % for the 5 % quantile; 5 of each
+    assert np.abs(draws.mean(axis=0) - told["summary"]["mean"]).max() < 0.025 * sd.max()
+    for word, level in posteriors.QUANTILES.items():
+        assert (np.abs(np.quantile(draws, level, axis=0) - told["summary"][word]) < 0.06 * sd).all(), word
+    assert np.cov(draws, rowvar=False) == pytest.approx(np.array(told["covariance"]), abs=0.04 * (sd**2).max())
+
+
+def test_chains_that_stand_apart_are_refused():
+    draws = np.random.default_rng(0).standard_normal((4, 500, 2))
+    assert posteriors.told_of(draws)["diagnostics"]["rhat_max"] < 1.01
+    draws[0, :, 1] += 1.0
+    with pytest.raises(ValueError, match="the chains have not converged"):
+        posteriors.told_of(draws)
+
+
+def test_chains_of_unequal_spread_and_slow_chains_are_seen():
+    rng = np.random.default_rng(0)
+    spread = rng.standard_normal((4, 500, 1)) * np.array([1.0, 1.0, 1.0, 3.0])[:, None, None]
+    assert posteriors.diagnostics(spread)["rhat"][0] > 1.05
+    slow = np.empty((4, 500, 1))
+    slow[:, 0] = rng.standard_normal((4, 1))
+    for t in range(1, 500):
+        slow[:, t] = 0.9 * slow[:, t - 1] + np.sqrt(1 - 0.81) * rng.standard_normal((4, 1))
+    found = posteriors.diagnostics(slow)
+    # of an autoregression with 0.9: 2000 (1 - 0.9) / (1 + 0.9) = 105
+    assert 60 < found["ess_bulk"][0] < 180
+    free = posteriors.diagnostics(rng.standard_normal((4, 500, 1)))
+    assert free["ess_bulk"][0] > 1500
+
+
+def test_ranks_become_normal():
+    draws = np.exp(3 * np.random.default_rng(0).standard_normal((4, 500, 1)))
+    assert stats.kstest(posteriors.rank_normal(draws).ravel(), "norm").pvalue > 0.99
+
+
+def test_a_difference_is_found(tmp_path):
+    name = LINEAR[0]
+    text = (posteriors.FOLDER / f"{name}.json").read_text()
+    (tmp_path / f"{name}.json").write_text(text)
+    assert posteriors.differences(posteriors.FOLDER, tmp_path) == []
+    info = json.loads(text)
+    moved = json.loads(text)
+    moved["summary"]["mean"][0] += 1e-3 * info["summary"]["sd"][0]
+    (tmp_path / f"{name}.json").write_text(json.dumps(moved))
+    assert "standard errors from the committed one" in posteriors.differences(posteriors.FOLDER, tmp_path)[0]
+    (tmp_path / f"{name}.json").write_text(json.dumps(info | {"hash": "0"}))
+    assert "hash" in posteriors.differences(posteriors.FOLDER, tmp_path)[0]

@@ -1,0 +1,69 @@
+"""What was drawn once comes back as it was, and only for what it was drawn of."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from reports.blocks import Block, Table, entry
+from reports.contents import Advice, AdviceSection
+from reports.figure import Figure
+from reports.site import prepared
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence of another package."""
+
+    parts: tuple
+
+
+@pytest.fixture
+def content(tmp_path):
+    for name in ("tables/t.csv", "figures/f.svg"):
+        path = tmp_path / "made" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(name)
+    rows = [("r", [entry("1 ± 2", verdict="worse")]), ("g", [])]
+    table = Table("t", "T", "", [Block("", "x", ["a"], rows, ids=["i", ""])])
+    advice = Advice([AdviceSection("s", "S", sentences=[Said(("so ", Said(("x",))))], tables=[table])], notes=("n",))
+    part = SimpleNamespace(
+        key="p", tables=[table], methods=[], privacy=[], datasets=[], figures=[Figure("f", "F", "c")]
+    )
+    return SimpleNamespace(parts=[part], privacy=[table], advice=advice, files=tmp_path / "made")
+
+
+def test_tables_figures_and_advice_come_back(content, tmp_path):
+    path, work = tmp_path / "site.zip", tmp_path / "work"
+    work.mkdir()
+    prepared.save(content, path, "d")
+    found = prepared.load(path, work, "d")
+    assert (work / "tables/t.csv").read_text() == "tables/t.csv"
+    assert (work / "figures/f.svg").read_text() == "figures/f.svg"
+    assert found.parts["p"]["figures"] == [Figure("f", "F", "c")]
+    assert prepared.encode(found.privacy) == prepared.encode(content.privacy)
+    assert found.privacy[0].blocks[0].rows[0][1][0].verdict == "worse"
+    section = found.advice.sections[0]
+    assert section.tables[0] == found.privacy[0]
+    assert section.sentences[0].parts[1].parts == ("x",)
+    before = path.read_bytes()
+    prepared.save(content, path, "d")
+    assert path.read_bytes() == before
+
+
+def test_what_was_drawn_of_another_reference_is_not_taken(content, tmp_path):
+    path = tmp_path / "site.zip"
+    assert prepared.load(path, tmp_path, "d") is None
+    prepared.save(content, path, "d")
+    assert prepared.load(path, tmp_path, "e") is None
+
+
+def test_the_digest_is_that_of_the_numbers(tmp_path):
+    pd.DataFrame({"a": [1]}).to_csv(tmp_path / "x.csv")
+    first = prepared.digest(tmp_path)
+    (tmp_path / "verified.csv").write_text("says nothing of a number")
+    (tmp_path / "site.zip").write_bytes(b"0")
+    assert prepared.digest(tmp_path) == first
+    pd.DataFrame({"a": [2]}).to_csv(tmp_path / "x.csv")
+    assert prepared.digest(tmp_path) != first

@@ -1,0 +1,275 @@
+"""The built site: every link and anchor is there, nothing loads from outside, and numbers are those of the tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pandas as pd
+import pytest
+import yaml
+
+from reports import build as report
+from reports.site.build import SiteError, classic
+from reports.site.cells import strip
+from reports.site.document import Document, plain
+from reports.verdicts import scoreboard
+from workflow.files import csv_text
+
+#: elements without an end tag.
+VOID = {"meta", "link", "br", "img", "input", "hr", "path", "wbr"}
+
+
+class Tags(HTMLParser):
+    """Ids, links and loaded files of a page, and tags that are not closed in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.loads, self.ids, self.problems = [], [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        if tag == "a" and attrs.get("href"):
+            self.links.append(attrs["href"])
+        if tag in ("script", "img", "iframe", "source") and attrs.get("src"):
+            self.loads.append(attrs["src"])
+        if tag == "link" and attrs.get("rel") not in ("search", "index", "next", "prev", "author", "canonical"):
+            self.loads.append(attrs["href"])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(tag)
+
+
+@pytest.fixture(scope="module")
+def site(built):
+    return built / "results" / "report"
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    found = {}
+    for path in sorted(site.rglob("*.html")):
+        if "_static" in path.parts:
+            continue
+        found[path] = tags = Tags()
+        tags.feed(path.read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_promised_addresses_are_there(site):
+    names = "index which-method privacy glossary provenance downloads checked search papers/index methods/index"
+    for name in [
+        *names.split(),
+        "papers/vinaroz2023dpsep",
+        "cells/vinaroz2023dpsep",
+        "methods/dp_sep",
+        "datasets/wine",
+    ]:
+        assert (site / f"{name}.html").is_file(), name
+    assert 'name="viewport"' in (site / "index.html").read_text()
+
+
+def test_every_link_and_anchor_resolves(site, pages):
+    ids = {path: set(tags.ids) for path, tags in pages.items()}
+    for path, tags in pages.items():
+        assert not tags.problems, path
+        for link in tags.links:
+            parts = urlsplit(link)
+            if parts.scheme or link == "#":
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{path.relative_to(site)}: {link}"
+            if parts.fragment and target in ids:
+                assert unquote(parts.fragment) in ids[target], f"{path.relative_to(site)}: {link}"
+
+
+def test_ids_are_there_once(pages):
+    for path, tags in pages.items():
+        twice = {i for i in tags.ids if tags.ids.count(i) > 1}
+        # the theme draws its menu and its search twice, for narrow and wide screens
+        assert not {i for i in twice if not i.startswith(("pst", "__", "search"))}, path
+
+
+def test_nothing_is_loaded_from_outside(site, pages):
+    for path, tags in pages.items():
+        for link in tags.loads:
+            assert "://" not in link, (path, link)
+            assert not link.startswith("//"), (path, link)
+            if not link.startswith("data:"):
+                assert (path.parent / unquote(urlsplit(link).path)).resolve().is_file(), (path, link)
+    for style in site.glob("_static/**/*.css"):
+        text = re.sub(r"/\*.*?\*/", "", style.read_text(encoding="utf-8"), flags=re.S)
+        assert not re.search(r"(?:@import\s*|url\()\s*[\"']?(?:https?:)?//", text), style
+
+
+def test_every_number_of_a_published_table_is_the_one_of_its_csv(site):
+    """Ours, the published number and the verdict of each cell stand in the table of the paper's page."""
+    text = (site / "papers/vinaroz2023dpsep.html").read_text()
+    table = text[text.index('id="vinaroz2023dpsep_table3"') :]
+    table = table[: table.index("As files")]
+    with open(site / "tables/vinaroz2023dpsep_table3.csv", newline="") as f:
+        rows = list(csv.DictReader(f))
+    assert len(rows) > 20
+    for row in rows:
+        if row["n"] != "0":
+            decimals = len(row["published_mean"].partition(".")[2]) + 1
+            assert f"{float(row['mean']):.{decimals}f} ±" in table, row["cell"]
+        assert f"paper {row['published_mean']}" in table
+
+
+def test_every_published_cell_has_an_anchor_a_number_and_a_place_in_the_search(site, pages, all_verdicts):
+    page = site / "cells/vinaroz2023dpsep.html"
+    text, index = page.read_text(), (site / "_static/cells-index.js").read_text()
+    ids = set(pages[page].ids)
+    keys = all_verdicts[["source", "table", "dataset", "method", "setting", "metric"]].drop_duplicates()
+    assert len(keys) > 150
+    for key in keys.itertuples(index=False):
+        name = re.sub(r"[^A-Za-z0-9_.=~-]+", "-", ".".join(key))
+        assert name in ids
+        assert f'"{name}"' in index
+    for number in all_verdicts["published_mean"]:
+        assert number in text
+    cell = all_verdicts.loc[all_verdicts["n"] > 0, "cell"].iloc[0]
+    assert f"./bench doubt {cell}" in text
+
+
+def test_the_page_of_a_paper_shows_its_card_claims_and_files(site):
+    text = (site / "papers/vinaroz2023dpsep.html").read_text()
+    assert re.search(r"<dt>Were the authors asked</dt><dd>\s*no", text)
+    assert '<b aria-hidden="true">=</b> reproduced' in text  # a sign and a word, not colour alone
+    for name in ("dpsep_uci_rmse", "dpsep_uci_clip"):
+        assert f'src="../figures/{name}.svg"' in text
+        assert (site / "figures" / f"{name}.csv").is_file()
+    row = text[text.index('id="claim-dp_sep_comparable_to_sep"') :]
+    row = row[: row.index("</tr>")]
+    assert "<q>it is comparable to SEP</q>" in row
+    assert "Tested: DP-SEP is not worse than SEP by more than the margin" in row
+    assert "<td>10 % of the error; ln 1.1 nats</td>" in row
+    assert "95 % intervals" in row
+    assert "Read off table 8" in text
+    assert 'Repeats <a href="#claim-dp_sep_comparable_to_sep">' in text
+
+
+def test_numbers_that_repeat_another_are_counted_once(site, built):
+    verdicts = pd.read_csv(built / "results/verdicts.csv", dtype=str, keep_default_na=False)
+    board = scoreboard(verdicts)
+    distinct = int(board.loc[board["reading"] == "printed", "cells"].sum())
+    text = (site / "index.html").read_text()
+    picture = text[text.index('class="picture"') :]
+    shown = [int(n) for n in re.findall(r"</th><td>(\d+)</td><td class=\"bars\">", picture)]
+    assert sum(shown) == distinct
+
+
+def test_whose_data_it_is_and_what_is_known_of_it(site):
+    text = (site / "datasets/wine.html").read_text()
+    for words in ("10.24432/C56S3T", "CC BY 4.0", "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e"):
+        assert words in text
+    assert "<td>0</td><td>10</td><td>documented</td>" in text  # the range of the target
+
+
+def test_the_page_of_a_method_has_its_settings_with_their_sources(site):
+    text = (site / "methods/dp_sep.html").read_text()
+    assert "passes over the rows (Vinaroz &amp; Park 2023: 40)." in text
+    assert "replace one" in text
+    assert "versions.numpy" in (site / "provenance.html").read_text()
+    assert "1 % / 290" in (site / "glossary.html").read_text()
+
+
+def test_a_fence_a_tag_or_markdown_in_a_text_stays_a_text():
+    page = Document("x", "A *b* <script>alert(1)</script> `c`", ())
+    page.part("card", rows=[("<b>", ["```\n</dl><script>alert(2)</script>", "{{ 1 }}"])])
+    text = page.text()
+    assert "<script>" not in text.replace("\\<script\\>", "")
+    assert "&lt;script&gt;alert(2)" in text
+    assert text.count("```") == 8  # of the two fences alone, twelve backticks each
+    assert plain("a\n# b") == "a \\# b"
+
+
+BAD = "<img src=x onerror=alert(1)>\"'`{{7*7}}`"
+
+
+@pytest.fixture(scope="module")
+def odd(base, tmp_path_factory):
+    """The site of a tiny run with HTML in its texts and a method that is broken, built over an older one."""
+    config, scores = base
+    root = tmp_path_factory.mktemp("odd")
+    wine = scores[scores["dataset"] == "wine"].assign(scale="tiny")
+    wine.loc[wine["method"] == "vi", ["status", "reason", "value", "metric"]] = ["failed", BAD, "", ""]
+    (root / "scores/dpsep_uci").mkdir(parents=True)
+    (root / "scores/dpsep_uci/wine.csv").write_text(csv_text(wine))
+    (root / "manifest.json").write_text(json.dumps({"host": BAD}))
+    (root / "dpsep_uci.yaml").write_text(yaml.safe_dump(config | {"title": BAD}))
+    (root / "report/downloads").mkdir(parents=True)
+    (root / "report/checked.js").write_text("window.dpbayesChecked = {sentence: 'x', rows: []};\n")
+    (root / "report/old.html").write_text("old")
+    (root / "report/downloads/scores.csv.gz").write_bytes(b"0" * 2_500_000)
+    (root / "report/downloads/dictionary.csv").write_text("column,meaning\nvalue,a <number>\n")
+    args = ["all", "--config", str(root / "dpsep_uci.yaml"), "--results", str(root), "--scale", "tiny"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report.contract, "broken", lambda: ["methods/x.py cannot be imported: <b>SyntaxError"])
+        assert report.main(args) == 0
+    return root / "report"
+
+
+def test_injected_html_is_shown_not_run(odd):
+    """Texts from scores and configs reach every kind of page escaped."""
+    found = 0
+    for page in odd.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "<img src=x" not in text, page
+        found += "&lt;img src=x onerror" in text
+    assert found >= 2
+
+
+def test_a_small_scale_and_a_broken_method_are_said_first(odd):
+    text = (odd / "index.html").read_text()
+    assert 'class="banner" id="scale" role="alert"' in text
+    assert "NOT evidence" in text
+    assert 'role="alert">Left out: methods/x.py cannot be imported: &lt;b&gt;SyntaxError</p>' in text
+    assert "not run" in (odd / "cells/vinaroz2023dpsep.html").read_text()
+
+
+def test_downloads_and_the_check_of_this_machine_outlive_a_new_build(odd):
+    assert "sentence: 'x'" in (odd / "checked.js").read_text()
+    assert not (odd / "old.html").exists()
+    text = (odd / "downloads.html").read_text()
+    assert 'href="downloads/scores.csv.gz"' in text
+    assert "2.5 MB" in text
+    assert "a &lt;number&gt;" in text
+
+
+def test_a_strip_shows_all_runs_and_the_published_number():
+    found = strip([1.0, 2.0, 3.0], "2.5")
+    assert found["dots"].count("M") == 3
+    assert found["published"] == f"{4 + 232 * 0.75:.1f}"
+    assert (found["low"], found["high"]) == ("1", "3")
+    assert strip([1.0], "2") is None
+    assert strip([1.0, 1000.0], "2")["high"].endswith("(logarithmic)")
+    assert strip([5.0, 5.0], "")["published"] is None
+
+
+def test_the_bundle_of_datatables_becomes_a_script():
+    assert 'window.dpbayesTables = { "default": a, "b": b };' in classic("var a=1,b=2;export{a as default,b};")
+    with pytest.raises(SiteError, match="another form"):
+        classic("var a=1;")
+
+
+def test_static_files_name_no_address():
+    folder = Path(report.__file__).parent / "site"
+    for path in [*(folder / "static").iterdir(), *(folder / "templates").iterdir()]:
+        assert "://" not in path.read_text(encoding="utf-8"), path.name

@@ -1,0 +1,70 @@
+"""Which line of a method's file to look at, for what an audit found."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from workflow.imports import ROOT
+
+#: of a pattern: from the first release on, and not before.
+AFTER_RELEASE = "(?#after)"
+#: check of ``privacy.audit`` -> patterns of the lines to look at, first the likeliest, and what to do there.
+LINES: dict[str, tuple[tuple[str, ...], str]] = {
+    "runs": (
+        (r"\braise\b", r"\.release\(", r"def fit"),
+        "a row decides whether the fit ends: cut rows, do not refuse them",
+    ),
+    "sensitivity": (
+        (r"\bsensitivity=", r"\.release\("),
+        "a neighbour moves the release by more than the sensitivity stated here: cut each row before it is summed",
+    ),
+    "posterior": (
+        (AFTER_RELEASE + r"\btask\.[nxy]\b", r"\.release\("),
+        "something besides the release reaches the posterior: from there on use released and public numbers alone",
+    ),
+    "diagnostics": ((r"return Fit\(",), "diagnostics are released too: tell functions of released and public numbers"),
+    "events": ((r"budget\.\w+\(",), "what is charged follows the private rows: charge by public numbers alone"),
+    "ledger": ((r"budget\.\w+\(",), "the ledger costs more than the budget: calibrate the noise multiplier"),
+    "noise": (
+        (r"\.release\(", r"\.noise\("),
+        "the noise is not that of the ledger: add what the mechanism gives, unscaled",
+    ),
+    "noise_used": ((r"\.release\(", r"\.noise\("), "a release is drawn and not used: go on with what it returns"),
+    "same_path": (
+        (r"\.release\(", r"\.noise\("),
+        "with the audit's recorder the fit is another: release through `release`",
+    ),
+    "steps": ((r"\bsteps=", r"\.release\("), "more releases than declared steps"),
+    "sampling": ((r"\bsampling=", r"\.batches\("), "batches are not drawn at the declared rate"),
+}
+
+
+def advice(method: object, found: Mapping[str, str]) -> str:
+    """One line a finding: file and line to look at, what was found, what to do. "" where nothing was found.
+
+    ``found``: check -> text, of ``privacy.audit``. ``method``: the adapter; the line is the first of its class that
+    matches, else of its file.
+    """
+    cls = type(method)
+    path = Path(inspect.getsourcefile(cls) or "")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    own, first = inspect.getsourcelines(cls)
+    start, end = first - 1, first - 1 + len(own)
+    shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    out = []
+    for check, text in found.items():
+        patterns, what = LINES.get(check, ((r"def fit",), "see the check of this name in privacy/audit"))
+        at = next((n for p in patterns if (n := _first(p, lines, start, end))), start + 1)
+        out.append(f"{shown}:{at}: {check}: {what}\n    found: {text}")
+    return "\n".join(out)
+
+
+def _first(pattern: str, lines: list[str], start: int, end: int) -> int:
+    """Number of the first line of the class, from ``start`` to ``end``, that matches, else of the file; 0 for none."""
+    order = [*range(start, len(lines)), *range(start)]
+    if pattern.startswith(AFTER_RELEASE):
+        order = [*range(max(_first(r"\.release\(|\.noise\(", lines, start, end) - 1, 0), end)]
+    return next((k + 1 for k in order if re.search(pattern, lines[k])), 0)
