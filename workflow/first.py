@@ -65,8 +65,19 @@ class Steps:
 
     @contextlib.contextmanager
     def quiet(self):
-        with open(self.log, "a", encoding="utf-8") as f, contextlib.redirect_stderr(f), contextlib.redirect_stdout(f):
-            yield
+        """What is printed goes to the log, that of the processes that are started, too."""
+        kept = os.dup(2)
+        try:
+            with (
+                open(self.log, "a", encoding="utf-8") as f,
+                contextlib.redirect_stderr(f),
+                contextlib.redirect_stdout(f),
+            ):
+                os.dup2(f.fileno(), 2)
+                yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 class Tables:

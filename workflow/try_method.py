@@ -67,7 +67,9 @@ def last(text: str) -> str:
 def faults(output: str) -> list[str]:
     """From pytest's output: a line a failed test: its name, its error, and the last line of a method's file in it."""
     out = []
-    parts = re.split(r"^_{3,} (.+?) _{3,}$", output.partition("short test summary info")[0], flags=re.MULTILINE)
+    parts = re.split(
+        r"^_+ ((?:ERROR at \w+ of )?test_.+?) _+$", output.partition("short test summary info")[0], flags=re.MULTILINE
+    )
     for title, body in zip(parts[1::2], parts[2::2], strict=True):
         errors = [line[1:].strip() for line in body.splitlines() if line.startswith("E ")]
         places = re.findall(r"^(methods/\S+?:\d+): in", body, flags=re.MULTILINE)

@@ -22,7 +22,8 @@ tests/methods/test_conformance.py:300: in test_the_same_rng
 methods/mine/mine.py:41: in fit
     raise ValueError("no")
 E   ValueError: no
-___________ test_conduct[methods.mine.mine] ___________
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+_ test_conduct[methods.mine.mine] _
 tests/test_architecture.py:9: in test_conduct
     assert not faults
 E   AssertionError: methods.mine.mine:12 uses global random state: np.random.seed
