@@ -107,15 +107,20 @@ def advice(
 
 
 def with_block(section: AdviceSection, block: common_advice.Block, folder: Path) -> AdviceSection:
-    """The section with one table, one figure (written to ``folder``) and three sentences before its details."""
+    """The section with one table, one figure (written to ``folder``) and three sentences before its details.
+
+    The first sentence begins its text: it is what the front page shows of the task.
+    """
     name = f"common_{block.task}_advice"
     write_text(folder / f"{name}.svg", block.figure)
     write_csv(folder / f"{name}.csv", block.data)
+    table = block.table.rename(columns=plain).map(plain).to_markdown(index=False, disable_numparse=True)
+    first, *others = block.sentences
     ranks = ("By average rank", [("Average rank over the data sets", [[s] for s in section.sentences])])
     return replace(
         section,
-        text=block.table.rename(columns=plain).map(plain).to_markdown(index=False, disable_numparse=True),
-        sentences=[Sentence("advice", (said,)) for said in block.sentences],
+        text=f"{plain(first)}\n\n{table}",
+        sentences=[Sentence("advice", (said,)) for said in others],
         figures=[Figure(name, f"Scores of private methods: {block.title}", block.caption)],
         details=[*([ranks] if section.sentences else []), *section.details],
     )
