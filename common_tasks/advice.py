@@ -549,7 +549,7 @@ def _axis(table: Standings, columns: Sequence[compare.Column]) -> tuple[float, f
 
 def _svg(figure: Any) -> str:
     out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(out, format="svg", metadata={"Date": None}, facecolor="white")
     return out.getvalue()
 
 

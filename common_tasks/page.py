@@ -8,20 +8,23 @@ from pathlib import Path
 
 import pandas as pd
 
+from common_tasks import advice as common_advice
 from common_tasks import beside_default as common_beside_default
 from common_tasks import figures as common_figures
 from common_tasks import matrix as common_matrix
 from common_tasks import privacy as common_privacy
-from common_tasks import rank_figure as common_rank_figure
 from common_tasks import ranks as common_ranks
 from common_tasks import scale as common_scale
 from common_tasks import sentences as common_sentences
 from common_tasks import tables as common_tables
 from common_tasks.scores import CONDITIONAL_NOTE, Family, column_words
+from common_tasks.sentences import Sentence
 from reports import tables
 from reports.blocks import Table
 from reports.contents import Added, Advice, AdviceSection
 from reports.figure import Figure
+from reports.site.document import plain
+from workflow.files import write_csv, write_text
 
 #: of the tasks; others come last.
 ORDER = ("linear_regression", "logistic_regression", "density", "network")
@@ -79,7 +82,7 @@ def build(
     drawn = common_figures.build(out / "figures", families, sizes, extra)
     on = [t for t, _ in (pair for pair in across if pair is not None)] + [t for t, _ in privacy]
     of_task = {task: [pair[0] for pair in of if pair is not None] for task, of in own.items()}
-    return Added(shown, [t for t, _ in privacy], drawn, advice(families, of_task, on, drawn))
+    return Added(shown, [t for t, _ in privacy], drawn, advice(families, of_task, on, drawn, out / "figures"))
 
 
 def advice(
@@ -87,19 +90,40 @@ def advice(
     of_task: Mapping[str, Sequence[Table]],
     across: Sequence[Table],
     drawn: Sequence[Figure],
+    folder: Path,
 ) -> Advice | None:
     """Which method for which task, a section a family with a private method; None where there is none.
 
-    ``of_task``: tables of each task; ``across``: those of all together. This is the one place that says what the page
-    of advice holds.
+    ``of_task``: tables of each task; ``across``: those of all together; ``folder``: where figures go. This is the one
+    place that says what the page of advice holds: of each task its block (``common_tasks.advice``), then all else.
     """
-    made, left = [], list(drawn)
+    made = []
     for section in sections(families):
-        name = common_rank_figure.name_of_figure(next(f for f in families if f.task == section.id))
-        shown = [figure for figure in left if figure.name == name]
-        left = [figure for figure in left if figure.name != name]
-        made.append(replace(section, tables=of_task.get(section.id, ()), figures=shown))
-    return Advice(made, across, left, NOTES) if made else None
+        family = next(f for f in families if f.task == section.id)
+        section = replace(section, tables=of_task.get(section.id, ()))
+        found = common_advice.block(family)
+        made.append(section if found is None else with_block(section, found, folder))
+    return Advice(made, across, drawn, NOTES) if made else None
+
+
+def with_block(section: AdviceSection, block: common_advice.Block, folder: Path) -> AdviceSection:
+    """The section with one table, one figure (written to ``folder``) and three sentences before its details.
+
+    The first sentence begins its text: it is what the front page shows of the task.
+    """
+    name = f"common_{block.task}_advice"
+    write_text(folder / f"{name}.svg", block.figure)
+    write_csv(folder / f"{name}.csv", block.data)
+    table = block.table.rename(columns=plain).map(plain).to_markdown(index=False, disable_numparse=True)
+    first, *others = block.sentences
+    ranks = ("By average rank", [("Average rank over the data sets", [[s] for s in section.sentences])])
+    return replace(
+        section,
+        text=f"{plain(first)}\n\n{table}",
+        sentences=[Sentence("advice", (said,)) for said in others],
+        figures=[Figure(name, f"Scores of private methods: {block.title}", block.caption)],
+        details=[*([ranks] if section.sentences else []), *section.details],
+    )
 
 
 def sections(families: Sequence[Family]) -> list[AdviceSection]:

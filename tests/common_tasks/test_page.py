@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from common_tasks import advice as common_advice
 from common_tasks import page as common_page
 from common_tasks import scores as common_scores
 from common_tasks import sentences as common_sentences
@@ -54,12 +55,29 @@ def test_every_sentence_links_a_row_of_the_page(family, page):
     assert all((page[0] / "tables" / f"{t.name}.{end}").is_file() for t in tables for end in ("csv", "md", "tex"))
 
 
+def test_a_task_begins_with_one_table_one_figure_and_three_sentences(family, page):
+    (section,) = page[1].advice.sections
+    found = common_advice.block(family)
+    first, _, table = section.text.partition("\n\n")
+    assert re.sub(r"\\(.)", r"\1", first) == found.sentences[0]
+    assert [s.text for s in section.sentences] == list(found.sentences[1:])
+    assert [f.name for f in section.figures] == ["common_linear_regression_advice"]
+    drawn = (page[0] / "figures/common_linear_regression_advice.csv").read_text()
+    assert drawn == csv_text(found.data)
+    lines = table.splitlines()
+    assert len(lines) == len(found.table) + 2
+    assert re.sub(r"\\(.)", r"\1", lines[2]).split("|")[1].strip() == found.table["method"][0]
+    # the sentences by average rank are kept, closed until they are asked for
+    kept = [s for _, items in section.details[0][1] for item in items for s in item]
+    assert kept == list(common_sentences.in_short(family))
+
+
 def test_the_row_that_carries_a_sentence_holds_its_number(family, page):
     """The score of the winner on wine at epsilon 1 stands in the row that its link leads to."""
     said = dict(common_sentences.about(family, ("1", False)))["Test RMSE"]
     winner = next(s for item in said for s in item if s.kind == "winner" and "On Wine" in s.text)
     tables = [t for s in page[1].advice.sections for t in s.tables]
-    rows = {i: row for t in tables for b in t.blocks for i, row in zip(b.ids, b.rows, strict=True) if i}
+    rows = {i: row for t in tables for b in t.blocks if b.ids for i, row in zip(b.ids, b.rows, strict=True) if i}
     lines = [line for e in rows[winner.links[0].anchor][1] for line in e.lines]
     score = re.search(r"RMSE: ([0-9.]+) ", winner.text)[1]
     assert score in [f"{float(m[1]):.3g}" for m in (re.match(r"([0-9.]+) ±", line) for line in lines) if m]
