@@ -176,7 +176,9 @@ def collect(
             group.privacy.append(table)
         if with_site and about and about.figures:
             group.figures += homes.resolve(about.figures)(run)
-        for table, long in tables.datasets_tables(found, config["sources"], scale) if len(found) else []:
+        for table, long in (
+            tables.datasets_tables(found, config["sources"], scale) if known is None or len(found) else []
+        ):
             tables.write(folder, table, long)
             if table.name not in {t.name for t in group.datasets}:
                 group.datasets.append(table)

@@ -166,4 +166,3 @@ def test_the_report_of_the_rule_is_whole(tmp_path):
         assert (f'id="common_{name}"' in privacy) == (name == "privacy")
         for suffix in ("csv", "md", "tex"):
             assert (tmp_path / f"results/tables/common_{name}.{suffix}").stat().st_size > 100
-    assert (tmp_path / "results/report/which_method.html").is_file()
