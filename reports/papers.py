@@ -76,7 +76,11 @@ def _claims(path: Path) -> pd.DataFrame:
         | {"source": path.parents[1].name}
         for r in rows
     ]
-    return pd.DataFrame(made, columns=claims.COLUMNS)
+    out = pd.DataFrame(made, columns=claims.COLUMNS)
+    # a paper may test one sentence in several places; each row has an address of its own
+    again = out.groupby("id").cumcount()
+    out["id"] = [f"{i}-{n + 1}" if n else i for i, n in zip(out["id"], again, strict=True)]
+    return out
 
 
 def _findings(folder: Path) -> list[Finding]:
