@@ -55,7 +55,7 @@ def _accountant() -> Accountant:
 
 
 def build(
-    fits: Path | None,
+    fits: Path,
     cells: set[str] | None = None,
     epsilon_of: Accountant | None = None,
     committed: pd.DataFrame | None = None,
@@ -67,10 +67,8 @@ def build(
     Splits of a cell may differ by a row and so in their sampling rate: every distinct ledger is computed, the dearest
     is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``committed``; of one
     that was restored in part the dearer of both.
-    Cells without claim and without event are left out. ``fits`` None: the ``committed`` rows of these cells.
+    Cells without claim and without event are left out.
     """
-    if fits is None:
-        return committed[committed["cell"].isin(cells)]
     account = epsilon_of or _accountant()
     memory: dict[str, Any] = {}
 
