@@ -10,6 +10,11 @@ import time
 
 import psutil
 import pytest
+from hypothesis import settings
+
+# no limit by the clock: another machine's load is no fault (CPU seconds of a test are limited below)
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 #: megabytes that a process may grow by, since executables were last freed.
 GROWTH_MB = 400
