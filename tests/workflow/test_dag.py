@@ -156,6 +156,7 @@ def test_a_table_does_not_depend_on_its_mirror_and_no_data_becomes_real(tmp_path
     project = slow_project(tmp_path, "mirrors")
     target = "results/data/year.npz"
     first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
     (second / "year").mkdir(parents=True)
     # No network: a proxy that nobody runs refuses at once.
     away = {v: "http://127.0.0.1:9" for v in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
