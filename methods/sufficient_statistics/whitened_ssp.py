@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
 
 from methods._shared import adassp
 from methods._shared.conjugate_linear import release
@@ -169,6 +168,8 @@ def kept(p: int, squared: float) -> float:
     s chi-square of p - 1 degrees of freedom, whose size-biased law is chi-square with two more.
     """
     k, edge = p - 1, max(squared - 1.0, 0.0)
+    from scipy.stats import chi2  # slow to import
+
     biased = chi2(k + 2)
     beyond = biased.expect(lambda s: squared / (1.0 + s), lb=edge)
     return float(biased.cdf(edge) + beyond)
