@@ -25,6 +25,8 @@ PAPER = Paper(
     extra=(
         *(_checks("priors", d, "na_dpvi_nuts", "na_dpvi_laplace") for d in SETS),
         *(_checks("controls", d, "exact_posterior") for d in SETS),
-        _checks("references", "linear_regression_10d", "bernstein_sheldon_2019_corrected"),
+        _checks(
+            "references", "linear_regression_10d", "bernstein_sheldon_2019_authors", "bernstein_sheldon_2019_corrected"
+        ),
     ),
 )

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from models.conjugate_simulators import ConjugateSimulator
-from papers.alrawajfeh2024nadpvi_rebuttal import checks
+from papers.alrawajfeh2024nadpvi_rebuttal import PAPER, checks
+from workflow import papers
 from workflow.experiments import load
 
 CONFIG = "papers/alrawajfeh2024nadpvi_rebuttal/experiments/nadpvi_exponential.yaml"
@@ -106,3 +107,9 @@ def test_a_table_has_its_key_and_thirteen_digits():
     lines = checks.text_of([row], ("setting", "width")).splitlines()
     assert lines[0] == "dataset,setting,width,rmse,sd,low,high,floor,floor_upper,n,scale"
     assert lines[1].startswith("d,s,0.5,0.3333333333333,")
+
+
+def test_the_table_of_references_waits_for_all_fits_that_it_reads():
+    extra = next(e for e in PAPER.extra if e.name.startswith("na_dpvi_references"))
+    read = load(papers.experiments()[extra.experiment])["extra_settings"]["references_of"]
+    assert set(extra.fits) == set(read)
