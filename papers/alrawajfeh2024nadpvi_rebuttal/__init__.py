@@ -23,7 +23,7 @@ PAPER = Paper(
     tables=f"{HERE}.tables:build",
     figures=f"{HERE}.figures:build",
     extra=(
-        *(_checks("priors", d, "na_dpvi_nuts", "na_dpvi_laplace") for d in SETS),
+        *(_checks("priors", d, "na_dpvi") for d in SETS),
         *(_checks("controls", d, "exact_posterior") for d in SETS),
         _checks(
             "references", "linear_regression_10d", "bernstein_sheldon_2019_authors", "bernstein_sheldon_2019_corrected"
