@@ -239,16 +239,20 @@ class Standings:
 
     def ahead(self, a: Arm, b: Arm, level: float) -> Difference | None:
         """By how much a is better than b on the scale, mean over the data sets; None where they share no split."""
-        parts = []
+        parts = self.by_dataset(a, b, level)
+        return None if parts is None else mean_over([*parts.values()], level)
+
+    def by_dataset(self, a: Arm, b: Arm, level: float) -> dict[str, Difference] | None:
+        """The same for each data set; None where one of them has no split that they share."""
+        parts = {}
         for d in self.datasets:
             mine, other = (self.family.values.get((d, x, self.metric), {}) for x in (a, b))
             gap = better_by(mine, other, higher(self.metric), level, self.about.ratio)
             if gap is None:
                 return None
             width = self.width(d)
-            ends_of = {k: getattr(gap, k) / width for k in ("difference", "low", "high")}
-            parts.append(replace(gap, **ends_of))
-        return mean_over(parts, level)
+            parts[d] = replace(gap, **{k: getattr(gap, k) / width for k in ("difference", "low", "high")})
+        return parts
 
     def width(self, dataset: str) -> float:
         """Units of the score from 0 to 1 on a data set."""
@@ -444,6 +448,7 @@ def _best(table: Standings, columns: Sequence[compare.Column]) -> str:
                 f"the other {some} are worse for certain, the next of them, {name}, {behind}")  # fmt: skip
         else:
             out = f"{start}{first} is best, {score}, told apart from all others: the next, {name}, is behind {behind}"
+        out += _each(table, found.first, nearest)
     if table.zero and found.scores[found.first].difference <= 0:
         out += f"; no mean is above that of {title(table.zero.method, table.family.kind)}, which is 0"
     for other in table.family.epsilons:
@@ -453,6 +458,18 @@ def _best(table: Standings, columns: Sequence[compare.Column]) -> str:
             lead = _n(there.scores[there.first].difference)
             out += f"; at epsilon = {other} {table.name(there.first)} ({lead}{_others(there)})"
     return out + "."
+
+
+def _each(table: Standings, first: Arm, second: Arm) -> str:
+    """Where the mean of the data sets hides that they disagree."""
+    parts = table.by_dataset(first, second, compare.ALPHA / len(table.datasets)) or {}
+    behind = [d for d, p in parts.items() if p.high < 0]
+    ahead = [d for d, p in parts.items() if p.low > 0]
+    if not behind:
+        return ""
+    words = " and ".join(f"on {_listed([table.family.set_title(d) for d in names])} {how}" for names, how in (
+        (ahead, "it is ahead"), (behind, "behind")) if names)  # fmt: skip
+    return f" (a mean over data sets that differ: {words})"
 
 
 def _names(table: Standings, arms: Sequence[Arm]) -> str:

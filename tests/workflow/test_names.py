@@ -63,6 +63,7 @@ def test_a_run_in_a_folder_with_spaces_and_no_command_from_a_name(tmp_path):
     place_data(project, "wine")
     (project / "results").rename(project / "my results")
     mirror = {"DPBAYES_MIRROR": str(tmp_path / "it's a mirror; touch owned")}
+    Path(mirror["DPBAYES_MIRROR"]).mkdir()
     target = "my results/scores/toy_experiment/wine.csv"
     done = snakemake(project, "--cores", "1", target, "--config", "results=my results", **mirror)
     assert done.returncode == 0, done.stderr

@@ -97,9 +97,9 @@ rule downloads:
     log:
         RESULTS + "/logs/downloads.log",
     params:
-        run=f"--results {shlex.quote(RESULTS)}" if SCALE == "full" else "",
+        run=["--results", RESULTS] if SCALE == "full" else [],
     shell:
-        "{PYTHON:q} -m reports.downloads --out {RESULTS:q}/report/downloads {params.run} 2> {log:q} "
+        "{PYTHON:q} -m reports.downloads --out {RESULTS:q}/report/downloads {params.run:q} 2> {log:q} "
         "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
