@@ -107,4 +107,4 @@ def test_damaged_files_are_named_once_and_made_anew(project):
 def test_an_unknown_word_for_retry_is_refused(project):
     done = snakemake(project, "--cores", "1", *TARGETS, "--config", "retry=all")
     assert done.returncode != 0
-    assert "config: retry is 'all'; choose timeout or failed" in done.stderr
+    assert "--config retry=all: retry is one of timeout, failed" in done.stderr

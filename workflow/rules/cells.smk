@@ -6,6 +6,7 @@ ALONE = f"[a-z0-9_.-]+-(?:{ALONE})" if ALONE else "(?!)"
 #: megabytes of the process that stands above the one that fits.
 PARENT_MB = 500
 
+
 @cache
 def runtimes():
     """Minutes of a job on a cluster, by cell or family. Here, and inside such a job, nobody asks for them."""
