@@ -117,8 +117,7 @@ def blocks(source: Path | pd.DataFrame | Iterable[Family] | None = None) -> list
     """
     if source is None or isinstance(source, str | Path | pd.DataFrame):
         source = _families(papers.REFERENCE if source is None else source)
-    found = [f for f in source if f.metrics and any(a.epsilon for a in f.arms)]
-    found.sort(key=lambda f: ORDER.index(f.task) if f.task in ORDER else len(ORDER))
+    found = sorted(source, key=lambda f: ORDER.index(f.task) if f.task in ORDER else len(ORDER))
     made = (block(f) for f in found)
     return [b for b in made if b is not None]
 
@@ -136,6 +135,8 @@ def _families(source: str | Path | pd.DataFrame) -> list[Family]:
 
 def block(family: Family, about: About | None = None) -> Block | None:
     """The advice of one task; None without a private method that has a score on every data set of the mean."""
+    if not family.metrics or not any(a.epsilon for a in family.arms):
+        return None
     about = about or About()
     table = Standings(family, about)
     columns = [c for c in family.columns if table.of(c).order]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -94,6 +95,12 @@ def test_one_split_has_no_interval_and_no_order():
 def test_without_a_private_score_there_is_no_block():
     assert block(family(only({}))) is None
     assert blocks([family(only({}))]) == []
+
+
+def test_where_every_fit_failed_there_is_no_block():
+    nothing = replace(family(only({"a": 1.0, "b": 2.0})), values={}, summary={})
+    assert not nothing.metrics
+    assert advice.block(nothing) is None
 
 
 def test_methods_without_a_score_stand_in_the_table_with_the_reason_and_in_no_order():
