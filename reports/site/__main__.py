@@ -96,7 +96,8 @@ def _origin(manifest: dict) -> str:
     where = f" on {manifest['processor']} ({manifest['system']})" if "processor" in manifest else ""
     commit = f" at commit {manifest['commit'][:12]}" if manifest.get("commit") else ""
     by = f" by {told}" if told else ""
-    return f"These are the committed numbers of the last full run{where}{commit}{by}."
+    later = "cells that were added since, and the code that each was last verified with, are in Provenance"
+    return f"These are the committed numbers of the last full run{where}{commit}{by}; {later}."
 
 
 def main(argv: list[str] | None = None) -> int:
