@@ -96,7 +96,7 @@ def _origin(manifest: dict) -> str:
     where = f" on {manifest['processor']} ({manifest['system']})" if "processor" in manifest else ""
     commit = f" at commit {manifest['commit'][:12]}" if manifest.get("commit") else ""
     by = f" by {told}" if told else ""
-    later = "the commit that each method was last verified at, also of those added since, is in reports/reference/verified.csv"
+    later = "each method's last verified commit, also of methods added since, is in reports/reference/verified.csv"
     return f"These are the committed numbers of the last full run{where}{commit}{by}; {later}."
 
 
