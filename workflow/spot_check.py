@@ -31,7 +31,7 @@ from workflow.sample import Sample
 
 EQUAL, WITHIN, DIFFERS, NOT_RUN, NEW = "equal", "within", "differs", "not run", "new"
 #: CPU seconds of all cells together, of a whole that may take 240: the report and reading the reference are the rest.
-CPU_SECONDS = 60.0
+CPU_SECONDS = 90.0
 #: CPU seconds of a cell besides its fit: its share of starting, and its scores.
 OVERHEAD_S = 0.2
 
