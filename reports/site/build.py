@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -96,6 +97,11 @@ def index_of(found: Mapping[str, Sequence[cells.Cell]]) -> str:
     return f"window.dpbayesCells = {json.dumps(rows, ensure_ascii=False, separators=(',', ':'))};\n"
 
 
+def _processes() -> int:
+    """Processes that write pages. Sphinx forks them, which deadlocks where JAX or torch has started its threads."""
+    return 1 if {"jax", "torch"} & sys.modules.keys() else os.cpu_count() or 1
+
+
 def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
     """Build the pages. Raises :class:`SiteError` with Sphinx's warnings: there may be none."""
     from sphinx.application import Sphinx
@@ -142,7 +148,7 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         app = Sphinx(
             str(source), None, str(out), str(doctrees), "html", confoverrides=settings, status=None, warning=said,
-            freshenv=True, parallel=os.cpu_count() or 1,
+            freshenv=True, parallel=_processes(),
         )  # fmt: skip
         app.build()
     if said.getvalue().strip():

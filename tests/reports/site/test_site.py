@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
+import types
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -14,7 +16,7 @@ import pytest
 import yaml
 
 from reports import build as report
-from reports.site.build import SiteError, classic
+from reports.site.build import SiteError, _processes, classic
 from reports.site.cells import strip
 from reports.site.document import Document, plain
 from reports.verdicts import scoreboard
@@ -273,3 +275,9 @@ def test_static_files_name_no_address():
     folder = Path(report.__file__).parent / "site"
     for path in [*(folder / "static").iterdir(), *(folder / "templates").iterdir()]:
         assert "://" not in path.read_text(encoding="utf-8"), path.name
+
+
+@pytest.mark.parametrize("threaded", ["jax", "torch"])
+def test_a_process_with_threads_is_not_forked(monkeypatch, threaded):
+    monkeypatch.setitem(sys.modules, threaded, types.ModuleType(threaded))
+    assert _processes() == 1
