@@ -185,8 +185,9 @@ def collect(
     several = len([key for key in groups if any(p.key == key for p in homes.papers())]) > 1
     audited = audit_tables.read(extra) if several else None
     privacy, advice = ([], None) if drawn is None else (drawn.privacy, drawn.advice)
-    for key, group in groups.items() if drawn is not None else ():
-        for name, made in drawn.parts.get(key, {}).items():
+    parts = {} if drawn is None else drawn.parts
+    for key, group in groups.items():
+        for name, made in parts.get(key, {}).items():
             vars(group)[name] += made
     for table, long in audit_tables.build(audited) if audited and drawn is None else []:
         tables.write(folder, table, long)

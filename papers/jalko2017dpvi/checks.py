@@ -311,7 +311,7 @@ CHECKS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.jalko2017dpvi.checks", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m papers.jalko2017dpvi.checks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", choices=sorted(CHECKS))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)

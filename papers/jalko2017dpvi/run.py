@@ -148,7 +148,7 @@ def rows(table: str, scale: str, mirror: str | None, raw: str | Path) -> Iterato
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.jalko2017dpvi.run", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m papers.jalko2017dpvi.run", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", choices=config()["tables"])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--scale", default="full")

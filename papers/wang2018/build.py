@@ -73,7 +73,7 @@ def check() -> list[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.build", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.build", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--scores", type=Path, help="folder of the score files: make the tables of --out anew")
     parser.add_argument("--checks", type=Path, default=REFERENCE, help="folder of the tables of papers.wang2018.checks")
     parser.add_argument("--out", type=Path, default=REFERENCE)

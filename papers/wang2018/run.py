@@ -184,7 +184,7 @@ def facts(ledger) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.run", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.run", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", choices=data.names())
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--scale", default="full")

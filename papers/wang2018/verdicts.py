@@ -244,7 +244,7 @@ def read_scores(folder: Path) -> pd.DataFrame:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.verdicts", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.verdicts", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("scores", type=Path, help="folder of the score files")
     parser.add_argument("--out", type=Path, required=True, help="folder of the tables")
     options = parser.parse_args(argv)
