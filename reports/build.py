@@ -363,7 +363,11 @@ def _run(args: argparse.Namespace) -> int:
     known = homes.experiments() | {p.stem: p for given in configs for p in sorted(given.parent.glob("*.yaml"))}
     if args.check or args.what == "check":
         print(f"against the papers: {reference.check(known, args.reference)} verdicts agree with the committed scores")
-        return 0
+        wrong = {key: names for key, names in papers.stale().items() if names}
+        for key, names in wrong.items():
+            how = f"python -m papers.{key}.build --scores papers/{key}/reference/scores makes it anew"
+            print(f"papers/{key}/reference: {', '.join(names)} is not what its scores give; {how}", file=sys.stderr)
+        return int(bool(wrong))
     if args.what == "derived":
         for path, frame in reference.recompute(known, args.reference).items():
             write_csv(path, frame)

@@ -10,8 +10,9 @@ import pandas as pd
 
 from papers.wang2018 import run
 from papers.wang2018.tables import COMPARED, METHODS, RULES
-from papers.wang2018.verdicts import read_scores, runs_of
+from papers.wang2018.verdicts import runs_of
 from reports import style
+from reports.own_program import read_scores
 
 #: method -> (colour, marker), the same in all figures.
 LOOK = {
