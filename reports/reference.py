@@ -13,9 +13,10 @@ import pandas as pd
 from evaluation.summary import CELL, COLUMNS
 from methods import contract
 from reports import claims, comparisons, ledger, verdicts
-from reports.config import ReportError, by_dataset
+from reports.config import ReportError
 from reports.config import load as load_config
 from workflow import committed, papers, verified
+from workflow.experiments import by_dataset
 from workflow.files import csv_text, stacked, write_bytes, write_text
 
 FOLDER = papers.REFERENCE
@@ -54,7 +55,7 @@ def _check_cell(config, arm, key: tuple, rows: pd.DataFrame, fits: Path | None) 
     _, dataset, protocol, _, _ = key
     if set(rows["status"]) <= {"no_data", "not_supported"}:
         return
-    wanted = int(by_dataset(arm.get("splits", config["protocols"][protocol]["splits"]), dataset))
+    wanted = int(by_dataset(arm.get("splits", config["protocols"][protocol]["splits"]), dataset, arm["method"]))
     found = rows.loc[rows["split"] != "", "split"].nunique()
     if found != wanted:
         raise ReportError(f"{key[0]}: cell {key[1:]} has {found} splits, the config says {wanted}")
@@ -64,7 +65,7 @@ def _check_cell(config, arm, key: tuple, rows: pd.DataFrame, fits: Path | None) 
     record = json.loads(path.read_text(encoding="utf-8"))
     for part, given in (("settings", arm.get("settings", {})), ("model", config.get("model", {}))):
         for k, v in given.items():
-            v = by_dataset(v, dataset)
+            v = by_dataset(v, dataset, arm["method"])
             if record.get(part, {}).get(k) not in (v, [v]):  # one number may stand for one of each coordinate
                 raise ReportError(
                     f"{key[0]}: cell {key[1:]} ran with {part}.{k} = {record.get(part, {}).get(k)}, the config says {v}"

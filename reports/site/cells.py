@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from methods import contract
-from reports.config import READINGS, ReportError, by_dataset
+from reports.config import READINGS, ReportError
 from reports.published import KEY
 from reports.site.content import Content, Part
 from reports.site.document import Document
@@ -25,6 +25,7 @@ from reports.site.words import (
     verdict_sentence,
 )
 from reports.tables import dataset_title
+from workflow.experiments import by_dataset
 
 #: papers with more published cells than this have rows of a table, which sorts and filters, and no section a cell.
 SECTIONS = 600
@@ -185,7 +186,7 @@ class _Runs:
         if arm is None:
             return ""
         found = {**arm.get("settings", {}), **{f"budget {k}": v for k, v in (arm.get("budget") or {}).items()}}
-        told = [f"{k} = {by_dataset(v, row['dataset'])}" for k, v in found.items()]
+        told = [f"{k} = {by_dataset(v, row['dataset'], k)}" for k, v in found.items()]
         return ", ".join(told) or "the method's defaults"
 
 

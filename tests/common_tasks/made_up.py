@@ -18,6 +18,7 @@ CONFIG = {
     "protocols": {"literature": {"splits": 10}},
     "arms": [],
     "answers": [],
+    "scales": {"full": {}, "quick": {}, "tiny": {}},
 }
 #: method -> RMSE at each epsilon (private) or one number; log-likelihood is minus twice that.
 PRIVATE = {

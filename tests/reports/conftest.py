@@ -53,6 +53,7 @@ def make_config():
         "model": {"kind": "bnn_regression", "hidden": 50},
         "arms": [{"method": "sep", "protocols": ["authors", "literature"]}],
         "answers": answers,
+        "scales": {"full": {}, "quick": {}, "tiny": {}},
     }
 
 
