@@ -142,7 +142,11 @@ def test_workflows_hooks_and_templates_can_be_read():
 
 
 def test_the_workflow_catalog_finds_what_it_wants():
+    """As its page on adding workflows says; tests/workflow/test_dag.py makes the report that `report` promises."""
     assert 'include: "../Snakefile"' in (ROOT / "workflow/Snakefile").read_text()
+    assert list((ROOT / "workflow/rules").glob("*.smk"))
+    readme = (ROOT / "README.md").read_text().lower()
+    assert "snakemake workflow" in readme
     assert set(yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]) <= {
         "mandatory-flags", "software-stack-deployment", "report",
     }  # fmt: skip
