@@ -10,6 +10,9 @@ min_version("9.20")
 configfile: "config/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 # of every rule, with `--sdm apptainer`; without that option it does nothing
 if config["container"]:
 

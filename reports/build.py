@@ -106,6 +106,8 @@ def build(
     ``experiments``: pairs (config, scores). ``extra``: folder of the tables that are no scores. Raises
     :class:`reports.config.ReportError` where they do not fit.
     """
+    for name in ("tables", "figures"):  # a run may have none of them, and Snakemake asks for the folders
+        (out / name).mkdir(parents=True, exist_ok=True)
     content = collect(experiments, fits, data, out, scale, manifest, with_site, epsilon_of, extra)
     if content is not None:
         site.write(out / "report", content)

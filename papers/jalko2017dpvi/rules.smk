@@ -13,9 +13,9 @@ rule jalko2017dpvi_table:
         code=files("papers.jalko2017dpvi.run"),
         config="papers/jalko2017dpvi/experiments/jalko2017dpvi.yaml",
     output:
-        RESULTS + "/jalko2017dpvi/scores/{table}.csv.gz",
+        f"{RESULTS}/jalko2017dpvi/scores/{{table}}.csv.gz",
     log:
-        RESULTS + "/logs/jalko2017dpvi_{table}.log",
+        f"{RESULTS}/logs/jalko2017dpvi_{{table}}.log",
     params:
         scale=SCALE,
         mirror=MIRROR_OPTION,
@@ -29,9 +29,9 @@ rule jalko2017dpvi_check:
     input:
         code=files("papers.jalko2017dpvi.checks"),
     output:
-        RESULTS + "/jalko2017dpvi/checks/{check}.csv",
+        f"{RESULTS}/jalko2017dpvi/checks/{{check}}.csv",
     log:
-        RESULTS + "/logs/jalko2017dpvi_check_{check}.log",
+        f"{RESULTS}/logs/jalko2017dpvi_check_{{check}}.log",
     wildcard_constraints:
         check="|".join(JALKO2017["checks"]),
     params:
@@ -45,17 +45,21 @@ rule jalko2017dpvi:
     """Jälkö et al. (2017): verdicts, ledgers, claims, findings and figures, from the raw tables."""
     input:
         scores=expand(
-            RESULTS + "/jalko2017dpvi/scores/{table}.csv.gz", table=JALKO2017["tables"]
+            f"{RESULTS}/jalko2017dpvi/scores/{{table}}.csv.gz",
+            table=JALKO2017["tables"],
         ),
         checks=expand(
-            RESULTS + "/jalko2017dpvi/checks/{check}.csv", check=JALKO2017["checks"]
+            f"{RESULTS}/jalko2017dpvi/checks/{{check}}.csv", check=JALKO2017["checks"]
         ),
         code=files("papers.jalko2017dpvi.build"),
     output:
-        RESULTS + "/jalko2017dpvi/tables/verdicts.csv.gz",
-        RESULTS + "/jalko2017dpvi/figures/jalko2017dpvi_all_cells.svg",
+        f"{RESULTS}/jalko2017dpvi/tables/verdicts.csv.gz",
+        report(
+            f"{RESULTS}/jalko2017dpvi/figures/jalko2017dpvi_all_cells.svg",
+            category="Figures",
+        ),
     log:
-        RESULTS + "/logs/jalko2017dpvi.log",
+        f"{RESULTS}/logs/jalko2017dpvi.log",
     shell:
         "{ENVIRONMENT} {PYTHON} -m papers.jalko2017dpvi.build --scores {RESULTS}/jalko2017dpvi/scores "
         "--checks {RESULTS}/jalko2017dpvi/checks --out {RESULTS}/jalko2017dpvi/tables "

@@ -16,9 +16,9 @@ rule wang2018_table:
         config="papers/wang2018/experiments/wang2018.yaml",
         tables=["papers/wang2018/datasets.csv", "papers/wang2018/files.csv"],
     output:
-        RESULTS + "/wang2018/scores/{dataset}.csv.gz",
+        f"{RESULTS}/wang2018/scores/{{dataset}}.csv.gz",
     log:
-        RESULTS + "/logs/wang2018_{dataset}.log",
+        f"{RESULTS}/logs/wang2018_{{dataset}}.log",
     params:
         scale=SCALE,
         mirror=MIRROR_OPTION,
@@ -32,9 +32,9 @@ rule wang2018_check:
     input:
         code=files("papers.wang2018.checks"),
     output:
-        RESULTS + "/wang2018/checks/{check}.csv",
+        f"{RESULTS}/wang2018/checks/{{check}}.csv",
     log:
-        RESULTS + "/logs/wang2018_check_{check}.log",
+        f"{RESULTS}/logs/wang2018_check_{{check}}.log",
     wildcard_constraints:
         check="|".join(WANG2018_CHECKS),
     params:
@@ -48,17 +48,17 @@ rule wang2018:
     """Wang (2018): verdicts, ledgers, claims, findings and figures, from the raw tables."""
     input:
         scores=expand(
-            RESULTS + "/wang2018/scores/{dataset}.csv.gz", dataset=WANG2018_TABLES
+            f"{RESULTS}/wang2018/scores/{{dataset}}.csv.gz", dataset=WANG2018_TABLES
         ),
-        checks=expand(RESULTS + "/wang2018/checks/{check}.csv", check=WANG2018_CHECKS),
+        checks=expand(f"{RESULTS}/wang2018/checks/{{check}}.csv", check=WANG2018_CHECKS),
         code=files("papers.wang2018.build"),
         published=["papers/wang2018/published.csv", "papers/wang2018/annotations.csv"],
         findings=sorted(map(str, Path("papers/wang2018/findings/source").glob("*.md"))),
     output:
-        RESULTS + "/wang2018/tables/verdicts.csv.gz",
-        RESULTS + "/wang2018/figures/wang2018_all_cells.svg",
+        f"{RESULTS}/wang2018/tables/verdicts.csv.gz",
+        report(f"{RESULTS}/wang2018/figures/wang2018_all_cells.svg", category="Figures"),
     log:
-        RESULTS + "/logs/wang2018.log",
+        f"{RESULTS}/logs/wang2018.log",
     shell:
         "{ENVIRONMENT} {PYTHON} -m papers.wang2018.build --scores {RESULTS}/wang2018/scores "
         "--checks {RESULTS}/wang2018/checks --out {RESULTS}/wang2018/tables --figures {RESULTS}/wang2018/figures "

@@ -196,6 +196,12 @@ def test_tiny_run_end_to_end_and_a_toy_adapter_is_one_more_column(tmp_path):
     assert "tiny" in table  # a reader must see that these are not the paper's numbers
     assert (project / "results/report/index.html").is_file()
     assert "Toy" in (project / "results/report/methods/toy.html").read_text()
+    command = [sys.executable, "-m", "snakemake", "--config", "scale=tiny", "--report", "all.html"]
+    told = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, timeout=HANGS)
+    assert told.returncode == 0, told.stderr[-4000:]
+    shown = (project / "all.html").read_text()
+    for name in ("verdicts.csv", "claims.csv", "dpsep_uci_all_methods.csv", "vinaroz2023dpsep_table3.csv"):
+        assert name in shown
     with open(project / "results/scores/dpsep_uci/wine.csv", newline="") as f:
         scores = list(csv.DictReader(f))
     by_method = {r["method"]: r["status"] for r in scores}

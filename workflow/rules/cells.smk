@@ -28,10 +28,10 @@ rule fit:
         data=lambda w: f"{RESULTS}/data/{CELLS[w.cell].dataset}.npz",
         code=lambda w: CELLS[w.cell].files,
     output:
-        RESULTS + "/fits/{cell}.json",
-        RESULTS + "/fits/{cell}.npz",
+        f"{RESULTS}/fits/{{cell}}.json",
+        f"{RESULTS}/fits/{{cell}}.npz",
     log:
-        RESULTS + "/logs/{cell}.log",
+        f"{RESULTS}/logs/{{cell}}.log",
     wildcard_constraints:
         cell=ALONE,
     threads: 1
@@ -62,7 +62,7 @@ for name, group in families(CELLS.values()).items():
             code=group[0].files,
         output:
             expand(
-                RESULTS + "/fits/{cell}.{kind}",
+                f"{RESULTS}/fits/{{cell}}.{{kind}}",
                 cell=[c.id for c in group],
                 kind=["json", "npz"],
             ),
@@ -98,12 +98,12 @@ rule draws:
     """What the scores of one cell need many draws of its posterior for; a new score re-runs none."""
     input:
         data=lambda w: f"{RESULTS}/data/{CELLS[w.cell].dataset}.npz",
-        fit=RESULTS + "/fits/{cell}.json",
+        fit=f"{RESULTS}/fits/{{cell}}.json",
         code=DRAWS_CODE,
     output:
-        RESULTS + "/draws/{cell}.npz",
+        f"{RESULTS}/draws/{{cell}}.npz",
     log:
-        RESULTS + "/logs/draws_{cell}.log",
+        f"{RESULTS}/logs/draws_{{cell}}.log",
     wildcard_constraints:
         cell=ALONE,
     params:
@@ -140,7 +140,7 @@ for name, group in families(c for c in CELLS.values() if c.drawn).items():
 rule score:
     """Tidy rows of one data set of one experiment; a new metric re-runs this and no fit."""
     input:
-        data=RESULTS + "/data/{dataset}.npz",
+        data=f"{RESULTS}/data/{{dataset}}.npz",
         fits=lambda w: [
             f"{RESULTS}/fits/{c.id}.json" for c in cells_of(w.experiment, w.dataset)
         ],
@@ -153,9 +153,9 @@ rule score:
             cells_of(w.experiment, w.dataset), "workflow.score", "workflow.exact"
         ),
     output:
-        RESULTS + "/scores/{experiment}/{dataset}.csv",
+        f"{RESULTS}/scores/{{experiment}}/{{dataset}}.csv",
     log:
-        RESULTS + "/logs/score_{experiment}_{dataset}.log",
+        f"{RESULTS}/logs/score_{{experiment}}_{{dataset}}.log",
     params:
         scale=SCALE,
         config=lambda w: EXPERIMENTS[w.experiment],

@@ -43,9 +43,9 @@ rule fetch:
             *(str(p) for p in data_sets.outside() if p.stem == w.dataset),
         ],
     output:
-        RESULTS + "/data/{dataset}.npz",
+        f"{RESULTS}/data/{{dataset}}.npz",
     log:
-        RESULTS + "/logs/fetch_{dataset}.log",
+        f"{RESULTS}/logs/fetch_{{dataset}}.log",
     retries: 1
     params:
         tried=tried_with,

@@ -47,12 +47,12 @@ rule privacy_audit:
             *map(str, imports.outside()),
         ],
     output:
-        RESULTS + "/extra/privacy_audit.csv",
-        RESULTS + "/extra/mutants.csv",
+        checks=f"{RESULTS}/extra/privacy_audit.csv",
+        mutants=f"{RESULTS}/extra/mutants.csv",
     log:
-        RESULTS + "/logs/privacy_audit.log",
+        f"{RESULTS}/logs/privacy_audit.log",
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.audit --checks {output[0]:q} --mutants {output[1]:q} "
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.audit --checks {output.checks:q} --mutants {output.mutants:q} "
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
@@ -65,9 +65,9 @@ rule distinguishing:
             *map(str, imports.outside()),
         ],
     output:
-        RESULTS + "/extra/distinguishing.csv",
+        f"{RESULTS}/extra/distinguishing.csv",
     log:
-        RESULTS + "/logs/distinguishing.log",
+        f"{RESULTS}/logs/distinguishing.log",
     shell:
         "{ENVIRONMENT} {PYTHON:q} -m workflow.distinguishing --out {output:q} "
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

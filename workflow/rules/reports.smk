@@ -17,6 +17,36 @@ def extra_of(*parts):
     )
 
 
+def shown(folder, **labels):
+    """What `snakemake --report` shows of a report: verdicts and claims, and each table and figure."""
+    return {
+        "verdicts": report(
+            f"{folder}/verdicts.csv",
+            category="Verdicts",
+            labels={"table": "verdicts", **labels},
+            caption="../report/verdicts.rst",
+        ),
+        "claims": report(
+            f"{folder}/claims.csv",
+            category="Verdicts",
+            labels={"table": "claims", **labels},
+            caption="../report/claims.rst",
+        ),
+        "tables": report(
+            directory(f"{folder}/tables"),
+            patterns=["{table}.csv"],
+            category="Tables",
+            labels={"table": "{table}", **labels},
+        ),
+        "figures": report(
+            directory(f"{folder}/figures"),
+            patterns=["{figure}.svg"],
+            category="Figures",
+            labels={"figure": "{figure}", **labels},
+        ),
+    }
+
+
 rule manifest:
     """What the run was made with."""
     input:
@@ -29,9 +59,9 @@ rule manifest:
             else []
         ),
     output:
-        RESULTS + "/manifest.json",
+        f"{RESULTS}/manifest.json",
     log:
-        RESULTS + "/logs/manifest.log",
+        f"{RESULTS}/logs/manifest.log",
     params:
         scale=SCALE,
         noise=config["noise"],
@@ -67,9 +97,10 @@ rule report:
         ),
         configs=list(EXPERIMENTS.values()),
     output:
-        RESULTS + "/report/index.html",
+        f"{RESULTS}/report/index.html",
+        **shown(RESULTS),
     log:
-        RESULTS + "/logs/report.log",
+        f"{RESULTS}/logs/report.log",
     params:
         scale=SCALE,
         cells=sorted(CELLS),
@@ -81,7 +112,7 @@ rule report:
 rule downloads:
     """All tables to take away: of this run at full scale, else of the committed reference."""
     input:
-        report=[RESULTS + "/report/index.html"] if SCALE == "full" else [],
+        report=[f"{RESULTS}/report/index.html"] if SCALE == "full" else [],
         code=[
             *files("reports.downloads"),
             "dpbayes_bench/columns.csv",
@@ -93,9 +124,9 @@ rule downloads:
             for path in imports.ROOT.glob(f"{pattern}/reference/**/*.csv*")
         ),
     output:
-        RESULTS + "/report/downloads/dictionary.csv",
+        f"{RESULTS}/report/downloads/dictionary.csv",
     log:
-        RESULTS + "/logs/downloads.log",
+        f"{RESULTS}/logs/downloads.log",
     params:
         run=["--results", RESULTS] if SCALE == "full" else [],
     shell:
@@ -113,9 +144,10 @@ rule part:
         findings=rules.report.input.findings,
         configs=lambda w: configs_of(w.part),
     output:
-        RESULTS + "/parts/{part}/report/index.html",
+        f"{RESULTS}/parts/{{part}}/report/index.html",
+        **shown(f"{RESULTS}/parts/{{part}}", part="{part}"),
     log:
-        RESULTS + "/logs/report_{part}.log",
+        f"{RESULTS}/logs/report_{{part}}.log",
     params:
         scale=SCALE,
     shell:
@@ -155,10 +187,13 @@ rule audit:
         rules.distinguishing.output,
         code=files("reports.audit_tables"),
     output:
-        RESULTS + "/parts/audit/tables/privacy_audit.csv",
-        RESULTS + "/parts/audit/tables/leaks.csv",
+        report(
+            f"{RESULTS}/parts/audit/tables/privacy_audit.csv",
+            category="Privacy audit",
+        ),
+        report(f"{RESULTS}/parts/audit/tables/leaks.csv", category="Privacy audit"),
     log:
-        RESULTS + "/logs/report_audit.log",
+        f"{RESULTS}/logs/report_audit.log",
     shell:
         "{PYTHON:q} -m reports.audit_tables --extra {RESULTS:q}/extra --out {RESULTS:q}/parts/audit 2> {log:q} "
         "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
