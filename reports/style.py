@@ -1,18 +1,20 @@
-"""One look for every figure: sizes, colours and markers that stay apart without colour; SVG and the data as CSV.
+"""One look for every figure: sizes, legends, and colours of what is no method; SVG and the data as CSV.
 
-Colours are those of Okabe and Ito (2008, "Color Universal Design"); each series has its own marker too.
+Methods take colour, marker, line style and order from ``reports.palette``. What is no method (readings, settings,
+budgets) has the colours of Okabe and Ito (2008, "Color Universal Design") and a marker each.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from reports import palette
 from workflow.files import write_csv
 
 BLACK, GREY, LIGHT = "#1a1a1a", "#6e6e6e", "#d9d9d9"
@@ -58,6 +60,31 @@ def canvas(rows: int, columns: int, panel: float = PANEL) -> Iterator[tuple[Any,
         )
         FigureCanvasAgg(figure)
         yield figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def labels(axes: Any) -> dict[str, Any]:
+    """Label -> what is drawn with it, of all panels, each label once."""
+    return {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
+
+
+def legend(figure: Any, found: Mapping[str, Any], methods: Mapping[str, str] | None = None, size: float = 8) -> None:
+    """One legend below all panels, in as many columns as fit into the width.
+
+    ``found``: label -> what is drawn with it. ``methods``: label -> method, for those that stand for one: these come
+    first, in the one order.
+    """
+    order = in_order(found, methods or {})
+    if not order:
+        return
+    widest = 0.5 + 0.0082 * size * max(map(len, order))  # inches at this size of letters
+    columns = min(max(1, int(figure.get_figwidth() / widest)), len(order))
+    figure.legend([found[k] for k in order], order, loc="outside lower center", ncols=columns, fontsize=size)
+
+
+def in_order(found: Iterable[str], methods: Mapping[str, str]) -> list[str]:
+    """Labels, those of methods first and in the one order."""
+    known = sorted((k for k in found if k in methods), key=lambda k: palette.place(methods[k])[:2])
+    return [*known, *(k for k in found if k not in methods)]
 
 
 def save(figure: Any, stem: Path, data: pd.DataFrame) -> None:
