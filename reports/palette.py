@@ -47,7 +47,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Family:
-    """``members``: method -> marker, in the one order; ``shades``: dealt out in turn; ``levels``: line styles of those
+    """``members``: method -> its marker and the number of its shade, in the one order; ``levels``: line styles of those
     that are one level without markers in most figures."""
 
     shades: Sequence[str]
@@ -61,55 +61,55 @@ FAMILIES = {
     "ep": Family(
         ("#0072b2", "#00407a", "#4a90d9"),
         SOLID,
-        {"ep": "o", "adf": "8", "sep": "s", "clipped_sep": "D", "clipped_sep_authors": "d", "dp_sep": "^",
-         "dp_sep_authors": "<", "dp_sep_corrected": "v"},
+        {"ep": "o0", "adf": "82", "sep": "s1", "clipped_sep": "D2", "clipped_sep_authors": "d0", "dp_sep": "^0",
+         "dp_sep_authors": "<1", "dp_sep_corrected": "v2"},
     ),
     "vi": Family(
         ("#d55e00", "#8a3a00", "#b8770a"),
         DASHED,
-        {"vi": "o", "vi_authors": "8", "dp_vi_vinaroz": "^", "dp_vi_vinaroz_authors": "<",
-         "dp_vi_vinaroz_corrected": "v"},
+        {"vi": "o0", "vi_authors": "81", "dp_vi_vinaroz": "^2", "dp_vi_vinaroz_authors": "<1",
+         "dp_vi_vinaroz_corrected": "v0"},
     ),
     "dpvi": Family(
-        ("#009e73", "#4d7c0f", "#00543d", "#719000"),
+        ("#009e73", "#00543d", "#719000", "#4d7c0f"),
         SOLID,
-        {"dpvi": "p", "dpvi_last_iterate": "X", "dpvi_trace_average": ">", "dpvim": "h", "na_dpvi": "P",
-         "na_dpvi_laplace": "*", "na_dpvi_nuts": "H"},
+        {"dpvi": "p0", "dpvi_last_iterate": "X2", "dpvi_trace_average": ">3", "dpvim": "h0", "na_dpvi": "P1",
+         "na_dpvi_laplace": "*3", "na_dpvi_nuts": "H2"},
     ),
     "em": Family(
-        ("#cc4fa0", "#8e2464"), DOTTED, {"em": "o", "dp_em_authors": "<", "dp_em_corrected": "v"}
+        ("#cc4fa0", "#8e2464"), DOTTED, {"em": "o1", "dp_em_authors": "<0", "dp_em_corrected": "v1"}
     ),
     "mcmc": Family(
         ("#7b4ab8", "#43247e", "#a879d6"),
         DASHED,
-        {"nuts": "D", "dp_sgld": "p", "dp_sgnht": "X", "dp_hmc": "P", "dp_penalty": "*"},
+        {"nuts": "D1", "dp_sgld": "p0", "dp_sgnht": "X2", "dp_hmc": "P1", "dp_penalty": "*0"},
     ),
     "posterior_sampling": Family(
         ("#c8102e", "#7a0019", "#e05577"),
         DASHDOT,
-        {"posterior_sampling_direct": "*", "posterior_sampling_glm_direct": "*", "posterior_sampling_diffused": "^",
-         "posterior_sampling_glm_diffused": "^", "posterior_sampling_concentrated": "s",
-         "posterior_sampling_glm_concentrated": "s", "posterior_sampling_ops": "p", "posterior_sampling_query": "h",
-         "adaops": "P", "ops_balanced": "<", "ops_balanced_unshown": ">"},
+        {"posterior_sampling_direct": "*1", "posterior_sampling_glm_direct": "*1", "posterior_sampling_diffused": "^2",
+         "posterior_sampling_glm_diffused": "^2", "posterior_sampling_concentrated": "s0",
+         "posterior_sampling_glm_concentrated": "s0", "posterior_sampling_ops": "p1", "posterior_sampling_query": "h0",
+         "adaops": "P1", "ops_balanced": "<2", "ops_balanced_unshown": ">0"},
     ),
     "sufficient_statistics": Family(
-        ("#0e8fa8", "#06525f", "#4f8fa0"),
+        ("#0e8fa8", "#06525f", "#3f93a6"),
         LONG,
-        {"sufficient_statistics_perturbation": "v", "whitened_ssp": "d", "adassp": "o", "bernstein_sheldon_2018": "D",
-         "bernstein_sheldon_2018_authors": "X", "bernstein_sheldon_2019_corrected": "D",
-         "bernstein_sheldon_2019_authors": "X"},
+        {"sufficient_statistics_perturbation": "v0", "whitened_ssp": "d2", "adassp": "o1",
+         "bernstein_sheldon_2018": "D0", "bernstein_sheldon_2018_authors": "X1",
+         "bernstein_sheldon_2019_corrected": "D0", "bernstein_sheldon_2019_authors": "X1"},
     ),
     "bayes_by_backprop": Family(
-        ("#8c6d31", "#5c4318", "#a07c00"),
+        ("#a07c00", "#5c4318"),
         DASHDOT,
-        {"bayes_by_backprop": "D", "dp_bayes_by_backprop": "^", "dp_bayes_by_backprop_corrected": "v"},
+        {"bayes_by_backprop": "D1", "dp_bayes_by_backprop": "^0", "dp_bayes_by_backprop_corrected": "v1"},
     ),
     "baselines": Family(
         ("#1a1a1a", "#6e6e6e", "#8a8a8a"),
         DOTTED,
-        {"dp_sgd": "s", "objpert": "H", "output_perturbation": "d", "dp_single_gaussian": "h", "classifier_sgd": "*",
-         "deep_ensemble": "P", "point_estimate": "X", "logistic_regression_fit": ">", "single_gaussian": "p",
-         "exact_posterior": "8", "ridge": "D", "predict_mean": "^"},
+        {"dp_sgd": "s0", "objpert": "H1", "output_perturbation": "d1", "dp_single_gaussian": "h0",
+         "classifier_sgd": "*1", "deep_ensemble": "P0", "point_estimate": "X1", "logistic_regression_fit": ">1",
+         "single_gaussian": "p1", "exact_posterior": "80", "ridge": "D1", "predict_mean": "^2"},
         {"exact_posterior": SOLID, "ridge": (0, (5, 2)), "predict_mean": DOTTED, "logistic_regression_fit": DASHDOT,
          "single_gaussian": (0, (5, 2)), "point_estimate": DASHDOT},
     ),
@@ -145,8 +145,8 @@ def _listed() -> dict[str, Look]:
     """The look of every listed method, in the one order."""
     out = {}
     for f in FAMILIES.values():
-        for k, (method, marker) in enumerate(f.members.items()):
-            out[method] = Look(f.shades[k % len(f.shades)], marker, f.levels.get(method, f.dashes))
+        for method, (marker, shade) in f.members.items():
+            out[method] = Look(f.shades[int(shade)], marker, f.levels.get(method, f.dashes))
     return out
 
 
@@ -158,7 +158,7 @@ def _unlisted(methods: Iterable[str]) -> dict[str, Look]:
     out: dict[str, Look] = {}
     for method in names:
         f = FAMILIES.get(family_of(method), OUTSIDE)
-        free = [m for m in MARKERS if m not in f.members.values()]
+        free = [m for m in MARKERS if m not in {marker for marker, _ in f.members.values()}]
         styles = (f.dashes, *(d for d in (SOLID, DASHED, DOTTED, DASHDOT, LONG) if d != f.dashes))
         taken = {(look.marker, look.dashes) for look in (*_listed().values(), *out.values())}
         marker, dashes = next(((m, d) for d in styles for m in (*free, *MARKERS) if (m, d) not in taken), ("o", SOLID))

@@ -110,7 +110,7 @@ def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line
         _curve(left, g["epsilon"], g["accuracy"], g["sd"] / np.sqrt(g["repeats"]), chain.line(),
                "DP-SGLD as programmed, our runs", data)  # fmt: skip
         plain = sgld.loc[sgld["variant"] == "program, without privacy noise", "accuracy"].iloc[0]
-        left.axhline(plain, color=chain.colour, ls=(0, (8, 3)), lw=1, label="the same without privacy noise")
+        left.axhline(plain, color=chain.colour, ls=(0, (8, 3)), lw=1, label="DP-SGLD as programmed, no noise")
         left.set(title="as the comparison prints it", xlabel="epsilon by advanced composition (delta = 1e-3)")
         for k, (reading, rule, relation, name) in enumerate((
             ("authors", "replace-one, with replacement: bound", "replace_one", "replace-one"),
@@ -128,8 +128,8 @@ def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line
             ax.set(xscale="log", ylim=(0.55, 0.79))
             _ticks(ax, pd.Series(ax.get_xlim()))
         left.set_ylabel("test accuracy")
-        chains, own = ("SGLD", "the same"), ("DPVI, our", "DPVI, replace", "DPVI, add")
-        methods = {k: "dp_sgld" for k in style.labels(axes) if any(w in k for w in chains)}
+        own = ("DPVI, our", "DPVI, replace", "DPVI, add")
+        methods = {k: "dp_sgld" for k in style.labels(axes) if "SGLD" in k}
         methods |= {k: "dpvi" for k in style.labels(axes) if k.startswith(own)}
         style.legend(figure, style.labels(axes), methods)
         style.save(figure, stem, pd.concat(data))
@@ -163,23 +163,24 @@ def single_runs(frame: pd.DataFrame, reference: Path, stem: Path) -> Figure:
         ax = axes[0, 0]
         for (reading, setting), errors in (theirs | ours).items():
             x = epsilon[f"{run.fields(setting)['sigma']:.5g}"]
+            place = sorted(epsilon.values()).index(x)
             colour, mark, words = looks[reading]
-            at = x * 1.14 ** (list(looks).index(reading) - 1)
+            at = place + 0.25 * (list(looks).index(reading) - 1)
             handles[f"{words}, {len(errors)} runs each"] = ax.plot(
                 np.full(len(errors), at), 1 - errors, mark, color=colour, ms=3, alpha=0.35, mew=0
             )[0]
-            ax.plot([at / 1.05, at * 1.05], [1 - errors.mean()] * 2, color=colour, lw=2)
+            ax.plot([at - 0.1, at + 0.1], [1 - errors.mean()] * 2, color=colour, lw=2)
             data += [{"reading": reading, "epsilon": x, "setting": setting, "run": k, "accuracy": 1 - e}
                      for k, e in enumerate(errors)]  # fmt: skip
-        ax.set(xscale="log", xlabel="epsilon as printed (delta = 1e-3)", ylabel="test accuracy")
-        _ticks(ax, pd.Series(ax.get_xlim()))
+        ax.set(xlabel="epsilon as printed (delta = 1e-3)", ylabel="test accuracy")
+        ax.set_xticks(range(len(epsilon)), [f"{e:.3g}" for e in sorted(epsilon.values())])
         style.legend(figure, handles)
         style.save(figure, stem, pd.DataFrame(data))
     return Figure(
         stem.name,
         "Abalone: every single run, published and ours",
         "The ten noises of the source's fourth figure, of which all runs are published. A dot is a run, a bar their "
-        "mean; shifted sideways so that the readings stay apart.",
+        "mean; the readings of one noise stand side by side.",
     )
 
 
