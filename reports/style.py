@@ -6,7 +6,7 @@ budgets) has the colours of Okabe and Ito (2008, "Color Universal Design") and a
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from reports import palette
-from workflow.files import write_csv
+from workflow.files import write_csv, write_text
 
 BLACK, GREY, LIGHT = "#1a1a1a", "#6e6e6e", "#d9d9d9"
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"
@@ -67,18 +67,26 @@ def labels(axes: Any) -> dict[str, Any]:
     return {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
 
 
-def legend(figure: Any, found: Mapping[str, Any], methods: Mapping[str, str] | None = None, size: float = 8) -> None:
-    """One legend below all panels, in as many columns as fit into the width.
+def legend(
+    figure: Any,
+    found: Mapping[str, Any],
+    methods: Mapping[str, str] | None = None,
+    size: float = 8,
+    beside: bool = False,
+) -> None:
+    """One legend below all panels, in as many columns as fit into the width; or one column ``beside`` them.
 
     ``found``: label -> what is drawn with it. ``methods``: label -> method, for those that stand for one: these come
-    first, in the one order.
+    first, in the one order, and the file says which they are.
     """
     order = in_order(found, methods or {})
     if not order:
         return
+    figure.set_label(" | ".join(f"{methods[k]}: {k}" for k in order if k in (methods or {})))
     widest = 0.5 + 0.0082 * size * max(map(len, order))  # inches at this size of letters
-    columns = min(max(1, int(figure.get_figwidth() / widest)), len(order))
-    figure.legend([found[k] for k in order], order, loc="outside lower center", ncols=columns, fontsize=size)
+    columns = 1 if beside else min(max(1, int(figure.get_figwidth() / widest)), len(order))
+    place = "outside right center" if beside else "outside lower center"
+    figure.legend([found[k] for k in order], order, loc=place, ncols=columns, fontsize=size)
 
 
 def in_order(found: Iterable[str], methods: Mapping[str, str]) -> list[str]:
@@ -88,16 +96,15 @@ def in_order(found: Iterable[str], methods: Mapping[str, str]) -> list[str]:
 
 
 def save(figure: Any, stem: Path, data: pd.DataFrame) -> None:
-    """``<stem>.svg`` and ``<stem>.csv``, each written whole. No date inside: same data, same file.
-
-    White stands behind the figure, so that it can be read on a dark page, too.
-    """
+    """``<stem>.svg`` and ``<stem>.csv``, each written whole. No date inside: same data, same file."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    path = stem.with_suffix(".svg")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        figure.savefig(temporary, format="svg", metadata={"Date": None}, facecolor="white")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
     write_csv(stem.with_suffix(".csv"), data)
+    write_text(stem.with_suffix(".svg"), svg(figure))
+
+
+def svg(figure: Any) -> str:
+    """SVG text without a date, white behind it; its keywords are "method: label" of what :func:`legend` shows."""
+    out = io.StringIO()
+    words = [k for k in figure.get_label().split(" | ") if k]
+    figure.savefig(out, format="svg", metadata={"Date": None, "Keywords": words}, facecolor="white")
+    return out.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -48,12 +47,6 @@ def _axis(table: Standings, columns: Sequence[compare.Column]) -> tuple[float, f
     low = max(values[0], middle - 3 * (top - middle)) if top > middle else values[0]
     room = 0.08 * (top - low) or 0.1 * max(abs(top), 1.0)
     return low - room, top + room
-
-
-def _svg(figure: Any) -> str:
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None}, facecolor="white")
-    return out.getvalue()
 
 
 def _marks(table: Standings) -> list[tuple[float, str]]:
@@ -108,7 +101,7 @@ def _dots(table: Standings, epsilons: Sequence[str], low: float, high: float) ->
             hollow = {"markerfacecolor": "white", "label": "default settings, where they differ"}
             handles = [Line2D([], [], label="tuned", **kind), Line2D([], [], **kind, **hollow)]
             figure.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=7.5)
-        return _svg(figure), _beyond(table, outside)
+        return style.svg(figure), _beyond(table, outside)
 
 
 def _said_by_twin(table: Standings, arm: Arm, d: Difference, low: float, high: float) -> bool:
@@ -198,5 +191,6 @@ def _curves(table: Standings, epsilons: Sequence[str], low: float, high: float) 
         ax.set_xlabel("epsilon" + (", tuned settings" if table.main[1] else ""), fontsize=8)
         ax.set_ylabel(_label(table), fontsize=8)
         ax.tick_params(labelsize=8)
-        figure.legend(loc="outside right center", fontsize=7.5)
-        return _svg(figure), _beyond(table, outside)
+        names = {table.name(lines[key][0][1]): key[0] for key in order}
+        style.legend(figure, style.labels(axes), names, size=7.5, beside=True)
+        return style.svg(figure), _beyond(table, outside)

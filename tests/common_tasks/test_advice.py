@@ -14,6 +14,7 @@ from common_tasks import advice, scores
 from common_tasks.advice import About, block, blocks, figure, mean_over
 from evaluation.paired import THESE_ROWS, Difference
 from evaluation.summary import COLUMNS
+from reports import style
 from tests.common_tasks import made_up
 
 SSP, ADASSP = "Sufficient-statistics perturbation", "AdaSSP (yardstick)"
@@ -136,7 +137,7 @@ def captured(monkeypatch, found: scores.Family):
         kept.append((drawn.bbox, [(t.get_text(), t.get_window_extent(renderer)) for t in labels]))
         return "<svg/>"
 
-    monkeypatch.setattr(figure, "_svg", svg)
+    monkeypatch.setattr(style, "svg", svg)
     made = block(found)
     return kept[0], made
 
