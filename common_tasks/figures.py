@@ -29,6 +29,8 @@ from reports.figure import Figure, half_width
 
 log = logging.getLogger(__name__)
 
+#: behind words that stand on lines.
+PLATE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
 #: the axis ends beyond the worst yardstick by this part of the way from the best score to it, ...
 BEYOND = 0.6
 #: ... but no farther than what shows this part of the private scores, and this much more.
@@ -139,7 +141,7 @@ def _panel(ax: Any, here: pd.DataFrame, metric: str, handles: dict[str, Any], me
         below = r["mean"] < low
         height, sign = (0.12 + 0.055 * k, "below") if below else (0.88 - 0.055 * k, "above")
         ax.text(0.98, height, f"{r['title']}: {r['mean']:.3g}, {sign}", transform=ax.transAxes, ha="right",
-                va="bottom" if below else "top", fontsize=6.5, color=style.GREY)  # fmt: skip
+                va="bottom" if below else "top", fontsize=6.5, color=style.GREY, bbox=PLATE)  # fmt: skip
     private = here[here["epsilon"] != ""].assign(at=lambda t: t["epsilon"].astype(float))
     lines = list(private.groupby(["method", "title", "group"], sort=False))
     lines.sort(key=lambda pair: (palette.place(pair[0][0]), pair[0][1]))

@@ -77,7 +77,7 @@ FAMILIES = {
          "na_dpvi_laplace": "*3", "na_dpvi_nuts": "H2"},
     ),
     "em": Family(
-        ("#cc4fa0", "#8e2464"), DOTTED, {"em": "o1", "dp_em_authors": "<0", "dp_em_corrected": "v1"}
+        ("#cc4fa0", "#8e2464", "#a8327d"), DOTTED, {"em": "o2", "dp_em_authors": "<0", "dp_em_corrected": "v1"}
     ),
     "mcmc": Family(
         ("#7b4ab8", "#43247e", "#a879d6"),

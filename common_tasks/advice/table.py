@@ -31,7 +31,8 @@ def build(table: Standings) -> pd.DataFrame:
         twin = default.get(arm.method + "|" + name_of(arm, family.kind)) if tuned else arm
         row = {"method": table.name(arm)}
         if tuned:
-            row["tuned"] = "default" if is_default(table, arm) else _cell(found, arm)
+            # whose tuning chose the default, or that has nothing to tune, says so
+            row["tuned"] = family.mark_over(table.datasets, arm) if is_default(table, arm) else _cell(found, arm)
         row["default"] = "-" if twin is None else _cell(plain if tuned else found, twin)
         row["seconds a fit"] = _mean_of([spent[d, arm]["seconds"][0] for d in table.datasets if (d, arm) in spent])
         if calibration:

@@ -107,7 +107,7 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
             left.errorbar(line["epsilon"], line["mean"], **look, label=f"{words}: real")
         theirs = published[(published["source"] == "abadi2016deep") & (published["epsilon"] != "")]
         left.errorbar(theirs["epsilon"].astype(float), theirs["test_error_percent"].astype(float), color=style.BLACK,
-                      marker="*", markersize=8, linestyle="none", label="Abadi et al. 2016, DP-SGD")  # fmt: skip
+                      marker="x", markersize=7, linestyle="none", label="Abadi et al. 2016, DP-SGD")  # fmt: skip
         left.set_xscale("log")
         left.set_xlabel("epsilon (delta = 1e-5)")
         left.set_title("with privacy")
@@ -127,7 +127,7 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
         "Test error against epsilon (accuracy is 100 % less it), MNIST",
         f"Networks of two layers of 400 units on the official split; mean over runs with 95 % intervals ({seeds}). The "
         "note's method stands twice: at the epsilon that it claims (pale) and at the one that its ledger holds, for "
-        "replacing one record; the others for adding or removing one. Stars: published, another network (60 principal "
+        "replacing one record; the others for adding or removing one. Crosses: published, another network (60 principal "
         "components, 1000 units). Right: without privacy, 60 epochs; black lines: Blundell et al. 2015, table 1, the "
         "same widths, 600 epochs. Points are shifted sideways so that they stay apart.",
     )

@@ -213,7 +213,8 @@ def test_every_method_has_equations_that_docutils_reads():
         blocks = re.findall(r"```\{math\}\n(.*?)```", text, re.S)
         assert blocks, name
         for tex in [*blocks, *re.findall(r"\{math\}`([^`]+)`", text)]:
-            ET.fromstring(markup(tex, as_block=True))
+            # entities that HTML alone knows
+            ET.fromstring(re.sub(r"&(?!lt;|gt;|amp;)\w+;", "", markup(tex, as_block=True)))
 
 
 def test_equations_are_mathml_without_a_script(site):
