@@ -127,9 +127,9 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
         "Test error against epsilon (accuracy is 100 % less it), MNIST",
         f"Networks of two layers of 400 units on the official split; mean over runs with 95 % intervals ({seeds}). The "
         "note's method stands twice: at the epsilon that it claims (pale) and at the one that its ledger holds, for "
-        "replacing one record; the others for adding or removing one. Crosses: published, another network (60 principal "
-        "components, 1000 units). Right: without privacy, 60 epochs; black lines: Blundell et al. 2015, table 1, the "
-        "same widths, 600 epochs. Points are shifted sideways so that they stay apart.",
+        "replacing one record; the others for adding or removing one. Crosses: published, another network (60 "
+        "principal components, 1000 units). Right: without privacy, 60 epochs; black lines: Blundell et al. 2015, "
+        "table 1, the same widths, 600 epochs. Points are shifted sideways so that they stay apart.",
     )
 
 
