@@ -115,7 +115,7 @@ def with_block(section: AdviceSection, block: common_advice.Block, folder: Path)
     ranks = ("By average rank", [("Average rank over the data sets", [[s] for s in section.sentences])])
     return replace(
         section,
-        text=f"{plain(first)}\n\n{table}",
+        text=f"{plain(first)}\n\n```{{rst-class}} compact\n```\n\n{table}",
         sentences=[Sentence("advice", (said,)) for said in others],
         figures=[Figure(name, f"Scores of private methods: {block.title}", block.caption)],
         details=[*([ranks] if section.sentences else []), *section.details],

@@ -282,6 +282,7 @@ def _housed(paper: papers.Paper, folder: Path, drawn: prepared.Drawn | None) -> 
         findings=paper.findings,
         judged=paper.judged,
         runs=homes.resolve(paper.runs)(paper.reference) if paper.runs else {},
+        titles=homes.resolve(paper.titles) if paper.titles else {},
     )
 
 

@@ -1,7 +1,7 @@
 """What the folders of ``papers/`` give to the page: a line of the scoreboard a reading, and findings. Read as files.
 
 A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family, how it is judged, the finding to
-name first, and "module:function" of its ``figures`` and of the ``runs`` behind its numbers),
+name first, and "module:name" of its ``figures``, of the ``runs`` behind its numbers and of ``titles`` of its methods),
 ``reference/verdicts.csv.gz`` (the key of a published cell, reading, verdict) and ``findings/*.md``, rendered. Removing
 the folder removes it from the page.
 """
@@ -40,6 +40,8 @@ class Paper:
     #: "module:function": (reference, folder) -> figures, drawn there; (reference) -> {(keys of a cell, reading): runs}.
     figures: str = ""
     runs: str = ""
+    #: "module:name": name of a method in its tables -> how it is written.
+    titles: str = ""
 
 
 def load(home: Path = HOME) -> list[Paper]:
@@ -57,7 +59,7 @@ def load(home: Path = HOME) -> list[Paper]:
         if first is None:
             raise ValueError(f"{path}: no finding '{told['finding']}'; there are {', '.join(f.id for f in texts)}")
         said = _claims(path.parent / "reference" / "claims.csv")
-        own = {"reference": reference.parent, **{k: told[k] for k in ("figures", "runs") if k in told}}
+        own = {"reference": reference.parent, **{k: told[k] for k in ("figures", "runs", "titles") if k in told}}
         found.append(Paper(path.parent.name, told["title"], rows, texts, first, told["judged"], verdicts, said, **own))
     return found
 

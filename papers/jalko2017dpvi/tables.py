@@ -15,6 +15,7 @@ from papers.jalko2017dpvi.verdicts import errors_of, read_scores
 
 #: reading -> words.
 READINGS = {"published": "published", "authors": "as the program runs", "corrected": "corrected"}
+METHODS = {"dpvi": "DPVI", "vi": "VI"}
 FIGURES = {
     "abalone_acc_vs_c": "Abalone, clip",
     "adult_acc_vs_c": "Adult, clip",

@@ -84,7 +84,7 @@ def _cells(part: Part) -> list[Cell]:
                 key_of(first),
                 first["table"],
                 dataset_title(first["dataset"]),
-                method_title(first["method"]),
+                method_title(first["method"], part.titles),
                 setting_title(first["setting"]),
                 metric_title(first["metric"]),
                 published(first),

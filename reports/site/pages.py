@@ -70,7 +70,7 @@ def _front(content: Content, known: set[str]) -> Document:
         {
             "title": part.title,
             "address": f"papers/{part.key}.html",
-            "rows": [{"title": method_title(r["method"]), **r} for r in counts(part.verdicts)],
+            "rows": [{"title": method_title(r["method"], part.titles), **r} for r in counts(part.verdicts)],
         }
         for part in content.papers
         if part.answered
