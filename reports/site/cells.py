@@ -76,7 +76,7 @@ def _cells(part: Part) -> list[Cell]:
         ]
         if not section:  # one axis for the readings of a row, so that they can be compared
             runs = [part.runs.get((*(first[k] for k in KEY), r), ()) for r in there]
-            whole = [float(v) for of in runs for v in of]
+            whole = [end for of in runs if len(of) for end in (min(of), max(of))]
             for reading, of in zip(readings, runs, strict=True):
                 reading["strip"] = strip(of, _compared(first), FEW, whole)
         out.append(
@@ -246,25 +246,24 @@ def strip(values: Sequence[float], printed: str, most: int = DOTS, axis: Sequenc
     Logarithmic where all is positive and spans more than a factor of 50. Of more than ``most`` runs their quantiles.
     ``axis``: what else the axis must hold.
     """
-    x = np.sort(np.asarray([v for v in values if math.isfinite(v)]))
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    x = x[np.isfinite(x)]
     if len(x) < 2:
         return None
     mark = float(printed) if printed else math.nan
-    shown = x if len(x) <= most else np.quantile(x, np.linspace(0, 1, most))
-    every = np.array([*shown, *(v for v in (*axis, mark) if math.isfinite(v))])
-    low, high = every.min(), every.max()
+    shown = x if len(x) <= most else x[np.linspace(0, len(x) - 1, most).round().astype(int)]
+    every = [float(v) for v in (x[0], x[-1], *axis, mark) if math.isfinite(v)]
+    low, high = min(every), max(every)
     logarithmic = low > 0 and high / low > 50
     scale = np.log if logarithmic else np.asarray
-    span = float(scale(high) - scale(low)) or 1.0
-
-    def at(v):
-        return 4 + 232 * (scale(v) - scale(low)) / span
-
+    start = float(scale(low))
+    span = float(scale(high)) - start or 1.0
+    *dots, bar = (4 + 232 * (scale([*shown, mark]) - start) / span).tolist()
     return {
-        "dots": "".join(f"M{p:.1f} 14h0" for p in at(shown)),
-        "published": f"{float(at(mark)):.1f}" if math.isfinite(mark) else None,
-        "low": number(float(low)),
-        "high": number(float(high)) + (" (logarithmic)" if logarithmic else ""),
+        "dots": "".join(f"M{p:.1f} 14h0" for p in dots),
+        "published": f"{bar:.1f}" if math.isfinite(mark) else None,
+        "low": number(low),
+        "high": number(high) + (" (logarithmic)" if logarithmic else ""),
         "label": f"{len(x)} runs from {number(float(x[0]))} to {number(float(x[-1]))}, median "
         f"{number(float(np.median(x)))}; published {printed or 'none'}",
     }

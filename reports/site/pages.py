@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports import claims, glossary
+from reports import claims, glossary, palette
 from reports.blocks import Table
 from reports.config import READINGS
 from reports.contents import Advice
@@ -55,6 +55,11 @@ def flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
     return [(prefix, str(value))]
 
 
+def by_method(part: Part) -> list[dict[str, Any]]:
+    """Verdicts by method of the paper, in the one order of methods."""
+    return sorted(counts(part.verdicts), key=lambda r: palette.place(r["method"])[:2])
+
+
 def _front(content: Content, known: set[str]) -> Document:
     page = Document("index", "Which published results of private Bayesian inference come back?", known)
     for why in content.broken:
@@ -70,7 +75,7 @@ def _front(content: Content, known: set[str]) -> Document:
         {
             "title": part.title,
             "address": f"papers/{part.key}.html",
-            "rows": [{"title": method_title(r["method"], part.titles), **r} for r in counts(part.verdicts)],
+            "rows": [{"title": method_title(r["method"], part.titles), **r} for r in by_method(part)],
         }
         for part in content.papers
         if part.answered
