@@ -19,28 +19,18 @@ from common_tasks.scores import (
     PRIVATE_YARDSTICK,
     REFERENCE,
     UNITS,
-    Arm,
     Family,
     name_of,
 )
 from evaluation.intervals import binomial_band
 from evaluation.metrics import HIGHER_IS_BETTER
-from reports import style
+from reports import palette, style
 from reports.figure import Figure, half_width
 
 log = logging.getLogger(__name__)
 
-#: looks of lines that stay apart: colour, marker and dashes each change from one to the next.
-COLOURS = (style.BLUE, style.RED, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "h", "d")
-DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
-GREYS = (
-    (style.BLACK, (0, (5, 2))),
-    (style.GREY, (0, (1, 1.2))),
-    (style.GREY, (0, (5, 1.5, 1, 1.5))),
-    (style.GREY, "-"),
-)
-REFERENCE_LOOKS = ((style.GREEN, "-"), (style.PURPLE, "-."))
+#: behind words that stand on lines.
+PLATE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
 #: the axis ends beyond the worst yardstick by this part of the way from the best score to it, ...
 BEYOND = 0.6
 #: ... but no farther than what shows this part of the private scores, and this much more.
@@ -67,15 +57,6 @@ def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: 
         table = pd.read_csv(extra / RELIABILITY, keep_default_na=False)
         drawn += [reliability(folder, family, table) for family in families]
     return [f for f in drawn if f is not None]
-
-
-def looks(families: Sequence[Family]) -> dict[str, tuple[str, str, Any]]:
-    """Private method -> (colour, marker, dashes), by its place among all private methods of these families."""
-    names = sorted({a.method for f in families for a in f.of(PRIVATE)})
-    return {
-        m: (COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], DASHES[k // len(COLOURS) % len(DASHES)])
-        for k, m in enumerate(names)
-    }
 
 
 def points(family: Family, metric: str) -> pd.DataFrame:
@@ -118,68 +99,60 @@ def curves(folder: Path, family: Family, metric: str) -> Figure | None:
     table = table[~table["tuned"].astype(bool)]
     if not (table["group"] == PRIVATE).any():
         return _skip(name, "no score of a private method")
-    look = looks([family])
     sets = [d for d in family.datasets if (table["dataset"] == d).any()]
     columns = min(3, len(sets))
     rows = math.ceil(len(sets) / columns)
     handles: dict[str, Any] = {}
+    methods: dict[str, str] = {}
     with style.canvas(rows, columns, panel=3.3) as (figure, axes):
         for ax in list(axes.flat)[len(sets) :]:
             ax.set_visible(False)
         for ax, dataset in zip(axes.flat, sets, strict=False):
             here = table[table["dataset"] == dataset]
-            _panel(ax, family, here, metric, look, handles)
+            _panel(ax, here, metric, handles, methods)
             ax.set_title(family.set_title(dataset))
             ax.set_ylabel(f"{METRIC_WORDS[metric]} ({UNITS[metric]})", fontsize=8)
             ax.set_xlabel("epsilon (delta = 1e-5)", fontsize=8)
-        ends = ("(yardstick)", "(no guarantee)", "(no privacy)")  # methods first
-        ordered = dict(sorted(handles.items(), key=lambda pair: pair[0].endswith(ends)))
-        at_most = max(2, columns)  # wider, and a narrow figure cuts it
-        figure.legend(ordered.values(), ordered.keys(), loc="outside lower center", ncols=at_most, fontsize=7.5)
+        style.legend(figure, handles, methods, size=7.5)
         style.save(figure, folder / name, table)
     return Figure(
         name,
         f"{METRIC_WORDS[metric].capitalize()} against epsilon: {family.title.partition(':')[0]}",
         f"Mean over splits with 95 % intervals, default settings, points shifted sideways so that they stay apart; "
-        f"{'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better. Grey: yardsticks; bands: references "
-        "without privacy. An arrow at the edge is a score beyond it, its number in the table. Splits move all methods "
-        "together: what is separated in pairs stands in the table, not in the bars.",
+        f"{'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better. Lines without markers have no privacy, bands "
+        "are references among them. An arrow at the edge is a score beyond it, its number in the table. Splits move "
+        "all methods together: what is separated in pairs stands in the table, not in the bars.",
     )
 
 
-def _panel(ax: Any, family: Family, here: pd.DataFrame, metric: str, look: dict, handles: dict[str, Any]) -> None:
+def _panel(ax: Any, here: pd.DataFrame, metric: str, handles: dict[str, Any], methods: dict[str, str]) -> None:
     low, high = limits(here, metric)
-    free = here[here["epsilon"] == ""]
-    reference = free[free["group"] == REFERENCE]
-    for k, r in enumerate(reference.to_dict("records")):
-        colour, dashes = REFERENCE_LOOKS[k % len(REFERENCE_LOOKS)]
-        half = r["half_width"] if math.isfinite(r["half_width"]) else 0.0
-        ax.axhspan(r["mean"] - half, r["mean"] + half, color=colour, alpha=0.15, linewidth=0)
-        handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
-    for k, r in enumerate(free[free["group"] == FREE_YARDSTICK].to_dict("records")):
-        colour, dashes = GREYS[k % len(GREYS)]
-        handles[f"{r['title']} (no privacy)"] = ax.axhline(r["mean"], color=colour, linestyle=dashes, linewidth=1.0)
-    outside = free[free["group"].isin([REFERENCE, FREE_YARDSTICK]) & ~free["mean"].between(low, high)]
-    for k, r in enumerate(outside.to_dict("records")):
+    look = palette.looks(here["method"])
+    free = here[(here["epsilon"] == "") & here["group"].isin([REFERENCE, FREE_YARDSTICK])]
+    for r in free.to_dict("records"):
+        own = look[r["method"]]
+        if r["group"] == REFERENCE and math.isfinite(r["half_width"]):
+            ends = r["mean"] - r["half_width"], r["mean"] + r["half_width"]
+            ax.axhspan(*ends, color=own.colour, alpha=0.15, linewidth=0)
+        words = f"{r['title']} (no privacy)"
+        methods[words] = r["method"]
+        handles[words] = ax.axhline(r["mean"], color=own.colour, linestyle=own.dashes, linewidth=1.1)
+    for k, r in enumerate(free[~free["mean"].between(low, high)].to_dict("records")):
         below = r["mean"] < low
         height, sign = (0.12 + 0.055 * k, "below") if below else (0.88 - 0.055 * k, "above")
         ax.text(0.98, height, f"{r['title']}: {r['mean']:.3g}, {sign}", transform=ax.transAxes, ha="right",
-                va="bottom" if below else "top", fontsize=6.5, color=style.GREY)  # fmt: skip
+                va="bottom" if below else "top", fontsize=6.5, color=style.GREY, bbox=PLATE)  # fmt: skip
     private = here[here["epsilon"] != ""].assign(at=lambda t: t["epsilon"].astype(float))
-    lines = list(private.groupby(["group", "title", "method"], sort=False))
-    grey = 0
-    for k, ((group, words, _), line) in enumerate(sorted(lines, key=lambda pair: pair[0])):
+    lines = list(private.groupby(["method", "title", "group"], sort=False))
+    lines.sort(key=lambda pair: (palette.place(pair[0][0]), pair[0][1]))
+    before: dict[str, int] = {}
+    for k, ((method, words, group), line) in enumerate(lines):
         line = line.sort_values("at")
         at = line["at"] * 1.05 ** (k - (len(lines) - 1) / 2)  # side by side
-        if group == PRIVATE:
-            colour, marker, dashes = look[line["method"].iloc[0]]
-            kind = {"color": colour, "marker": marker, "linestyle": dashes, "linewidth": 1.0}
-        elif group == BARE:
-            kind = {"color": style.BLACK, "marker": "x", "linestyle": DASHES[2], "linewidth": 0.9}
-            words = f"{words} (no guarantee)"
-        else:
-            kind = {"color": style.GREY, "marker": MARKERS[-1 - grey], "linestyle": DASHES[grey % 3], "linewidth": 1.6}
-            words, grey = f"{words} (yardstick)", grey + 1
+        kind = look[method].line(variant=before.get(method, 0)) | {"linewidth": 1.0}
+        before[method] = 1  # a second line of it has another setting
+        words += {BARE: " (no guarantee)", PRIVATE_YARDSTICK: " (yardstick)"}.get(group, "")
+        methods[words] = method
         bars = line["half_width"].where(line["mean"].between(low, high)).fillna(0.0)
         drawn = ax.errorbar(at, line["mean"], yerr=bars, elinewidth=0.7, markersize=4.2, **kind)
         for bar in drawn.lines[2]:
@@ -206,7 +179,7 @@ def _beyond(ax: Any, x: float, edge: float, below: bool, kind: dict[str, Any]) -
         arrowprops={"arrowstyle": "-|>", "color": kind["color"], "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0},
     )  # fmt: skip
     at = offset_copy(ax.transData, ax.figure, *inside, units="points")
-    ax.plot([x], [edge], transform=at, marker=kind["marker"], color=kind["color"], markersize=4.2, linestyle="none")
+    ax.plot([x], [edge], transform=at, markersize=4.2, **kind | {"linestyle": "none"})
 
 
 def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None:
@@ -217,7 +190,8 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
     sets = [d for d in family.datasets if (table["dataset"] == d).any()]
     if not sets:
         return None  # a family without intervals
-    order = list(dict.fromkeys(name_of(a, family.kind) for a in family.arms))
+    arms = sorted(family.arms, key=lambda a: (palette.place(a.method), a.setting))
+    order = list(dict.fromkeys(name_of(a, family.kind) for a in arms))
     order = [t for t in order if (table["title"] == t).any()]
     columns = min(3, len(sets))
     handles: dict[str, Any] = {}
@@ -233,7 +207,7 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
             _coverage_panel(ax, family, table[table["dataset"] == dataset], order, handles)
             ax.set_yticks(range(len(order)), order if k % columns == 0 else [""] * len(order), fontsize=7)
             ax.set_title(family.set_title(dataset))
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, fontsize=8)
+        style.legend(figure, handles)
         style.save(figure, folder / name, table)
     return Figure(
         name,
@@ -271,30 +245,38 @@ def reliability(folder: Path, family: Family, table: pd.DataFrame) -> Figure | N
 
     ``table``: of ``common_tasks.reliability``; None for a family without a row there.
     """
-    name, look = f"common_{family.task}_reliability", looks([family])
+    name = f"common_{family.task}_reliability"
     cells = set(family.scores["cell"])
     table = table[table["cell"].isin(cells) & (table["count"] >= FEWEST)]
     if table.empty or not family.epsilons:
         return None
     sets = [d for d in family.datasets if (table["dataset"] == d).any()]
     handles: dict[str, Any] = {}
+    methods: dict[str, str] = {}
     with style.canvas(len(sets), len(family.epsilons), panel=3.3) as (figure, axes):
         for dataset, line_of_axes in zip(sets, axes, strict=True):
             for epsilon, ax in zip(family.epsilons, line_of_axes, strict=True):
                 ax.plot([0.5, 1], [0.5, 1], color=style.LIGHT, linewidth=2.5)
                 arms = [*family.of(REFERENCE, column=("", False)), *family.of(PRIVATE, column=(epsilon, False))]
-                for arm in arms:
+                for arm in sorted(arms, key=lambda a: palette.place(a.method)):
                     here = table[(table["method"] == arm.method) & (table["setting"] == arm.setting)]
                     here = here[here["dataset"] == dataset].sort_values("bin")
                     if len(here):
-                        _reliability_line(ax, arm, family, here, look, handles)
+                        words = name_of(arm, family.kind) + ("" if arm.epsilon else " (no privacy)")
+                        methods[words] = arm.method
+                        kind = palette.look(arm.method).line()
+                        kind |= (
+                            {"linewidth": 0.9, "markersize": 3.2} if arm.epsilon else {"linewidth": 2.2, "marker": ""}
+                        )
+                        (drawn,) = ax.plot(here["confidence"], here["accuracy"], **kind)
+                        handles.setdefault(words, drawn)
                 ax.set_xlim(0.49, 1.01)
                 ax.set_ylim(0.35, 1.02)
                 ax.set_title(f"{family.set_title(dataset)}, epsilon = {epsilon}", fontsize=9)
                 ax.set_xlabel("confidence", fontsize=8)
                 ax.set_ylabel("share of right labels", fontsize=8)
                 ax.tick_params(labelsize=8)
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=7.5)
+        style.legend(figure, handles, methods, size=7.5)
         style.save(figure, folder / name, table)
     return Figure(
         name,
@@ -303,18 +285,6 @@ def reliability(folder: Path, family: Family, table: pd.DataFrame) -> Figure | N
         "default settings. On the grey line probabilities are true, below it they are too sure, above it too timid. "
         f"Bins of fewer than {FEWEST} predictions are left out; the error of calibration in the table has them all.",
     )
-
-
-def _reliability_line(
-    ax: Any, arm: Arm, family: Family, here: pd.DataFrame, look: dict, handles: dict[str, Any]
-) -> None:
-    if arm.epsilon:
-        colour, marker, dashes = look[arm.method]
-        kind = {"color": colour, "marker": marker, "linestyle": dashes, "linewidth": 0.9, "markersize": 3.2}
-    else:
-        kind = {"color": style.BLACK, "linestyle": "-", "linewidth": 2.0}
-    (drawn,) = ax.plot(here["confidence"], here["accuracy"], **kind)
-    handles.setdefault(name_of(arm, family.kind) + ("" if arm.epsilon else " (no privacy)"), drawn)
 
 
 def _skip(name: str, why: str) -> None:

@@ -26,8 +26,6 @@ from reports.figure import Figure
 from reports.site.document import plain
 from workflow.files import write_csv, write_text
 
-#: of the tasks; others come last.
-ORDER = ("linear_regression", "logistic_regression", "density", "network")
 #: how the page is read.
 NOTES = (
     "Two questions, two intervals. The law of the data: would it be so with other rows of the same law, as many? "
@@ -60,9 +58,7 @@ def build(
     ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``; ``extra``: folder of the tables
     that are no scores; ``on_privacy``: notes of the privacy table.
     """
-    families = sorted(
-        (f for f in families if f.arms), key=lambda f: ORDER.index(f.task) if f.task in ORDER else len(ORDER)
-    )
+    families = sorted((f for f in families if f.arms), key=lambda f: common_advice.rank(f))
     if not families:
         return Added([], [], [])
     own = {f.task: [*common_tables.build(f, scale), common_scale.table(f, scale)] for f in families}
@@ -119,7 +115,7 @@ def with_block(section: AdviceSection, block: common_advice.Block, folder: Path)
     ranks = ("By average rank", [("Average rank over the data sets", [[s] for s in section.sentences])])
     return replace(
         section,
-        text=f"{plain(first)}\n\n{table}",
+        text=f"{plain(first)}\n\n```{{rst-class}} compact\n```\n\n{table}",
         sentences=[Sentence("advice", (said,)) for said in others],
         figures=[Figure(name, f"Scores of private methods: {block.title}", block.caption)],
         details=[*([ranks] if section.sentences else []), *section.details],

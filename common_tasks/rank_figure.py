@@ -12,7 +12,7 @@ import pandas as pd
 from common_tasks import ranks as common_ranks
 from common_tasks.ranks import Standing
 from common_tasks.scores import CONDITIONAL_MARK, METRIC_WORDS, PRIVATE, Arm, Family, label, name_of
-from reports import style
+from reports import palette, style
 from reports.figure import Figure
 
 log = logging.getLogger(__name__)
@@ -21,11 +21,11 @@ log = logging.getLogger(__name__)
 Key = tuple[str, str]
 _CAPTION = (
     "Dot: average rank over the data sets, 1 is best; thin bar: its 95 % confidence set under the law of the data; "
-    "thick bar: on these rows. Methods whose bars overlap are not told apart. Grey squares: yardsticks. The table of "
-    "average ranks says how the sets are made."
+    "thick bar: on these rows. Methods whose bars overlap are not told apart. Best mean first. The table of average "
+    "ranks says how the sets are made."
 )
 _TUNED = (
-    " Tuned on a public stand-in with the same effort for all; hollow: the default, on every data set. Red tick: the "
+    " Tuned on a public stand-in with the same effort for all; hollow: the default, on every data set. Tick: the "
     "average rank with default settings."
 )
 _DEFAULT = " Nothing is tuned here: all run with their defaults."
@@ -60,9 +60,9 @@ def draw(folder: Path, family: Family) -> Figure | None:
                 shown += [key | r for r in _panel(ax, family, found, beside, orders[metric], handles)]
                 words = METRIC_WORDS[metric].replace("test", "Test", 1)
                 ax.set_title(f"{words}\nepsilon = {column[0]}" + (", tuned" if column[1] else ""), fontsize=8.5)
-            names = [_short(name_of(a, family.kind)) for a in orders[metric].values()]
+            names = [_name(a, family) for a in orders[metric].values()]
             line[0].set_yticks(range(len(names)), names, fontsize=7.5)
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=7.5)
+        style.legend(figure, handles, size=7.5)
         style.save(figure, folder / name, pd.DataFrame(shown))
     title = f"Average ranks: {family.title.partition(':')[0]}"
     return Figure(name, title, _caption(family, any(tuned for _, tuned in columns)))
@@ -95,9 +95,9 @@ def _panel(
     at = {key: k for k, key in enumerate(order)}
     for arm, rank in (beside.law if beside else {}).items():
         if _key(arm) in at:
-            kind = {"marker": "|", "markersize": 8, "markeredgewidth": 1.4, "linestyle": "none", "color": style.RED}
+            kind = {"marker": "|", "markersize": 8, "markeredgewidth": 1.4, "linestyle": "none", "color": style.BLACK}
             handles["average rank with default settings"] = ax.plot([rank.rank], [at[_key(arm)]], zorder=4, **kind)[0]
-    rows = [_line(ax, family, found, arm, at[_key(arm)], handles) for arm in found.law]
+    rows = [_line(ax, family, found, arm, at[_key(arm)]) for arm in found.law]
     among = max(r.among for r in found.law.values())
     ax.set_yticks(range(len(order)), [""] * len(order))
     ax.set_ylim(len(order) - 0.4, -0.6)
@@ -109,17 +109,15 @@ def _panel(
     return rows
 
 
-def _line(ax: Any, family: Family, found: Standing, arm: Arm, height: int, handles: dict[str, Any]) -> dict[str, Any]:
+def _line(ax: Any, family: Family, found: Standing, arm: Arm, height: int) -> dict[str, Any]:
     """One method: both sets and its average rank."""
     law, rows = found.law[arm], found.rows[arm]
-    private = arm.role == PRIVATE
-    colour = style.BLUE if private else style.GREY
-    ax.plot([law.low, law.high], [height, height], color=colour, linewidth=1.0, alpha=0.8)
-    ax.plot([rows.low, rows.high], [height, height], color=colour, linewidth=4.5, alpha=0.35, solid_capstyle="butt")
+    look = palette.look(arm.method)
+    wide = {"linewidth": 4.5, "alpha": 0.35, "solid_capstyle": "butt"}
+    ax.plot([law.low, law.high], [height, height], color=look.colour, linewidth=1.0, alpha=0.8)
+    ax.plot([rows.low, rows.high], [height, height], color=look.colour, **wide)
     taken = [bool(family.mark(d, arm)) for d in found.datasets]
-    kind = {"marker": "o" if private else "s", "markersize": 4.5, "linestyle": "none", "color": colour, "zorder": 3}
-    (dot,) = ax.plot([law.rank], [height], markerfacecolor="white" if all(taken) else colour, **kind)
-    handles.setdefault(("method" if private else "yardstick") + (", its default" if all(taken) else ""), dot)
+    ax.plot([law.rank], [height], markersize=4.5, zorder=3, **look.dot(variant=all(taken)))
     return {
         "method": arm.method, "title": name_of(arm, family.kind), "group": arm.role, "rank": law.rank, "low": law.low,
         "high": law.high, "rows_low": rows.low, "rows_high": rows.high, "among": law.among,
@@ -127,5 +125,5 @@ def _line(ax: Any, family: Family, found: Standing, arm: Arm, height: int, handl
     }  # fmt: skip
 
 
-def _short(words: str, limit: int = 40) -> str:
-    return words if len(words) <= limit else words[: limit - 1].rstrip(" ,(") + "…"
+def _name(arm: Arm, family: Family) -> str:
+    return name_of(arm, family.kind) + ("" if arm.role == PRIVATE else " (yardstick)")

@@ -217,7 +217,7 @@ def collect(
     # papers with a folder of their own stand on the whole site, from what is committed
     housed = papers.load() if scale == "full" and several else []
     parts = [_part(group, told) for group in groups.values()]
-    parts += [_housed(paper) for paper in housed]
+    parts += [_housed(paper, out / "figures", drawn) for paper in housed]
     return site.Content(
         title=TITLE,
         scale=scale,
@@ -269,8 +269,11 @@ def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
     )
 
 
-def _housed(paper: papers.Paper) -> site.Part:
-    """A paper that judges its own numbers, from what it committed."""
+def _housed(paper: papers.Paper, folder: Path, drawn: prepared.Drawn | None) -> site.Part:
+    """A paper that judges its own numbers, from what it committed; its figures are drawn into ``folder``."""
+    figures = drawn.parts.get(paper.key, {}).get("figures", []) if drawn is not None else None
+    if figures is None:
+        figures = homes.resolve(paper.figures)(paper.reference, folder) if paper.figures else []
     return site.Part(
         key=paper.key,
         title=paper.title,
@@ -278,8 +281,11 @@ def _housed(paper: papers.Paper) -> site.Part:
         rerun=f"./bench --cores 2 {paper.key}",
         verdicts=verdicts_of(paper.verdicts),
         claims=paper.claims,
+        figures=figures,
         findings=paper.findings,
         judged=paper.judged,
+        runs=homes.resolve(paper.runs)(paper.reference) if paper.runs else {},
+        titles=homes.resolve(paper.titles) if paper.titles else {},
     )
 
 

@@ -1,8 +1,9 @@
 """What the folders of ``papers/`` give to the page: a line of the scoreboard a reading, and findings. Read as files.
 
 A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family, how it is judged, the finding to
-name first), ``reference/verdicts.csv.gz`` (the key of a published cell, reading, verdict) and ``findings/*.md``,
-rendered. Removing the folder removes it from the page.
+name first, and "module:name" of its ``figures``, of the ``runs`` behind its numbers and of ``titles`` of its methods),
+``reference/verdicts.csv.gz`` (the key of a published cell, reading, verdict) and ``findings/*.md``, rendered. Removing
+the folder removes it from the page.
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ class Paper:
     #: its verdicts, every column text, and its claims with the columns of ``reports.claims``.
     verdicts: pd.DataFrame
     claims: pd.DataFrame
+    #: its committed tables.
+    reference: Path
+    #: "module:function": (reference, folder) -> figures, drawn there; (reference) -> {(keys of a cell, reading): runs}.
+    figures: str = ""
+    runs: str = ""
+    #: "module:name": name of a method in its tables -> how it is written.
+    titles: str = ""
 
 
 def load(home: Path = HOME) -> list[Paper]:
@@ -52,7 +60,8 @@ def load(home: Path = HOME) -> list[Paper]:
         if first is None:
             raise ValueError(f"{path}: no finding '{told['finding']}'; there are {', '.join(f.id for f in texts)}")
         said = _claims(path.parent / "reference" / "claims.csv")
-        found.append(Paper(path.parent.name, told["title"], rows, texts, first, told["judged"], verdicts, said))
+        own = {"reference": reference.parent, **{k: told[k] for k in ("figures", "runs", "titles") if k in told}}
+        found.append(Paper(path.parent.name, told["title"], rows, texts, first, told["judged"], verdicts, said, **own))
     return found
 
 

@@ -1,19 +1,21 @@
-"""One look for every figure: sizes, colours and markers that stay apart without colour; SVG and the data as CSV.
+"""One look for every figure: sizes, legends, and colours of what is no method; SVG and the data as CSV.
 
-Colours are those of Okabe and Ito (2008, "Color Universal Design"); each series has its own marker too.
+Methods take colour, marker, line style and order from ``reports.palette``. What is no method (readings, settings,
+budgets) has the colours of Okabe and Ito (2008, "Color Universal Design") and a marker each.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+import io
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from workflow.files import write_csv
+from reports import palette
+from workflow.files import write_csv, write_text
 
 BLACK, GREY, LIGHT = "#1a1a1a", "#6e6e6e", "#d9d9d9"
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"
@@ -60,17 +62,49 @@ def canvas(rows: int, columns: int, panel: float = PANEL) -> Iterator[tuple[Any,
         yield figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def save(figure: Any, stem: Path, data: pd.DataFrame) -> None:
-    """``<stem>.svg`` and ``<stem>.csv``, each written whole. No date inside: same data, same file.
+def labels(axes: Any) -> dict[str, Any]:
+    """Label -> what is drawn with it, of all panels, each label once."""
+    return {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
 
-    White stands behind the figure, so that it can be read on a dark page, too.
+
+def legend(
+    figure: Any,
+    found: Mapping[str, Any],
+    methods: Mapping[str, str] | None = None,
+    size: float = 8,
+    beside: bool = False,
+) -> None:
+    """One legend below all panels, in as many columns as fit into the width; or one column ``beside`` them.
+
+    ``found``: label -> what is drawn with it. ``methods``: label -> method, for those that stand for one: these come
+    first, in the one order, and the file says which they are.
     """
+    order = in_order(found, methods or {})
+    if not order:
+        return
+    figure.set_label(" | ".join(f"{methods[k]}: {k}" for k in order if k in (methods or {})))
+    widest = 0.5 + 0.0082 * size * max(map(len, order))  # inches at this size of letters
+    columns = 1 if beside else min(max(1, int(figure.get_figwidth() / widest)), len(order))
+    place = "outside right center" if beside else "outside lower center"
+    figure.legend([found[k] for k in order], order, loc=place, ncols=columns, fontsize=size)
+
+
+def in_order(found: Iterable[str], methods: Mapping[str, str]) -> list[str]:
+    """Labels, those of methods first and in the one order."""
+    known = sorted((k for k in found if k in methods), key=lambda k: palette.place(methods[k])[:2])
+    return [*known, *(k for k in found if k not in methods)]
+
+
+def save(figure: Any, stem: Path, data: pd.DataFrame) -> None:
+    """``<stem>.svg`` and ``<stem>.csv``, each written whole. No date inside: same data, same file."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    path = stem.with_suffix(".svg")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        figure.savefig(temporary, format="svg", metadata={"Date": None}, facecolor="white")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
     write_csv(stem.with_suffix(".csv"), data)
+    write_text(stem.with_suffix(".svg"), svg(figure))
+
+
+def svg(figure: Any) -> str:
+    """SVG text without a date, white behind it; its keywords are "method: label" of what :func:`legend` shows."""
+    out = io.StringIO()
+    words = [k for k in figure.get_label().split(" | ") if k]
+    figure.savefig(out, format="svg", metadata={"Date": None, "Keywords": words}, facecolor="white")
+    return out.getvalue()

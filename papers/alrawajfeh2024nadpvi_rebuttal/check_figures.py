@@ -19,13 +19,11 @@ from papers.alrawajfeh2024nadpvi_rebuttal.panels import (
     dot,
     dot_handles,
     error_axis,
-    legend_below,
     same_x,
-    shared_labels,
     skip,
 )
 from papers.alrawajfeh2024nadpvi_rebuttal.tables import INTERVAL
-from reports import style
+from reports import palette, style
 from reports.figure import Figure
 from reports.tables import dataset_title, method_title
 
@@ -43,9 +41,9 @@ def priors(folder: Path, name: str, table: pd.DataFrame, printed: Printed) -> Fi
         "How far the coverage of NA-DPVI hangs on its priors",
         f"The traces of one cell of NA-DPVI ({cells}) read again under other priors: optimum_sd, of the optimum phi*; "
         "slope, of A, which the authors centre on its least-squares estimate from the same trace; noise_sd, of the "
-        f"subsampling noise. Bars: 95 % interval by bootstrap over data sets. {INTERVAL} Dashed: the priors as "
-        "published; cross and dotted line: the published number. Grey: what a right posterior gets, up to its 95 % "
-        "point.",
+        "subsampling noise. Hollow: a prior that is not as published. Bars: 95 % interval by bootstrap over data "
+        f"sets. {INTERVAL} Dashed: the priors as published; cross and dotted line: the published number. "
+        "Grey: what a right posterior gets, up to its 95 % point.",
     )
 
 
@@ -72,14 +70,14 @@ def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
     if table.empty:
         return skip(name, "no table of controls")
     sets = list(dict.fromkeys(table["dataset"]))
+    look, words = palette.look("exact_posterior"), "exact posterior, its sd multiplied"
     with style.canvas(1, len(sets), panel=2.7) as (figure, axes):
         for ax, dataset in zip(axes.flat, sets, strict=True):
             here = table[table["dataset"] == dataset].sort_values("width")
             ax.axhspan(0, here["floor_upper"].max(), color=style.LIGHT, linewidth=0, label="right posterior (95 %)")
             ax.axhline(here["floor"].mean(), color=style.GREY, linewidth=0.8, label="right posterior (mean)")
-            ax.vlines(here["width"], here["low"], here["high"], color=style.BLUE, linewidth=1.1)
-            ax.plot(here["width"], here["rmse"], color=style.BLUE, marker="o", markersize=4, linewidth=1.1,
-                    label="exact posterior, its sd multiplied")  # fmt: skip
+            ax.vlines(here["width"], here["low"], here["high"], color=look.colour, linewidth=1.1)
+            ax.plot(here["width"], here["rmse"], markersize=4, linewidth=1.1, label=words, **look.line())
             ax.set_xscale("log")
             ax.set_xticks(list(here["width"]), [f"{w:g}" for w in here["width"]])
             ax.set_xticks([], minor=True)
@@ -87,7 +85,7 @@ def controls(folder: Path, name: str, table: pd.DataFrame) -> Figure | None:
             ax.set_xlabel("factor on the standard deviation")
             ax.set_ylabel("RMSE of the coverage (share)")
             ax.set_title(dataset_title(dataset))
-        legend_below(figure, shared_labels(axes))
+        style.legend(figure, style.labels(axes), {words: "exact_posterior"})
         style.save(figure, folder / name, table)
     n = ", ".join(map(str, sorted(set(table["n"]))))
     return Figure(
@@ -119,7 +117,7 @@ def _rows(stem: Path, table: pd.DataFrame, printed: Printed, base: bool) -> None
             here = table[table["dataset"] == dataset]
             for r in here.to_dict("records"):
                 first = base and r["row"] == rows[0]
-                dot(ax, rows.index(r["row"]), r, style.BLACK if first else style.BLUE, "D" if first else "o")
+                dot(ax, rows.index(r["row"]), r, palette.look(r["method"]), variant=base and not first)
                 if first:
                     ax.axvline(r["rmse"], color=style.GREY, linewidth=0.8, linestyle=DASHED, zorder=1.5)
                 if first or not base:
@@ -132,5 +130,5 @@ def _rows(stem: Path, table: pd.DataFrame, printed: Printed, base: bool) -> None
             ax.set_ylim(len(rows) - 0.4, -0.6)
             error_axis(ax)
         same_x(axes[0])
-        legend_below(figure, dot_handles())
+        style.legend(figure, dot_handles())
         style.save(figure, stem, table)

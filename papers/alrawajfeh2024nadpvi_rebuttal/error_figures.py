@@ -10,23 +10,22 @@ import pandas as pd
 
 from papers.alrawajfeh2024nadpvi_rebuttal.panels import (
     HEADLINE,
-    LOOK,
     Printed,
     cross,
     dot,
     dot_handles,
     error_axis,
-    legend_below,
     same_x,
-    shared_labels,
     skip,
 )
 from papers.alrawajfeh2024nadpvi_rebuttal.tables import INTERVAL, label_of, rank, row_title
-from reports import style
+from reports import palette, style
 from reports.figure import Figure
 from reports.tables import dataset_title, method_title
 
-SHOWN_EPSILON = ("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "dpvi_trace_average", "exact_posterior")
+SHOWN_EPSILON = palette.ordered(
+    ("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "dpvi_trace_average", "exact_posterior")
+)
 
 
 def errors(
@@ -45,7 +44,7 @@ def errors(
         for r in here:
             few = f" (n = {r['planned']})" if r["planned"] < most else ""
             r |= {"panel": title, "row": row_title(r["method"], r["setting"]) + few}
-            names[r["row"]] = rank(r["method"], label_of(r["setting"])["words"])
+            names[r["row"]] = palette.place(r["method"])[:2], rank(r["method"], label_of(r["setting"])["words"])
         shown.append(here)
     rows = sorted(names, key=names.get)
     if not rows:
@@ -55,7 +54,7 @@ def errors(
         for ax, (title, dataset, _), here in zip(axes.flat, panels, shown, strict=True):
             for r in here:
                 y = rows.index(r["row"])
-                dot(ax, y, r, *LOOK.get(r["method"], (style.GREY, "o")))
+                dot(ax, y, r, palette.look(r["method"]))
                 value, spread = printed.get((dataset, r["method"], r["setting"]), (math.nan, math.nan))
                 cross(ax, y, value, spread)
                 data.append(r | {"published": value, "published_redraws": spread})
@@ -64,7 +63,7 @@ def errors(
             ax.set_ylim(len(rows) - 0.4, -0.6)
             error_axis(ax)
         same_x(axes[0])
-        legend_below(figure, dot_handles())
+        style.legend(figure, dot_handles())
         style.save(figure, folder / name, pd.DataFrame(data))
     words = f", claimed epsilon {HEADLINE}" if number == "1" else ""
     return Figure(
@@ -92,18 +91,17 @@ def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataF
             ax.axhspan(0, here["floor_upper"].max(), color=style.LIGHT, linewidth=0, label="right posterior (95 %)")
             for k, method in enumerate(SHOWN_EPSILON):
                 line = here[here["method"] == method].assign(x=lambda f: f["claimed"].map(_float)).sort_values("x")
-                colour, marker = LOOK[method]
+                look = palette.look(method)
                 if method == "exact_posterior":
                     for r in line.to_dict("records"):
-                        ax.axhline(r["rmse"], color=colour, linewidth=1, label=method_title(method))
+                        ax.axhline(r["rmse"], color=look.colour, linewidth=1, label=method_title(method))
                     continue
                 x = line["x"] * 1.03 ** (k - 1.5)
-                ax.vlines(x, line["low"], line["high"], color=colour, linewidth=0.8)
-                ax.plot(x, line["rmse"], color=colour, marker=marker, markersize=4, linewidth=1.1,
-                        label=method_title(method))  # fmt: skip
+                ax.vlines(x, line["low"], line["high"], color=look.colour, linewidth=0.8)
+                ax.plot(x, line["rmse"], markersize=4, linewidth=1.1, label=method_title(method), **look.line())
                 for (d, m, _), (value, spread) in printed.items():
                     if (d, m) == (dataset, method):
-                        ax.axhline(value, color=colour, linewidth=1, linestyle=(0, (1, 1.5)),
+                        ax.axhline(value, color=look.colour, linewidth=1, linestyle=(0, (1, 1.5)),
                                    label=f"published: {method_title(method)}")  # fmt: skip
                         data.append({"dataset": d, "method": m, "what": "published", "rmse": value, "redraws": spread})
             data += here.assign(what="ours").to_dict("records")
@@ -114,7 +112,7 @@ def epsilons_of(folder: Path, name: str, cells: pd.DataFrame, verdicts: pd.DataF
             ax.set_ylim(0, None)
             ax.set_xlabel("claimed epsilon")
             ax.set_ylabel("RMSE of the coverage (share)")
-        legend_below(figure, shared_labels(axes))
+        style.legend(figure, style.labels(axes), {method_title(m): m for m in SHOWN_EPSILON})
         style.save(figure, folder / name, pd.DataFrame(data))
     return Figure(
         name,

@@ -20,28 +20,28 @@ from evaluation.summary import mean_std
 from papers.alrawajfeh2024nadpvi_rebuttal.check_figures import controls, priors, references, tables_of
 from papers.alrawajfeh2024nadpvi_rebuttal.error_figures import epsilons_of, errors, published
 from papers.alrawajfeh2024nadpvi_rebuttal.panels import (
-    DASHED,
     HEADLINE,
-    LOOK,
-    legend_below,
     same_limits,
-    shared_labels,
     skip,
 )
 from papers.alrawajfeh2024nadpvi_rebuttal.tables import coverage_frame, label_of
-from reports import style
+from reports import palette, style
 from reports.contents import Run
 from reports.figure import Figure
 from reports.tables import dataset_title, method_title
 
 SOURCE = "alrawajfeh2024nadpvi_rebuttal"
 #: methods of figures 1, 2 and 3 (a method without scores there is left out).
-SHOWN = (*("na_dpvi", "bernstein_sheldon_2018", "dpvi_last_iterate", "dpvim", "dpvi_trace_average", "exact_posterior"),)
-SHOWN_LINEAR = (
-    *("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "bernstein_sheldon_2019_corrected"),
-    *("bernstein_sheldon_2019_authors", "exact_posterior"),
+SHOWN = palette.ordered(
+    ("na_dpvi", "bernstein_sheldon_2018", "dpvi_last_iterate", "dpvim", "dpvi_trace_average", "exact_posterior")
 )
-SHOWN_ADULT = ("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "dpvim", "dpvi_trace_average")
+SHOWN_LINEAR = palette.ordered(
+    (
+        *("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "bernstein_sheldon_2019_corrected"),
+        *("bernstein_sheldon_2019_authors", "exact_posterior"),
+    )
+)
+SHOWN_ADULT = palette.ordered(("na_dpvi", "na_dpvi_laplace", "dpvi_last_iterate", "dpvim", "dpvi_trace_average"))
 
 
 class Line(NamedTuple):
@@ -50,7 +50,7 @@ class Line(NamedTuple):
     method: str
     setting: str
     words: str
-    dashed: bool = False
+    variant: int = 0
 
 
 class Column(NamedTuple):
@@ -122,7 +122,7 @@ def _columns(cells: pd.DataFrame, panels: Sequence[tuple[str, str, str]], shown:
             for k, step in enumerate(dict.fromkeys(label_of(s)["step"] for s in settings)):
                 setting = min((s for s in settings if label_of(s)["step"] == step), key=len)
                 words = method_title(method) + (f", step {step}" if step else "")
-                lines.append(Line(method, setting, words, dashed=k > 0))
+                lines.append(Line(method, setting, words, variant=k))
         out.append(Column(title, dataset, lines))
     return out
 
@@ -141,7 +141,7 @@ def coverage(
         return skip(name, "no coverage score")
     table = curves(scores)
     counts = {(r["dataset"], r["method"], r["setting"]): r["n"] for r in cells.to_dict("records")}
-    data = []
+    data, methods = [], {}
     with style.canvas(2, len(columns), panel=3.1) as (figure, axes):
         for (top, bottom), column in zip(axes.T, columns, strict=True):
             sizes = sorted({counts[column.dataset, line.method, line.setting] for line in column.lines})
@@ -160,11 +160,11 @@ def coverage(
                 points = points.assign(error=points["coverage"] - points["nominal"])
                 n = counts[column.dataset, line.method, line.setting]
                 low, high = band(points["nominal"].to_numpy(), n)
-                colour, marker = LOOK[line.method]
+                methods[line.words] = line.method
+                look = palette.look(line.method).line(line.variant) | {"markersize": 3.6, "markevery": 2}
                 for ax, y in ((top, "coverage"), (bottom, "error")):
-                    ax.errorbar(points["nominal"], points[y], yerr=points["redraws"], color=colour, marker=marker,
-                                markersize=3.2, markevery=2, linewidth=1.1, elinewidth=0.7,
-                                linestyle=DASHED if line.dashed else "-", label=line.words)  # fmt: skip
+                    ax.errorbar(points["nominal"], points[y], yerr=points["redraws"], linewidth=1.1, elinewidth=0.7,
+                                label=line.words, **look)  # fmt: skip
                 data.append(points.assign(panel=column.title, n=n, low=low, high=high))
             top.set_title(column.title)
             top.set_ylabel("coverage C(alpha) (share)")
@@ -174,12 +174,12 @@ def coverage(
                 ax.set_xlim(-0.02, 1.02)
             top.set_ylim(-0.02, 1.02)
         same_limits(axes[1])
-        legend_below(figure, shared_labels(axes))
+        style.legend(figure, style.labels(axes), methods)
         style.save(figure, folder / name, pd.concat(data, ignore_index=True))
     number = name[-1]
     what = {"1": "exponential families, claimed epsilon " + HEADLINE, "2": "linear regression with 10 inputs"}[number]
-    steps = " Solid and dashed: the two step sizes of the authors' program." if any(
-        line.dashed for c in columns for line in c.lines) else ""  # fmt: skip
+    steps = " Filled and hollow: the two step sizes of the authors' program." if any(
+        line.variant for c in columns for line in c.lines) else ""  # fmt: skip
     return Figure(
         name,
         f"Figure {number} of NA-DPVI: coverage, {what}",
@@ -230,11 +230,10 @@ def calibration(folder: Path, name: str, scores: pd.DataFrame, words: str) -> Fi
                 line = table[(table["claimed"] == epsilon) & (table["method"] == method)].sort_values("bin")
                 if line.empty:
                     continue
-                colour, marker = LOOK[method]
+                look = palette.look(method).line() | {"markersize": 3.8, "linewidth": 1.1, "elinewidth": 0.7}
                 x = line["predicted"] + 0.008 * (k - len(SHOWN_ADULT) // 2)
                 for ax, y in ((top, "fraction"), (bottom, "error")):
-                    ax.errorbar(x, line[y], yerr=line[f"{y}_sd"], color=colour, marker=marker, markersize=3.6,
-                                linewidth=1.1, elinewidth=0.7, label=method_title(method))  # fmt: skip
+                    ax.errorbar(x, line[y], yerr=line[f"{y}_sd"], label=method_title(method), **look)
             top.set_title(f"epsilon = {epsilon}")
             top.set_ylabel("fraction of positives (share)")
             bottom.set_ylabel("fraction - predicted (share)")
@@ -243,7 +242,7 @@ def calibration(folder: Path, name: str, scores: pd.DataFrame, words: str) -> Fi
                 ax.set_xlabel("predicted probability")
                 ax.set_xlim(-0.03, 1.03)
         same_limits(axes[1])
-        legend_below(figure, shared_labels(axes))
+        style.legend(figure, style.labels(axes), {method_title(m): m for m in SHOWN_ADULT})
         style.save(figure, folder / name, table)
     runs = int(table["runs"].max())
     return Figure(

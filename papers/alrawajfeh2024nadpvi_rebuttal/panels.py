@@ -1,4 +1,4 @@
-"""What the figures of NA-DPVI share: one look of each method, dots with intervals, axes and legends."""
+"""What the figures of NA-DPVI share: dots with intervals, axes."""
 
 from __future__ import annotations
 
@@ -10,23 +10,9 @@ from typing import Any
 import numpy as np
 
 from reports import style
+from reports.palette import Look
 
 log = logging.getLogger(__name__)
-#: method -> (colour, marker); one look in every figure.
-LOOK = {
-    "exact_posterior": (style.BLACK, "."),
-    "na_dpvi": (style.BLUE, "o"),
-    "na_dpvi_nuts": (style.BLUE, "*"),
-    "na_dpvi_laplace": (style.SKY, "P"),
-    "dpvi_last_iterate": (style.RED, "s"),
-    "dpvi": (style.RED, "<"),
-    "dpvi_trace_average": (style.ORANGE, "v"),
-    "dpvim": (style.PURPLE, "^"),
-    "bernstein_sheldon_2018": (style.GREEN, "D"),
-    "bernstein_sheldon_2018_authors": (style.GREY, "X"),
-    "bernstein_sheldon_2019_corrected": (style.GREEN, "D"),
-    "bernstein_sheldon_2019_authors": (style.GREY, "X"),
-}
 #: claimed epsilon of the headline cells of Table 1, which prints none (finding of the experiment).
 HEADLINE = "0.1"
 DASHED = (0, (4, 2))
@@ -34,12 +20,12 @@ DASHED = (0, (4, 2))
 Printed = dict[tuple[str, str, str], tuple[float, float]]
 
 
-def dot(ax: Any, y: float, r: dict[str, Any], colour: str, marker: str) -> None:
+def dot(ax: Any, y: float, r: dict[str, Any], look: Look, variant: int = 0) -> None:
     """One error with its interval at height ``y``, in front of what a right posterior gets."""
     ax.fill_betweenx([y - 0.42, y + 0.42], 1e-6, r["floor_upper"], color=style.LIGHT, linewidth=0, zorder=1)
     ax.plot([r["floor"]] * 2, [y - 0.42, y + 0.42], color=style.GREY, linewidth=0.8, zorder=1.2)
-    ax.plot([max(r["low"], 1e-6), r["high"]], [y, y], color=colour, linewidth=1.4, zorder=3)
-    ax.plot([r["rmse"]], [y], color=colour, marker=marker, markersize=5, linestyle="none", zorder=5)
+    ax.plot([max(r["low"], 1e-6), r["high"]], [y, y], color=look.colour, linewidth=1.4, zorder=3)
+    ax.plot([r["rmse"]], [y], markersize=5, zorder=5, **look.dot(variant))
 
 
 def cross(ax: Any, y: float, value: float, spread: float) -> None:
@@ -55,7 +41,7 @@ def dot_handles() -> dict[str, Any]:
     from matplotlib.patches import Patch
 
     return {
-        "ours, 95 % over data sets": Line2D([], [], color=style.BLUE, marker="o", linewidth=1.4),
+        "ours, 95 % over data sets": Line2D([], [], color=style.GREY, marker="o", linewidth=1.4),
         "published ± sd over redraws": Line2D([], [], color=style.PUBLISHED, marker="x", linewidth=0.8),
         "right posterior (95 %)": Patch(color=style.LIGHT),
     }
@@ -89,18 +75,6 @@ def same_limits(axes: Sequence[Any]) -> None:
     low, high = min(ax.get_ylim()[0] for ax in axes), max(ax.get_ylim()[1] for ax in axes)
     for ax in axes:
         ax.set_ylim(low, high)
-
-
-def shared_labels(axes: Any) -> dict[str, Any]:
-    """Label -> handle of all panels, each label once."""
-    return {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
-
-
-def legend_below(figure: Any, found: dict[str, Any]) -> None:
-    """One legend below all panels, as many columns as fit."""
-    columns = int(figure.get_figwidth() / (0.55 + 0.065 * max(map(len, found))))  # inches at this size of letters
-    handles, labels = list(found.values()), list(found)
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(max(columns, 1), len(labels)), fontsize=8)
 
 
 def skip(name: str, why: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from evaluation.summary import mean_std
-from reports import style
+from reports import palette, style
 from reports.contents import Run
 from reports.figure import Figure, half_width
 
@@ -24,19 +24,20 @@ log = logging.getLogger(__name__)
 STEM = "bbb_mnist"
 PUBLISHED = Path(__file__).parent / "mnist_classifiers.csv"
 NOTE = "dp_bayes_by_backprop"
-#: (method, label) -> (words, colour, marker); one look in every figure.
+#: (method, label) -> (words, 1 for another setting of the same method); in the one order of methods.
 PRIVATE = {
-    ("dp_bayes_by_backprop_corrected", ""): ("DP Bayes by backprop", style.BLUE, "o"),
-    ("dp_bayes_by_backprop_corrected", "rho_start=-3"): ("DP Bayes by backprop, wide start", style.SKY, "P"),
-    ("dp_sgd", ""): ("DP-SGD", style.RED, "s"),
-    (NOTE, "as printed"): ("note, as printed", style.PURPLE, "^"),
-    (NOTE, "kl once an epoch"): ("note, KL once an epoch", style.ORANGE, "v"),
+    (NOTE, "as printed"): ("note, as printed", 0),
+    (NOTE, "kl once an epoch"): ("note, KL once an epoch", 1),
+    ("dp_bayes_by_backprop_corrected", ""): ("DP Bayes by backprop", 0),
+    ("dp_bayes_by_backprop_corrected", "rho_start=-3"): ("DP Bayes by backprop, wide start", 1),
+    ("dp_sgd", ""): ("DP-SGD", 0),
 }
 FREE = {
-    ("classifier_sgd", ""): ("SGD", style.BLACK, "x"),
-    ("bayes_by_backprop", "gaussian prior"): ("Bayes by backprop, Gaussian prior", style.GREEN, "D"),
-    ("bayes_by_backprop", "scale-mixture prior"): ("Bayes by backprop, scale mixture", style.GREY, "X"),
+    ("bayes_by_backprop", "gaussian prior"): ("Bayes by backprop, Gaussian prior", 0),
+    ("bayes_by_backprop", "scale-mixture prior"): ("Bayes by backprop, scale mixture", 1),
+    ("classifier_sgd", ""): ("SGD", 0),
 }
+METHODS = {words: method for found in (PRIVATE, FREE) for (method, _), (words, _) in found.items()}
 #: published method -> ours, as in FREE.
 BLUNDELL = {
     "SGD": ("classifier_sgd", ""),
@@ -91,20 +92,22 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
     published = pd.read_csv(PUBLISHED, keep_default_na=False)
     with style.canvas(1, 2, panel=4.2) as (figure, axes):
         left, right = axes.flat
-        for k, (key, (words, colour, marker)) in enumerate(PRIVATE.items()):
+        methods = dict(METHODS)
+        for k, (key, (words, variant)) in enumerate(PRIVATE.items()):
             line = _of(private, key).sort_values("budget")
             if line.empty:
                 continue
-            look = {"yerr": line["half_width"], "color": colour, "marker": marker, "markersize": 5, "linewidth": 1.0}
+            look = palette.look(key[0]).line(variant) | {"yerr": line["half_width"], "markersize": 5, "linewidth": 1.0}
             if key[0] != NOTE:
-                left.errorbar(line["budget"] * 1.1 ** (k - 1), line["mean"], **look, label=words)  # side by side
+                left.errorbar(line["budget"] * 1.1 ** (k - 3), line["mean"], **look, label=words)  # side by side
                 continue
-            left.errorbar(line["budget"], line["mean"], **look, linestyle=(0, (2, 1.5)), markerfacecolor="white",
-                          label=f"{words}: claimed")  # fmt: skip
+            methods |= {f"{words}: {what}": NOTE for what in ("claimed", "real")}
+            faint = look | {"alpha": 0.55, "linestyle": (0, (1, 2.5))}
+            left.errorbar(line["budget"], line["mean"], **faint, label=f"{words}: claimed")
             left.errorbar(line["epsilon"], line["mean"], **look, label=f"{words}: real")
         theirs = published[(published["source"] == "abadi2016deep") & (published["epsilon"] != "")]
         left.errorbar(theirs["epsilon"].astype(float), theirs["test_error_percent"].astype(float), color=style.BLACK,
-                      marker="*", markersize=8, linestyle="none", label="Abadi et al. 2016, DP-SGD")  # fmt: skip
+                      marker="x", markersize=7, linestyle="none", label="Abadi et al. 2016, DP-SGD")  # fmt: skip
         left.set_xscale("log")
         left.set_xlabel("epsilon (delta = 1e-5)")
         left.set_title("with privacy")
@@ -115,7 +118,7 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
         for ax in (left, right):
             ax.set_ylabel("test error (%)")
             _percent_axis(ax)
-        _legend(figure, axes, 2)
+        style.legend(figure, style.labels(axes), methods)
         both = pd.concat([table.assign(what="ours"), published.assign(what="published")], ignore_index=True)
         style.save(figure, folder / name, both)
     seeds = _counts(private)
@@ -123,9 +126,9 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
         name,
         "Test error against epsilon (accuracy is 100 % less it), MNIST",
         f"Networks of two layers of 400 units on the official split; mean over runs with 95 % intervals ({seeds}). The "
-        "note's method stands twice: at the epsilon that it claims (open) and at the one that its ledger holds "
-        "(filled), for replacing one record; the others for adding or removing one. Stars: published, another network "
-        "(60 principal components, 1000 units). Right: without privacy, 60 epochs; black lines: Blundell et al. 2015, "
+        "note's method stands twice: at the epsilon that it claims (pale) and at the one that its ledger holds, for "
+        "replacing one record; the others for adding or removing one. Crosses: published, another network (60 "
+        "principal components, 1000 units). Right: without privacy, 60 epochs; black lines: Blundell et al. 2015, "
         "table 1, the same widths, 600 epochs. Points are shifted sideways so that they stay apart.",
     )
 
@@ -133,11 +136,11 @@ def accuracy(folder: Path, scores: pd.DataFrame) -> Figure | None:
 def _free(ax: Any, table: pd.DataFrame, published: pd.DataFrame) -> None:
     """Methods without privacy, one below the other's name, and the published number as a line."""
     names = []
-    for k, (key, (words, colour, marker)) in enumerate(FREE.items()):
+    for k, (key, (words, variant)) in enumerate(FREE.items()):
         names.append(words.replace("by backprop, ", "by\nbackprop,\n"))
         line = _of(table, key)
         if len(line):
-            ax.errorbar([k], line["mean"], line["half_width"], color=colour, marker=marker, markersize=6, linewidth=1.0)
+            ax.errorbar([k], line["mean"], line["half_width"], markersize=6, **palette.look(key[0]).dot(variant))
         found = published[published["method"].map(BLUNDELL.get) == key]
         for value in found.loc[found["source"] == "blundell2015weight", "test_error_percent"].astype(float):
             ax.plot([k - 0.3, k + 0.3], [value, value], color=style.BLACK, linewidth=1.4, label="Blundell et al. 2015")
@@ -165,12 +168,12 @@ def reliability(folder: Path, path: Path) -> Figure | None:
     with style.canvas(*_grid(len(panels)), panel=3.0) as (figure, axes):
         for ax, (title, keys, here) in zip(axes.flat, panels, strict=False):
             ax.plot([0, 1], [0, 1], color=style.LIGHT, linewidth=1.2)
-            for key, (words, colour, marker) in keys.items():
+            for key, (words, variant) in keys.items():
                 line = _of(here, key).sort_values("bin")
                 line = line[line["count"] >= FEWEST]
                 if len(line):
-                    ax.plot(line["confidence"], line["accuracy"], color=colour, marker=marker, markersize=3.5,
-                            linewidth=1.1, label=words)  # fmt: skip
+                    look = palette.look(key[0]).line(variant)
+                    ax.plot(line["confidence"], line["accuracy"], markersize=3.8, linewidth=1.1, label=words, **look)
             ax.set_xlim(0, 1.03)
             ax.set_ylim(0, 1.03)
             ax.set_title(title)
@@ -200,11 +203,11 @@ def curves(folder: Path, path: Path) -> Figure | None:
     panels = _panels(table.drop(flat.index))
     with style.canvas(*_grid(len(panels)), panel=3.0) as (figure, axes):
         for ax, (title, keys, here) in zip(axes.flat, panels, strict=False):
-            for key, (words, colour, marker) in keys.items():
+            for key, (words, variant) in keys.items():
+                look = palette.look(key[0]).line(variant) | {"linewidth": 0.8, "markersize": 3.4}
                 for k, (_, line) in enumerate(_of(here, key).groupby("split", sort=True)):
                     line = line.sort_values("epoch")
-                    ax.plot(line["epoch"], 100.0 * line["test_error"], color=colour, linewidth=0.8, marker=marker,
-                            markersize=3, label=words if k == 0 else None)  # fmt: skip
+                    ax.plot(line["epoch"], 100.0 * line["test_error"], label=words if k == 0 else None, **look)
             ax.set_xscale("log")
             ticks = sorted(set(here["epoch"]))
             ax.set_xticks(ticks, [str(t) for t in ticks])
@@ -254,7 +257,7 @@ def _of(table: pd.DataFrame, key: tuple[str, str]) -> pd.DataFrame:
 
 def _counts(table: pd.DataFrame) -> str:
     parts = []
-    for key, (words, *_) in PRIVATE.items():
+    for key, (words, _) in PRIVATE.items():
         n = sorted(set(_of(table, key)["n"]))
         parts += [f"{words}: {' or '.join(f'{v:g}' for v in n)}"] if n else []
     return "; ".join(parts)
@@ -271,11 +274,10 @@ def _percent_axis(ax: Any) -> None:
 
 
 def _legend(figure: Any, axes: Any, used: int) -> None:
-    """One legend below all panels, each text once; unused panels are hidden."""
+    """One legend below all panels; unused panels are hidden."""
     for ax in list(axes.flat)[used:]:
         ax.set_visible(False)
-    found = {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=3, fontsize=8)
+    style.legend(figure, style.labels(axes), METHODS)
 
 
 def _skip(name: str, why: str) -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from evaluation.paired import RATIO_THIRDS
 from evaluation.summary import mean_std
-from reports import style
+from reports import palette, style
 from reports.contents import Run
 from reports.figure import Figure, half_width
 from reports.tables import dataset_title
@@ -24,21 +24,21 @@ from reports.tables import dataset_title
 log = logging.getLogger(__name__)
 
 SOURCE = "geumlek2017rdp"
-#: method -> (words, colour, marker); one look in every figure.
+#: method -> words; in the one order of methods.
 FAMILY = {
-    "posterior_sampling_direct": ("direct posterior", style.BLACK, ""),
-    "posterior_sampling_diffused": ("diffused (algorithm 2)", style.BLUE, "o"),
-    "posterior_sampling_concentrated": ("concentrated (algorithm 3)", style.RED, "s"),
-    "sufficient_statistics_perturbation": ("Gaussian mechanism", style.GREEN, "D"),
+    "posterior_sampling_direct": "direct posterior",
+    "posterior_sampling_diffused": "diffused (algorithm 2)",
+    "posterior_sampling_concentrated": "concentrated (algorithm 3)",
+    "sufficient_statistics_perturbation": "Gaussian mechanism",
 }
-#: (method, label) -> (words, colour, marker).
+#: (method, label) -> words.
 LOGISTIC = {
-    ("posterior_sampling_glm_concentrated", ""): ("concentrated (algorithm 5)", style.RED, "s"),
-    ("posterior_sampling_glm_diffused", ""): ("diffused (algorithm 6)", style.BLUE, "o"),
-    ("posterior_sampling_ops", "as charged"): ("OPS as the paper charges it", style.PURPLE, "^"),
-    ("posterior_sampling_ops", "fair"): ("OPS, fair charge", style.ORANGE, "v"),
+    ("posterior_sampling_glm_diffused", ""): "diffused (algorithm 6)",
+    ("posterior_sampling_glm_concentrated", ""): "concentrated (algorithm 5)",
+    ("posterior_sampling_ops", "as charged"): "OPS as the paper charges it",
+    ("posterior_sampling_ops", "fair"): "OPS, fair charge",
 }
-DIRECT = "posterior_sampling_glm_direct"
+DIRECT, ITSELF = "posterior_sampling_glm_direct", "posterior itself"
 
 
 def build(run: Run) -> list[Figure]:
@@ -110,31 +110,33 @@ def divergence(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | Non
         return _skip(name, f"no {path.name}")
     table = pd.read_csv(path, keep_default_na=False)
     orders = sorted(table["order"].unique())
+    methods: dict[str, str] = {}
     with style.canvas(1, len(orders), panel=3.4) as (figure, axes):
         for ax, order, letter in zip(axes.flat, orders, "abcdef", strict=False):
             here = table[(table["order"] == order) & (table["epsilon"].astype(float) > 0)]
-            for method, (words, colour, marker) in FAMILY.items():
+            for method, words in FAMILY.items():
                 for reading, line in here[here["method"] == method].groupby("reading", sort=False):
                     line = _finite(line, "kl").sort_values("epsilon")
                     if len(line) < 2:
                         continue
                     dashed = reading not in ("", "order / (2 epsilon)")
-                    ax.plot(line["epsilon"], line["kl"], color=colour, marker=None if dashed else marker, markersize=3,
-                            linewidth=1.2, linestyle=(0, (2, 1.5)) if dashed else "-",
-                            label=words + (f", sigma^2 = {reading}" if dashed else ""))  # fmt: skip
+                    look = palette.look(method).line(variant=dashed)
+                    label = words + (f", sigma^2 = {reading}" if dashed else "")
+                    methods[label] = method
+                    ax.plot(line["epsilon"], line["kl"], markersize=3.2, linewidth=1.2, label=label, **look)
             ax.set_xscale("log")
             ax.set_ylim(0, 1.0)
             ax.set_xlabel("Renyi epsilon (nats)")
             ax.set_ylabel("KL(posterior || release) (nats)")
             ax.set_title(f"{letter}: lambda = {order:g}")
-        _legend(figure, axes, 2)
+        style.legend(figure, style.labels(axes), methods)
         style.save(figure, folder / name, table)
     return Figure(
         name,
         "Figure 2 a, b of RDP posterior sampling: distance of the release from the posterior",
         f"{_prior(chosen)} prior, {chosen['successes']} successes of {chosen['n']} trials, exact laws. Left: an order "
         f"below lambda* = {1 + min(_beta(chosen)):g}, where both "
-        "methods become the posterior itself; right: one above it, where they cannot. Dashed: the Gaussian mechanism "
+        "methods become the posterior itself; right: one above it, where they cannot. Hollow: the Gaussian mechanism "
         "with twice the variance, should the paper's program have used that.",
     )
 
@@ -147,36 +149,41 @@ def heldout(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
     table = pd.read_csv(path, keep_default_na=False)
     panels = list(table[["prior", "rho", "order"]].drop_duplicates().itertuples(index=False, name=None))
     columns = 3
+    methods: dict[str, str] = {}
     with style.canvas(math.ceil(len(panels) / columns), columns, panel=3.0) as (figure, axes):
         for ax in list(axes.flat)[len(panels) :]:
             ax.set_visible(False)  # fmt: skip
         for ax, (prior, rho, order) in zip(axes.flat, panels, strict=False):
             here = table[(table["prior"] == prior) & (table["rho"] == rho) & (table["order"] == order)]
-            for method, (words, colour, marker) in FAMILY.items():
+            for method, words in FAMILY.items():
+                look = palette.look(method)
                 line = here[(here["method"] == method) & ~here["reading"].str.contains("order / epsilon")]
                 if method == "posterior_sampling_direct":
                     if len(line):
-                        ax.axhline(float(line["exact_mean"].iloc[0]), color=colour, linewidth=1, linestyle=(0, (5, 2)),
-                                   label=words)  # fmt: skip
+                        at = float(line["exact_mean"].iloc[0])
+                        ax.axhline(at, color=look.colour, linewidth=1, linestyle=look.dashes, label=words)
+                        methods[words] = method
                     continue
                 line = _finite(line[line["epsilon"].astype(float) > 0], "exact_mean").sort_values("epsilon")
-                ax.plot(line["epsilon"], line["exact_mean"], color=colour, linewidth=1.2, label=f"{words}, exact")
+                labels = f"{words}, exact", f"{words}, {chosen['repetitions']:,} draws"
+                methods |= dict.fromkeys(labels, method)
+                kind = {"color": look.colour, "linestyle": look.dashes, "linewidth": 1.2}
+                ax.plot(line["epsilon"], line["exact_mean"], label=labels[0], **kind)
                 shown = line[line["repetitions"].astype(str) != ""].iloc[::3]
                 mean, error = (shown[c].astype(float) for c in ("mean", "standard_error"))
-                ax.errorbar(shown["epsilon"], mean, yerr=2 * error, color=colour, marker=marker, markersize=3.5,
-                            linestyle="none", label=f"{words}, {chosen['repetitions']:,} draws")  # fmt: skip
+                ax.errorbar(shown["epsilon"], mean, yerr=2 * error, markersize=3.8, label=labels[1], **look.dot())
             ax.set_xscale("log")
             eta = ", ".join(prior.split())
             ax.set_title(f"eta0 = ({eta}), rho = {float(rho):.3g}, lambda = {order:g}", fontsize=8)
             ax.set_xlabel("Renyi epsilon (nats)", fontsize=8)
             ax.set_ylabel("minus log-likelihood (nats)", fontsize=8)
-        _legend(figure, axes, 3)
+        style.legend(figure, style.labels(axes), methods)
         style.save(figure, folder / name, table)
     return Figure(
         name,
         f"Figure 2 c, d of RDP posterior sampling and its appendix: {chosen['n']} held-out trials",
         f"{chosen['n']} trials and as many held out, drawn anew each time. Lines: exact expectation; markers: mean of "
-        f"{chosen['repetitions']:,} repetitions with two standard errors; dashed: a draw from the posterior "
+        f"{chosen['repetitions']:,} repetitions with two standard errors; the level line: a draw from the posterior "
         "itself. The last two panels have the "
         "uniform prior; the order of the paper's panel is not known, so both are shown.",
     )
@@ -209,21 +216,23 @@ def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: 
         for (i, order), (j, dataset) in ((a, b) for a in enumerate(orders) for b in enumerate(sets)):
             ax = axes[i, j]
             direct = table[(table["dataset"] == dataset) & (table["method"] == DIRECT)]
+            look = palette.look(DIRECT)
             for mean in direct["mean"]:
-                ax.axhline(mean, color=style.BLACK, linewidth=1, linestyle=(0, (5, 2)), label="posterior itself")
-            for k, ((method, kind), (what, colour, marker)) in enumerate(LOGISTIC.items()):
+                ax.axhline(mean, color=look.colour, linewidth=1, linestyle=look.dashes, label=ITSELF)
+            for k, ((method, kind), what) in enumerate(LOGISTIC.items()):
+                look = palette.look(method).line(variant=kind == "fair")
                 line = table[
                     (table["dataset"] == dataset) & (table["method"] == method) & (table["label"] == kind)
                     & (table["order"] == order)
                 ].sort_values("log_epsilon")  # fmt: skip
                 if len(line):
                     ax.errorbar(line["log_epsilon"] + 0.08 * (k - 1.5), line["mean"], yerr=line["half_width"],
-                                color=colour, marker=marker, markersize=3.5, linewidth=1.1, elinewidth=0.8,
-                                label=what)  # fmt: skip
+                                markersize=3.8, linewidth=1.1, elinewidth=0.8, label=what, **look)  # fmt: skip
             ax.set_title(f"{dataset_title(dataset)}, lambda = {order:g}", fontsize=8.5)
             ax.set_xlabel("log epsilon (natural)", fontsize=8)
             ax.set_ylabel(label, fontsize=8)
-        _legend(figure, axes, 3)
+        methods = {words: method for (method, _), words in LOGISTIC.items()} | {ITSELF: DIRECT}
+        style.legend(figure, style.labels(axes), methods)
         style.save(figure, folder / name, table)
     counts = ", ".join(f"{dataset_title(d)}: {int(table.loc[table['dataset'] == d, 'n'].max())}" for d in sets)
     number = "3" if metric == "test_error" else "6"
@@ -250,12 +259,6 @@ def _finite(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """The rows whose ``column`` is a finite number, that and epsilon as numbers."""
     numbers = table.assign(**{c: pd.to_numeric(table[c], errors="coerce") for c in (column, "epsilon")})
     return numbers[numbers[column].map(math.isfinite) & numbers["epsilon"].map(math.isfinite)]
-
-
-def _legend(figure: Any, axes: Any, columns: int) -> None:
-    """One legend below all panels, each text once."""
-    found = {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns, fontsize=8)
 
 
 def _skip(name: str, why: str) -> None:

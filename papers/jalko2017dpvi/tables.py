@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from papers.jalko2017dpvi import accounting, run
 from papers.jalko2017dpvi.checks import HALF, ORDERS
+from papers.jalko2017dpvi.run import KEY
+from papers.jalko2017dpvi.verdicts import errors_of, read_scores
 
 #: reading -> words.
 READINGS = {"published": "published", "authors": "as the program runs", "corrected": "corrected"}
+METHODS = {"dpvi": "DPVI", "vi": "VI"}
 FIGURES = {
     "abalone_acc_vs_c": "Abalone, clip",
     "adult_acc_vs_c": "Adult, clip",
@@ -19,6 +23,17 @@ FIGURES = {
     "sgld_vs_advi_abalone": "Abalone, noise",
     "non_dp": "without privacy",
 }
+
+
+def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
+    """(a published cell's six keys, reading) -> our runs as errors, which is what is compared."""
+    judged = pd.read_csv(reference / "verdicts.csv.gz", dtype=str, keep_default_na=False)
+    names = ["table", "dataset", "method", "reading", "setting"]
+    scores = read_scores(reference / "scores")
+    ours = {tuple(r[n] for n in names): r for r in scores[scores["status"] == "ok"].to_dict("records")}
+    found = {(*(r[k] for k in KEY), r["reading"]): ours.get(tuple(r[n] for n in names))
+             for r in judged.to_dict("records")}  # fmt: skip
+    return {key: errors_of(row) for key, row in found.items() if row is not None}
 
 
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports import style
+from reports import palette, style
 from reports.contents import Run
 from reports.figure import Figure, half_width
 from reports.tables import method_title
@@ -42,26 +42,30 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
             continue
         label = method_title(method) if method != "dp_em_authors" else ", ".join(rest)
         series.setdefault(label, []).append((float(first.removeprefix("epsilon=")), values))
-    # One look for a way of composing, in both panels.
-    ways = list(dict.fromkeys(k.partition(", ")[2] or k for k in series))
+    # A way of composing is a setting of one method: one look in both panels, the joint release has its own method's.
+    ways = [w for w in dict.fromkeys(k.partition(", ")[2] for k in series) if w]
+    joint, plain_em = palette.look("dp_em_corrected"), palette.look("em")
     rows = []
     with style.canvas(1, 2, panel=3.6) as (figure, axes):
         for ax, kind in zip(axes.flat, ("GGG", "LLG"), strict=True):
             shown = {k: v for k, v in series.items() if k.startswith(kind) or "," not in k}
             for k, (series_name, points) in enumerate(shown.items()):
                 label = series_name.partition(", ")[2] or series_name
-                colour, marker = style.SERIES[ways.index(label) % len(style.SERIES)]
+                look = joint.line()
+                if label in ways:
+                    colour, marker = style.SERIES[ways.index(label) % len(style.SERIES)]
+                    look = {"color": colour, "marker": marker}
                 points.sort(key=lambda p: p[0])
                 x = np.array([e for e, _ in points]) * 1.04 ** (k - len(shown) / 2)
                 means = np.array([v.mean() for _, v in points])
                 bars = [half_width(v.std(ddof=1), len(v)) if len(v) > 1 else math.nan for _, v in points]
-                ax.errorbar(x, means, yerr=np.nan_to_num(bars), color=colour, marker=marker, markersize=4,
-                            linewidth=1.1, elinewidth=0.9, label=label)  # fmt: skip
+                ax.errorbar(x, means, yerr=np.nan_to_num(bars), markersize=4, linewidth=1.1, elinewidth=0.9,
+                            label=label, **look)  # fmt: skip
                 rows += [{"panel": kind, "series": label, "epsilon": e, "mean": m, "half_width": b, "n": len(v)}
                          for (e, v), m, b in zip(points, means, bars, strict=True)]  # fmt: skip
             for (setting, values), dashes in zip(plain.items(), ((5, 2), (1, 1), (5, 1, 1, 1)), strict=False):
                 label = f"EM, no privacy, {setting or 'with its tolerance'}"
-                ax.axhline(values.mean(), color=style.GREY, linestyle=(0, dashes), linewidth=1.1, label=label)
+                ax.axhline(values.mean(), color=plain_em.colour, linestyle=(0, dashes), linewidth=1.1, label=label)
                 rows.append({"panel": kind, "series": f"em {setting}".strip(), "epsilon": "", "mean": values.mean(),
                              "half_width": "", "n": len(values)})  # fmt: skip
             ax.set_xscale("log")
@@ -70,8 +74,9 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
             ax.set_xlabel("claimed epsilon (delta = 1e-4)")
             ax.set_ylabel("test log-likelihood (nats a row)")
             ax.set_title({"GGG": "Gaussian noise on all (GGG)", "LLG": "Laplace, Laplace, Gaussian (LLG)"}[kind])
-        found = {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
-        figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=3)
+        found = style.labels(axes)
+        methods = {k: "em" for k in found if k.startswith("EM, no privacy")}
+        style.legend(figure, found, methods | {method_title("dp_em_corrected"): "dp_em_corrected"})
         style.save(figure, folder / name, pd.DataFrame(rows))
     return Figure(
         name,

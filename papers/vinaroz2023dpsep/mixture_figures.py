@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import chi2
 
 from evaluation.mixture import greedy_match
-from reports import style
+from reports import palette, style
 from reports.figure import Figure
 from reports.published import METRIC_TITLES, SOURCE_TITLES
 
@@ -186,6 +186,7 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
     numbers = published_numbers.load()
     metrics = ["fnorm_mean", "fnorm_covariance"]
     columns = list(dict.fromkeys(zip(rows["method"], rows["setting"], strict=True)))
+    columns.sort(key=lambda c: palette.place(c[0])[:2])
     data: list[dict[str, Any]] = []
     with style.canvas(2, 1, panel=3.3) as (figure, axes):
         figure.set_figwidth(style.WIDTH)
@@ -216,7 +217,7 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
         marks = [Line2D([], [], color=style.PUBLISHED, linewidth=1.5, label="published")]
         marks += [Line2D([], [], color=c, linewidth=5, alpha=0.55, label=f"ours, {r}")
                   for r, (c, _) in style.READING.items() if r in {d["reading"] for d in data}]  # fmt: skip
-        figure.legend(handles=marks, loc="outside lower center", ncols=4)
+        style.legend(figure, {m.get_label(): m for m in marks}, size=9)
         style.save(figure, folder / name, pd.DataFrame(data))
     return Figure(
         name,
@@ -264,8 +265,7 @@ def theorem(folder: Path, path: Path) -> Figure | None:
                 ax.set_title(f"d = {d}, {words}", fontsize=8.5)
                 ax.set_xlabel("N (rows)", fontsize=8)
                 ax.set_ylabel("KL divergence (nats)", fontsize=8)
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        style.legend(figure, style.labels(axes))
         style.save(figure, folder / name, pd.DataFrame(rows))
     return Figure(
         name,

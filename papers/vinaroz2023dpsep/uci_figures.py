@@ -13,7 +13,7 @@ import pandas as pd
 import datasets
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.summary import summarise
-from reports import style
+from reports import palette, style
 from reports.figure import Figure, half_width
 from reports.published import METHOD_TITLES
 from reports.tables import dataset_title, method_title, natural
@@ -21,11 +21,10 @@ from reports.tables import dataset_title, method_title, natural
 log = logging.getLogger(__name__)
 
 SOURCE = "vinaroz2023dpsep"
-COLUMNS = ("ep", "sep", "clipped_sep", "dp_sep", "dp_vi", "vi")
+COLUMNS = ("ep", "sep", "clipped_sep", "dp_sep", "vi", "dp_vi")
 BASELINES = ("ridge", "predict_mean")
 #: lines of the curve over settings: the method by its own schedule, and linear regression with and without privacy.
 CURVE_LINES = ("dp_sep_corrected", "adassp", "ridge")
-_DASHES = ((0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 #: from this ratio of largest to smallest on, a panel is drawn on a logarithmic axis; a negative one only from FAR on.
 LOG_FROM, FAR = 8.0, 50.0
 _INTERVAL = (
@@ -67,11 +66,11 @@ def rmse(folder: Path, config: dict, verdicts: pd.DataFrame, scores: pd.DataFram
                 part = here[here["method"] == method]
                 if len(part):
                     panel += _panel_column(ax, k, part, width=0.8)
-            for k, method in enumerate(BASELINES):
+            for method in BASELINES:
                 found = lines[(lines["dataset"] == d) & (lines["method"] == method)]
                 if len(found):  # the authors' splits where both are there: most published columns stand on them
                     r = found.sort_values("protocol").iloc[0]
-                    ax.axhline(r["mean"], color=style.GREY, linewidth=1.1, linestyle=_DASHES[k], zorder=1)
+                    ax.axhline(r["mean"], linewidth=1.1, zorder=1, **_level(method))
                     keep = ("dataset", "method", "protocol", "mean", "std", "n")
                     panel.append({**{c: r[c] for c in keep}, "what": "baseline"})
             data += panel
@@ -145,7 +144,8 @@ def corrected_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: 
     sets = list(dict.fromkeys(r["dataset"] for r in grid))
     others = every[(every["experiment"] != name) & (every["setting"] == "") & every["protocol"].isin(cells["protocol"])]
     lines = others[others["method"].isin(CURVE_LINES)].drop_duplicates(["dataset", "method", "protocol"])
-    data = []
+    data: list[dict[str, Any]] = []
+    methods: dict[str, str] = {}
     with style.canvas(1, len(sets)) as (figure, axes):
         for ax, d in zip(axes.flat, sets, strict=True):
             panel: list[dict[str, Any]] = []
@@ -163,7 +163,8 @@ def corrected_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: 
             for k, method in enumerate(CURVE_LINES):
                 for r in lines[(lines["dataset"] == d) & (lines["method"] == method)].to_dict("records"):
                     label = method_title(method) + (", by its schedule" if k == 0 else "")
-                    ax.axhline(r["mean"], color=style.GREY, linewidth=1.1, linestyle=_DASHES[k], zorder=1, label=label)
+                    methods[label] = method
+                    ax.axhline(r["mean"], linewidth=1.1, zorder=1, label=label, **_level(method))
                     panel.append({"dataset": d, "method": method, "mean": r["mean"], "std": r["std"], "n": r["n"],
                                   "what": "line"})  # fmt: skip
             data += panel
@@ -176,14 +177,13 @@ def corrected_curve(folder: Path, config: dict, verdicts: pd.DataFrame, scores: 
             ax.set_title(dataset_title(d))
             _scale(ax, *_reached(panel))
         # A panel without some line must not decide the legend: every label of any panel, once.
-        found = {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)}
-        _legend(figure, list(found.values()), list(found))
+        style.legend(figure, style.labels(axes), methods)
         style.save(figure, folder / name, pd.DataFrame(data))
     titles = ", ".join(method_title(m) for m in CURVE_LINES if m in set(lines["method"]))
     return Figure(
         name,
         config.get("title", name),
-        f"{_INTERVAL}" + (f" Grey lines: {titles}." if titles else "") + " Lower is better. The best point of a curve "
+        f"{_INTERVAL}" + (f" Level lines: {titles}." if titles else "") + " Lower is better. The best point of a curve "
         "was picked by its score: a bound on what an honest choice reaches, not a result.",
     )
 
@@ -319,22 +319,19 @@ def _marks(ours: pd.DataFrame) -> list[Any]:
 def _baseline_marks() -> list[Any]:
     from matplotlib.lines import Line2D
 
-    return [
-        Line2D([], [], color=style.GREY, linewidth=1.1, linestyle=_DASHES[k], label=method_title(m))
-        for k, m in enumerate(BASELINES)
-    ]
+    return [Line2D([], [], linewidth=1.1, label=method_title(m), **_level(m)) for m in BASELINES]
 
 
 def _finish(figure, axes, used: int, handles: list[Any]) -> None:
     for ax in axes.flat[used:]:
         ax.set_visible(False)
-    _legend(figure, handles, [h.get_label() for h in handles])
+    style.legend(figure, {h.get_label(): h for h in handles})
 
 
-def _legend(figure, handles: list[Any], labels: list[str]) -> None:
-    widest = 0.5 + 0.075 * max(map(len, labels))  # inches at this size of letters
-    columns = max(1, int(figure.get_figwidth() / widest))
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+def _level(method: str) -> dict[str, Any]:
+    """Look of a method without privacy that is one level in a panel."""
+    look = palette.look(method)
+    return {"color": look.colour, "linestyle": look.dashes}
 
 
 def _skip(name: str, config: dict[str, Any], why: str) -> None:

@@ -1,8 +1,9 @@
-"""Figures: error against epsilon on each table with our band beside the published error, and all cells in one
+"""Figures: error against epsilon on each data set with our band beside the published error, and all cells in one
 picture."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,22 +11,11 @@ import pandas as pd
 
 from papers.wang2018 import run
 from papers.wang2018.tables import COMPARED, METHODS, RULES
-from papers.wang2018.verdicts import runs_of
-from reports import style
+from papers.wang2018.verdicts import KEY, runs_of
+from reports import palette, style
+from reports.figure import Figure
 from reports.own_program import read_scores
 
-#: method -> (colour, marker), the same in all figures.
-LOOK = {
-    "ssp": (style.ORANGE, "v"),
-    "adassp": (style.BLUE, "o"),
-    "adaops": (style.RED, "s"),
-    "ops_balanced": (style.GREEN, "D"),
-    "ops_balanced_unshown": (style.GREEN, "d"),
-    "objpert": (style.PURPLE, "^"),
-    "ops_diffused": (style.SKY, "X"),
-    "ops_worstcase": (style.BLACK, "P"),
-    "ops_concentrated": (style.GREY, "h"),
-}
 READINGS = {"authors": "as the program runs", "printed": "as it is meant", "corrected": "corrected"}
 #: panels of one figure of errors: rows, columns.
 PANELS = (5, 3)
@@ -47,13 +37,14 @@ def bands(scores: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "method", "epsilon", "published", "low", "median", "high"])
 
 
-def errors(frame: pd.DataFrame, methods: tuple[str, ...], stem: Path) -> list[Path]:
-    """One panel a table: our band and median, the published numbers as marks. Returns the stems of the figures."""
+def errors(frame: pd.DataFrame, methods: list[str], stem: Path, title: str) -> list[Figure]:
+    """One panel a data set: our band and median, the published numbers as marks."""
     names = sorted(frame["dataset"].unique())
     per, made = PANELS[0] * PANELS[1], []
-    for part, start in enumerate(range(0, len(names), per)):
-        shown = names[start : start + per]
-        with style.canvas(*PANELS, panel=2.1) as (figure, axes):
+    parts = [names[start : start + per] for start in range(0, len(names), per)]
+    for part, shown in enumerate(parts):
+        path = stem.with_name(f"{stem.name}_{part + 1}")
+        with style.canvas(math.ceil(len(shown) / PANELS[1]), PANELS[1], panel=2.1) as (figure, axes):
             for ax, name in zip(axes.flat, shown, strict=False):
                 rows = frame[frame["dataset"] == name]
                 _panel(ax, rows, methods)
@@ -65,8 +56,13 @@ def errors(frame: pd.DataFrame, methods: tuple[str, ...], stem: Path) -> list[Pa
             for ax in axes[:, 0]:
                 ax.set_ylabel("MSE on test rows")
             _key(figure, methods)
-            made.append(stem.with_name(f"{stem.name}_{part + 1}"))
-            style.save(figure, made[-1], frame[frame["dataset"].isin(shown) & frame["method"].isin(methods)])
+            style.save(figure, path, frame[frame["dataset"].isin(shown) & frame["method"].isin(methods)])
+        caption = (
+            "As the authors' program runs. Mark: the published number, a single run (at the upper edge: above it); "
+            "line and band: median and central 95 % of our runs on the same folds. Level lines: without privacy and "
+            "the mean of the targets, published. Where the data cannot be had the published numbers stand alone."
+        )
+        made.append(Figure(path.name, f"{title}, {shown[0]} to {shown[-1]} ({part + 1} of {len(parts)})", caption))
     return made
 
 
@@ -78,16 +74,14 @@ def _panel(ax, rows: pd.DataFrame, methods) -> None:
     top = min(1.4 * own[["high", "published"]].max().max(), 100 * trivial)
     for method in methods:
         g = rows[rows["method"] == method]
-        epsilon, (colour, mark) = g["epsilon"].astype(float), LOOK[method]
-        ax.fill_between(epsilon, g["low"], g["high"], color=colour, alpha=0.2, linewidth=0)
-        ax.plot(epsilon, g["median"], color=colour, linewidth=1)
-        edge = {"markeredgecolor": "white", "markeredgewidth": 0.4}
-        ax.plot(
-            epsilon, g["published"].clip(upper=top), mark, color=colour, markersize=4.5, clip_on=False, zorder=3, **edge
-        )
-    for method, line in zip(run.NOISE_FREE, ("--", ":"), strict=True):
+        epsilon, look = g["epsilon"].astype(float), palette.look(method)
+        ax.fill_between(epsilon, g["low"], g["high"], color=look.colour, alpha=0.2, linewidth=0)
+        ax.plot(epsilon, g["median"], color=look.colour, linestyle=look.dashes, linewidth=1)
+        kind = look.dot() | {"markersize": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.4}
+        ax.plot(epsilon, g["published"].clip(upper=top), clip_on=False, zorder=3, **kind)
+    for method, look in palette.looks(run.NOISE_FREE).items():
         level = rows.loc[rows["method"] == method, "published"].iloc[0]
-        ax.axhline(level, color=style.GREY, linestyle=line, linewidth=1)
+        ax.axhline(level, color=look.colour, linestyle=look.dashes, linewidth=1)
     ax.set(xscale="log", yscale="log", ylim=(0.7 * least, top))
     ax.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
     ax.yaxis.set_minor_formatter("")
@@ -98,26 +92,19 @@ def _key(figure, methods) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    entries = [Line2D([], [], color=LOOK[m][0], marker=LOOK[m][1], markersize=5, label=METHODS[m]) for m in methods]
-    entries += [
-        Line2D(
-            [],
-            [],
-            color=style.GREY,
-            marker="o",
-            linestyle="",
-            markersize=5,
-            label="mark: published (at the top: above)",
-        ),
-        Line2D([], [], color=style.GREY, label="line: our median"),
-        Patch(color=style.GREY, alpha=0.3, label="band: central 95 % of ours"),
-        Line2D([], [], color=style.GREY, linestyle="--", label=METHODS["trivial"]),
-        Line2D([], [], color=style.GREY, linestyle=":", label=METHODS["non_private"]),
-    ]
-    figure.legend(handles=entries, loc="outside lower center", ncols=4, fontsize=8)
+    own = {METHODS[m]: Line2D([], [], markersize=5, **palette.look(m).line()) for m in methods}
+    free = {
+        METHODS[m]: Line2D([], [], color=k.colour, linestyle=k.dashes) for m, k in palette.looks(run.NOISE_FREE).items()
+    }
+    words = {
+        "mark: published (at the top: above)": Line2D([], [], color=style.GREY, marker="o", linestyle="", markersize=5),
+        "line: our median": Line2D([], [], color=style.GREY),
+        "band: central 95 % of ours": Patch(color=style.GREY, alpha=0.3),
+    }
+    style.legend(figure, own | free | words, {METHODS[m]: m for m in (*methods, *run.NOISE_FREE)})
 
 
-def all_cells(verdicts: pd.DataFrame, stem: Path) -> None:
+def all_cells(verdicts: pd.DataFrame, stem: Path) -> Figure:
     """Ours against published, and the ranks of the published numbers among ours, by reading."""
     told = verdicts[verdicts["mean"].notna()].copy()
     told["ratio"] = told["median"] / told["published_mean"].astype(float)
@@ -132,23 +119,28 @@ def all_cells(verdicts: pd.DataFrame, stem: Path) -> None:
         axes[1, 0].set_ylabel("cells over number expected")
         from matplotlib.lines import Line2D
 
-        shown = [m for m in LOOK if m in set(told["our_method"])]
-        entries = [
-            Line2D([], [], color=LOOK[m][0], marker=LOOK[m][1], linestyle="", markersize=5, label=METHODS[m])
-            for m in shown
-        ]
-        entries += [Line2D([], [], color=style.BLACK, marker=".", linestyle="", label="without noise")]
-        figure.legend(handles=entries, loc="outside lower center", ncols=4, fontsize=8)
+        private = [m for m in METHODS if m in set(told["our_method"]) and m not in run.NOISE_FREE]
+        entries = {METHODS[m]: Line2D([], [], markersize=5, **palette.look(m).dot()) for m in private}
+        entries["without noise"] = Line2D([], [], color=style.BLACK, marker=".", linestyle="")
+        style.legend(figure, entries, {METHODS[m]: m for m in private})
         style.save(
             figure,
             stem,
             told[["dataset", "our_method", "setting", "reading", "published_mean", "mean", "median", "ratio", "rank"]],
         )
+    return Figure(
+        stem.name,
+        f"All {verdicts.drop_duplicates(KEY).shape[0]:,} published numbers at once, by reading",
+        "Above: the median of our runs over the published error, one mark a number that has a score; on the line they "
+        "are equal. Below: where the published number lies among our runs; where both come from one law every bar has "
+        "the height 1, the grey band holds 95 % of such bars.",
+    )
 
 
 def _scatter(ax, rows: pd.DataFrame, spans) -> None:
     for method, g in rows.groupby("our_method", sort=False):
-        colour, mark = LOOK.get(method, (style.BLACK, "."))
+        look = palette.look(method)
+        colour, mark = (style.BLACK, ".") if method in run.NOISE_FREE else (look.colour, look.marker)
         x = g["published_mean"].astype(float)
         ax.scatter(x, g["ratio"], s=12, color=colour, marker=mark, alpha=0.6, edgecolors="none")
     ax.axhline(1, color=style.BLACK, linewidth=0.8)
@@ -170,12 +162,13 @@ def _ranks(ax, rows: pd.DataFrame) -> None:
     ax.set(xlabel="share of our runs below the published one", xlim=(0, 1))
 
 
-def build(reference: Path, out: Path) -> list[Path]:
+def build(reference: Path, out: Path) -> list[Figure]:
     """All figures under ``out``, from the tables of ``reference``."""
     scores = read_scores(reference / "scores")
     verdicts = pd.read_csv(reference / "verdicts.csv.gz", dtype={"published_mean": str, "setting": str})
     verdicts["setting"] = verdicts["setting"].fillna("")
     frame = bands(scores, verdicts)
-    stems = errors(frame, COMPARED, out / "wang2018_errors") + errors(frame, RULES, out / "wang2018_rules")
-    all_cells(verdicts, out / "wang2018_all_cells")
-    return [*stems, out / "wang2018_all_cells"]
+    drawn = [all_cells(verdicts, out / "wang2018_all_cells")]
+    drawn += errors(frame, palette.ordered(COMPARED), out / "wang2018_errors", "Error against epsilon, private methods")
+    drawn += errors(frame, palette.ordered(RULES), out / "wang2018_rules", "Error against epsilon, rules of OPS")
+    return drawn

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.stats import beta, mannwhitneyu
 
 from papers.wang2018 import run
-from papers.wang2018.verdicts import runs_of
+from papers.wang2018.verdicts import KEY, read_scores, runs_of
 
 #: order and titles of the methods, everywhere.
 METHODS = {
@@ -29,6 +30,19 @@ METHODS = {
 #: private methods of the paper's own comparison (its figures results_<set>).
 COMPARED = ("ssp", "adassp", "adaops", "ops_balanced", "objpert")
 RULES = ("ops_balanced", "ops_diffused", "ops_worstcase", "ops_concentrated")
+
+
+def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
+    """(a published cell's six keys, reading) -> our runs, in the unit of the published number; without noise none."""
+    judged = pd.read_csv(reference / "verdicts.csv.gz", dtype=str, keep_default_na=False)
+    scores = read_scores(reference / "scores")
+    scores = scores[(scores["status"] == "ok") & (scores["runs"] != "")]
+    names = ["dataset", "method", "epsilon", "reading"]
+    ours = {key: text for *key, text in scores[[*names, "runs"]].itertuples(index=False) for key in [tuple(key)]}
+    judged["epsilon"] = judged["setting"].str.extract(r"epsilon=([\d.]+)")[0].fillna("")
+    cells = judged[[*KEY, "reading", "our_method", "epsilon"]].itertuples(index=False)
+    found = {(*c[:7],): ours.get((c.dataset, c.our_method, c.epsilon, c.reading), "") for c in cells}
+    return {key: runs_of(text) for key, text in found.items() if text}
 
 
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -110,7 +110,8 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
     said = io.StringIO()
     settings = {
         "project": title,
-        "extensions": ["myst_parser", "sphinx_design"],
+        "extensions": ["myst_parser", "sphinx_design", "reports.site.mathml"],
+        "html_math_renderer": "mathml",
         "html_theme": "pydata_sphinx_theme",
         "html_title": title,
         "html_static_path": ["_static"],

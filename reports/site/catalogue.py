@@ -18,6 +18,7 @@ from reports.ledger import TOTAL
 from reports.site.cells import Cell
 from reports.site.content import Content
 from reports.site.document import Document, plain
+from reports.site.mathml import equations
 from reports.site.words import number
 
 #: as far as the range of a column is shown.
@@ -98,6 +99,9 @@ def _method(
         if len(adapters) > 1:
             page.say(f"**For {plain(', '.join(k.replace('_', ' ') for k in m.models))}**")
         page.say(_docstring(m))
+    if told := equations().get(name):
+        page.heading("Equations")
+        page.say(told)
     page.heading("Settings")
     any_ = False
     for m in adapters:

@@ -29,8 +29,8 @@ from workflow.experiments import by_dataset
 
 #: papers with more published cells than this have rows of a table, which sorts and filters, and no section a cell.
 SECTIONS = 600
-#: dots of a strip.
-DOTS = 200
+#: dots of a strip, and of the small one in a row of a table.
+DOTS, FEW = 200, 21
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,20 @@ def _cells(part: Part) -> list[Cell]:
         by = {}
         for row in rows:
             by.setdefault(row["reading"], row)
-        readings = [{"title": READING_TITLES[r], "row": by.get(r), "ours": ours(by.get(r))} for r in there]
+        readings = [
+            {"title": READING_TITLES[r], "row": by.get(r), "ours": ours(by.get(r)), "strip": None} for r in there
+        ]
+        if not section:  # one axis for the readings of a row, so that they can be compared
+            runs = [part.runs.get((*(first[k] for k in KEY), r), ()) for r in there]
+            whole = [end for of in runs if len(of) for end in (min(of), max(of))]
+            for reading, of in zip(readings, runs, strict=True):
+                reading["strip"] = strip(of, _compared(first), FEW, whole)
         out.append(
             Cell(
                 key_of(first),
                 first["table"],
                 dataset_title(first["dataset"]),
-                method_title(first["method"]),
+                method_title(first["method"], part.titles),
                 setting_title(first["setting"]),
                 metric_title(first["metric"]),
                 published(first),
@@ -93,6 +100,11 @@ def _cells(part: Part) -> list[Cell]:
             f"{part.key}: two published cells have the address {next(k for k in keys if keys.count(k) > 1)}"
         )
     return out
+
+
+def _compared(row: Mapping[str, Any]) -> str:
+    """The published number that ours are compared with: of a share that is printed as one minus itself, the error."""
+    return row["published_error"] or row["published_mean"]
 
 
 def published(row: Mapping[str, Any]) -> str:
@@ -125,6 +137,11 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
         )
         page.part("finder")
         cells = found[part.key]
+        if not cells[0].section and part.runs:
+            page.say(
+                f"Under ours stand its runs: a dot each (of more than {FEW} their quantiles), the published number as "
+                "a bar, on one axis for a row."
+            )
         index = _Runs(part, content.ledger)
         for table, of in _by_table(cells):
             page.heading(f"Table {table}" if len(table) < 3 else table.replace("_", " ").capitalize())
@@ -154,6 +171,7 @@ class _Runs:
 
     def __init__(self, part: Part, ledger: pd.DataFrame):
         wanted = {c for c in part.verdicts["cell"] if c}
+        self.own = part.runs
         self.values: dict[tuple[str, str], list[float]] = {}
         self.seeds: dict[str, list[str]] = {}
         self.facts: dict[str, Mapping[str, str]] = {}
@@ -178,6 +196,11 @@ class _Runs:
             for arm in config["arms"]:
                 for protocol in arm.get("protocols", ()):
                     self.arms[arm["method"], arm.get("label", ""), protocol, config["experiment"]] = arm
+
+    def of(self, row: Mapping[str, Any]) -> Sequence[float]:
+        """The runs behind one of ours, in the unit that is compared."""
+        stored = self.own.get((*(row[k] for k in KEY), row["reading"]), ())
+        return stored if len(stored) else self.values.get((row["cell"], row["metric"]), ())
 
     def settings(self, row: Mapping[str, Any]) -> str:
         """What the configuration sets beside the method's defaults, for that data set."""
@@ -210,7 +233,7 @@ def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) 
         "ours": ours(row),
         "sentence": verdict_sentence(row),
         "findings": row["finding"].split(),
-        "strip": strip(runs.values.get((cell, row["metric"]), []), row["published_mean"]),
+        "strip": strip(runs.of(row), _compared(row)),
         "method": row["our_method"],
         "method_page": row["our_method"] in methods,
         "facts": [(title, text) for title, text in facts if text],
@@ -218,30 +241,30 @@ def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) 
     }
 
 
-def strip(values: Sequence[float], printed: str) -> dict[str, Any] | None:
+def strip(values: Sequence[float], printed: str, most: int = DOTS, axis: Sequence[float] = ()) -> dict[str, Any] | None:
     """Runs as dots on one line and the published number as a bar; None below two runs.
 
-    Logarithmic where all is positive and spans more than a factor of 50. Of more than ``DOTS`` runs their quantiles.
+    Logarithmic where all is positive and spans more than a factor of 50. Of more than ``most`` runs their quantiles.
+    ``axis``: what else the axis must hold.
     """
-    x = np.sort(np.asarray([v for v in values if math.isfinite(v)]))
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    x = x[np.isfinite(x)]
     if len(x) < 2:
         return None
     mark = float(printed) if printed else math.nan
-    shown = x if len(x) <= DOTS else np.quantile(x, np.linspace(0, 1, DOTS))
-    every = np.append(shown, mark) if math.isfinite(mark) else shown
-    low, high = every.min(), every.max()
+    shown = x if len(x) <= most else x[np.linspace(0, len(x) - 1, most).round().astype(int)]
+    every = [float(v) for v in (x[0], x[-1], *axis, mark) if math.isfinite(v)]
+    low, high = min(every), max(every)
     logarithmic = low > 0 and high / low > 50
     scale = np.log if logarithmic else np.asarray
-    span = float(scale(high) - scale(low)) or 1.0
-
-    def at(v):
-        return 4 + 232 * (scale(v) - scale(low)) / span
-
+    start = float(scale(low))
+    span = float(scale(high)) - start or 1.0
+    *dots, bar = (4 + 232 * (scale([*shown, mark]) - start) / span).tolist()
     return {
-        "dots": "".join(f"M{p:.1f} 14h0" for p in at(shown)),
-        "published": f"{float(at(mark)):.1f}" if math.isfinite(mark) else None,
-        "low": number(float(low)),
-        "high": number(float(high)) + (" (logarithmic)" if logarithmic else ""),
+        "dots": "".join(f"M{p:.1f} 14h0" for p in dots),
+        "published": f"{bar:.1f}" if math.isfinite(mark) else None,
+        "low": number(low),
+        "high": number(high) + (" (logarithmic)" if logarithmic else ""),
         "label": f"{len(x)} runs from {number(float(x[0]))} to {number(float(x[-1]))}, median "
         f"{number(float(np.median(x)))}; published {printed or 'none'}",
     }

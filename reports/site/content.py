@@ -29,7 +29,8 @@ class Part:
 
     ``verdicts``: of :func:`verdicts_of`; ``scores``: tidy rows of its runs, for the strips, or None; ``configs``: its
     experiments; ``judged``: how a paper that judges its own numbers does it, half a sentence; ``rerun``: the command
-    that computes all of it.
+    that computes all of it; ``runs``: (six keys of a published cell, reading) -> runs, where they are not in scores;
+    ``titles``: of its methods, beside those that are known.
     """
 
     key: str
@@ -47,6 +48,8 @@ class Part:
     configs: Sequence[Mapping[str, Any]] = ()
     scores: pd.DataFrame | None = None
     judged: str = ""
+    runs: Mapping[tuple[str, ...], Sequence[float]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def answered(self) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from reports import claims, glossary
+from reports import claims, glossary, palette
+from reports.blocks import Table
 from reports.config import READINGS
 from reports.contents import Advice
+from reports.figure import Figure
 from reports.findings import Finding
 from reports.site.cells import Cell
 from reports.site.content import Content, Part, counts, first_readings
@@ -22,6 +25,7 @@ from workflow import verified
 
 #: findings that the front page names first, where they are there.
 FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
+TITLE = attrgetter("title")
 
 
 def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: Path) -> Iterator[Document]:
@@ -51,6 +55,11 @@ def flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
     return [(prefix, str(value))]
 
 
+def by_method(part: Part) -> list[dict[str, Any]]:
+    """Verdicts by method of the paper, in the one order of methods."""
+    return sorted(counts(part.verdicts), key=lambda r: palette.place(r["method"])[:2])
+
+
 def _front(content: Content, known: set[str]) -> Document:
     page = Document("index", "Which published results of private Bayesian inference come back?", known)
     for why in content.broken:
@@ -66,7 +75,7 @@ def _front(content: Content, known: set[str]) -> Document:
         {
             "title": part.title,
             "address": f"papers/{part.key}.html",
-            "rows": [{"title": method_title(r["method"]), **r} for r in counts(part.verdicts)],
+            "rows": [{"title": method_title(r["method"], part.titles), **r} for r in by_method(part)],
         }
         for part in content.papers
         if part.answered
@@ -172,33 +181,43 @@ def _paper(part: Part, content: Content, known: set[str], cells: bool) -> Docume
         )
     if part.tables:
         page.heading("Its tables, with ours beside them")
-        for n, table in enumerate(part.tables):
-            page.heading(_short_title(table.title, part), 3)
-            page.part("table", table=table, open=n == 0)
+        _tables(page, part.tables, lambda table: _short_title(table.title, part), first=True)
     elif part.answered:
         page.heading("Its numbers")
         page.say(f"They stand, with ours beside them, on the [page of its cells](/cells/{part.key}.md).")
     if part.figures:
         page.heading("Figures")
-        for figure in part.figures:
-            page.part("figure", f=figure, banner=content.banner if content.scale != "full" else "")
+        _figures(page, part.figures, content)
     if len(part.claims):
         page.heading("Claims")
         _claims(page, part)
     if part.privacy:
         page.heading("Privacy")
-        for table in part.privacy:
-            page.heading(table.title, 3)
-            page.part("table", table=table, open=False)
+        _tables(page, part.privacy)
     for title, tables in (
         ("Every method of this suite on its data", part.methods),
         ("Sizes of its data", part.datasets),
     ):
         if tables:
             page.heading(title)
-            for table in tables:
-                page.part("table", table=table, open=False)
+            _tables(page, tables, title=None)
     return page
+
+
+def _tables(
+    page: Document, tables: Sequence[Table], title: Callable[[Table], str] | None = TITLE, first: bool = False
+) -> None:
+    """Tables one below the other. ``title``: of each, None for no headings; ``first``: the first one stands open."""
+    for n, table in enumerate(tables):
+        if title is not None:
+            page.heading(title(table), 3)
+        page.part("table", table=table, open=first and n == 0)
+
+
+def _figures(page: Document, figures: Sequence[Figure], content: Content) -> None:
+    """Figures with their captions, each with the scale where that is not full."""
+    for figure in figures:
+        page.part("figure", f=figure, banner=content.banner if content.scale != "full" else "")
 
 
 def _short_title(title: str, part: Part) -> str:
@@ -382,22 +401,16 @@ def _which(advice: Advice | None, content: Content, known: set[str]) -> Document
             page.say(section.text)
         if section.sentences:
             page.part("sentences", items=section.sentences)
-        for figure in section.figures:
-            page.part("figure", f=figure, banner=content.banner if content.scale != "full" else "")
+        _figures(page, section.figures, content)
         for heading, parts in section.details:
             page.part("advice_details", heading=heading, parts=parts)
-        for table in section.tables:
-            page.heading(table.title, 3)
-            page.part("table", table=table, open=False)
+        _tables(page, section.tables)
     if advice.figures:
         page.heading("Figures")
-        for figure in advice.figures:
-            page.part("figure", f=figure, banner=content.banner if content.scale != "full" else "")
+        _figures(page, advice.figures, content)
     if advice.tables:
         page.heading("All tasks together")
-        for table in advice.tables:
-            page.heading(table.title, 3)
-            page.part("table", table=table, open=False)
+        _tables(page, advice.tables)
     if advice.notes:
         page.heading("How to read this page")
         for note in advice.notes:
@@ -416,9 +429,7 @@ def _privacy(content: Content, known: set[str]) -> Document:
         page.say("No paper of this report has a table of it.")
     if content.privacy:
         page.heading("What was checked")
-    for table in content.privacy:
-        page.heading(table.title, 3)
-        page.part("table", table=table, open=False)
+    _tables(page, content.privacy)
     return page
 
 

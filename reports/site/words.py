@@ -45,9 +45,9 @@ def key_of(row: Mapping[str, Any]) -> str:
     return re.sub(r"[^A-Za-z0-9_.=~-]+", "-", ".".join(str(row[k]) for k in KEY))
 
 
-def method_title(name: str) -> str:
-    """Title of a published column."""
-    return METHOD_TITLES.get(name, _words(name))
+def method_title(name: str, own: Mapping[str, str] | None = None) -> str:
+    """Title of a published column; ``own``: titles that its paper gives."""
+    return (own or {}).get(name) or METHOD_TITLES.get(name, _words(name))
 
 
 def metric_title(name: str) -> str:

@@ -11,9 +11,10 @@ import pytest
 from scipy.stats import t as student
 
 from common_tasks import advice, scores
-from common_tasks.advice import About, block, blocks, mean_over
+from common_tasks.advice import About, block, blocks, figure, mean_over
 from evaluation.paired import THESE_ROWS, Difference
 from evaluation.summary import COLUMNS
+from reports import style
 from tests.common_tasks import made_up
 
 SSP, ADASSP = "Sufficient-statistics perturbation", "AdaSSP (yardstick)"
@@ -115,9 +116,9 @@ def test_beyond_the_axis_is_said_in_words_and_the_axis_stays_sensible():
     found = family(made_up.linear_regression())
     made = block(found)
     standings = advice.Standings(found, About())
-    low, high = advice._axis(standings, found.columns)
-    assert advice.LOWEST - 0.06 <= low <= 0
-    assert 1 <= high <= advice.HIGHEST + 0.06
+    low, high = figure._axis(standings, found.columns)
+    assert figure.LOWEST - 0.06 <= low <= 0
+    assert 1 <= high <= figure.HIGHEST + 0.06
     # log-likelihood -80 at epsilon = 0.1, on a scale from -2 to -0.8
     far = made.data[(made.data["method"] == "bernstein_sheldon_2019_corrected") & (made.data["epsilon"] == "0.1")]
     score = far.set_index("dataset")["score"]["(mean)"]
@@ -129,14 +130,14 @@ def captured(monkeypatch, found: scores.Family):
     """The figure, kept before it is closed, and the block."""
     kept = []
 
-    def svg(figure):
-        renderer = figure.canvas.get_renderer()
-        figure.draw(renderer)
-        labels = [t for ax in figure.axes for t in (*ax.get_yticklabels(), *ax.texts, ax.title) if t.get_text()]
-        kept.append((figure.bbox, [(t.get_text(), t.get_window_extent(renderer)) for t in labels]))
+    def svg(drawn):
+        renderer = drawn.canvas.get_renderer()
+        drawn.draw(renderer)
+        labels = [t for ax in drawn.axes for t in (*ax.get_yticklabels(), *ax.texts, ax.title) if t.get_text()]
+        kept.append((drawn.bbox, [(t.get_text(), t.get_window_extent(renderer)) for t in labels]))
         return "<svg/>"
 
-    monkeypatch.setattr(advice, "_svg", svg)
+    monkeypatch.setattr(style, "svg", svg)
     made = block(found)
     return kept[0], made
 
@@ -153,8 +154,8 @@ def test_many_methods_are_rows_with_whole_names_inside_of_the_figure(monkeypatch
 
 def test_few_methods_at_several_budgets_are_lines(monkeypatch):
     drawn = []
-    monkeypatch.setattr(advice, "_dots", lambda *a: drawn.append("dots") or ("", ""))
-    monkeypatch.setattr(advice, "_curves", lambda *a: drawn.append("lines") or ("", ""))
+    monkeypatch.setattr(figure, "_dots", lambda *a: drawn.append("dots") or ("", ""))
+    monkeypatch.setattr(figure, "_curves", lambda *a: drawn.append("lines") or ("", ""))
     block(family(made_up.linear_regression()))
     block(family(only({"na_dpvi": -1.3, "adassp": -1.9})))
     assert drawn == ["lines", "dots"]

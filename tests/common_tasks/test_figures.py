@@ -10,7 +10,6 @@ import pytest
 from common_tasks import figures as common_figures
 from common_tasks import rank_figure as common_rank_figure
 from common_tasks import scores as common_scores
-from common_tasks.scores import PRIVATE
 from tests.common_tasks import made_up
 
 SIZES = pd.DataFrame({"dataset": ["wine", "power"], "n": [1588, 9527]})
@@ -74,14 +73,6 @@ def test_limits_without_yardsticks_or_spread():
     low, high = common_figures.limits(table, "rmse")
     assert low < table["mean"].min()
     assert table["mean"].max() < high
-
-
-def test_looks_stay_apart():
-    many = [common_scores.Arm(f"m{k}", "epsilon=1", "1", False, PRIVATE) for k in range(18)]
-    family = common_scores.Family("common_x", "x", "bounded_mixture", (), tuple(many), (), {}, {}, {}, pd.DataFrame())
-    looks = common_figures.looks([family])
-    assert len({(c, m) for c, m, _ in looks.values()}) == 18 - 6  # colours and markers repeat after twelve ...
-    assert len({repr(look) for look in looks.values()}) == 18  # ... with other dashes
 
 
 def test_nothing_to_draw_draws_nothing(tmp_path):

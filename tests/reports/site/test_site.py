@@ -10,16 +10,22 @@ import types
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree as ET
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from sphinx.errors import ExtensionError
 
+from methods import contract
 from reports import build as report
 from reports.site.build import SiteError, _processes, classic
-from reports.site.cells import strip
+from reports.site.cells import FEW, strip
 from reports.site.document import Document, plain
+from reports.site.mathml import equations, markup
 from reports.verdicts import scoreboard
+from tests.reports.site.conftest import RUNS
 from workflow.files import csv_text
 
 #: elements without an end tag.
@@ -64,6 +70,11 @@ def site(built):
 
 @pytest.fixture(scope="module")
 def pages(site):
+    return read(site)
+
+
+def read(site):
+    """Path -> tags of each page."""
     found = {}
     for path in sorted(site.rglob("*.html")):
         if "_static" in path.parts:
@@ -86,7 +97,10 @@ def test_the_promised_addresses_are_there(site):
     assert 'name="viewport"' in (site / "index.html").read_text()
 
 
-def test_every_link_and_anchor_resolves(site, pages):
+@pytest.mark.parametrize("which", ["site", "housed"])
+def test_every_link_and_anchor_resolves(request, which):
+    site = request.getfixturevalue(which)
+    pages = read(site)
     ids = {path: set(tags.ids) for path, tags in pages.items()}
     for path, tags in pages.items():
         assert not tags.problems, path
@@ -192,6 +206,46 @@ def test_the_page_of_a_method_has_its_settings_with_their_sources(site):
     assert "1 % / 290" in (site / "glossary.html").read_text()
 
 
+def test_every_method_has_equations_that_docutils_reads():
+    told = equations()
+    assert set(told) == set(contract.names())
+    for name, text in told.items():
+        blocks = re.findall(r"```\{math\}\n(.*?)```", text, re.S)
+        assert blocks, name
+        for tex in [*blocks, *re.findall(r"\{math\}`([^`]+)`", text)]:
+            # entities that HTML alone knows
+            ET.fromstring(re.sub(r"&(?!lt;|gt;|amp;)\w+;", "", markup(tex, as_block=True)))
+
+
+def test_equations_are_mathml_without_a_script(site):
+    text = (site / "methods/dp_sep.html").read_text()
+    shown = text[text.index("<h2>Equations") : text.index("<h2>Settings")]
+    assert shown.count('<div class="equation"') == 1
+    assert "<math xmlns=" in shown
+    assert "<msub>" in shown
+    assert not re.search(r"mathjax|\\\(|\\frac", text, re.I)
+
+
+def test_a_formula_that_cannot_be_read_is_named():
+    with pytest.raises(ExtensionError, match=r"\\nosuch"):
+        markup(r"\nosuch{x}", as_block=True)
+
+
+def test_the_runs_of_many_cells_stand_on_their_rows(housed):
+    """One axis a row: the same runs are drawn at the same places in both readings; no runs, no strip."""
+    text = (housed / "cells/someone.html").read_text()
+    first, second = (text[text.index(f'id="someone.results.{d}') :] for d in "ab")
+    first, second = first[: first.index("</tr>")], second[: second.index("</tr>")]
+    strips = re.findall(r'<svg class="strip small".*?</svg>', first)
+    assert len(strips) == 2
+    assert strips[0] == strips[1]
+    assert f"40 runs from {RUNS.min():.4g} to {RUNS.max():.4g}, median {np.median(RUNS):.4g}" in strips[0]
+    assert strips[0].count("14h0") == FEW
+    assert second.count("<svg") == 1
+    page = (housed / "papers/someone.html").read_text()
+    assert 'src="../figures/drawn.svg"' in page
+
+
 def test_a_fence_a_tag_or_markdown_in_a_text_stays_a_text():
     page = Document("x", "A *b* <script>alert(1)</script> `c`", ())
     page.part("card", rows=[("<b>", ["```\n</dl><script>alert(2)</script>", "{{ 1 }}"])])
@@ -260,6 +314,9 @@ def test_a_strip_shows_all_runs_and_the_published_number():
     assert found["dots"].count("M") == 3
     assert found["published"] == f"{4 + 232 * 0.75:.1f}"
     assert (found["low"], found["high"]) == ("1", "3")
+    wide = strip([1.0, 2.0, 3.0], "2.5", most=2, axis=[5.0])
+    assert wide["dots"] == "M4.0 14h0M120.0 14h0"
+    assert wide["high"] == "5"
     assert strip([1.0], "2") is None
     assert strip([1.0, 1000.0], "2")["high"].endswith("(logarithmic)")
     assert strip([5.0, 5.0], "")["published"] is None
@@ -273,7 +330,7 @@ def test_the_bundle_of_datatables_becomes_a_script():
 
 def test_static_files_name_no_address():
     folder = Path(report.__file__).parent / "site"
-    for path in [*(folder / "static").iterdir(), *(folder / "templates").iterdir()]:
+    for path in filter(Path.is_file, [*(folder / "static").iterdir(), *(folder / "templates").rglob("*")]):
         assert "://" not in path.read_text(encoding="utf-8"), path.name
 
 

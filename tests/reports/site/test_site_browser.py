@@ -7,8 +7,10 @@ import shutil
 import pytest
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+#: rows with strips, figures of a paper that judges itself, equations on two lines, advice.
+HOUSED = ("housed:cells/someone", "housed:papers/someone", "housed:methods/bayes_by_backprop", "housed:which-method")
 NAMES = ("index", "papers/vinaroz2023dpsep", "cells/vinaroz2023dpsep", "methods/dp_sep", "datasets/wine", "glossary",
-         "privacy", "checked", "search")  # fmt: skip
+         "privacy", "checked", "search", *HOUSED)  # fmt: skip
 #: of axe-core, what keeps somebody from reading.
 FAULTS = ("serious", "critical")
 
@@ -42,13 +44,30 @@ def visit(browser, address, width=1280, **options):
     return page, said, outside
 
 
+def at(request, name):
+    """Folder and page of an address; ``housed:`` is the site of a paper that judges its own numbers."""
+    which, _, rest = name.rpartition(":")
+    return request.getfixturevalue(which or "site"), rest
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_no_error_and_no_sideways_scroll(browser, site, name, width, scheme):
+def test_no_error_and_no_sideways_scroll(request, browser, name, width, scheme):
+    site, name = at(request, name)
     page, said, outside = visit(browser, f"file://{site}/{name}.html", width, color_scheme=scheme)
     assert said == []
     assert outside == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.context.close()
+
+
+def test_an_equation_is_read_as_mathml(browser, site):
+    """It has a size, so it is drawn, and a wide one scrolls inside of its own box."""
+    page, _, _ = visit(browser, f"file://{site}/methods/dp_sep.html", width=390)
+    formula = page.locator("div.equation math").first
+    assert formula.bounding_box()["height"] > 20
+    assert page.evaluate("document.querySelector('math').namespaceURI").endswith("MathML")
+    assert page.locator("script[src*=mathjax i]").count() == 0
     page.context.close()
 
 
@@ -77,9 +96,13 @@ def test_the_front_page_says_what_was_recomputed_here(browser, site):
     page.context.close()
 
 
-@pytest.mark.parametrize("name", ["index", "papers/vinaroz2023dpsep", "cells/vinaroz2023dpsep", "methods/dp_sep"])
+AXE = ("index", "papers/vinaroz2023dpsep", "cells/vinaroz2023dpsep", "methods/dp_sep", *HOUSED)
+
+
+@pytest.mark.parametrize("name", AXE)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_fault(browser, site, name, scheme):
+def test_axe_finds_no_serious_fault(request, browser, name, scheme):
+    site, name = at(request, name)
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core: pip install '.[browser]'")
     page, _, _ = visit(browser, f"file://{site}/{name}.html", color_scheme=scheme)
     found = axe.Axe().run(page).response["violations"]

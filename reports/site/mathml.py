@@ -1,0 +1,59 @@
+"""Equations as MathML, which browsers show and screen readers read without a script: a Sphinx extension.
+
+Docutils makes MathML of the LaTeX that a page holds in ``math`` directives and roles. ``equations`` gives what a
+method's page shows: the part of ``templates/equations/<family>.md`` under the heading that names it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math import MathError, latex2mathml
+from sphinx.errors import ExtensionError
+
+from reports.site.document import HERE
+
+_HEADING = re.compile(r"^## (.+)$", re.M)
+
+
+@cache
+def equations() -> dict[str, str]:
+    """Method -> its equations as MyST Markdown. Raises ValueError for a method that stands twice."""
+    found: dict[str, str] = {}
+    for path in sorted((HERE / "templates" / "equations").glob("*.md")):
+        _, *parts = _HEADING.split(path.read_text(encoding="utf-8"))
+        for names, text in zip(parts[::2], parts[1::2], strict=True):
+            for name in names.split():
+                if name in found:
+                    raise ValueError(f"{path}: equations of {name} stand twice")
+                found[name] = text.strip()
+    return found
+
+
+def markup(tex: str, as_block: bool) -> str:
+    """MathML of a formula. Raises ExtensionError with the formula where docutils cannot read it."""
+    try:
+        made = latex2mathml.tex2mathml(tex, as_block=as_block)
+    except MathError as e:
+        raise ExtensionError(f"no MathML can be made of {tex.strip()!r}: {e}") from e
+    return made.replace("\n", " ")
+
+
+def _inline(self: Any, node: nodes.math) -> None:
+    self.body.append(markup(node.astext(), as_block=False))
+    raise nodes.SkipNode
+
+
+def _block(self: Any, node: nodes.math_block) -> None:
+    # wide formulas scroll by themselves, and with the keyboard
+    self.body.append('<div class="equation" tabindex="0" role="group" aria-label="Equation">')
+    self.body.append(f"{markup(node.astext(), as_block=True)}</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
