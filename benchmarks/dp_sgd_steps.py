@@ -3,12 +3,12 @@
     python -m benchmarks.dp_sgd_steps            # print the table
     python -m benchmarks.dp_sgd_steps --commit   # write it to benchmarks/reference/dp_sgd_steps.csv
 
-``rule`` is the number of the default, K = n mu / 4 (``logistic_gaussian.gradients.plan_of``); beside it stand its half,
-its double, and 2,000 steps, where the default used to stop. Rows are uniform in [-1, 1] along 10 or 40 columns, or mixed
-until the spread of their principal axes falls to a tenth; labels follow a logistic model of margins with a standard
-deviation of 2. Ranges are documented, so nothing is bought for them. Epsilon is 0.1, 1 or 8 at delta = 1e-5. The loss is
-the log-likelihood (nats a row, 20,000 new rows) that is missing to the weights that made the rows, its mean over
-designs. No data set of the suite is read.
+``rule`` is the number of the default, K = n mu / 4 (``logistic_gaussian.gradients.plan_of``); beside it stand its
+half, its double, and 2,000 steps, where the default used to stop. Rows are uniform in [-1, 1] along 10 or 40 columns,
+or mixed until the spread of their principal axes falls to a tenth; labels follow a logistic model of margins with a
+standard deviation of 2. Ranges are documented, so nothing is bought for them. Epsilon is 0.1, 1 or 8 at delta = 1e-5.
+The loss is the log-likelihood (nats a row, 20,000 new rows) that is missing to the weights that made the rows, its
+mean over designs. No data set of the suite is read.
 """
 
 # ruff: noqa: E402 - thread counts must be set before NumPy is imported

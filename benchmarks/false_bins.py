@@ -3,9 +3,9 @@
     python -m benchmarks.false_bins            # print the table
     python -m benchmarks.false_bins --commit   # write it to benchmarks/reference/false_bins.csv
 
-``privacy.scaling.private_ranges`` takes a bin of magnitude for occupied where its noisy count is above what an empty one
-reaches with probability ``FALSE_BIN`` over all bins and columns. A false bin widens a range by powers of two, and the
-noise of the moments grows with it; a lower rate hides bins that are occupied. Columns are normal, log-normal, uniform
+``privacy.scaling.private_ranges`` takes a bin of magnitude for occupied where its noisy count is above what an empty
+one reaches with probability ``FALSE_BIN`` over all bins and columns. A false bin widens a range by powers of two, and
+the noise of the moments grows with it; a lower rate hides bins that are occupied. Columns are normal, log-normal, uniform
 on [0, 1] or small counts (Poisson, mean 2), in turn, 10 of them and a target. A tenth of mu squared of (epsilon, 1e-5)
 is spent as in ``methods._shared.frames``, half of it here. Over ``NOISES`` noises on the same rows:
 

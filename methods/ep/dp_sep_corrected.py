@@ -90,8 +90,8 @@ def schedule(
     C rho sqrt(N) = 1.58 and lost from 2.25 on (``benchmarks/dp_sep_move.py``), so it is held at LARGEST_ROOT_MOVE too.
     The values of the constants were chosen on synthetic regression problems. Three faults that prompted a change were
     first seen on test scores of a data set of the suite: the divergence that LARGEST_MOVE prevents and the slow noise
-    Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED (power, epsilon = 10), and the same divergence with more rows, which
-    LARGEST_ROOT_MOVE prevents (protein, epsilon = 8).
+    Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED (power, epsilon = 10), and the same divergence with more rows,
+    which LARGEST_ROOT_MOVE prevents (protein, epsilon = 8).
 
     Raises ValueError for an argument out of range.
     """

@@ -148,7 +148,8 @@ def boosted(
 ) -> tuple[np.ndarray, float]:
     """Weights (p,) after all rounds and the penalty, from released moments (p, p) of ``rows.inputs``.
 
-    ``norm``: of :func:`shortened`; ``noise_multiplier``: of one release that would cost what the rounds do. ``least``: least penalty.
+    ``norm``: of :func:`shortened`; ``noise_multiplier``: of one release that would cost what the rounds do;
+    ``least``: least penalty.
     """
     p, gram = len(moments.gram), moments.gram
     penalty = max(least, moments.noise * math.sqrt(2.0 * p) - float(np.linalg.eigvalsh(gram)[0]))

@@ -160,6 +160,12 @@ def test_a_clip_for_little_noise_stays_where_parallel_updates_are_stable():
     assert plan.clip * plan.damping == pytest.approx(dp_sep_corrected.LARGEST_MOVE, rel=1e-12)
 
 
+def test_the_stable_step_falls_with_the_root_of_the_rows():
+    few, many = (schedule(120, 1.0, 1e-6, 1.2, n) for n in (10_000, 90_000))
+    assert few.clip * few.damping == pytest.approx(dp_sep_corrected.LARGEST_MOVE, rel=1e-12)
+    assert many.clip * many.damping * 300 == pytest.approx(dp_sep_corrected.LARGEST_ROOT_MOVE, rel=1e-12)
+
+
 def test_overrides_reach_the_plan():
     plan = schedule(10, 1.0, 5.0, 1.2, 1000, damping=0.07, clip=0.5)
     assert (plan.damping, plan.clip) == (0.07, 0.5)
