@@ -4,8 +4,8 @@
     python -m benchmarks.dp_sgd_steps --commit   # write it to benchmarks/reference/dp_sgd_steps.csv
 
 ``rule`` is the number of the default, K = n mu / 4 (``logistic_gaussian.gradients.plan_of``); beside it stand its
-half, its double, and 2,000 steps, where the default used to stop. Rows are uniform in [-1, 1] along 10 or 40 columns,
-or mixed until the spread of their principal axes falls to a tenth; labels follow a logistic model of margins with a
+half, its double, and 2,000 steps, where the default used to stop. Rows are uniform in [-1, 1] along 10 columns, or
+mixed until the spread of their principal axes falls to a tenth; labels follow a logistic model of margins with a
 standard deviation of 2. Ranges are documented, so nothing is bought for them. Epsilon is 0.1, 1 or 8 at delta = 1e-5.
 The loss is the log-likelihood (nats a row, 20,000 new rows) that is missing to the weights that made the rows, its
 mean over designs. No data set of the suite is read.
@@ -34,8 +34,8 @@ from privacy.accountants import gdp_mu
 from privacy.budget import BudgetSpec, Mode
 
 KIND, DELTA, NEW_ROWS, MARGIN = "bounded_logistic_regression", 1e-5, 20_000, 2.0
-EPSILONS = (0.1, 1.0, 8.0)
-ROWS = (4000, 40_000)
+#: rows, and the budgets at which they are tried: 2,000 steps are more than the rule's up to epsilon = .1
+ROWS = {1500: (0.1, 1.0, 8.0), 40_000: (1.0, 8.0)}
 METHODS = ("dp_sgd", "dp_vi_vinaroz_corrected")
 TABLE = Path(__file__).parent / "reference" / "dp_sgd_steps.csv"
 
@@ -45,7 +45,7 @@ class Design(NamedTuple):
     smallest: float  # spread of the last principal axis over that of the first
 
 
-DESIGNS = tuple(Design(*d) for d in itertools.product((10, 40), (1.0, 0.1)))
+DESIGNS = tuple(Design(*d) for d in itertools.product((10,), (1.0, 0.1)))
 
 
 class Rows(NamedTuple):
@@ -91,10 +91,10 @@ def loss(name: str, design: Design, n: int, epsilon: float, steps: int | None, s
     return log_likelihood(new @ made.theta, y) - float(np.mean(predicted.log_density(y)))
 
 
-def table(methods=METHODS, sizes=ROWS, epsilons=EPSILONS, designs=DESIGNS) -> pd.DataFrame:
+def table(methods=METHODS, sizes=ROWS, designs=DESIGNS) -> pd.DataFrame:
     """One row a method, size, epsilon and choice: its steps and its mean loss over the designs."""
     out = []
-    for name, n, epsilon in itertools.product(methods, sizes, epsilons):
+    for name, (n, epsilon) in itertools.product(methods, [(n, e) for n, each in sizes.items() for e in each]):
         for choice, steps in numbers(n, epsilon).items():
             found = np.mean([loss(name, design, n, epsilon, steps, k) for k, design in enumerate(designs)])
             out.append((name, n, epsilon, choice, steps, f"{found:.5f}"))

@@ -5,9 +5,9 @@
 
 ``privacy.scaling.private_ranges`` takes a bin of magnitude for occupied where its noisy count is above what an empty
 one reaches with probability ``FALSE_BIN`` over all bins and columns. A false bin widens a range by powers of two, and
-the noise of the moments grows with it; a lower rate hides bins that are occupied. Columns are normal, log-normal, uniform
-on [0, 1] or small counts (Poisson, mean 2), in turn, 10 of them and a target. A tenth of mu squared of (epsilon, 1e-5)
-is spent as in ``methods._shared.frames``, half of it here. Over ``NOISES`` noises on the same rows:
+the noise of the moments grows with it; a lower rate hides bins that are occupied. Columns are normal, log-normal,
+uniform on [0, 1] or small counts (Poisson, mean 2), in turn, ten inputs. A tenth of mu squared of
+(epsilon, 1e-5) is spent as in ``methods._shared.frames``, half of it here. Over ``NOISES`` noises on the same rows:
 
 * ``struck``: share of the releases in which a column's range reaches more than one bin beyond its largest value;
 * ``width_if_struck``: largest ratio of such a range to that of the same column without noise, median;
@@ -37,7 +37,7 @@ from methods._shared.frames import SHARE
 from privacy import scaling
 from privacy.budget import BudgetSpec
 
-DELTA, COLUMNS, NOISES = 1e-5, 10, 400
+DELTA, COLUMNS, NOISES = 1e-5, 10, 1000
 EPSILONS = (0.1, 1.0, 8.0)
 ROWS = (1500, 10_000, 40_000)
 RATES = (scaling.FALSE_BIN, 0.01, 0.001)
@@ -52,17 +52,19 @@ WIDEST = 2.0 ** scaling.EXPONENTS[1]
 
 
 def rows(n: int, seed: int) -> np.ndarray:
-    """(n, COLUMNS + 1), the target last."""
+    """(n, COLUMNS)."""
     rng = np.random.default_rng([seed, n])
-    return np.column_stack([LAWS[j % len(LAWS)](rng, n) for j in range(COLUMNS + 1)])
+    return np.column_stack([LAWS[j % len(LAWS)](rng, n) for j in range(COLUMNS)])
 
 
 def found(values: np.ndarray, counts: np.ndarray, epsilon: float, rate: float, seed: int) -> np.ndarray:
     """Bought ranges (columns, 2) by one noise; ``counts``: ``range_counts`` of the values, computed once."""
-    budget = BudgetSpec(epsilon=epsilon, delta=DELTA).open(np.random.default_rng([seed, 2]))
+    budget = BudgetSpec(epsilon=epsilon, delta=DELTA).open(
+        np.random.default_rng([seed, len(values), int(10 * epsilon)])
+    )
     each = scaling.scaling_noise_multiplier(epsilon, DELTA, SHARE) * math.sqrt(2.0)
     with patch.object(scaling, "FALSE_BIN", rate), patch.object(scaling, "range_counts", lambda _: counts.copy()):
-        return np.array(scaling.private_ranges(values, len(values), budget, each, True))
+        return np.array(scaling.private_ranges(values, len(values), budget, each))
 
 
 def summary(n: int, epsilon: float, rate: float, noises: int = NOISES) -> dict[str, float]:
