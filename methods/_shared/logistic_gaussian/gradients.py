@@ -17,8 +17,8 @@ from privacy.accountants import gdp_mu
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
-#: fewest steps of a run, and the most, which only bounds its time: n mu = 80,000 rows ask for them.
-STEPS = (30, 20_000)
+#: fewest steps of a run, and the most, which only bounds its time: n mu = 40,000 asks for them.
+STEPS = (30, 10_000)
 #: a sampling rate above this becomes a full batch: amplification would buy next to nothing there.
 LARGEST_RATE = 0.5
 #: noise that a run may leave in a row's typical margin, standard deviation: sets the number of steps.
