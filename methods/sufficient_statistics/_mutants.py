@@ -70,6 +70,28 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="rows are whitened by their own moments instead of the released ones",
         ),
     ),
+    "boosted_adassp": (
+        Mutant(
+            "no noise",
+            r"noise\.release\((residual_sum\([^()]*\))\)",
+            r"(noise.release(\1), \1)[1]",
+            what=GENERIC[0].what,
+        ),
+        GENERIC[1],
+        Mutant(
+            "no clipping",
+            r"shortened\(with_bias\(task\.x\), task\.y, norm\)",
+            "shortened(with_bias(task.x), task.y, 1e9 * norm)",
+            what=NO_CLIPPING,
+        ),
+        Mutant(
+            "no clipping of residuals",
+            r"np\.clip\((rows\.target - rows\.inputs @ weights), -clip, clip\)",
+            r"\1",
+            what="residuals are not cut",
+        ),
+        UNPAID_FRAME,
+    ),
     "bernstein_sheldon_2019_corrected:bounded_linear_regression": (
         Mutant(
             "no noise",

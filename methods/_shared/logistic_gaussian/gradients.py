@@ -17,8 +17,8 @@ from privacy.accountants import gdp_mu
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
-#: fewest and most steps of a run.
-STEPS = (30, 2000)
+#: fewest steps of a run, and the most, which only bounds its time: n mu = 40,000 asks for them.
+STEPS = (30, 10_000)
 #: a sampling rate above this becomes a full batch: amplification would buy next to nothing there.
 LARGEST_RATE = 0.5
 #: noise that a run may leave in a row's typical margin, standard deviation: sets the number of steps.
@@ -51,8 +51,8 @@ def plan_of(settings, n: int, length: float, budget: Budget, what: str, relation
     loss has a trace of R^2 / 4, so that the step size 4 / R^2 is half of what is stable at worst. The noise in theta
     after K steps has a standard deviation of about step_size K C / (n mu), for a budget of mu (Gaussian DP), before
     averaging, and in a typical margin R times that; it is NOISE_IN_MARGIN at K = NOISE_IN_MARGIN n mu / 4. So K is
-    that number, held within STEPS. Constants chosen on three synthetic tables at epsilon = .1, 1 and 8: two fifths of
-    the steps cost .001 to .022 nats a row, twice as many change it by -.004 to .004.
+    that number, held within STEPS: it follows the budget and the rows. ``benchmarks/dp_sgd_steps.py`` sets it beside
+    fewer and more steps on synthetic rows.
     """
     rate = settings.batch_rows / n if settings.batch_rows < n * LARGEST_RATE else 1.0
     steps = settings.steps

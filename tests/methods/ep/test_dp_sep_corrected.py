@@ -131,15 +131,15 @@ def test_clipping_keeps_the_mean_that_a_layer_implies():
 def test_the_schedule_takes_no_data():
     """Numbers only; a row, a task or a ledger has no way in."""
     parameters = inspect.signature(schedule).parameters
-    assert set(parameters) == {"steps", "rate", "noise_multiplier", "prior_variance", "damping", "clip"}
+    assert set(parameters) == {"steps", "rate", "noise_multiplier", "prior_variance", "rows", "damping", "clip"}
     source = inspect.getsource(METHOD.fit)
-    assert "schedule(settings.steps, rate, sigma, prior_variance" in source
+    assert "schedule(settings.steps, rate, sigma, prior_variance, n, damping" in source
 
 
 def test_it_absorbs_the_stated_share_and_leaves_the_stated_noise():
     """Oracle: the recursion of the noise variance, step by step."""
     for steps, rate, sigma in ((120, 1.0, 43.0), (240, 0.3, 17.0), (500, 1.0, 20.0)):
-        plan = schedule(steps, rate, sigma, 1.2)
+        plan = schedule(steps, rate, sigma, 1.2, 1000)
         left, variance = 1.0, 0.0
         for _ in range(steps):
             left *= 1 - plan.damping
@@ -151,17 +151,23 @@ def test_it_absorbs_the_stated_share_and_leaves_the_stated_noise():
 
 def test_more_steps_at_the_same_cost_leave_the_clip_alone():
     """sigma grows like sqrt(K): the clip settles."""
-    clips = [schedule(k, 1.0, 4 * math.sqrt(k), 1.2).clip for k in (50, 200, 800)]
+    clips = [schedule(k, 1.0, 4 * math.sqrt(k), 1.2, 1000).clip for k in (50, 200, 800)]
     assert max(clips) / min(clips) < 1.03
 
 
 def test_a_clip_for_little_noise_stays_where_parallel_updates_are_stable():
-    plan = schedule(120, 1.0, 1e-6, 1.2)
+    plan = schedule(120, 1.0, 1e-6, 1.2, 1000)
     assert plan.clip * plan.damping == pytest.approx(dp_sep_corrected.LARGEST_MOVE, rel=1e-12)
 
 
+def test_the_stable_step_falls_with_the_root_of_the_rows():
+    few, many = (schedule(120, 1.0, 1e-6, 1.2, n) for n in (10_000, 90_000))
+    assert few.clip * few.damping == pytest.approx(dp_sep_corrected.LARGEST_MOVE, rel=1e-12)
+    assert many.clip * many.damping * 300 == pytest.approx(dp_sep_corrected.LARGEST_ROOT_MOVE, rel=1e-12)
+
+
 def test_overrides_reach_the_plan():
-    plan = schedule(10, 1.0, 5.0, 1.2, damping=0.07, clip=0.5)
+    plan = schedule(10, 1.0, 5.0, 1.2, 1000, damping=0.07, clip=0.5)
     assert (plan.damping, plan.clip) == (0.07, 0.5)
     assert sites.sensitivity(plan.caps, plan.gamma_scale) == pytest.approx(0.5, rel=1e-12)
 

@@ -10,6 +10,7 @@ import pytest
 from scipy.special import expit
 
 from methods import contract
+from methods._shared.logistic_gaussian import gradients, plans
 from methods.contract import MethodError
 from models import posteriors
 from models.bounded import BoundedLogisticRegression
@@ -267,3 +268,11 @@ def test_ops_refuses_a_ball_that_holds_next_to_nothing_of_the_prior():
     """4 coordinates: |theta|^2 is chi-squared of 4 degrees, and below .01 with probability .0000125."""
     with pytest.raises(MethodError, match=r"radius 0\.1 holds 1\.2e-05 of the prior; raise radius_factor"):
         fit("posterior_sampling_ops", some_task(), radius_factor=0.05)
+
+
+@pytest.mark.parametrize(("n", "epsilon", "expected"), [(1500, 1.0, 101), (40_000, 0.1, 326), (1_000_000, 8.0, 10_000)])
+def test_steps_follow_rows_and_budget(n, epsilon, expected):
+    """A quarter of n mu, mu = .0325 and .2681 at epsilon = .1 and 1 (Gaussian DP, delta = 1e-5), at most 10,000."""
+    budget = BudgetSpec(epsilon=epsilon, delta=1e-5).open(np.random.default_rng(0))
+    settings = plans.DescentSettings(batch_rows=n)
+    assert gradients.plan_of(settings, n, 2.0, budget, "sum", Relation.ADD_REMOVE).steps == expected

@@ -1,0 +1,168 @@
+"""Yardstick: BoostedAdaSSP, linear regression by rounds on clipped residuals with one private second-moment matrix."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from methods._shared import adassp
+from methods._shared.conjugate_linear import release
+from methods._shared.frames import left_for
+from methods.contract import Constants, Counterpart, Diverged, Fit, Role
+from models.linear_regression import with_bias
+from models.task import Task
+from privacy.budget import Budget
+
+_RESIDUALS = "sum of the rows, each times its clipped residual"
+_SQUARES = "sum of the squares of the clipped residuals"
+_PROOF = "methods.sufficient_statistics.boosted_adassp"
+#: part of mu squared for the residuals' sum of squares, which the source does not release: one number of the size of n
+#: needs little (choice of this suite).
+VARIANCE_SHARE = 0.02
+
+
+class BoostedAdaSSP(release.InKnownBox):
+    """Tang, Aydore, Kearns, Rho, Roth, Wang, Wang & Wu (2023): gradient boosting with AdaSSP for the learner.
+
+    Rows u = [x, 1] of the box are clipped to norm R, their targets with them. Their second moments are released once,
+    G. Each of T rounds releases the sum of u times its residual y - u . w, clipped to tau, and adds
+    (G + penalty I)^-1 times the release to w. A residual that is clipped in one round is worked off in later ones, so
+    that tau may be smaller than the targets. All releases are full-batch Gaussian under add/remove and compose exactly:
+    G and the rounds share what is left of mu squared evenly, the T rounds among them too.
+
+    Against the authors' program (github.com/shuaitang/BoostedAdaSSP; the body of the paper was not at hand), which
+    gives a third of mu squared to the smallest eigenvalue of the second moments: here that is read from G, which costs
+    nothing (``methods._shared.adassp.read``: the penalty). Its x_bound, y_bound = 1 are stated for columns in any unit;
+    here R follows from what is public of the box, and tau = 1 is half the width of the target's box. It clips the
+    inputs it predicts for; here the result is a plain line. It scales a row without its target; here both are scaled,
+    so that the row keeps its equation. Its columns are not centred and get no intercept; here [x, 1].
+    The residual variance is a release of its own, which the source does not have.
+    """
+
+    name = "boosted_adassp"
+    title = "BoostedAdaSSP"
+    reference = "tang2023boosted, BoostedAdaSSP; settings of the authors' program"
+    role = Role.YARDSTICK
+    models = ("bounded_linear_regression",)
+    privacy = release.OneRelease.privacy
+    constants = (Constants.PROGRAM, Constants.FORMULA, Constants.GUESSED)
+    leaks = ()
+    counterparts: ClassVar = {"bounded_linear_regression": Counterpart("ridge", 0.02)}
+    grid: ClassVar[tuple[dict, ...]] = (
+        {}, {"rounds": 10}, {"rounds": 30}, {"residual_clip": 0.3}, {"residual_clip": 0.1}, {"margin": 0.5}
+    )  # fmt: skip
+
+    @dataclass(frozen=True)
+    class Settings:
+        rounds: int = 100  #: T (authors' program, default)
+        residual_clip: float = 1.0  #: tau, units of the target's box, [-1, 1] (authors' program: y_bound = 1)
+        #: R^2 is this much above the expected squared norm of [x, 1] in the box (as in ``whitened_ssp``)
+        margin: float = 0.1
+
+        def __post_init__(self) -> None:
+            if not (isinstance(self.rounds, int) and self.rounds >= 1):
+                raise ValueError(f"boosted_adassp: rounds = {self.rounds}; give a whole number >= 1")
+            for name in ("residual_clip", "margin"):
+                value = getattr(self, name)
+                if not (math.isfinite(value) and value > 0):
+                    raise ValueError(f"boosted_adassp: {name} = {value}; give a finite number above 0")
+
+    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged where
+        the released numbers leave the finite range."""
+        n, whole = task.public.n, left_for(budget, adassp.WHAT, self.privacy)
+        squared = (1.0 + settings.margin) * (1.0 + sum(release.expected_squares(task.public, target=False)))
+        norm, least = math.sqrt(squared), task.model.precision
+        rows = shortened(with_bias(task.x), task.y, norm)
+        share = 0.5 * (1.0 - VARIANCE_SHARE)
+        moments = adassp.release(rows.inputs, squared, part(whole, share), budget)
+        weights, penalty = boosted(rows, moments, norm, settings, part(whole, share), budget, least)
+        if not np.isfinite(weights).all():  # a function of releases alone
+            raise Diverged(f"{task.name}: boosted_adassp left the finite range; lower rounds")
+        noise = budget.gaussian(
+            _SQUARES,
+            sensitivity=settings.residual_clip**2,
+            noise_multiplier=part(whole, VARIANCE_SHARE),
+            relation=self.privacy,
+            proof=f"{_PROOF}.residuals",
+        )
+        squares = noise.release(np.array([np.square(residuals(rows, weights, settings.residual_clip)).sum()]))[0]
+        counted = max(float(moments.gram[-1, -1]), n / 10.0)  # rows, each by its clipping factor
+        variance = max(float(squares), noise.noise_scale) / counted
+        told = {"noise_multiplier": whole, "clip": norm, "penalty": penalty}
+        return Fit(release.point_estimate(weights, variance), budget.ledger, told)
+
+
+class Rows(NamedTuple):
+    """``inputs`` (n, p), [x, 1] of norm at most R; ``target`` (n,), scaled with them."""
+
+    inputs: np.ndarray
+    target: np.ndarray
+
+
+def part(whole: float, share: float) -> float:
+    """Noise multiplier of releases that have this share of the mu squared of one of noise multiplier ``whole``."""
+    return whole / math.sqrt(share) * (1.0 + 1e-9)  # so that rounding does not overspend
+
+
+def shortened(u: np.ndarray, y: np.ndarray, norm: float) -> Rows:
+    """Rows u (n, p) and targets (n,) times min(1, norm / |u|): |u| <= ``norm``. What is not finite becomes a row of 0.
+
+    A row depends on itself alone.
+    """
+    good = np.isfinite(u).all(axis=1) & np.isfinite(y)
+    u, y = np.where(good[:, None], u, 0.0), np.where(good, y, 0.0)
+    factor = np.minimum(1.0, norm / np.maximum(np.linalg.norm(u, axis=1), 1e-300))
+    return Rows(u * factor[:, None], y * factor)
+
+
+def residuals(rows: Rows, weights: np.ndarray, clip: float) -> np.ndarray:
+    """Of the shortened rows, each cut to [-clip, clip]; (n,).
+
+    Sensitivity under add/remove of the sum of their squares: clip^2. Proof: ``weights`` are a function of earlier
+    releases; a row adds the square of its own residual, which is at most clip^2.
+    """
+    return np.clip(rows.target - rows.inputs @ weights, -clip, clip)
+
+
+def residual_sum(rows: Rows, weights: np.ndarray, clip: float) -> np.ndarray:
+    """Sum over the rows of u times its residual cut to [-clip, clip]; (p,).
+
+    L2 sensitivity under add/remove: norm x clip, with ``norm`` that of :func:`shortened`. Proof: ``weights`` are a
+    function of earlier releases; a row adds u r with |u| <= norm and |r| <= clip.
+    """
+    return rows.inputs.T @ residuals(rows, weights, clip)
+
+
+def boosted(
+    rows: Rows,
+    moments: adassp.Moments,
+    norm: float,
+    settings: BoostedAdaSSP.Settings,
+    noise_multiplier: float,
+    budget: Budget,
+    least: float,
+) -> tuple[np.ndarray, float]:
+    """Weights (p,) after all rounds and the penalty, from released moments (p, p) of ``rows.inputs``.
+
+    ``norm``: of :func:`shortened`; ``noise_multiplier``: of one release that would cost what the rounds do;
+    ``least``: least penalty.
+    """
+    p, gram = len(moments.gram), moments.gram
+    penalty = max(least, moments.noise * math.sqrt(2.0 * p) - float(np.linalg.eigvalsh(gram)[0]))
+    matrix = gram + penalty * np.eye(p)
+    noise = budget.gaussian(
+        _RESIDUALS,
+        sensitivity=norm * settings.residual_clip,
+        noise_multiplier=noise_multiplier * math.sqrt(settings.rounds),
+        relation=release.OneRelease.privacy,
+        steps=settings.rounds,
+        proof=f"{_PROOF}.residual_sum",
+    )
+    weights = np.zeros(p)
+    for _ in range(settings.rounds):
+        weights = weights + np.linalg.solve(matrix, noise.release(residual_sum(rows, weights, settings.residual_clip)))
+    return weights, penalty
