@@ -138,25 +138,49 @@ class Leak:
         return all(not scope or value is None or value in scope for scope, value in wanted)
 
 
+class Apart(enum.StrEnum):
+    """Why a private method comes to no method without privacy, however large its budget."""
+
+    CLIPPING = "clipping"  #: rows are cut at a norm, or numbers at a bound, that does not grow with the budget
+    NOISE = "noise"  #: the noise, or its part of it that matters here, does not follow from epsilon
+    STEPS = "steps"  #: number of steps or step sizes are fixed, and its end is not that of the method without privacy
+    GUARANTEE = "guarantee"  #: what its proof can charge does not grow with the budget beyond some point
+    MODES = "modes"  #: the objective has several optima, and paths from other starts or batches end in others
+    REFUSED = "refused"  #: it fits no task of this kind, and says why in ``supports``
+    NO_TWIN = "no twin"  #: the suite has no method without privacy that fits this kind of model in this way
+
+
 @dataclass(frozen=True)
 class Counterpart:
     """The method without privacy that a private one comes to where the budget is next to unlimited (epsilon = 1e6).
 
     ``method``: its name; it fits the same kind of model and gives no guarantee. ``band``: the most by which the
-    log-densities of new rows may differ on average, nats a row. ``settings``: of the private method where it is tried,
-    beside its defaults. ``reason``: why it comes to none; then there is no ``method``.
+    log-densities of new rows may differ on average, nats a row, with ``reason``: what the band is made of.
+    ``apart``: why it comes to none, in place of a method and a band; then ``reason`` says it in a sentence.
+    ``settings``: of the private method where it is tried, beside its defaults. ``models``: kinds of model that this
+    is about; empty: all that the class fits.
 
-    Raises ValueError where it states neither a method with its band nor a reason, or both.
+    Raises ValueError where it states neither a method with its band nor a kind of reason, or both, or no sentence.
     """
 
     method: str = ""
     band: float = 0.0
-    settings: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+    apart: Apart | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    models: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if bool(self.method) == bool(self.reason.strip()) or bool(self.method) != (self.band > 0):
-            raise ValueError("counterpart: give a method and its band above 0, or the reason why there is none")
+        if bool(self.method) == (self.apart is not None) or bool(self.method) != (self.band > 0):
+            raise ValueError("counterpart: give a method and its band above 0, or the kind of reason why there is none")
+        if self.apart is not None and not isinstance(self.apart, Apart):
+            raise ValueError(f"counterpart: apart = {self.apart!r}; give one of {', '.join(map(str, Apart))}")
+        if len(self.reason.split()) < _WORDS:
+            raise ValueError(f"counterpart: give the reason in a sentence, at least {_WORDS} words")
+
+
+#: fewest words of the reason of a counterpart.
+_WORDS = 5
 
 
 #: for ``splits_at_once``: all splits that are missing.
@@ -189,9 +213,9 @@ class Method(abc.ABC):
     #: does it take the printed ranges of columns (``task.public``) for public knowledge? Where they are the extremes of
     #: the table itself (``datasets.base.DataSet.extremes``), its guarantee is conditional on them.
     reads_ranges: ClassVar[bool] = False
-    #: kind of model -> what it comes to without privacy, or why it comes to nothing; a kind that is not listed: not
-    #: stated.
-    counterparts: ClassVar[Mapping[str, Counterpart]] = {}
+    #: of a private method: what it comes to without privacy, or why it comes to nothing, on each kind of model that it
+    #: fits (:func:`counterpart`); the conformance suite tries it.
+    counterparts: ClassVar[tuple[Counterpart, ...]] = ()
     #: is the release itself a draw from a posterior? Then there is no noise to record and replay: the audit leaves the
     #: method to the brute-force checks beside its proof.
     releases_a_draw: ClassVar[bool] = False
@@ -247,6 +271,11 @@ class Method(abc.ABC):
         ``rng`` is where the run left it. Called only where ``run_of`` is set; raises TypeError elsewhere.
         """
         raise TypeError(f"{self.name} reads no run: give it `run_of`, the name of the method that makes it, and `read`")
+
+
+def counterpart(method: Method, kind: str) -> Counterpart | None:
+    """What a private method states for this kind of model; None where it says nothing."""
+    return next((c for c in method.counterparts if not c.models or kind in c.models), None)
 
 
 def fits(method: Method) -> str:

@@ -80,6 +80,8 @@ class Cell:
     mem_mb: int = MEM_MB
     #: does the experiment ask for the coverage of predictive intervals, where its kind of model has them?
     intervals: bool = False
+    #: does the experiment ask for the diagnostics of fits beside their scores, where its kind of model keeps none?
+    diagnostics: bool = False
 
     @property
     def values(self) -> dict:
@@ -306,6 +308,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                         mem_mb=int(config.get("mem_mb", MEM_MB)),
                         family=_slug(config["experiment"], dataset, protocol, arm["family"]) if "family" in arm else "",
                         intervals=config.get("intervals", False),
+                        diagnostics=config.get("diagnostics", False),
                     )
                 )
     keys = Counter((c.dataset, c.protocol, c.method, c.setting) for c in out)

@@ -158,6 +158,8 @@ class $cls($base):
     privacy = Relation.ADD_REMOVE  # the neighbours of the guarantee
     constants = (Constants.GUESSED,)  # where the defaults come from
     leaks = ()  # what no epsilon counts
+    # at epsilon = 1e6: a method without privacy, and how near; or why none
+    counterparts = (Counterpart(apart=Apart.CLIPPING, reason="rows are cut at a clip that no budget widens"),)
 
     @dataclass(frozen=True)
     class Settings:
@@ -224,7 +226,8 @@ def method_text(name: str, kind: str, family: str, private: bool) -> str:
     imports = ["from models.task import Task", "from privacy.budget import Budget"]
     imports += [line for line in (start.imports if start else "").splitlines() if line]
     shared = ["InFrame"] * boxed + ["left_for"] * private
-    words = ["Constants", "Fit"] + ["Method"] * (not boxed) + ["MethodError"] * (start is None)
+    words = ["Apart"] * private + ["Constants"] + ["Counterpart"] * private + ["Fit"]
+    words += ["Method"] * (not boxed) + ["MethodError"] * (start is None)
     imports += [f"from methods._shared.frames import {', '.join(shared)}"] * bool(shared)
     imports += [f"from methods.contract import {', '.join(words)}"]
     imports += ["from privacy.ledger import Relation", "from privacy.mutants import Mutant"] * private

@@ -77,7 +77,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
                 out.append({**common, **unscored(e)})
                 continue
             told = {m: (row["diagnostics"][m], u) for m, u in DIAGNOSTICS.items() if m in row["diagnostics"]}
-            scores |= told if cell.about.diagnostics else {}
+            scores |= told if cell.about.diagnostics or cell.diagnostics else {}
             out.extend({**common, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items())
     if cell.protocol == "simulated_truth" and len(record["splits"]) == cell.splits:
         like = next((r for r in out if r["status"] == "ok"), None)

@@ -11,7 +11,7 @@ from methods._shared.bayes_by_backprop.settings import LEAKS, PrivateSettings
 from methods._shared.conjugate_linear import descent
 from methods._shared.conjugate_linear.release import point_estimate
 from methods._shared.logistic_gaussian.plans import Descent, DescentSettings
-from methods.contract import Fit, Method, Role
+from methods.contract import Apart, Counterpart, Fit, Method, Role
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
 from privacy.budget import Budget
@@ -31,6 +31,9 @@ class DPSGD(Method):
     role = Role.YARDSTICK
     models = ("bnn_classification",)
     privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart(apart=Apart.CLIPPING, reason="gradients of rows are clipped at a norm that is a setting"),
+    )
     leaks = LEAKS
 
     Settings = PrivateSettings
@@ -67,6 +70,7 @@ class DPSGDLinear(descent.Descent):
     name = "dp_sgd"
     title = "DP-SGD"
     reference = "abadi2016deep, algorithm 1"
+    counterparts = (Counterpart("ridge", 0.05, "a fixed number of steps on clipped gradients; .03 seen"),)
     role = Role.YARDSTICK
 
     def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
@@ -88,6 +92,7 @@ class DPSGDLogistic(Descent):
     name = "dp_sgd"
     title = "DP-SGD"
     reference = "abadi2016deep, algorithm 1"
+    counterparts = (Counterpart("ep", 0.02, "a point where EP averages, under the same prior; .002 seen"),)
     role = Role.YARDSTICK
 
     def fit_unit(self, task: Task, settings: DescentSettings, budget: Budget, rng: np.random.Generator) -> Fit:

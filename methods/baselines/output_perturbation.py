@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods._shared.frames import InFrame
-from methods.contract import Constants, Fit, Leak, LeakKind, Role
+from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Role
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -30,6 +30,7 @@ class OutputPerturbation(InFrame):
     models = ("bounded_logistic_regression",)
     constants = (Constants.FORMULA,)
     privacy = Relation.ADD_REMOVE
+    counterparts = (Counterpart("ep", 0.02, "a point where EP averages, under the same prior; .004 seen"),)
     leaks = (Leak(LeakKind.FAILING, "where the minimiser is not found the fit fails, and that it does is not counted"),)
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"ridge_factor": 0.3}, {"ridge_factor": 3.0}, {"norm_factor": 0.7}, {"norm_factor": 1.4},

@@ -6,7 +6,7 @@ import numpy as np
 
 from methods._shared.bayes_by_backprop import training
 from methods._shared.bayes_by_backprop.settings import LEAKS, PrivateVariationalSettings, prior_of
-from methods.contract import Fit, Method
+from methods.contract import Apart, Counterpart, Fit, Method
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
@@ -34,6 +34,9 @@ class DPBayesByBackprop(Method):
     reference = "dp_bayes_by_backprop2020note, algorithm 1 and section 3"
     models = ("bnn_classification",)
     privacy = Relation.REPLACE_ONE
+    counterparts = (
+        Counterpart(apart=Apart.CLIPPING, reason="gradients of rows are clipped at a norm that is a setting"),
+    )
     leaks = LEAKS
 
     #: the note states no value; what it has in common with the corrected method is that one's. Here `learning_rate` is

@@ -6,7 +6,7 @@ import numpy as np
 
 from methods._shared.bayes_by_backprop import training
 from methods._shared.bayes_by_backprop.settings import LEAKS, PrivateVariationalSettings, prior_of
-from methods.contract import Fit, Method
+from methods.contract import Apart, Counterpart, Fit, Method
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
@@ -28,6 +28,9 @@ class DPBayesByBackpropCorrected(Method):
     reference = "this suite; after dp_bayes_by_backprop2020note, algorithm 1, and abadi2016deep"
     models = ("bnn_classification",)
     privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart(apart=Apart.CLIPPING, reason="gradients of rows are clipped at a norm that is a setting"),
+    )
     leaks = LEAKS
 
     Settings = PrivateVariationalSettings

@@ -34,7 +34,7 @@ import numpy as np
 
 from methods._shared.frames import InFrame, left_for
 from methods._shared.requests import Together
-from methods.contract import Constants, Diverged, Fit, Leak, LeakKind
+from methods.contract import Constants, Counterpart, Diverged, Fit, Leak, LeakKind
 from methods.dpvi._noise_aware.settings import SQRT2, DPVISettings
 from models.noise_aware import Priors, Statistics, TracePosterior
 from models.task import Task
@@ -275,12 +275,17 @@ def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Gene
     return Fit(found, budget.ledger, told)
 
 
+#: where it is tried beside its counterpart: noise of full batches is calibrated without a search
+FULL_BATCHES = {"sampling_rate": 1.0}
+
+
 class InBox(Together, InFrame):
     """A noisy descent in the box that gets what the frame has left of the budget. A subclass gives :meth:`descend`."""
 
     privacy = Relation.ADD_REMOVE
     constants = (Constants.FORMULA, Constants.DEVELOPED)
     leaks = LEAKS
+    counterparts = (Counterpart("vi", 0.05, "a fixed number of steps on clipped gradients", settings=FULL_BATCHES),)
     grid: ClassVar[tuple[dict, ...]] = GRID
 
     def prepare(self, task: Task, settings: StepSettings) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.requests import Together
-from methods.contract import Fit, Method
+from methods.contract import Apart, Counterpart, Fit, Method
 from methods.dpvi._box import InBox, StepSettings, clip_of, guess
-from methods.dpvi._noise_aware.settings import LEAKS, SQRT2, check_numbers
+from methods.dpvi._noise_aware.settings import GROWING, LEAKS, SQRT2, check_numbers
 from models.task import Task
 from models.unconstrained import inverse_softplus
 from privacy.budget import Budget
@@ -30,6 +30,7 @@ class DPVIM(Together, Method):
     reference = "jalko2023dpvim; alrawajfeh2024nadpvi_rebuttal, Tables 1 and 3"
     models = ("conjugate_simulator", "linear_regression_unknown_noise", "logistic_regression_normal_prior")
     privacy = Relation.ADD_REMOVE
+    counterparts = (Counterpart(apart=Apart.STEPS, reason=GROWING),)
     leaks = LEAKS
 
     @dataclass(frozen=True)

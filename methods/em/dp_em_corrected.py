@@ -10,7 +10,7 @@ import numpy as np
 
 from methods._shared.framed_mixture import RADIUS, RegressionInFrame, ball
 from methods._shared.frames import InFrame, left_for
-from methods.contract import Constants, Fit, Method
+from methods.contract import Apart, Constants, Counterpart, Fit, Method
 from models.mixture_of_gaussians import MixtureOfGaussians, MixtureParameters
 from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
@@ -36,6 +36,11 @@ class DPEMCorrected(Method):
     reference = "after park2017dpem; the joint release and its proof are this suite's"
     models = ("mixture_of_gaussians",)
     privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart(
+            apart=Apart.MODES, reason="EM from another start ends in another optimum; rows outside its ball are clipped"
+        ),
+    )
     reads_ranges = True
 
     @dataclass(frozen=True)
@@ -274,6 +279,11 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
     name = "dp_em_corrected"
     seed_name = "dp_em_joint"
     privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart(
+            apart=Apart.MODES, reason="EM from another start ends in another optimum; the default's ball cuts rows, too"
+        ),
+    )
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"iterations": 5}, {"iterations": 20}, {"iterations": 40}, {"radius": 2.0}, {"radius": 3.0},
     )  # fmt: skip
@@ -324,6 +334,14 @@ class DPEMCorrectedLinear(RegressionInFrame, DPEMCorrectedMixture):
     name = "dp_em_corrected"
     seed_name = "dp_em_joint"
     privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart(
+            "ridge",
+            0.05,
+            "one component in a ball around the whole box is ridge by noisy moments; .01 seen",
+            settings={"components": 1, "iterations": 1, "radius": 3.0},
+        ),
+    )
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"components": 1, "iterations": 1}, {"components": 3, "iterations": 10}, {"ridge": 0.0}, {"ridge": 1.0},
         {"radius": 2.0},

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from methods._shared.known_noise import needs_known_noise
-from methods.contract import Constants, Fit, Method, MethodError
+from methods.contract import Apart, Constants, Counterpart, Fit, Method, MethodError
 from methods.ep._dpsep_program import STANDARDISED
 from models.task import Task
 from privacy.budget import Budget
@@ -30,6 +30,11 @@ class DPSEP(Method):
     reference = "vinaroz2023dpsep, algorithm 3 and proposition 1"
     models = ("bnn_regression", "mixture_of_gaussians")
     privacy = Relation.REPLACE_ONE
+    counterparts = (
+        Counterpart(
+            apart=Apart.NOISE, reason="the noise multiplier is an input of algorithm 3; epsilon does not set it"
+        ),
+    )
     leaks = (STANDARDISED,)
 
     @dataclass(frozen=True)
@@ -136,6 +141,12 @@ class DPSEPMixture(Method):
     title = DPSEP.title
     reference = DPSEP.reference
     privacy = Relation.REPLACE_ONE
+    counterparts = (
+        Counterpart(
+            apart=Apart.REFUSED,
+            reason="its guarantee does not hold for a row added or removed, so that it is never run",
+        ),
+    )
     leaks = ()
 
     @dataclass(frozen=True)

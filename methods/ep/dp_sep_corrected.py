@@ -11,7 +11,7 @@ import numpy as np
 from methods._shared.framed_mixture import MeansInFrame
 from methods._shared.frames import InFrame
 from methods._shared.known_noise import needs_known_noise
-from methods.contract import Constants, Diverged, Fit, Leak, LeakKind, Method
+from methods.contract import Apart, Constants, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from methods.ep._pbp.layout import Layout
 from models.bnn_regression import NetworkMoments
 from models.standardise import Standardiser
@@ -138,6 +138,12 @@ class DPSEPCorrected(Method):
     models = ("bnn_regression", "mixture_of_gaussians")
     constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart(
+            apart=Apart.CLIPPING,
+            reason="sites of rows are clipped at a norm from sizes and noise that has a largest value",
+        ),
+    )
     reads_ranges = True
     leaks = (
         Leak(
@@ -306,6 +312,7 @@ class DPSEPCorrectedLogistic(InFrame):
     models = ("bounded_logistic_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
+    counterparts = (Counterpart("sep", 0.03, "sites are clipped, and a fixed number of steps; .015 seen"),)
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"steps": 5}, {"steps": 16}, {"clip_factor": 0.5}, {"clip_factor": 2.0}, {"steps": 5, "clip_factor": 0.5}
     )  # fmt: skip

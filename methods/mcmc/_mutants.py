@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from methods._shared.mutants import NO_CLIPPING, UNPAID_CENTRE
+from methods._shared.mutants import NO_CLIPPING, PRIVATE_SCALING, UNPAID_CENTRE
 from privacy.mutants import GENERIC, Mutant
 
 # gradients and ratios are charged in this file, clipped in another
@@ -28,6 +28,7 @@ _ON_GRADIENTS = (
     ),
 )
 _CENTRED = Mutant(*UNPAID_CENTRE[:3], module=_HOME, what=UNPAID_CENTRE[3])
+_SCALED = replace(PRIVATE_SCALING, module=_HOME)
 _UNCLIPPED_RATIOS = Mutant(
     "no clipping",
     r"clipped_ratio_sum\(energy, proposed, bound\)",
@@ -55,6 +56,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {}
 for _name in ("dp_sgld", "dp_sgnht"):
     MUTANTS[_name] = (*_ON_GRADIENTS, _CENTRED)
     MUTANTS[f"{_name}:bounded_logistic_regression"] = MUTANTS[_name]
+    MUTANTS[f"{_name}:bnn_regression"] = (*_ON_GRADIENTS, _SCALED)
 for _name in ("dp_penalty", "dp_hmc"):
     MUTANTS[_name] = (*_ON_GRADIENTS, _BARE_RATIO, _UNCLIPPED_RATIOS, _HALF_RATIO, _CENTRED)
     MUTANTS[f"{_name}:bounded_logistic_regression"] = MUTANTS[_name]

@@ -9,6 +9,7 @@ target              theta
 ==================  ==============================================================================================
 :class:`Logistic`   weights and intercept of rows around bought column means (``logistic_gaussian.centred``)
 :class:`Linear`     the same, then eta = log v
+``_network``        both layers of the network on standardised rows, then eta = log v
 ==================  ==============================================================================================
 
 The parts of the log-posterior that read no row (prior, Jacobian, -n eta / 2 with the public n) stay outside of every
@@ -159,13 +160,35 @@ class Logistic(Target):
         return draws @ self.centre.map.T
 
 
-class Linear(Target):
-    """y ~ N(f, v), f = w . [x - centre, 1], eta = log v the last entry of theta; rows in the box; e = y - f.
+class Residuals(Target):
+    """A regression y ~ N(f, v) with eta = log v the last entry of theta, v ~ InvGamma(shape, rate); e = y - f.
 
-    v ~ InvGamma(shape, rate), w | v ~ N(0, v (p K)^-1), K as the centring makes it. In phi a row's gradient is
-    (e / sqrt v) times that of f over the typical size of its entries, then (e^2 / v - 1) / sqrt 2: all of about unit
-    size where f fits.
+    In phi a row's gradient is (e / sqrt v) times that of f over the typical size of its entries, then
+    (e^2 / v - 1) / sqrt 2: all of about unit size where f fits.
     """
+
+    shape: float
+    rate: float
+
+    @abc.abstractmethod
+    def residuals(self, theta: np.ndarray) -> np.ndarray:
+        """y - f, (n,)."""
+
+    def energy(self, theta):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return -0.5 * self.residuals(theta) ** 2 * inverse_variance(theta)
+
+    def noise_log_density(self, theta: np.ndarray) -> float:
+        """log p(eta) - n eta / 2: prior, Jacobian of v = exp(eta) and what the likelihood says without a row."""
+        return -(self.shape + 0.5 * self.size.rows) * theta[-1] - self.rate * inverse_variance(theta)
+
+    def noise_gradient(self, theta: np.ndarray) -> float:
+        """Derivative of log p(eta); the rows' -1/2 each is in the clipped gradients."""
+        return -self.shape + self.rate * inverse_variance(theta)
+
+
+class Linear(Residuals):
+    """f = w . [x - centre, 1]; w | v ~ N(0, v (p K)^-1), K as the centring makes it; rows in the box."""
 
     def __init__(self, x: np.ndarray, y: np.ndarray, centre: Centre, model, n: int):
         self.x = np.column_stack([x - centre.mean, np.ones(len(x))])
@@ -186,20 +209,7 @@ class Linear(Target):
         return np.append(self._entry * inverse_variance(theta) ** -0.5, math.sqrt(2.0))
 
     def residuals(self, theta):
-        """y - f, (n,)."""
         return self.y - self.x @ theta[:-1]
-
-    def energy(self, theta):
-        with np.errstate(over="ignore", invalid="ignore"):
-            return -0.5 * self.residuals(theta) ** 2 * inverse_variance(theta)
-
-    def noise_log_density(self, theta: np.ndarray) -> float:
-        """log p(eta) - n eta / 2: prior, Jacobian of v = exp(eta) and what the likelihood says without a row."""
-        return -(self.shape + 0.5 * self.size.rows) * theta[-1] - self.rate * inverse_variance(theta)
-
-    def noise_gradient(self, theta: np.ndarray) -> float:
-        """Derivative of log p(eta); the rows' -1/2 each is in the clipped gradients."""
-        return -self.shape + self.rate * inverse_variance(theta)
 
     def clipped_gradients(self, theta, scale, rows, clip):
         every = self.x, self.y, self._squares

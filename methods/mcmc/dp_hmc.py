@@ -7,8 +7,8 @@ import numpy as np
 from methods.mcmc._release import (
     LINEAR,
     LOGISTIC,
-    Chain,
     Purse,
+    TestedChain,
     TestedSettings,
     gradients,
     ratios,
@@ -17,7 +17,7 @@ from methods.mcmc._release import (
 )
 
 
-class DPHMC(Chain):
+class DPHMC(TestedChain):
     """Hamiltonian Monte Carlo with noisy clipped gradients and the penalty test (``_kernels.hmc``).
 
     An iteration releases L + 1 clipped sums of gradients (fresh ones: none is used again) and one sum of clipped

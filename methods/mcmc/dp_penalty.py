@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from methods.mcmc._release import LINEAR, LOGISTIC, Chain, Purse, TestedSettings, ratios, started, told
+from methods.mcmc._release import LINEAR, LOGISTIC, Purse, TestedChain, TestedSettings, ratios, started, told
 
 
-class DPPenalty(Chain):
+class DPPenalty(TestedChain):
     """Random-walk Metropolis-Hastings with the penalty test on clipped log-likelihood ratios (``_kernels.penalty``).
 
     Each accept step releases the sum of the rows' clipped log-likelihood ratios over their bound c, sensitivity 1

@@ -9,6 +9,7 @@ from methods.mcmc._release import (
     LOGISTIC,
     Chain,
     ChainSettings,
+    NetworkChain,
     Purse,
     langevin_run,
     told,
@@ -38,3 +39,14 @@ class DPSGLD(Chain):
         """``_release.langevin_run`` with the whole of what is left."""
         path, plan = langevin_run(target, settings, purse, rate, steps=settings.steps, burn_in=settings.burn_in)
         return path, told(target, plan, relaxations=plan.relaxations(target.size))
+
+
+# DP-SGLD on the weights of a network.
+class DPSGLDNetwork(NetworkChain):
+    """The same chain in the weights and the log noise variance, on Poisson batches of about 2,000 rows."""
+
+    name = "dp_sgld"
+    title = "DP-SGLD"
+    reference = DPSGLD.reference
+    Settings = ChainSettings
+    run = DPSGLD.run

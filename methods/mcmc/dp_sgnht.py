@@ -11,6 +11,7 @@ from methods.mcmc._release import (
     LOGISTIC,
     Chain,
     ChainSettings,
+    NetworkChain,
     Purse,
     gradients,
     positive,
@@ -54,3 +55,14 @@ class DPSGNHT(Chain):
             steps=plan.steps, burn_in=int(settings.burn_in * plan.steps), draws=settings.draws,
         )  # fmt: skip
         return path, told(target, plan, relaxations=plan.relaxations(target.size))
+
+
+# DP-SGNHT on the weights of a network.
+class DPSGNHTNetwork(NetworkChain):
+    """The same chain in the weights and the log noise variance, on Poisson batches of about 2,000 rows."""
+
+    name = "dp_sgnht"
+    title = "DP-SGNHT"
+    reference = DPSGNHT.reference
+    Settings = DPSGNHT.Settings
+    run = DPSGNHT.run

@@ -6,7 +6,7 @@ import numpy as np
 
 from methods._shared import linear_draw_guarantee as guarantee
 from methods._shared.exponential_family.release import one_draw
-from methods.contract import Constants, Fit, Method
+from methods.contract import Apart, Constants, Counterpart, Fit, Method
 from methods.posterior_sampling._linear import LinearPosteriorDraw
 from models.exponential_family import statistic_of
 from models.task import Task
@@ -27,6 +27,7 @@ class PosteriorSamplingDiffused(Method):
     reference = "geumlek2017rdp, algorithm 2"
     models = ("exponential_family",)
     privacy = Relation.REPLACE_ONE
+    counterparts = (Counterpart(apart=Apart.NO_TWIN, reason="no method without privacy fits this kind of model"),)
     releases_a_draw = True
 
     def fit(self, task: Task, settings: Method.Settings, budget: Budget, rng: np.random.Generator) -> Fit:

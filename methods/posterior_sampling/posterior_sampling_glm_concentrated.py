@@ -6,7 +6,7 @@ import numpy as np
 
 from methods._shared.frames import InFrame
 from methods._shared.logistic.sampler import Target
-from methods.contract import Constants, Fit
+from methods.contract import Constants, Counterpart, Fit
 from methods.posterior_sampling._logistic import guarantee
 from methods.posterior_sampling._logistic.release import (
     MARKOV_CHAIN,
@@ -54,6 +54,9 @@ class PosteriorSamplingGLMConcentratedLogistic(InFrame):
     models = ("bounded_logistic_regression",)
     constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .05 seen, and .3 at epsilon = 1"),
+    )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True
     leaks = (MARKOV_CHAIN, NO_DRAW)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.exponential_family.release import one_draw
-from methods.contract import Fit, Method
+from methods.contract import Apart, Counterpart, Fit, Method
 from models.exponential_family import statistic_of
 from models.task import Task
 from privacy.budget import Budget
@@ -28,6 +28,7 @@ class PosteriorSamplingQuery(Method):
     reference = "geumlek2017rdp, algorithm 4"
     models = ("exponential_family",)
     privacy = Relation.REPLACE_ONE
+    counterparts = (Counterpart(apart=Apart.NO_TWIN, reason="no method without privacy fits this kind of model"),)
     releases_a_draw = True
 
     @dataclass(frozen=True)

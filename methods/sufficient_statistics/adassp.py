@@ -12,7 +12,7 @@ from methods._shared import adassp
 from methods._shared.adassp import ClipRule
 from methods._shared.conjugate_linear import release
 from methods._shared.frames import left_for
-from methods.contract import Constants, Fit, Leak, LeakKind, Method, Role
+from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Method, Role
 from models.bounded import DEVIATIONS
 from models.linear_regression import LinearGaussian, with_bias
 from models.standardise import Standardiser
@@ -40,6 +40,7 @@ class AdaSSP(Method):
     models = ("bnn_regression", "linear_regression")
     constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
+    counterparts = (Counterpart("ridge", 0.05, "both regularise, by different formulas; .02 seen"),)
     reads_ranges = True
     leaks = (
         adassp.CLIP_LEAK,
@@ -116,6 +117,7 @@ class AdaSSPLinear(release.OneRelease):
     title = "AdaSSP"
     seed_name = "dp_linear_regression"
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
+    counterparts = (Counterpart("ridge", 0.05, "both regularise, by different formulas; .01 seen"),)
     role = Role.YARDSTICK
     leaks = (adassp.CLIP_LEAK,)
     grid: ClassVar[tuple[dict, ...]] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from methods._shared.requests import Together
-from methods.contract import Fit, Method
+from methods.contract import Counterpart, Fit, Method
 from methods.sufficient_statistics._bernstein_sheldon.settings import Sweeps
 from models.task import Task
 from privacy.budget import Budget
@@ -25,6 +25,7 @@ class BernsteinSheldon2018(Together, Method):
     reference = "bernstein2018differentially, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
     models = ("conjugate_simulator",)
     privacy = Relation.REPLACE_ONE
+    counterparts = (Counterpart("exact_posterior", 0.05, "Monte Carlo error of the sampler's draws; .006 seen"),)
     Settings = Sweeps
 
     def fit(self, task: Task, settings: Sweeps, budget: Budget, rng: np.random.Generator) -> Fit:

@@ -10,7 +10,7 @@ import numpy as np
 
 from methods._shared.frames import InFrame, left_for
 from methods._shared.requests import Together
-from methods.contract import Constants, Fit, Leak, LeakKind, Method
+from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Method
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Mechanism, Relation
@@ -29,6 +29,7 @@ class BernsteinSheldon2019Corrected(Together, Method):
     reference = "bernstein2019differentially, section 4.3, Gibbs-SS-Noisy; corrections of this suite"
     models = ("linear_regression_unknown_noise",)
     privacy = Relation.REPLACE_ONE
+    counterparts = (Counterpart("exact_posterior", 0.05, "Monte Carlo error of the sampler's draws; .006 seen"),)
     leaks = (
         Leak(
             LeakKind.PRIORS,
@@ -97,6 +98,7 @@ class BernsteinSheldon2019CorrectedLinear(InFrame):
     models = ("bounded_linear_regression",)
     constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
+    counterparts = (Counterpart("exact_posterior", 0.05, "Monte Carlo error of the sampler's draws; .002 seen"),)
     leaks = ()
     #: the length of the sampler and the frame's part are all that there is to set; longer is closer to the model.
     grid: ClassVar[tuple[dict, ...]] = (

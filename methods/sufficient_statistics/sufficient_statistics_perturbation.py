@@ -12,7 +12,7 @@ from methods._shared.adassp import ClipRule
 from methods._shared.conjugate_linear import release
 from methods._shared.exponential_family.release import gaussian_multiplier, posterior
 from methods._shared.frames import left_for
-from methods.contract import Diverged, Fit, Method
+from methods.contract import Apart, Counterpart, Diverged, Fit, Method
 from models.exponential_family import ParameterSample, statistic_of
 from models.task import Task
 from privacy.budget import Budget
@@ -31,6 +31,12 @@ class SufficientStatisticsPerturbation(Method):
     reference = "baseline of geumlek2017rdp, section 5.1; after Foulds et al. 2016"
     models = ("exponential_family",)
     privacy = Relation.REPLACE_ONE
+    counterparts = (
+        Counterpart(
+            apart=Apart.NO_TWIN,
+            reason="no method without privacy fits this kind of model; in the box it is tried beside one",
+        ),
+    )
 
     def fit(self, task: Task, settings: Method.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget is (order, epsilon), else (epsilon, delta), else a noise multiplier.
@@ -112,6 +118,7 @@ class SufficientStatisticsPerturbationLinear(release.OneRelease):
     seed_name = "dp_sep_honest"
     Settings = SiteClip
     reference = "this suite; after vinaroz2023dpsep, algorithm 3; one release, as vu2009 and foulds2016"
+    counterparts = (Counterpart("exact_posterior", 0.02, "the noise that is left; .0006 seen"),)
 
     def fit_unit(self, task: Task, settings: SiteClip, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""

@@ -11,7 +11,7 @@ import numpy as np
 from methods._shared import adassp
 from methods._shared.conjugate_linear import release
 from methods._shared.frames import left_for
-from methods.contract import Constants, Fit, Leak, LeakKind
+from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind
 from models.linear_regression import with_bias
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
 from models.task import Task
@@ -64,6 +64,7 @@ class WhitenedSSP(release.InKnownBox):
     reference = "this suite; after wang2018adaptive, algorithm 2, and biswas2020coinpress, section 3"
     models = ("bounded_linear_regression",)
     privacy = release.OneRelease.privacy
+    counterparts = (Counterpart("exact_posterior", 0.02, "the noise that is left; .0004 seen"),)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
     leaks = (NAVAL,)
     grid: ClassVar[tuple[dict, ...]] = ({}, {"rounds": 3}, {"rounds": 7}, {"margin": 0.5}, {"last": 0.6}, {"lift": 0.8})

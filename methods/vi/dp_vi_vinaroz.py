@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.contract import Diverged, Fit, Leak, LeakKind, Method
+from methods.contract import Apart, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -36,6 +36,11 @@ class VinarozDPVI(Method):
     reference = "vinaroz2023dpsep, appendix D, equations 119 and 123, Table 7"
     models = ("bnn_regression",)
     privacy = Relation.REPLACE_ONE
+    counterparts = (
+        Counterpart(
+            apart=Apart.NOISE, reason="the noise multiplier is an input of the algorithm; epsilon does not set it"
+        ),
+    )
     leaks = (
         Leak(LeakKind.STANDARDISATION, "inputs and target are standardised by the private mean and standard deviation"),
         Leak(LeakKind.TUNED, "the hyper-parameters of Table 7 were chosen on the private data at no cost"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from methods._shared.conjugate_linear import descent
 from methods._shared.logistic_gaussian.plans import Descent, DescentSettings
-from methods.contract import Constants, Diverged, Fit, Leak, LeakKind, Method
+from methods.contract import Apart, Constants, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from models.bounded_logistic import LogisticGaussian
 from models.linear_posteriors import NormalTimesLogNormal
 from models.standardise import Standardiser
@@ -52,6 +52,9 @@ class VinarozDPVICorrected(Method):
     models = ("bnn_regression",)
     constants = (Constants.FORMULA, Constants.DEVELOPED)
     privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart(apart=Apart.CLIPPING, reason="gradients of rows are clipped at a norm that is a setting"),
+    )
     reads_ranges = True
     leaks = (
         Leak(
@@ -205,6 +208,7 @@ class VinarozDPVICorrectedLinear(descent.Descent):
     title = "DP-VI (corrected)"
     seed_name = "dp_vi"
     reference = "vinaroz2023dpsep, appendix D; add/remove and Poisson batches: this suite"
+    counterparts = (Counterpart("vi", 0.03, "a fixed number of steps on clipped gradients; .01 seen"),)
 
     def fit_unit(self, task: Task, settings: descent.Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises what ``descent.train`` raises."""
@@ -230,6 +234,7 @@ class VinarozDPVICorrectedLogistic(Descent):
     title = "DP-VI (corrected)"
     seed_name = "dp_vi"
     reference = "vinaroz2023dpsep, appendix D; abadi2016deep, algorithm 1"
+    counterparts = (Counterpart("vi", 0.01, "a fixed number of steps on clipped gradients; .0004 seen"),)
 
     def prepare(self, task: Task, settings: DescentSettings) -> None:
         from methods._shared.logistic_gaussian.kernel import compile_kernel

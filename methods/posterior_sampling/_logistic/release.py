@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from methods._shared.logistic.sampler import Plan, Target, sample
-from methods.contract import ALL_SPLITS, Diverged, Fit, Leak, LeakKind, Method
+from methods.contract import ALL_SPLITS, Apart, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from models.logistic_regression import LogisticRegression, LogisticSample, rows_of, signed_rows
 from models.task import Task
 from privacy.budget import Budget
@@ -65,6 +65,12 @@ class LogisticPosteriorDraw(Method):
 
     models = ("logistic_regression",)
     privacy = Relation.REPLACE_ONE
+    counterparts = (
+        Counterpart(
+            apart=Apart.NO_TWIN,
+            reason="no method without privacy fits this kind of model; in the box it is tried beside EP",
+        ),
+    )
     reads_ranges = True
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

@@ -9,12 +9,14 @@ import pytest
 
 from methods.contract import get
 from methods.mcmc import _kernels
+from methods.mcmc._network import Network
 from methods.mcmc._plans import Langevin, hamiltonian, langevin, thermostat, walk
 from methods.mcmc._release import GRADIENTS, RATIOS, Purse, in_the_box
 from methods.mcmc._targets import Size
 from models import tiny
+from models.bnn_regression import BNNRegression
 from models.bounded import BoundedLinearRegression, BoundedLogisticRegression, Frame
-from privacy.accountants import gdp_epsilon, gdp_mu
+from privacy.accountants import epsilon_of, gdp_epsilon, gdp_mu
 from privacy.budget import Budget, BudgetSpec, Mode
 from privacy.ledger import Event, Mechanism, Relation, Sampling
 
@@ -225,3 +227,35 @@ def test_at_next_to_no_privacy_a_chain_is_its_twin(name, kind):
     same = twin(name, target, plan, np.random.default_rng(4), lambda d: sd * stream.normal(size=d))
     np.testing.assert_allclose(draws, same, rtol=1e-4, atol=1e-4)
     assert np.ptp(draws, axis=0).min() > 0
+
+
+@pytest.mark.parametrize(("rows", "hidden", "inputs"), [(1439, 50, 11), (8000, 50, 8), (41_157, 100, 9)])
+def test_accept_steps_lead_nowhere_on_a_network(rows, hidden, inputs):
+    """The reason that both methods give: all proposals taken, under a third of a posterior deviation at epsilon = 1."""
+    made = tiny.regression(BNNRegression(hidden), 4, 0)
+    size = Network(np.zeros((4, inputs)), made.y, made.model, rows, np.random.default_rng(0)).size
+    mu = gdp_mu(1.0, DELTA) * math.sqrt(0.9 * 0.5)  # after the moments and the start
+    given = {"steps": None, "noise": 1.0}
+    walked = walk(size, mu, lambda t: math.sqrt(t) / mu, clip=4.0, **given)
+    paths = hamiltonian(size, mu, lambda t: math.sqrt(t) / mu, clip=1.0, ratio_clip=4.0, **given)
+    deviation = math.sqrt(size.coordinates / (size.rows * size.trace))
+    assert math.sqrt(walked.steps) * walked.width < deviation / 3.0
+    assert math.sqrt(paths.steps) * paths.leapfrog * paths.step_size < deviation / 3.0
+    for name in ("dp_penalty", "dp_hmc"):
+        assert "stays where it starts" in get(name).supports(made)
+    for name in ("dp_sgld", "dp_sgnht"):
+        assert get(name, "bnn_regression").supports(made) is None
+
+
+@pytest.mark.parametrize("name", ["dp_sgld", "dp_sgnht"])
+def test_a_network_is_fitted_within_the_budget_and_from_poisson_batches(name):
+    made = tiny.regression(BNNRegression(3), 300, 0)
+    method = get(name, "bnn_regression")
+    budget = BudgetSpec(epsilon=1.0, delta=DELTA, mode=Mode.ENFORCE).open(np.random.default_rng(1))
+    found = method.fit(made, method.Settings(steps=20, batch_rows=60), budget, np.random.default_rng(2))
+    (event,) = [e for e in found.ledger if e.what == GRADIENTS]
+    assert (event.sampling, event.sampling_rate, event.steps) == (Sampling.POISSON, 0.2, 20)
+    assert epsilon_of(found.ledger, DELTA).epsilon == pytest.approx(1.0, rel=2e-3)
+    assert len(found.posterior.noise) == 10  # half of the steps are burn-in
+    assert found.diagnostics["rhat_max"] > 0
+    assert found.diagnostics["ess_min"] > 0

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from methods._shared.logistic_gaussian.centred import Centre
+from methods.mcmc._network import Network
 from methods.mcmc._targets import Linear, Logistic, clipped_ratio_sum
+from models.bnn_regression import BNNRegression, NetworkEnsemble
 from models.bounded import BoundedLinearRegression
 from models.bounded_logistic import LogisticPoint
+from models.standardise import Standardiser
 from models.unconstrained import inverse_softplus
 
 D = 3
@@ -21,11 +24,13 @@ def made(name: str, n: int = 30, corners: bool = False):
     y = rng.choice([-1.0, 1.0], n) if corners else np.clip(x[:, 0] * 0.5 + 0.2 * rng.standard_normal(n), -1, 1)
     if name == "linear":
         return Linear(x, y, CENTRE, BoundedLinearRegression().inner, n)
+    if name == "network":
+        return Network(x, y, BNNRegression(4), n, rng)
     z = np.column_stack([x - CENTRE.mean, np.ones(n)]) * np.where(y > 0, 1.0, -1.0)[:, None]
     return Logistic(z, CENTRE, 1.0, n)
 
 
-NAMES = ["linear", "logistic"]
+NAMES = ["linear", "logistic", "network"]
 
 
 def somewhere(target, seed: int = 1) -> np.ndarray:
@@ -67,8 +72,9 @@ def test_no_row_is_longer_than_the_clip_and_long_ones_reach_it(name):
     np.testing.assert_allclose(target.clipped_gradients(theta, scale, None, clip), np.sum(cut, axis=0), atol=1e-9)
 
 
-def test_a_row_that_overflows_contributes_nothing():
-    target, theta = made("linear"), somewhere(made("linear"))
+@pytest.mark.parametrize("name", ["linear", "network"])
+def test_a_row_that_overflows_contributes_nothing(name):
+    target, theta = made(name), somewhere(made(name))
     before = target.clipped_gradients(theta, target.unit(theta), np.arange(1, 30), 2.0)
     target.y[0] = 1e300
     after = target.clipped_gradients(theta, target.unit(theta), None, 2.0)
@@ -114,3 +120,13 @@ def test_centred_parameters_come_back_to_the_box():
     margin = np.column_stack([x - CENTRE.mean, np.ones(9)]) @ w
     p = LogisticPoint(logistic.in_box(w[None])[0]).predictive(x).mean
     np.testing.assert_allclose(p, 1 / (1 + np.exp(-margin)))
+
+
+def test_the_network_is_that_of_the_model():
+    target = made("network")
+    theta = somewhere(target)
+    first, second = target.layers(theta[None])
+    scale = Standardiser(np.zeros(D), np.ones(D), 0.0, 1.0)
+    mean = NetworkEnsemble(first, second, np.ones(1), scale).predictive(target.x[:, :-1]).means[0]
+    np.testing.assert_allclose(target.y - mean, target.residuals(theta), atol=1e-12)
+    np.testing.assert_allclose(mean, target.function(theta[None], target.x[:, :-1])[0], atol=1e-12)
