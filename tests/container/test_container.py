@@ -26,7 +26,7 @@ from project import copy_project, drop_toy, environment, only_experiment, place_
 from test_slurm import TARGET, rows, snakemake  # noqa: E402
 
 #: seconds after which one step counts as hanging.
-LIMIT_S = 3600
+LIMIT_S = 2 * 3600
 #: of the Debian that stands for the base image
 RELEASE, PACKAGES = "bookworm", "ca-certificates,python3.11,python3-pip"
 
