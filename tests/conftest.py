@@ -87,8 +87,28 @@ def _limited(request):
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
+def together(item) -> str | None:
+    """Name of the tests that `./bench test` gives to one process, since what they share is dear; None for any process.
+
+    Those of a fixture that is made once a module, or once for tests/reports. In the suites that test every method,
+    those of one method, whose fits are cached.
+    """
+    fixtures = {name: made[-1] for name, made in item._fixtureinfo.name2fixturedefs.items()}
+    if fixtures.keys() & {"built", "committed"}:
+        return "tests/reports"
+    if any(made.scope == "module" for made in fixtures.values()):
+        return item.location[0]
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    if item.path.stem in ("test_conformance", "test_private_methods") and "name" in given:
+        return f"{item.path.stem} {given['name']}"
+    return None
+
+
 def pytest_collection_modifyitems(config, items):
-    """``./bench try NAME``: of the suites that test every method, the tests of this one."""
+    """Marks for xdist; with ``./bench try NAME``, of the suites that test every method, the tests of this one."""
+    for item in items:
+        if group := together(item):
+            item.add_marker(pytest.mark.xdist_group(group))
     name = os.environ.get("DPBAYES_TESTED_METHOD")
     if not name:
         return

@@ -76,7 +76,8 @@ def rules(text: str) -> dict[str, bool]:
     out = {}
     for name, body in zip(parts[1::2], parts[2::2], strict=True):
         made = re.search(r"output:(.*?)\n    \w+:", body, flags=re.DOTALL)
-        out[name] = bool(made and re.search(r'"[^"]*\{\w+\}', made[1]))
+        texts = re.findall(r'(f?)"([^"]*)"', made[1] if made else "")
+        out[name] = any(re.search(r"\{\{\w+\}\}" if f else r"\{\w+\}", text) for f, text in texts)
     return out
 
 

@@ -248,7 +248,9 @@ def test_committed_experiments_are_those_of_their_config():
                 assert group.loc[group["split"] != "", "split"].nunique() == expected[cell].splits, cell
 
 
+@pytest.mark.slow
 def test_the_committed_reference_passes_the_gate():
+    """What `python -m reports.build check` does, which .ci/run calls by itself."""
     if reference.experiments():
         assert reference.check(experiments()) > 0
     else:

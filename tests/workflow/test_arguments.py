@@ -77,6 +77,9 @@ def test_a_rule_with_wildcards_in_its_outputs_makes_many_files():
     text = 'rule one:\n    output:\n        R + "/a.csv",\n    shell:\n        "x {y}"\n\n'
     text += 'rule many:\n    output:\n        R + "/{d}.csv",\n    shell:\n        "x"\n'
     assert arguments.rules(text) == {"one": False, "many": True}
+    text = 'rule one:\n    output:\n        f"{R}/a.csv",\n    shell:\n        "x {y}"\n\n'
+    text += 'rule many:\n    output:\n        f"{R}/{{d}}.csv",\n    shell:\n        "x"\n'
+    assert arguments.rules(text) == {"one": False, "many": True}
 
 
 def test_the_launcher_says_it_in_one_line_and_starts_nothing():
