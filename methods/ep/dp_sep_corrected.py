@@ -87,7 +87,8 @@ def schedule(
     one leaves more of the prior. With little noise C is held at LARGEST_MOVE / rho: parallel updates of sites that
     are hardly clipped overshoot (each weight corrects the same residual) unless rho is small, so that a large
     budget is used in full only with more steps. The more rows, the sooner: on synthetic rows fits were sound up to
-    C rho sqrt(N) = 1.58 and lost from 2.25 on (``benchmarks/dp_sep_move.py``), so it is held at LARGEST_ROOT_MOVE too.
+    C rho sqrt(N) = 1.58, worse from about 2.3 on and lost at 5 (``benchmarks/dp_sep_move.py``), so it is held at
+    LARGEST_ROOT_MOVE too.
     The values of the constants were chosen on synthetic regression problems. Three faults that prompted a change were
     first seen on test scores of a data set of the suite: the divergence that LARGEST_MOVE prevents and the slow noise
     Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED (power, epsilon = 10), and the same divergence with more rows,
