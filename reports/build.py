@@ -185,8 +185,9 @@ def collect(
     several = len([key for key in groups if any(p.key == key for p in homes.papers())]) > 1
     audited = audit_tables.read(extra) if several else None
     privacy, advice = ([], None) if drawn is None else (drawn.privacy, drawn.advice)
-    for key, group in groups.items() if drawn is not None else ():
-        for name, made in drawn.parts.get(key, {}).items():
+    parts = {} if drawn is None else drawn.parts
+    for key, group in groups.items():
+        for name, made in parts.get(key, {}).items():
             vars(group)[name] += made
     for table, long in audit_tables.build(audited) if audited and drawn is None else []:
         tables.write(folder, table, long)
@@ -368,7 +369,11 @@ def _run(args: argparse.Namespace) -> int:
     known = homes.experiments() | {p.stem: p for given in configs for p in sorted(given.parent.glob("*.yaml"))}
     if args.check or args.what == "check":
         print(f"against the papers: {reference.check(known, args.reference)} verdicts agree with the committed scores")
-        return 0
+        wrong = {key: names for key, names in papers.stale().items() if names}
+        for key, names in wrong.items():
+            how = f"python -m papers.{key}.build --scores papers/{key}/reference/scores makes it anew"
+            print(f"papers/{key}/reference: {', '.join(names)} is not what its scores give; {how}", file=sys.stderr)
+        return int(bool(wrong))
     if args.what == "derived":
         for path, frame in reference.recompute(known, args.reference).items():
             write_csv(path, frame)

@@ -184,7 +184,7 @@ def as_markdown(told: pd.DataFrame) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m reports.downloads", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m reports.downloads", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder to write into")
     parser.add_argument("--results", type=Path, help="folder of a run; default: the committed reference")
     options = parser.parse_args(argv)

@@ -17,6 +17,7 @@ import yaml
 from reports import claims
 from reports.findings import Finding
 from reports.verdict import VERDICTS
+from workflow.papers import resolve
 
 HOME = Path(__file__).resolve().parents[1] / "papers"
 
@@ -62,6 +63,12 @@ def load(home: Path = HOME) -> list[Paper]:
         own = {"reference": reference.parent, **{k: told[k] for k in ("figures", "runs", "titles") if k in told}}
         found.append(Paper(path.parent.name, told["title"], rows, texts, first, told["judged"], verdicts, said, **own))
     return found
+
+
+def stale(home: Path = HOME) -> dict[str, list[str]]:
+    """Key -> committed tables that are not what the committed scores give, of each paper with a program of its own."""
+    keys = [path.parent.name for path in sorted(Path(home).glob("*/paper.yaml"))]
+    return {key: resolve(f"papers.{key}.build:PROGRAM").check() for key in keys}
 
 
 def _row(source: str, reading: str, rows: pd.DataFrame, told: dict) -> dict:

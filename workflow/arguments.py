@@ -91,8 +91,8 @@ def check_target(word: str) -> None:
     known = targets()
     if word in known or "/" in word or Path(word).exists():
         return
-    if word in (found := papers.experiments()):
-        holds = papers.paper_of(word)
+    found, holds = papers.experiments(), papers.paper_of(word)
+    if holds is not None:
         raise Wrong(
             f"'{word}' is an experiment ({found[word].relative_to(ROOT)}); the target {holds.key} holds it: "
             f"./bench --cores 2 {holds.key}"

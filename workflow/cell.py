@@ -149,7 +149,7 @@ def fit_missing(
                 for k in request:
                     mine = [row for cell_id, row in rows if row["split"] == k]
                     say(name, f"split {k + 1} of {group[0].splits}: {summary(mine)}")
-            if worker is not None:
+            if worker is not None and pipe is not None:
                 pipe.close()
                 worker.join(10)
         finally:

@@ -172,7 +172,7 @@ def show(lines: Sequence[Sequence[str]]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="./bench doubt", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./bench doubt", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("words", nargs="+", metavar="CELL", help="a cell, a published number's key, or a part of one")
     parser.add_argument("--list", action="store_true", help="print the keys and ids that hold all the words")
     parser.add_argument("--results", type=Path, default=ROOT / "results")

@@ -68,7 +68,7 @@ class Exact:
         from models import posteriors
 
         record = self._record
-        if record is None:
+        if record is None or self._reference is None:
             return None
         restored = [r for r in record["reused"] if r["split"] == str(split)]
         if restored:

@@ -39,6 +39,13 @@ def path_of(module: str, root: Path = ROOT) -> Path | None:
     return None
 
 
+def file_of(module: str, root: Path = ROOT) -> Path:
+    """:func:`path_of` a module of the project. Raises KeyError for a library's."""
+    if (path := path_of(module, root)) is None:
+        raise KeyError(f"{module} is no module of the project")
+    return path
+
+
 def outside() -> list[Path]:
     """Files of methods from outside (``methods.contract.OUTSIDE``)."""
     return [Path(p).resolve() for p in os.environ.get("DPBAYES_METHODS", "").split(os.pathsep) if p]
@@ -169,14 +176,14 @@ def _files(*modules: str) -> tuple[str, ...]:
 
 @cache
 def _relative(module: str) -> str:
-    path = path_of(module)
+    path = file_of(module)
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 @cache
 def code_hash(*modules: str, root: Path = ROOT) -> str:
     """16 hexadecimal digits over the syntax trees, without docstrings, of all modules reached."""
-    parts = ((module.encode(), path_of(module, root).read_bytes()) for module in reached(*modules, root=root))
+    parts = ((module.encode(), file_of(module, root).read_bytes()) for module in reached(*modules, root=root))
     return _remembered().of(hash_of, *(text for part in parts for text in part))
 
 

@@ -13,7 +13,7 @@ from workflow import changes, closure, verified
 from workflow.check import Checker, report, say
 from workflow.compare import Outcome, bands
 from workflow.experiments import Cell
-from workflow.imports import ROOT, code_hash, path_of
+from workflow.imports import ROOT, code_hash, file_of
 from workflow.verified import Pair, Row
 
 
@@ -76,7 +76,7 @@ def changed_lines(row: Row | None, of: Sequence[Cell]) -> tuple[list[changes.Cha
             "the commit that was verified is not in this repository, so what changed since is not known: "
             "take a clone with its history, or run the pair in full"
         )
-    mine = {str(path_of(m).relative_to(ROOT)) for m in closure.modules(of)}
+    mine = {str(file_of(m).relative_to(ROOT)) for m in closure.modules(of)}
     return [one for path, found in changes.since(commit).items() if path in mine for one in found], ""
 
 
@@ -135,7 +135,7 @@ def executable(path: str) -> dict[int, tuple[int, tuple[str, ...]]]:
             block = isinstance(child, ast.stmt | ast.ExceptHandler)
             heads = (lines[child.lineno - 1].strip(), *around) if block else around
             if inside and isinstance(child, ast.stmt):
-                for line in range(child.lineno, child.end_lineno + 1):
+                for line in range(child.lineno, (child.end_lineno or child.lineno) + 1):
                     out.pop(line, None)
                     if not isinstance(child, silent):
                         out[line] = child.lineno, heads
@@ -156,7 +156,7 @@ def row_of(about: Outcome, status: str, reason: str, now: str, old: Row | None, 
     row |= {"experiment": about.pair[0], "method": about.pair[1], "status": status, "reason": reason}
     if status != verified.VERIFIED:
         return row
-    paths = [str(path_of(m).relative_to(ROOT)) for m in closure.modules(of)]
+    paths = [str(file_of(m).relative_to(ROOT)) for m in closure.modules(of)]
     shift, allowed, where = about.nearest
     return row | {
         "how": "short run" if about.short and len(about.splits) == 1 else "sample",

@@ -172,7 +172,7 @@ def _told(rest: tuple) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("old", help="folder or commit")
     parser.add_argument("new", help="folder or commit")
     parser.add_argument("--renames", type=Path, help="YAML file of words that read otherwise in the new reference")

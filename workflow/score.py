@@ -84,7 +84,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
         try:
             out += whole_cell(cell, drawn, like)
         except Exception as e:
-            out.append({**like, "split": "", "seed": "", **unscored(e)})
+            out.append({**(like or {}), "split": "", "seed": "", **unscored(e)})
     return out
 
 

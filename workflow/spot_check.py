@@ -271,7 +271,7 @@ def digest(checker: Checker, unit: Unit, data: Path | None) -> str:
         files = sorted(p for p in folder.glob("reference/scores/*") if p.is_file())
         text = [unit.cells, code_hash(unit.program), [hashlib.sha256(p.read_bytes()).hexdigest() for p in files]]
     else:
-        old = [known(unit.sample.experiment).get(i) for i in unit.cells]
+        old = [(known(unit.sample.experiment) or {}).get(i) for i in unit.cells]
         text = [checker.name_of(unit.sample, data, ()), old]
     return hashlib.sha256(repr(text).encode()).hexdigest()[:24]
 
@@ -292,8 +292,10 @@ def recompute(
 
 
 def compared(checker: Checker, unit: Unit, scored: Sequence[dict]) -> list[Row]:
-    """The score rows of a sample beside the committed ones."""
-    old = known(unit.sample.experiment)
+    """The score rows of a sample beside the committed ones. Raises ValueError for a unit without a sample."""
+    if unit.sample is None:
+        raise ValueError(f"{unit.label}: the rows of a paper's own program are compared by it")
+    old = known(unit.sample.experiment) or {}
     return [r for i in unit.cells for r in rows_of(checker.cells[i], scored, old.get(i, []), unit.sample.splits)]
 
 

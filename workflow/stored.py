@@ -36,7 +36,7 @@ def record_of(cell, fits: Path) -> dict:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        record = None
+        record = {}
     if _counted(record) and whole(path.with_suffix(".npz"), record.get("arrays")):
         return record
     raise damaged(path, path.with_suffix(".npz"))

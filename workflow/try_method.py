@@ -130,7 +130,7 @@ def comparison(cell: Cell, found: Sequence[dict]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="./bench try", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="./bench try", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", metavar="NAME", help="a method: the name of its file in methods/<family>/")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args(argv)

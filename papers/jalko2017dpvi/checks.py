@@ -12,9 +12,7 @@ table.
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +23,10 @@ from scipy.stats import f as fisher
 import datasets
 from datasets.base import Table
 from papers.jalko2017dpvi import accounting, data, dpvi, run, sgld, verdicts
-from papers.jalko2017dpvi.verdicts import write
 from privacy.accountants import epsilon_of, gdp_mu
 from privacy.budget import BudgetSpec
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
+from reports.own_program import check_command
 
 SIZES = {"abalone_coded": 3_341, "adult_coded": 26_048}
 #: of the comparison's accounting: share of delta, delta of the composition, orders.
@@ -310,16 +308,5 @@ CHECKS = {
 }
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.jalko2017dpvi.checks", description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=sorted(CHECKS))
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)
-    options = parser.parse_args(argv)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    write(options.out, CHECKS[options.name](options.mirror))
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(check_command("papers.jalko2017dpvi.checks", "one table that findings rest on", CHECKS))

@@ -183,7 +183,7 @@ def clipped_sum(x, sign, rows, inside, w, moved, scale: float, share: float, cli
     products = xb @ linear  # (R, M, 2)
     t = sign[rows]
     c = -scale * t * slopes(t * products[..., 0])
-    factor = np.ones(c.shape) if clip is None else None
+    factor = np.ones(c.shape)
     if clip is not None:
         square = c**2 * ((xb**2) @ stretch[..., None])[..., 0] + 2 * c * products[..., 1]
         square += (share**2 * (w**2 * stretch - 2 * w * moved + 1)).sum(axis=1)[:, None]

@@ -12,11 +12,9 @@ mean posterior standard deviation), runs.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -28,6 +26,7 @@ import yaml
 from datasets.base import DataError
 from papers.jalko2017dpvi import data, dpvi
 from privacy.budget import BudgetSpec
+from reports.own_program import score_command
 
 HERE = Path(__file__).parent
 CONFIG = HERE / "experiments" / "jalko2017dpvi.yaml"
@@ -147,21 +146,6 @@ def rows(table: str, scale: str, mirror: str | None, raw: str | Path) -> Iterato
                 yield row | {"status": "ok"} | row_of(cell, reading, splits[cell["dataset"]], row["repeats"])
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.jalko2017dpvi.run", description=__doc__.splitlines()[0])
-    parser.add_argument("table", choices=config()["tables"])
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--scale", default="full")
-    parser.add_argument("--raw", default="results/raw")
-    parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)
-    options = parser.parse_args(argv)
-    table = pd.DataFrame(rows(options.table, options.scale, options.mirror, options.raw), columns=list(COLUMNS))
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    part = options.out.with_name(f".{options.out.name}.{os.getpid()}")
-    table.to_csv(part, index=False, compression={"method": "gzip", "mtime": 0})
-    part.replace(options.out)
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    told = "the score rows of one table"
+    raise SystemExit(score_command("papers.jalko2017dpvi.run", told, config()["tables"], rows, COLUMNS))

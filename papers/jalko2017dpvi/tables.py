@@ -11,7 +11,8 @@ import pandas as pd
 from papers.jalko2017dpvi import accounting, run
 from papers.jalko2017dpvi.checks import HALF, ORDERS
 from papers.jalko2017dpvi.run import KEY
-from papers.jalko2017dpvi.verdicts import errors_of, read_scores
+from papers.jalko2017dpvi.verdicts import errors_of
+from reports.own_program import read_scores
 
 #: reading -> words.
 READINGS = {"published": "published", "authors": "as the program runs", "corrected": "corrected"}

@@ -136,17 +136,3 @@ def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
              "spread_ratio": float(((n - 1) * variance / g["std"].astype(float) ** 2).sum() / (n - 1).sum())}
         )  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def read_scores(folder: Path) -> pd.DataFrame:
-    """All score files of a folder below one another, strings."""
-    files = sorted(Path(folder).glob("*.csv.gz"))
-    if not files:
-        raise FileNotFoundError(f"{folder}: no scores; run the tables first")
-    return pd.concat([pd.read_csv(f, dtype=str, keep_default_na=False) for f in files], ignore_index=True)
-
-
-def write(path: Path, frame: pd.DataFrame) -> None:
-    """CSV with at most nine digits; gzip without a date where the name ends in gz: same data, same file."""
-    packed = {"compression": {"method": "gzip", "mtime": 0}} if path.suffix == ".gz" else {}
-    frame.to_csv(path, index=False, float_format="%.9g", lineterminator="\n", **packed)

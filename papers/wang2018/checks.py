@@ -11,11 +11,8 @@
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,9 +23,9 @@ from methods._shared.private_least_squares import posterior_sampling as sampling
 from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments, log_over_delta
 from papers.wang2018 import data, run
 from papers.wang2018.counterexamples import counterexample, counterexample_adaops
-from papers.wang2018.verdicts import write
 from privacy.calibration import gaussian_noise_multiplier
 from privacy.repeats import NoiseSource
+from reports.own_program import check_command
 
 
 class _Told:
@@ -161,16 +158,5 @@ def penalties(mirror: str | None) -> pd.DataFrame:
 CHECKS = {f.__name__: f for f in (counterexample, counterexample_adaops, cap, targets, scaling, noise, penalties)}
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.checks", description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=sorted(CHECKS))
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)
-    options = parser.parse_args(argv)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    write(options.out, CHECKS[options.name](options.mirror))
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(check_command("papers.wang2018.checks", "one table that findings rest on", CHECKS))

@@ -13,17 +13,14 @@ carry all digits.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import math
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import yaml
 
 from datasets.base import DataError
@@ -35,6 +32,7 @@ from methods._shared.private_least_squares.perturbed_moments import adassp, ssp
 from papers.wang2018 import data
 from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats
+from reports.own_program import score_command
 
 CONFIG = Path(__file__).parent / "experiments" / "wang2018.yaml"
 NOISE_FREE = ("trivial", "non_private")
@@ -183,21 +181,6 @@ def facts(ledger) -> str:
     )
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.run", description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=data.names())
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--scale", default="full")
-    parser.add_argument("--raw", default="results/raw")
-    parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)
-    options = parser.parse_args(argv)
-    table = pd.DataFrame(rows(options.name, options.scale, options.mirror, options.raw), columns=list(COLUMNS))
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    part = options.out.with_name(f".{options.out.name}.{os.getpid()}")
-    table.to_csv(part, index=False, compression={"method": "gzip", "mtime": 0})
-    part.replace(options.out)
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    told = "the score rows of one table"
+    raise SystemExit(score_command("papers.wang2018.run", told, data.names(), rows, COLUMNS))

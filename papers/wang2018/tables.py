@@ -11,7 +11,8 @@ import pandas as pd
 from scipy.stats import beta, mannwhitneyu
 
 from papers.wang2018 import run
-from papers.wang2018.verdicts import KEY, read_scores, runs_of
+from papers.wang2018.verdicts import KEY, runs_of
+from reports.own_program import read_scores
 
 #: order and titles of the methods, everywhere.
 METHODS = {

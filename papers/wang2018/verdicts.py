@@ -23,7 +23,6 @@ better, worse : p <= 1 % / family. inconclusive : p <= 5 %. reproduced : p above
 
 from __future__ import annotations
 
-import argparse
 import math
 from pathlib import Path
 
@@ -233,35 +232,3 @@ def _left_out(runs: np.ndarray, heavy: bool = False) -> np.ndarray:
     above, below = (np.sum(f(others, runs[:, None]), axis=1) for f in (np.greater_equal, np.less_equal))
     ranks = np.minimum(1.0, 2 * (1 + np.minimum(above, below)) / (count + 1))
     return np.where(tame, 2 * stdtr(count - 1, -z), ranks)
-
-
-def read_scores(folder: Path) -> pd.DataFrame:
-    """All score files of a folder below one another, strings."""
-    files = sorted(Path(folder).glob("*.csv.gz"))
-    if not files:
-        raise FileNotFoundError(f"{folder}: no scores; run the tables first")
-    return pd.concat([pd.read_csv(f, dtype=str, keep_default_na=False) for f in files], ignore_index=True)
-
-
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.wang2018.verdicts", description=__doc__.splitlines()[0])
-    parser.add_argument("scores", type=Path, help="folder of the score files")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the tables")
-    options = parser.parse_args(argv)
-    scores, family = read_scores(options.scores), int(run.config()["family"])
-    verdicts = build(scores, family)
-    options.out.mkdir(parents=True, exist_ok=True)
-    write(options.out / "verdicts.csv.gz", verdicts)
-    write(options.out / "joint.csv", joint(verdicts))
-    write(options.out / "leave_one_out.csv", leave_one_out(scores, family))
-    return 0
-
-
-def write(path: Path, frame: pd.DataFrame) -> None:
-    """CSV with at most nine digits; gzip without a date where the name ends in gz: same data, same file."""
-    packed = {"compression": {"method": "gzip", "mtime": 0}} if path.suffix == ".gz" else {}
-    frame.to_csv(path, index=False, float_format="%.9g", lineterminator="\n", **packed)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def _pld_on_grid(terms: list[Term], delta: float, grid: float) -> float | None:
 
     steps = sum(t.steps for t in terms)
     cut = math.log(1e-4 * delta / steps)  # tails beyond go to infinity: at most delta/10^4 in all, on the safe side
-    whole = None
+    whole: Any = None  # a PrivacyLossDistribution, once there is a term
     excess = deficit = 0.0
     for t in terms:
         count = t.steps

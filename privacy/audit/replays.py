@@ -48,10 +48,11 @@ class Recorder:
 
     def __post_init__(self) -> None:
         self.replaying = self.outputs is not None
-        self.outputs = list(self.outputs) if self.replaying else []
+        self.outputs = [] if self.outputs is None else list(self.outputs)
 
     def release(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The noisy output (recording) or the stored one (replaying). Raises :class:`StructureDiffers`."""
+        assert self.outputs is not None  # since __post_init__
         i = len(self.values)
         self.events.append(event)
         self.values.append(np.array(value, dtype=np.float64))

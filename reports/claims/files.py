@@ -52,6 +52,8 @@ def _read(path: Path) -> tuple:
     """``CLAIMS`` of one file, run under a name of its own."""
     name = f"_claims_of_{path.parent.name}"
     spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, path
+    assert spec.loader is not None, path
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

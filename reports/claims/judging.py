@@ -39,32 +39,38 @@ class Comparison:
     close: bool = False
     margin_words: str = ""
 
+    def interval(self, alpha: float) -> Difference:
+        """Of level 1 - alpha. Raises TypeError where one side diverged."""
+        if self.at is None:
+            raise TypeError(f"{self.what}: one side diverged, and there is no interval")
+        return self.at(alpha)
+
     @property
     def mean_in_favour(self) -> bool:
         if self.forfeit:
             return self.forfeit > 0
-        d = self.at(ALPHA).difference
+        d = self.interval(ALPHA).difference
         return d > -self.margin and not (self.close and d >= self.margin)
 
     def shown(self, alpha: float) -> bool:
         """The interval lies where the claim says."""
         if self.forfeit:
             return self.forfeit > 0
-        d = self.at(alpha)
+        d = self.interval(alpha)
         return d.low > -self.margin and not (self.close and not d.high < self.margin)
 
     def against(self, alpha: float) -> bool:
         """The interval lies outside of it."""
         if self.forfeit:
             return self.forfeit < 0
-        d = self.at(alpha)
+        d = self.interval(alpha)
         return d.high < -self.margin or (self.close and d.low > self.margin)
 
     def room(self) -> float:
         """Distance to what the claim rules out, in half widths of the interval (the least favourable: the smallest)."""
         if self.forfeit:
             return math.inf * self.forfeit
-        d = self.at(ALPHA)
+        d = self.interval(ALPHA)
         room = self.margin - abs(d.difference) if self.close else self.margin + d.difference
         half = (d.high - d.low) / 2
         return room / half if half > 0 else math.copysign(math.inf, room) if math.isfinite(half) else room
@@ -72,7 +78,7 @@ class Comparison:
     def told(self, alpha: float) -> str:
         if self.forfeit:
             return f"{self.what}: the other diverged" if self.forfeit > 0 else f"{self.what}: diverged"
-        d = self.at(alpha)
+        d = self.interval(alpha)
         interval = f"[{d.low:.3g}, {d.high:.3g}]" if math.isfinite(d.low) else "(one run: no interval)"
         return f"{self.what}: {d.difference:.3g} {interval}" + (f", margin {self.margin:.3g}" if self.margin else "")
 

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from papers.jalko2017dpvi import build, claims, findings, run, verdicts
+from reports.own_program import read_scores
 
 REFERENCE = Path(verdicts.__file__).parent / "reference"
 HOME = Path(verdicts.__file__).parent
@@ -94,7 +95,7 @@ def test_words_of_a_cell():
 
 def test_every_committed_verdict_by_other_code():
     """From the rule's docstring alone: plain numbers and scipy, no function of the modules."""
-    rows = verdicts.read_scores(REFERENCE / "scores").to_dict("records")
+    rows = read_scores(REFERENCE / "scores").to_dict("records")
     scores = {(r["table"], r["dataset"], r["setting"], r["reading"]): r for r in rows}
     singles = pd.read_csv(HOME / "single_runs.csv", dtype=str)
     judged, wrong = table("verdicts.csv.gz").to_dict("records"), []
@@ -174,7 +175,7 @@ def gaussian_binomial(n, k):
 
 
 def test_the_committed_tables_follow_from_the_committed_scores():
-    assert build.check() == []
+    assert build.PROGRAM.check() == []
 
 
 def test_the_findings_are_current():
@@ -185,7 +186,7 @@ def test_the_findings_are_current():
 
 
 def test_the_reference_is_of_full_scale_and_without_dates():
-    scores = verdicts.read_scores(REFERENCE / "scores")
+    scores = read_scores(REFERENCE / "scores")
     assert set(scores["scale"]) == {"full"}
     assert set(scores["repeats"]) == {str(run.config()["repeats"]["full"])}
     assert set(scores["status"]) == {"ok"}

@@ -10,6 +10,7 @@ from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Mome
 from papers.wang2018 import checks, counterexamples, run
 from privacy.budget import BudgetSpec
 from privacy.repeats import OneFit
+from reports.own_program import score_command
 
 MIRROR = os.environ.get("DPBAYES_MIRROR")
 needs_mirror = pytest.mark.skipif(not MIRROR, reason="DPBAYES_MIRROR is not set: no raw files to parse")
@@ -69,7 +70,8 @@ def test_unknown_methods_are_named():
 @needs_mirror
 def test_a_table_through_the_command(tmp_path):
     out = tmp_path / "servo.csv.gz"
-    run.main(["servo", "--scale", "tiny", "--mirror", MIRROR, "--raw", str(tmp_path), "--out", str(out)])
+    words = ["servo", "--scale", "tiny", "--mirror", MIRROR, "--raw", str(tmp_path), "--out", str(out)]
+    score_command("papers.wang2018.run", "told", ["servo"], run.rows, run.COLUMNS, words)
     rows = pd.read_csv(out, dtype=str, keep_default_na=False)
     readings = run.config()["readings"]
     assert len(rows) == sum(len(r) * (1 if m in run.NOISE_FREE else 10) for m, r in readings.items())

@@ -1,6 +1,7 @@
 """The rule for single runs, its error rate, and every committed verdict by other code."""
 
 import gzip
+import importlib.util
 import math
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from scipy import stats
 
 from papers.wang2018 import claims, findings, run, tables, verdicts
+from reports.own_program import read_scores
 
 REFERENCE = Path(verdicts.__file__).parent / "reference"
 TABLES = ("wins.csv", "ledger.csv", "counterexample_adaops.csv")
@@ -131,7 +133,7 @@ def test_leaving_one_out_is_the_rule_itself():
 
 def test_every_committed_verdict_by_other_code():
     """Written from the docstring alone: plain numbers and scipy, no function of the module."""
-    rows = verdicts.read_scores(REFERENCE / "scores").to_dict("records")
+    rows = read_scores(REFERENCE / "scores").to_dict("records")
     scores = {(r["dataset"], r["method"], r["reading"], r["epsilon"]): r for r in rows}
     judged, wrong = table("verdicts.csv.gz").to_dict("records"), []
     for cell in judged:
@@ -179,13 +181,22 @@ def test_the_small_tables_follow_from_the_large_ones():
     assert made.astype(str).to_dict("records") == table("claims.csv").to_dict("records")
 
 
+def test_every_proof_is_there():
+    """A function, or a module whose docstring is the proof."""
+    proofs = {p for p in table("ledger.csv")["proof"] if not p.startswith("none: ")}
+    assert len(proofs) == 4
+    for proof in proofs:
+        module, _, name = proof.rpartition(".")
+        assert name in vars(importlib.import_module(module)) or importlib.util.find_spec(proof), proof
+
+
 def test_the_findings_are_current():
     for name, text in findings.render(REFERENCE).items():
         assert (findings.HERE / f"{name}.md").read_text(encoding="utf-8") == text, f"render {name} again"
 
 
 def test_the_reference_is_of_full_scale_and_without_dates():
-    scores = verdicts.read_scores(REFERENCE / "scores")
+    scores = read_scores(REFERENCE / "scores")
     assert set(scores["scale"]) == {"full"}
     assert set(scores.loc[scores["runs"] != "", "repeats"]) == {str(run.config()["repeats"]["full"])}
     for path in REFERENCE.rglob("*.gz"):
