@@ -62,12 +62,13 @@ def collect(content: Content) -> dict[str, list[Cell]]:
 
 
 def _cells(part: Part) -> list[Cell]:
-    groups = part.verdicts.groupby(KEY, sort=False)
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in part.verdicts.to_dict("records"):  # a frame for each group would take most of the time of the pages
+        groups.setdefault(tuple(row[k] for k in KEY), []).append(row)
     section = len(groups) <= SECTIONS
     there = [r for r in READINGS if r in set(part.verdicts["reading"])]
     out = []
-    for _, group in groups:
-        rows = group.to_dict("records")
+    for rows in groups.values():
         first = rows[0]
         by = {}
         for row in rows:

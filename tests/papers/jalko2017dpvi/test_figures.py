@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from papers.jalko2017dpvi import figures, tables, verdicts
-from papers.jalko2017dpvi.build import REFERENCE
 from papers.jalko2017dpvi.run import KEY
+from workflow.imports import ROOT
+
+REFERENCE = ROOT / "papers/jalko2017dpvi/reference"
 
 
 @pytest.fixture(scope="module")

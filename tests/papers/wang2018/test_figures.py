@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from papers.wang2018 import figures, tables
-from papers.wang2018.build import REFERENCE
 from papers.wang2018.run import NOISE_FREE
 from papers.wang2018.verdicts import KEY
 from reports import palette
+from workflow.imports import ROOT
+
+REFERENCE = ROOT / "papers/wang2018/reference"
 
 
 @pytest.fixture(scope="module")
