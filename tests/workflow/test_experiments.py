@@ -97,14 +97,15 @@ def test_a_later_setting_at_its_default_changes_no_cell():
     assert other.values["settings"]["start"] == other.build_settings().start == "program"
 
 
-def test_intervals_are_a_fact_of_the_experiment_and_of_no_id(write):
+@pytest.mark.parametrize("what", ["intervals", "diagnostics"])
+def test_intervals_and_diagnostics_are_facts_of_the_experiment_and_of_no_id(write, what):
     """An experiment may ask for more scores of the same fits."""
     path = write()
     cell = cells(path, "full")[0]
-    assert not cell.intervals
-    path.write_text(path.read_text() + "intervals: true\n")
+    assert not getattr(cell, what)
+    path.write_text(path.read_text() + f"{what}: true\n")
     experiments.load.cache_clear()
-    assert cells(path, "full")[0] == dataclasses.replace(cell, intervals=True)
+    assert cells(path, "full")[0] == dataclasses.replace(cell, **{what: True})
     assert cells(path, "full")[0].id == cell.id
 
 

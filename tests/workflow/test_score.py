@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from project import place_data
@@ -45,6 +47,18 @@ def fitted(tmp_path):
     for cell in found:
         run([cell], str(path), tmp_path / "results")
     return found, tmp_path / "results/fits", datasets.load(path)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_diagnostics_stand_beside_the_scores_where_the_experiment_asks_for_them(fitted, monkeypatch, asked):
+    """The network's kind of model keeps none by itself."""
+    (cell, *_), fits, data = fitted
+    record = score.record_of(cell, fits)
+    for row in record["splits"]:
+        row["diagnostics"] = {"rhat_max": 1.5}
+    monkeypatch.setattr(score, "record_of", lambda *_: record)
+    rows = score.rows_of(dataclasses.replace(cell, diagnostics=asked), fits, data)
+    assert {r["value"] for r in rows if r["metric"] == "rhat_max"} == ({"1.5"} if asked else set())
 
 
 def test_a_score_that_raises_is_a_row_of_its_method(fitted, monkeypatch):
