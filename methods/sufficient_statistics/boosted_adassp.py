@@ -50,7 +50,7 @@ class BoostedAdaSSP(release.InKnownBox):
     privacy = release.OneRelease.privacy
     constants = (Constants.PROGRAM, Constants.FORMULA, Constants.GUESSED)
     leaks = ()
-    counterparts: ClassVar = {"bounded_linear_regression": Counterpart("ridge", 0.02)}
+    counterparts = (Counterpart("ridge", 0.02, "a finite number of rounds, and another regularisation"),)
     grid: ClassVar[tuple[dict, ...]] = (
         {}, {"rounds": 10}, {"rounds": 30}, {"residual_clip": 0.3}, {"residual_clip": 0.1}, {"margin": 0.5}
     )  # fmt: skip
