@@ -29,7 +29,7 @@ def prose() -> str:
 
 
 def everything() -> str:
-    pages = [*(HERE / "templates").iterdir(), *HERE.glob("*.py"), *HERE.parent.glob("*.py")]
+    pages = [*(p for p in (HERE / "templates").rglob("*") if p.is_file()), *HERE.glob("*.py"), *HERE.parent.glob("*.py")]
     return prose() + "\n".join(p.read_text(encoding="utf-8") for p in pages)
 
 
