@@ -29,7 +29,8 @@ def prose() -> str:
 
 
 def everything() -> str:
-    pages = [*(p for p in (HERE / "templates").rglob("*") if p.is_file()), *HERE.glob("*.py"), *HERE.parent.glob("*.py")]
+    templates = (p for p in (HERE / "templates").rglob("*") if p.is_file())
+    pages = [*templates, *HERE.glob("*.py"), *HERE.parent.glob("*.py")]
     return prose() + "\n".join(p.read_text(encoding="utf-8") for p in pages)
 
 

@@ -5,6 +5,7 @@ Walks all figures that are prepared for the site (about 3 CPU seconds).
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import zipfile
@@ -90,7 +91,7 @@ def legend_of(svg):
     entries, colours = [], set()
     box = next((g for g in tree.iter(f"{SVG}g") if g.get("id") == "legend_1"), None)
     for part in box if box is not None else []:
-        label = next((e.text.strip() for e in part.iter() if e.tag is ET.Comment), None)
+        label = next((html.unescape(e.text.strip()) for e in part.iter() if e.tag is ET.Comment), None)
         if label is None:
             colours |= set(re.findall(r"(?:stroke|fill): (#[0-9a-f]{6})", ET.tostring(part, encoding="unicode")))
         else:
