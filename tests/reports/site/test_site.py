@@ -26,6 +26,7 @@ from reports.site.document import Document, plain
 from reports.site.mathml import equations, markup
 from reports.verdicts import scoreboard
 from tests.reports.site.conftest import RUNS
+from workflow import verified
 from workflow.files import csv_text
 
 #: elements without an end tag.
@@ -208,7 +209,8 @@ def test_the_page_of_a_method_has_its_settings_with_their_sources(site):
 
 def test_every_method_has_equations_that_docutils_reads():
     told = equations()
-    assert set(told) == set(contract.names())
+    committed = {method for _, method in verified.read(verified.FILE)}
+    assert committed <= set(told) <= set(contract.names())  # one that is being written needs none yet
     for name, text in told.items():
         blocks = re.findall(r"```\{math\}\n(.*?)```", text, re.S)
         assert blocks, name
