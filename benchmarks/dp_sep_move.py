@@ -30,6 +30,7 @@ from methods.ep.dp_sep_corrected import E_FOLDS
 from models.bnn_regression import BNNRegression
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetSpec, Mode
+from workflow.files import write_csv
 
 EPSILON, DELTA, INPUTS, NEW_ROWS, HIDDEN = 8.0, 1e-5, 9, 1000, 50
 #: inputs, N, hidden units, C rho
@@ -80,10 +81,7 @@ def table(runs=RUNS) -> pd.DataFrame:
 def main() -> None:
     made = table()
     if "--commit" in sys.argv[1:]:
-        TABLE.parent.mkdir(exist_ok=True)
-        part = TABLE.with_suffix(".part")
-        made.to_csv(part, index=False, lineterminator="\n")
-        part.replace(TABLE)
+        write_csv(TABLE, made)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from models.bounded import BoundedLogisticRegression
 from models.task import PublicKnowledge, Task
 from privacy.accountants import gdp_mu
 from privacy.budget import BudgetSpec, Mode
+from workflow.files import write_csv
 
 KIND, DELTA, NEW_ROWS, MARGIN = "bounded_logistic_regression", 1e-5, 20_000, 2.0
 #: rows, and the budgets at which they are tried (with 20,000 rows 2,000 steps are the rule at epsilon = 1)
@@ -112,10 +113,7 @@ def table(sizes=ROWS, designs=DESIGNS) -> pd.DataFrame:
 def main() -> None:
     found = table()
     if "--commit" in sys.argv[1:]:
-        TABLE.parent.mkdir(exist_ok=True)
-        part = TABLE.with_suffix(".part")
-        found.to_csv(part, index=False, lineterminator="\n")
-        part.replace(TABLE)
+        write_csv(TABLE, found)
     print(f"the default is held between {STEPS[0]} and {STEPS[1]} steps")
 
 

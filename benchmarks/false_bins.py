@@ -36,6 +36,7 @@ import pandas as pd
 from methods._shared.frames import SHARE
 from privacy import scaling
 from privacy.budget import BudgetSpec
+from workflow.files import write_csv
 
 DELTA, COLUMNS, NOISES = 1e-5, 10, 1000
 EPSILONS = (0.1, 1.0, 8.0)
@@ -101,10 +102,7 @@ def table(sizes=ROWS, epsilons=EPSILONS, rates=RATES, noises: int = NOISES) -> p
 def main() -> None:
     made = table()
     if "--commit" in sys.argv[1:]:
-        TABLE.parent.mkdir(exist_ok=True)
-        part = TABLE.with_suffix(".part")
-        made.to_csv(part, index=False, lineterminator="\n")
-        part.replace(TABLE)
+        write_csv(TABLE, made)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from models.linear_regression import with_bias
 from models.task import PublicKnowledge, Task
 from privacy.accountants import gdp_mu
 from privacy.budget import BudgetSpec, Mode
+from workflow.files import write_csv
 
 KIND, ROWS, NOISES = "bounded_linear_regression", 5000, 5
 METHODS = ("adassp", "boosted_adassp", "whitened_ssp", "dp_sgd")
@@ -94,10 +95,7 @@ def build(designs=DESIGNS, epsilons=EPSILONS, noises: int = NOISES) -> pd.DataFr
 def main() -> None:
     made = build()
     if "--commit" in sys.argv[1:]:
-        TABLE.parent.mkdir(exist_ok=True)
-        part = TABLE.with_suffix(".part")
-        made.to_csv(part, index=False, lineterminator="\n")
-        part.replace(TABLE)
+        write_csv(TABLE, made)
 
 
 if __name__ == "__main__":
