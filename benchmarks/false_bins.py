@@ -4,9 +4,10 @@
     python -m benchmarks.false_bins --commit   # write it to benchmarks/reference/false_bins.csv
 
 ``privacy.scaling.private_ranges`` takes a bin of magnitude for occupied where its noisy count is above what an empty
-one reaches with probability ``FALSE_BIN`` over all bins and columns. A false bin widens a range by powers of two, and
-the noise of the moments grows with it; a lower rate hides bins that are occupied. Columns are normal, log-normal,
-uniform on [0, 1] or small counts (Poisson, mean 2), in turn, ten inputs. A tenth of mu squared of
+one reaches with probability ``rate`` over all bins and columns, or ``far_rate`` where it lies further than ``near``
+bins from the certain ones. A false bin widens a range by powers of two, and the noise of the moments grows with it; one
+lower rate for all hides bins that are occupied. The suite's rule is the first of each group. Columns are normal,
+log-normal, uniform on [0, 1] or small counts (Poisson, mean 2), in turn, ten inputs. A tenth of mu squared of
 (epsilon, 1e-5) is spent as in ``methods._shared.frames``, half of it here. Over ``NOISES`` noises on the same rows:
 
 * ``struck``: share of the releases in which a column's range reaches more than one bin beyond its largest value;
@@ -41,7 +42,16 @@ from workflow.files import write_csv
 DELTA, COLUMNS, NOISES = 1e-5, 10, 1000
 EPSILONS = (0.1, 1.0, 8.0)
 ROWS = (1500, 10_000, 40_000)
-RATES = (scaling.FALSE_BIN, 0.01, 0.001)
+#: rate, rate of far bins, how many bins are near; from the second to the fourth one rate for all
+RULES = (
+    (scaling.FALSE_BIN, scaling.FAR_FALSE_BIN, scaling.NEAR),
+    (0.05, 0.05, 0),
+    (0.01, 0.01, 0),
+    (0.001, 0.001, 0),
+    (0.05, 0.001, 1),
+    (0.05, 0.001, 4),
+    (0.05, 0.0001, 2),
+)
 LAWS = (
     lambda rng, n: rng.standard_normal(n),
     lambda rng, n: np.exp(rng.standard_normal(n)),
@@ -58,23 +68,24 @@ def rows(n: int, seed: int) -> np.ndarray:
     return np.column_stack([LAWS[j % len(LAWS)](rng, n) for j in range(COLUMNS)])
 
 
-def found(values: np.ndarray, counts: np.ndarray, epsilon: float, rate: float, seed: int) -> np.ndarray:
+def found(values: np.ndarray, counts: np.ndarray, epsilon: float, rule: tuple, seed: int) -> np.ndarray:
     """Bought ranges (columns, 2) by one noise; ``counts``: ``range_counts`` of the values, computed once."""
     budget = BudgetSpec(epsilon=epsilon, delta=DELTA).open(
         np.random.default_rng([seed, len(values), int(10 * epsilon)])
     )
     each = scaling.scaling_noise_multiplier(epsilon, DELTA, SHARE) * math.sqrt(2.0)
-    with patch.object(scaling, "FALSE_BIN", rate), patch.object(scaling, "range_counts", lambda _: counts.copy()):
+    told = dict(zip(("FALSE_BIN", "FAR_FALSE_BIN", "NEAR"), rule, strict=True))
+    with patch.multiple(scaling, range_counts=lambda _: counts.copy(), **told):
         return np.array(scaling.private_ranges(values, len(values), budget, each))
 
 
-def summary(n: int, epsilon: float, rate: float, noises: int = NOISES) -> dict[str, float]:
+def summary(n: int, epsilon: float, rule: tuple, noises: int = NOISES) -> dict[str, float]:
     values = rows(n, 0)
     counts, most = scaling.range_counts(values), np.abs(values).max(axis=0)
     reach = 2.0 ** (np.floor(np.log2(most)) + 1.0)  # the end of the bin of the largest value
     struck, widths, hidden, outside = 0, [], [], []
     for seed in range(noises):
-        low, high = found(values, counts, epsilon, rate, seed).T
+        low, high = found(values, counts, epsilon, rule, seed).T
         ends = np.maximum(np.abs(low), np.abs(high))
         seen = ends < WIDEST
         beyond = np.where(seen, ends / reach, 0.0)
@@ -89,12 +100,14 @@ def summary(n: int, epsilon: float, rate: float, noises: int = NOISES) -> dict[s
     return {**told, "outside": float(np.nanmean(outside))}
 
 
-def table(sizes=ROWS, epsilons=EPSILONS, rates=RATES, noises: int = NOISES) -> pd.DataFrame:
-    """One row a size, epsilon and rate."""
+def table(sizes=ROWS, epsilons=EPSILONS, rules=RULES, noises: int = NOISES) -> pd.DataFrame:
+    """One row a size, epsilon and rule."""
     out = []
-    for n, epsilon, rate in itertools.product(sizes, epsilons, rates):
-        told = {k: f"{v:.4g}" for k, v in summary(n, epsilon, rate, noises).items()}
-        out.append({"rows": n, "epsilon": epsilon, "rate": rate, **told})
+    for n, epsilon, rule in itertools.product(sizes, epsilons, rules):
+        told = {k: f"{v:.4g}" for k, v in summary(n, epsilon, rule, noises).items()}
+        out.append(
+            {"rows": n, "epsilon": epsilon, **dict(zip(("rate", "far_rate", "near"), rule, strict=True)), **told}
+        )
         print(*out[-1].values(), flush=True)
     return pd.DataFrame(out)
 

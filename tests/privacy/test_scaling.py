@@ -127,6 +127,34 @@ def test_an_input_hidden_by_the_noise_becomes_a_constant_and_a_target_keeps_a_sc
     assert 0 < top <= 2.0**21
 
 
+def test_a_lone_bin_far_away_must_be_certain_and_one_nearby_need_not():
+    """Thresholds 10 and 20: bins 5 to 7 hold the values, 9 is near, 10 and 30 are not."""
+    counts = np.zeros(41)
+    counts[[5, 6, 7, 9, 10, 30]] = 50, 90, 25, 12, 12, 15
+    assert scaling.occupied_bins(counts, 10, 20).tolist() == [5, 6, 7, 9]
+    counts[30] = 21  # certain by itself, so that what is near it counts too
+    counts[32] = 11
+    assert scaling.occupied_bins(counts, 10, 20).tolist() == [5, 6, 7, 9, 30, 32]
+
+
+def test_where_no_bin_is_certain_the_largest_stands_for_them_and_none_is_hidden():
+    """So a column that shows at the low threshold shows still."""
+    counts = np.zeros(41)
+    counts[[4, 6, 20]] = 12, 15, 11
+    assert scaling.occupied_bins(counts, 10, 20).tolist() == [4, 6]
+    assert scaling.occupied_bins(counts, 16, 20).tolist() == []
+
+
+@settings(deadline=None, max_examples=200)
+@given(arrays(np.float64, 41, elements=st.floats(-30, 30)))
+def test_far_bins_are_left_out_and_nothing_else(counts):
+    all_, found = np.flatnonzero(counts > 10), scaling.occupied_bins(counts, 10, 20)
+    assert set(found) <= set(all_)
+    assert set(np.flatnonzero(counts > 20)) <= set(found)
+    assert bool(len(all_)) == bool(len(found))
+    assert scaling.occupied_bins(counts, 10, 10).tolist() == all_.tolist()  # one threshold: the rule of before
+
+
 def test_the_ends_of_the_range_are_not_the_ends_of_the_data():
     """Replacing the largest value by any larger one of its bin changes nothing."""
     x, _ = some_rows(300)
