@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
+from methods._shared import nuts_chains
 from methods.contract import Diverged, Fit
 from models.mixture_of_gaussians import MixtureMeans, MixtureOfGaussians
 from models.task import Task
@@ -146,15 +147,9 @@ def _sampler(
     max_tree_depth: int,
     target_accept: float,
 ):
-    """Compiled function (key, starts (chains, J, D), x (n, D), prior means (J, D)) -> draws, divergent, leapfrog steps.
-
-    Kept, so that replicates of one shape share one compilation: rows and starts are its arguments. The class ``MCMC``
-    of NumPyro compiles anew for each chain, which here takes ten times as long as the sampling. The chains run one
-    after the other.
-    """
+    """``nuts_chains.compiled`` with the data x (n, D) and prior means (J, D); starts (chains, J, D)."""
     import jax
     import jax.numpy as jnp
-    from numpyro.infer.hmc import hmc
 
     def potential(x, prior_means):
         def energy(means):
@@ -165,29 +160,4 @@ def _sampler(
 
         return energy
 
-    @jax.jit
-    def run(key, starts, x, prior_means):
-        rows = (x, prior_means)
-
-        def chain(key_and_start):
-            begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
-            state = begin(
-                key_and_start[1],
-                num_warmup,
-                trajectory_length=None,
-                max_tree_depth=max_tree_depth,
-                target_accept_prob=target_accept,
-                model_args=rows,
-                rng_key=key_and_start[0],
-            )
-
-            def draw(state, _):
-                state = step(state, rows, {})
-                return state, (state.z, state.diverging, state.num_steps)
-
-            _, drawn = jax.lax.scan(draw, state, None, length=num_warmup + num_samples)
-            return jax.tree.map(lambda values: values[num_warmup:], drawn)
-
-        return jax.lax.map(chain, (jax.random.split(key, len(starts)), starts))
-
-    return run
+    return nuts_chains.compiled(potential, num_warmup, num_samples, max_tree_depth, target_accept)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from methods._shared import nuts_chains
 from methods.contract import Diverged
 from models.noise_aware import SampledTrace, TracePosterior, optimum_moments, slope_prior
 
@@ -39,7 +40,7 @@ def sample(posterior: TracePosterior, settings, rng: np.random.Generator) -> tup
     with jax.enable_x64(True):
         run = _sampler(settings.num_warmup, settings.num_samples, settings.max_tree_depth, settings.target_accept)
         out = run(jax.random.PRNGKey(key), jnp.asarray(starts), jnp.asarray(numbers), jnp.asarray(scales))
-        draws, diverging = (np.asarray(a) for a in out)
+        draws, diverging = (np.asarray(a) for a in out[:2])
     if not np.isfinite(draws).all():
         raise Diverged("na_dpvi_nuts drew a value that is not finite; raise target_accept")
     star = trace.phi + priors.optimum_sd * draws[:, :, 2]  # (chains, samples, 2 D)
@@ -63,13 +64,9 @@ def sample(posterior: TracePosterior, settings, rng: np.random.Generator) -> tup
 
 @lru_cache(maxsize=4)
 def _sampler(num_warmup: int, num_samples: int, max_tree_depth: int, target_accept: float):
-    """Compiled function (key, starts (chains, 3, d), numbers (7, d), scales (4,)) -> draws, divergent.
-
-    Kept, so that data sets of one model share one compilation. The chains run one after the other.
-    """
+    """``nuts_chains.compiled`` with the data numbers (7, d) and scales (4,); starts (chains, 3, d)."""
     import jax
     import jax.numpy as jnp
-    from numpyro.infer.hmc import hmc
 
     def potential(numbers, scales):
         g, pp, gp, gg, v0, hm, hs = numbers
@@ -83,29 +80,4 @@ def _sampler(num_warmup: int, num_samples: int, max_tree_depth: int, target_acce
 
         return energy
 
-    @jax.jit
-    def run(key, starts, numbers, scales):
-        data = (numbers, scales)
-
-        def chain(key_and_start):
-            begin, step = hmc(potential_fn_gen=potential, algo="NUTS")
-            state = begin(
-                key_and_start[1],
-                num_warmup,
-                trajectory_length=None,
-                max_tree_depth=max_tree_depth,
-                target_accept_prob=target_accept,
-                model_args=data,
-                rng_key=key_and_start[0],
-            )
-
-            def draw(state, _):
-                state = step(state, data, {})
-                return state, (state.z, state.diverging)
-
-            _, drawn = jax.lax.scan(draw, state, None, length=num_warmup + num_samples)
-            return jax.tree.map(lambda values: values[num_warmup:], drawn)
-
-        return jax.lax.map(chain, (jax.random.split(key, len(starts)), starts))
-
-    return run
+    return nuts_chains.compiled(potential, num_warmup, num_samples, max_tree_depth, target_accept)
