@@ -26,6 +26,7 @@ from workflow.arguments import Wrong
         (["--config", "reuse=yes"], "reuse is one of none, reference"),
         (["--config", "mirror=/no/such"], "is no folder"),
         (["--cores", "2", "jalko2017dpv"], "did you mean 'jalko2017dpvi'?"),
+        (["--cores", "2", "full"], "stands first: ./bench full"),
     ],
 )
 def test_a_wrong_word_names_the_right_one(words, said):

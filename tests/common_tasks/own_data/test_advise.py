@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -125,6 +126,36 @@ def test_an_arm_of_readings_makes_the_run_once(tmp_path):
         (["dpvi", "na_dpvi"], "epsilon=0.5"),
         (["dpvi", "na_dpvi"], "epsilon=2"),
     ]
+
+
+def test_tuned_settings_are_those_of_the_nearest_committed_size_and_epsilon():
+    found = study.committed_tuning("regression", 1500, 10, (0.5, 1.0))
+    assert (found.dataset, found.rows, found.columns) == ("wine", 1599, 11)
+    # 0.5 is nearer to 1 than to 0.1, in logarithms
+    assert found.at == {"0.5": "1", "1": "1"}
+    committed = json.loads((ROOT / "common_tasks/tuned/common_linear_regression.json").read_text())["wine"]
+    assert found.settings["whitened_ssp"]["0.5"] == committed["whitened_ssp"]["1"]["settings"] != {}
+    assert "1599 rows, 11 columns, the nearest in size; epsilon = 1 for 0.5" in found.words
+    assert "no privacy" in found.words
+    assert study.committed_tuning("regression", 50_000, 9, (1.0,)).dataset == "protein"
+
+
+def test_tuned_settings_stand_beside_the_defaults_and_cost_fits(tmp_path):
+    tuning = study.Tuning(
+        {"adassp": {"0.5": {}, "2": {}}, "dpvi": {"2": {"clip": 0.5}}, "dpvim": {"2": {"clip": 1}}}, "wine"
+    )
+    what = a_study(tmp_path, tuning=tuning, sets=("linear", "curved"), minutes=1.0)
+    groups = [["dpvi", "na_dpvi"], ["adassp"]]
+    arms = [a for a in experiment(what, groups)["arms"] if a.get("label", "").startswith("tuned")]
+    wanted = {"method": "dpvi", "label": "tuned;epsilon=2", "protocols": ["surrogates"], "settings": {"clip": 0.5}}
+    assert arms == [wanted | {"budget": {"epsilon": 2.0, "delta": 1e-5, "mode": "enforce"}}]
+    assert "tuned" not in experiment(what, [["adassp"]])
+    # 20 s for the run, 4 for the cell, 8 splits of 1.5 s at two budgets and once more: 60, and 48 without the tuned arm
+    known = {"dpvi": 1.5, "na_dpvi": 1.5}
+    assert affordable(what, [["dpvi", "na_dpvi"]], known)[0] == [["dpvi", "na_dpvi"]]
+    assert (
+        "about 41 CPU seconds" in affordable(what, [["dpvi", "na_dpvi"]], {n: 1.55 for n in known})[1]["dpvi, na_dpvi"]
+    )
 
 
 def test_progress_says_what_is_done_and_the_time_left():

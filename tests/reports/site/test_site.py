@@ -24,6 +24,7 @@ from reports.site.build import SiteError, _processes, classic
 from reports.site.cells import FEW, strip
 from reports.site.document import Document, plain
 from reports.site.mathml import equations, markup
+from reports.site.words import SOURCE_KEY, citations, cited
 from reports.verdicts import scoreboard
 from tests.reports.site.conftest import RUNS
 from workflow import verified
@@ -226,6 +227,32 @@ def test_equations_are_mathml_without_a_script(site):
     assert "<math xmlns=" in shown
     assert "<msub>" in shown
     assert not re.search(r"mathjax|\\\(|\\frac", text, re.I)
+
+
+def test_an_index_stands_beside_an_accented_letter_and_limits_stay_limits():
+    made = markup(r"\tilde{M}_t^2 + \sum_{t=1}^T \hat{g}_{1:t}", as_block=True)
+    root = ET.fromstring(made)
+    space = "{http://www.w3.org/1998/Math/MathML}"
+    assert ["".join(e.itertext()).split() for e in root.iter(f"{space}mover")] == [["M~"], ["gˆ"]]
+    (limits,) = root.iter(f"{space}munderover")
+    assert limits[0].text == "∑"
+
+
+def test_every_key_in_the_source_of_a_method_has_its_work():
+    every = {contract.get(n, k).reference for k, n in contract.pairs()}
+    keys = {key for text in every for key in SOURCE_KEY.findall(text)}
+    assert keys == set(citations())
+    assert cited("li2015sep, algorithm 1") == f"{citations()['li2015sep']}, algorithm 1"
+    assert not any(SOURCE_KEY.search(cited(text)) for text in every)
+
+
+def test_a_screen_a_task_comes_before_what_is_looked_up(housed):
+    text = (housed / "which-method.html").read_text()
+    heads = re.findall(r"<h2>([^<]+)<", text)
+    assert heads == ["Task", "Every number: Task"]
+    block, lookup = text.split("<h2>Every number")
+    assert 'id="figure-drawn"' in block
+    assert 'id="scores"' in lookup or "Scores" in lookup
 
 
 def test_a_formula_that_cannot_be_read_is_named():
