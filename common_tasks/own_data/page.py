@@ -54,13 +54,17 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
 
 
 def by_dataset(data: pd.DataFrame) -> str:
-    """Scores by data set, one table for all budgets, methods in the order of the data."""
+    """Scores by data set, one table for all budgets, methods in the order of the data.
+
+    A tuned method has a row of its own where its scores are not those of its default settings.
+    """
     several = data["epsilon"].nunique() > 1
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[tuple[str, bool], dict[str, str]] = {}
     for r in data[data["dataset"] != "(mean)"].to_dict("records"):
         name = r["title"] + (f", epsilon = {r['epsilon']}" if several else "")
-        rows.setdefault(name, {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
-    frame = pd.DataFrame([{"method": name, **scores} for name, scores in rows.items()])
+        rows.setdefault((name, r["tuned"]), {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
+    kept = {(n, tuned): scores for (n, tuned), scores in rows.items() if not tuned or scores != rows.get((n, False))}
+    frame = pd.DataFrame([{"method": n + (", tuned" if tuned else ""), **s} for (n, tuned), s in kept.items()])
     return frame.to_markdown(index=False, disable_numparse=True)
 
 

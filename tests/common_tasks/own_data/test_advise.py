@@ -207,6 +207,16 @@ def test_both_commands_have_a_help():
         assert f"{name})" in (ROOT / "bench").read_text()
 
 
+def test_a_tuned_method_has_a_row_where_its_scores_differ():
+    told = [("A", False, 0.1), ("B", False, 0.2), ("A", True, 0.3), ("B", True, 0.2)]
+    rows = [{"title": t, "tuned": u, "score": s, "epsilon": "1", "dataset": "heavy_tails"} for t, u, s in told]
+    rows += [r | {"dataset": "(mean)", "score": 9.0} for r in rows]
+    lines = page.by_dataset(pd.DataFrame(rows)).splitlines()
+    assert [[c.strip() for c in line.split("|")[1:3]] for line in (lines[0], *lines[2:])] == [
+        ["method", "heavy tails"], ["A", "0.10"], ["B", "0.20"], ["A, tuned", "0.30"]
+    ]  # fmt: skip
+
+
 def test_the_page_is_one_file_with_its_figure_inside(tmp_path):
     text = "# Title\n\nA [table](table.csv).\n\n![Words](figure.svg)\n\n| a | b |\n|:--|:--|\n| 1 | 2 |\n"
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>'
