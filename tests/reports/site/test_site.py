@@ -24,7 +24,7 @@ from reports.site.build import SiteError, _processes, classic
 from reports.site.cells import FEW, strip
 from reports.site.document import Document, plain
 from reports.site.mathml import equations, markup
-from reports.site.words import SOURCE_KEY, citations, cited
+from reports.site.words import SOURCE_KEY, citations, cited, verdict_sentence
 from reports.verdicts import scoreboard
 from tests.reports.site.conftest import RUNS
 from workflow import verified
@@ -337,6 +337,15 @@ def test_downloads_and_the_check_of_this_machine_outlive_a_new_build(odd):
     assert 'href="downloads/scores.csv.gz"' in text
     assert "2.5 MB" in text
     assert "a &lt;number&gt;" in text
+
+
+def test_an_interval_of_a_shift_is_not_told_as_one_of_the_mean():
+    row = {"verdict": "worse", "p": 4e-8, "p_kind": "rank", "difference": 25.0, "low": 3.3, "high": 19.6, "reason": ""}
+    row |= {"detectable": np.nan, "published_std": "0.04"}
+    said = verdict_sentence(row)
+    assert "Ours minus theirs is 25 in the mean; by ranks, our runs are shifted by 3.3 to 19.6 (95 %)." in said
+    for other in ({"p_kind": "t"}, {"published_std": ""}):
+        assert "is 25 (95 %: 3.3 to 19.6)." in verdict_sentence(row | other)
 
 
 def test_a_strip_shows_all_runs_and_the_published_number():
