@@ -11,6 +11,9 @@ import pandas as pd
 from common_tasks.advice import Block
 from workflow.files import write_csv, write_text
 
+#: of a phone: the figure fits, a wide table scrolls by itself.
+NARROW = "<style>svg { max-width: 100%; height: auto; } table { display: block; overflow-x: auto; }</style>\n"
+
 
 @dataclass(frozen=True)
 class Text:
@@ -86,7 +89,8 @@ def html(source: str, folder: Path) -> str:
     }
     # paths of images are relative to the source
     where = str(folder / "advice.md")
-    return publish_string(
+    made = publish_string(
         source, source_path=where, destination_path=str(folder / "index.html"), parser=Parser(), writer="html5",
         settings_overrides=settings,
     )  # fmt: skip
+    return made.replace("</head>", f"{NARROW}</head>", 1)

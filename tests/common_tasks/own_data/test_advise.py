@@ -223,6 +223,7 @@ def test_the_page_is_one_file_with_its_figure_inside(tmp_path):
     (tmp_path / "figure.svg").write_text(svg)
     found = page.html(text, tmp_path)
     assert "<circle" in found
+    assert page.NARROW in found.partition("<body")[0]
     assert '<a class="reference external" href="table.csv">' in found
     assert "<style" in found
     assert "http-equiv" not in found.lower() or "refresh" not in found.lower()
