@@ -32,6 +32,7 @@ from reports import (
     ledger,
     papers,
     published,
+    queries,
     readme,
     reference,
     site,
@@ -213,7 +214,12 @@ def collect(
     # what answers no published number (the common tasks) has findings under the name of its folder
     sources = {s for config, _ in experiments for s in config["sources"]} | set(groups)
     sets = {d for config, _ in experiments if config["sources"] for d in config["datasets"]}
-    told = findings.about(findings.render(), index, sources, sets) if reference.experiments() else []
+    # scores that are those of the reference need not be read again
+    have = {} if known is None else {config["experiment"]: scores for config, scores in experiments}
+    texts = (
+        findings.render(tables=queries.Tables(findings.read_committed(have=have))) if reference.experiments() else []
+    )
+    told = findings.about(texts, index, sources, sets)
     # papers with a folder of their own stand on the whole site, from what is committed
     housed = papers.load() if scale == "full" and several else []
     parts = [_part(group, told) for group in groups.values()]

@@ -8,6 +8,7 @@ cells too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,12 +36,17 @@ class Finding:
     text: str
 
 
-def read_committed(folder: Path = REFERENCE) -> Read:
-    """Reads the tables of a reference by name (``papers.find``). Raises FileNotFoundError for one that it has not."""
+def read_committed(folder: Path = REFERENCE, have: Mapping[str, pd.DataFrame] | None = None) -> Read:
+    """Reads the tables of a reference by name (``papers.find``). Raises FileNotFoundError for one that it has not.
+
+    ``have``: scores by experiment that were read from it already.
+    """
 
     def read(name: str) -> pd.DataFrame:
         experiment = name.removeprefix("scores/").removesuffix(".csv")
         scores = name.startswith("scores/")
+        if scores and have and experiment in have:
+            return have[experiment]
         found = papers.find(f"scores/{experiment}{committed.SUFFIX}" if scores else name, folder)
         if found is None or not any(found.resolve().is_relative_to(home) for home in papers.homes(folder)):
             raise FileNotFoundError(f"no such file in the reference of any paper, nor below {Path(folder).name}/")

@@ -53,12 +53,13 @@ class Query:
 
 
 class Tables:
-    """Answers queries; each table is read once, and each of its columns turned into codes once."""
+    """Answers queries; each table is read once, and each of its columns turned into codes, or numbers, once."""
 
     def __init__(self, read: Read):
         self._read = read
         self._frames: dict[str, pd.DataFrame] = {}
         self._codes: dict[tuple[str, str], tuple[np.ndarray, dict[str, int]]] = {}
+        self._numbers: dict[tuple[str, str], np.ndarray] = {}
 
     def answer(self, query: Query) -> str:
         """The formatted value. Raises :class:`QueryError`, which names the query."""
@@ -124,8 +125,10 @@ class Tables:
             codes, known = self._codes[query.table, column]
             mask &= codes == known.get(value, -2)  # -1 is the code of a missing value
         for column, value in query.below.items():
-            numbers = pd.to_numeric(self._column(query.table, column), errors="coerce")  # text is below no number
-            mask &= (numbers < _number(value)).to_numpy(dtype=bool)
+            if (query.table, column) not in self._numbers:
+                found = pd.to_numeric(self._column(query.table, column), errors="coerce")  # text is below no number
+                self._numbers[query.table, column] = found.to_numpy(dtype=float)
+            mask &= self._numbers[query.table, column] < _number(value)
         return mask
 
 

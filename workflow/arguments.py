@@ -15,7 +15,7 @@ from workflow.experiments import SCALES
 from workflow.imports import ROOT
 
 #: words that ``bench`` takes itself.
-COMMANDS = ("full", "test", "setup", "new", "doubt", "try", "advise", "compare")
+COMMANDS = ("full", "test", "setup", "new", "doubt", "try", "advise", "compare", "site")
 #: keys of config/config.yaml -> what they may be; empty: anything.
 CONFIG: dict[str, tuple[str, ...]] = {
     "scale": SCALES,
@@ -92,6 +92,8 @@ def check_target(word: str) -> None:
     known = targets()
     if word in known or "/" in word or Path(word).exists():
         return
+    if word in COMMANDS:
+        raise Wrong(f"'{word}' is a command and stands first: ./bench {word} ...")
     found, holds = papers.experiments(), papers.paper_of(word)
     if holds is not None:
         raise Wrong(

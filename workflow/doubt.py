@@ -10,6 +10,7 @@ import argparse
 import difflib
 import math
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -79,10 +80,12 @@ def find(words: str, ids: Iterable[str], numbers: Sequence[Published]) -> tuple[
             return find(keys[0], ids, numbers)
         found = [*keys, *cells]
         if found:
-            some = "\n  ".join(found[:6])
+            some = "\n  ".join(map(shlex.quote, found[:6]))
             raise Unknown(f"'{words}' is part of {len(found)} keys and cells; `--list` shows all:\n  {some}")
         near = difflib.get_close_matches(words, [*{p.key for p in numbers}, *ids], n=3, cutoff=0.0)
-        raise Unknown(f"no cell and no published number '{words}'; the nearest:\n  " + "\n  ".join(near))
+        raise Unknown(
+            f"no cell and no published number '{words}'; the nearest:\n  " + "\n  ".join(map(shlex.quote, near))
+        )
     answered = list(dict.fromkeys(p.cell for p in mine if p.cell))
     if not answered:
         raise Unknown(
@@ -182,7 +185,10 @@ def main(argv: list[str] | None = None) -> int:
     ids = [*checker.cells, *own]
     if options.list:
         found = listed(options.words, ids, numbers)
-        print("\n".join(found[:MOST]) + (f"\n... and {len(found) - MOST} more" if found[MOST:] else ""))
+        # as a shell takes them: keys have semicolons
+        print(
+            "\n".join(map(shlex.quote, found[:MOST])) + (f"\n... and {len(found) - MOST} more" if found[MOST:] else "")
+        )
         return 0 if found else 1
     try:
         names, answers = find(" ".join(options.words), ids, numbers)

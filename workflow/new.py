@@ -123,7 +123,7 @@ class $cls($base):
 
     name = "$name"
     title = "$title"  # column heading
-    reference = "TODO: bibliography key, and the place in the paper"
+    reference = "TODO: authors and year, and the place in the paper"
     models = ("$kind",)
     constants = (Constants.GUESSED,)  # where the defaults come from
 
@@ -153,7 +153,7 @@ class $cls($base):
 
     name = "$name"
     title = "$title"  # column heading
-    reference = "TODO: bibliography key, and the place in the paper"
+    reference = "TODO: authors and year, and the place in the paper"
     models = ("$kind",)
     privacy = Relation.ADD_REMOVE  # the neighbours of the guarantee
     constants = (Constants.GUESSED,)  # where the defaults come from
@@ -276,8 +276,7 @@ def make_method(args: argparse.Namespace, root: Path) -> str:
     write_new(root, {path: method_text(name, kind, family, args.private)})
     return (
         f"{path}: it runs as it is; experiments with `include_unlisted_methods` take it in\n"
-        f"next: fill in what says TODO and the fit; `./bench test tests/methods/test_conformance.py -k {name}`"
-        + (f" and tests/privacy/test_private_methods.py -k {name}" if args.private else "")
+        f"next: fill in what says TODO and the fit; `./bench try {name}` checks it and shows its scores"
     )
 
 

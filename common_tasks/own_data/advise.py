@@ -3,8 +3,8 @@
     ./bench advise --task regression --rows 5000 --columns 12 --epsilon 1
 
 Every private method of the common tasks fits made-up tables of that size (``common_tasks.own_data.surrogates``), of
-several shapes, several of each, with its default settings and under the budget. The page says which is best, by how
-much, and what that cannot know.
+several shapes, several of each, under the budget: with its default settings, and with those that the common tasks'
+tuning chose where they differ. The page says which is best, by how much, and what that cannot know.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ def advise(program: arguments.Parser, args) -> None:
         fit_s=args.fit_seconds,
         minutes=args.minutes,
         only=tuple(args.methods or ()),
+        sets=surrogates.SHAPES[args.task],
+        tuning=study.committed_tuning(args.task, args.rows, args.columns, epsilons),
     )
     text = _FILE.format(
         name=DATASET, task=args.task, rows=args.rows, columns=args.columns, seeds=args.seeds, known=args.known_ranges,
@@ -102,10 +104,10 @@ def advise(program: arguments.Parser, args) -> None:
         ratio=THESE_ROWS,
         sets="shape",
         reference=arguments.reference(args.task),
-        tuning="tuning on made-up rows would cost no privacy, on private rows it would",
+        tuning=what.tuning.words,
         limits=limits(args, shapes),
     )
-    block = arguments.block_of(what, frame, shapes, about)
+    block = arguments.block_of(what, frame, about)
     arguments.finish(program, what, block, page_text(args, frame, shapes), left)
 
 
@@ -136,6 +138,7 @@ def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...]) -> page.Text:
     command = f"./bench advise --task {args.task} --rows {args.rows} --columns {args.columns} --epsilon "
     command += f"{budget.replace(',', '')} --delta {args.delta:g} --seeds {args.seeds}"
     command += " --known-ranges" if args.known_ranges else ""
+    command += f" --methods {' '.join(args.methods)}" if args.methods else ""
     return page.Text(
         title=f"Private {args.task} for {args.rows} rows and {args.columns} columns at epsilon = {budget}",
         before=[f"Made by `{command}`. {WHY}"],
@@ -143,8 +146,8 @@ def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...]) -> page.Text:
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[
             arguments.guarantee(args, frame),
-            f"Each method fits {args.seeds} tables of each shape, drawn anew, with its default settings, and is scored "
-            f"on {surrogates.TEST} fresh rows of each. Intervals are over the tables: 95 %, of the mean over these "
+            f"Each method fits {args.seeds} tables of each shape, drawn anew, and is scored on "
+            f"{surrogates.TEST} fresh rows of each. Intervals are over the tables: 95 %, of the mean over these "
             "shapes; for \"told apart\" 5 % is divided by the number of comparisons.",
         ],
     )  # fmt: skip

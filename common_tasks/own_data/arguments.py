@@ -7,7 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -82,10 +82,10 @@ def home(program: str, name: str, out: Path | None) -> Path:
     return folder
 
 
-def block_of(study: Study, frame: pd.DataFrame, sets: Sequence[str], about: advice.About) -> advice.Block:
-    """The advice from scores whose data sets are ``sets``. Raises StudyError where no private method has a score."""
+def block_of(study: Study, frame: pd.DataFrame, about: advice.About) -> advice.Block:
+    """The advice from scores whose data sets are the study's ``sets``. Raises StudyError without a private score."""
     config = yaml.safe_load(study.config.read_text(encoding="utf-8"))
-    family = scores.read({**config, "datasets": list(sets)}, frame)
+    family = scores.read({**config, "datasets": list(study.sets or [study.dataset])}, frame)
     found = advice.block(family, about) if family.metrics else None
     if found is None:
         reasons = frame.loc[frame["status"] != "ok", ["method", "reason"]].drop_duplicates("method").to_dict("records")

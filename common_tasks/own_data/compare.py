@@ -2,8 +2,9 @@
 
     ./bench compare FILE.csv --target COLUMN --task regression --epsilon 1 --delta 1e-5
 
-Ten random splits, nine tenths to train and one to test, every private method of the common task with its default
-settings, under the budget. A range that no file states is bought from the budget, as in the common tasks.
+Ten random splits, nine tenths to train and one to test, every private method of the common task under the budget:
+with its default settings, and with those that the common tasks' tuning chose where they differ. A range that no file
+states is bought from the budget, as in the common tasks.
 """
 
 from __future__ import annotations
@@ -59,12 +60,13 @@ def compare(program: arguments.Parser, args, known: table.Facts) -> None:
     source = args.file.resolve()
     dataset = "own_" + table.name_of(args.file)
     folder = arguments.home("compare", args.name or f"{table.name_of(args.file)}-{args.task}", args.out)
+    epsilons = tuple(sorted(args.epsilon))
     what = study.Study(
         name=f"compare_{args.task}",
         folder=folder,
         task=args.task,
         dataset=dataset,
-        epsilons=tuple(sorted(args.epsilon)),
+        epsilons=epsilons,
         delta=args.delta,
         protocol="literature",
         splits=SPLITS,
@@ -73,6 +75,7 @@ def compare(program: arguments.Parser, args, known: table.Facts) -> None:
         fit_s=args.fit_seconds,
         minutes=args.minutes,
         only=tuple(args.methods or ()),
+        tuning=study.committed_tuning(args.task, known.rows * 9 // 10, len(known.columns), epsilons),
     )
     raw = folder / "raw" / dataset / known.file
     raw.parent.mkdir(parents=True, exist_ok=True)
@@ -87,10 +90,10 @@ def compare(program: arguments.Parser, args, known: table.Facts) -> None:
     about = advice.About(
         sets="table",
         reference=arguments.reference(args.task),
-        tuning="tuning on made-up rows would cost no privacy, on private rows it would",
+        tuning=what.tuning.words,
         limits=f"It cannot know other rows than the {known.rows} of {known.file}, nor another model",
     )
-    block = arguments.block_of(what, frame, [dataset], about)
+    block = arguments.block_of(what, frame, about)
     arguments.finish(program, what, block, page_text(args, known, frame), left)
 
 

@@ -11,6 +11,9 @@ import pandas as pd
 from common_tasks.advice import Block
 from workflow.files import write_csv, write_text
 
+#: of a phone: the figure fits, a wide table scrolls by itself.
+NARROW = "<style>svg { max-width: 100%; height: auto; } table { display: block; overflow-x: auto; }</style>\n"
+
 
 @dataclass(frozen=True)
 class Text:
@@ -54,13 +57,17 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
 
 
 def by_dataset(data: pd.DataFrame) -> str:
-    """Scores by data set, one table for all budgets, methods in the order of the data."""
+    """Scores by data set, one table for all budgets, methods in the order of the data.
+
+    A tuned method has a row of its own where its scores are not those of its default settings.
+    """
     several = data["epsilon"].nunique() > 1
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[tuple[str, bool], dict[str, str]] = {}
     for r in data[data["dataset"] != "(mean)"].to_dict("records"):
         name = r["title"] + (f", epsilon = {r['epsilon']}" if several else "")
-        rows.setdefault(name, {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
-    frame = pd.DataFrame([{"method": name, **scores} for name, scores in rows.items()])
+        rows.setdefault((name, r["tuned"]), {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
+    kept = {(n, tuned): scores for (n, tuned), scores in rows.items() if not tuned or scores != rows.get((n, False))}
+    frame = pd.DataFrame([{"method": n + (", tuned" if tuned else ""), **s} for (n, tuned), s in kept.items()])
     return frame.to_markdown(index=False, disable_numparse=True)
 
 
@@ -82,7 +89,8 @@ def html(source: str, folder: Path) -> str:
     }
     # paths of images are relative to the source
     where = str(folder / "advice.md")
-    return publish_string(
+    made = publish_string(
         source, source_path=where, destination_path=str(folder / "index.html"), parser=Parser(), writer="html5",
         settings_overrides=settings,
     )  # fmt: skip
+    return made.replace("</head>", f"{NARROW}</head>", 1)

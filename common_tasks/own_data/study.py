@@ -1,6 +1,7 @@
 """One study: an experiment of one data set below a results folder, run by the rules of the workflow, with its page.
 
     <folder>/<experiment>.yaml   the experiment      <folder>/<data set>.py   its data set
+    <folder>/tuned.json          settings beside the defaults (``committed_tuning``)
     <folder>/fits, scores, ...   as of any run       <folder>/index.html, advice.md, *.csv, figure.svg   the page
 
 A killed study goes on where it was: the cells keep their rows, split by split.
@@ -18,8 +19,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ import datasets
 from methods import contract
 from workflow import arithmetic, committed, names, papers, processes
 from workflow.experiments import Cell, cells
-from workflow.files import write_text
+from workflow.files import write_json, write_text
 from workflow.imports import ROOT
 
 #: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
@@ -53,6 +54,42 @@ EVERY = 10.0
 
 class StudyError(RuntimeError):
     """A study that cannot be made; the message is one line with the remedy."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Settings that the tuning of a common task chose, on made-up rows of the shape of one of its data sets.
+
+    ``settings``: method -> epsilon of the study -> settings, empty where the default won. ``dataset``, ``rows``,
+    ``columns``: that data set; ``at``: epsilon of the study -> that of the tuning. Empty where nothing is committed.
+    """
+
+    settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    dataset: str = ""
+    rows: int = 0
+    columns: int = 0
+    at: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, groups: Iterable[Sequence[str]]) -> list[tuple[str, str, Mapping[str, Any]]]:
+        """(method, epsilon, settings) of the methods of ``groups`` where the settings are not the default."""
+        wanted = {name for group in groups for name in group}
+        return [
+            (name, e, chosen)
+            for name, by in sorted(self.settings.items()) if name in wanted
+            for e, chosen in by.items() if chosen
+        ]  # fmt: skip
+
+    @property
+    def words(self) -> str:
+        """Where the settings come from, for a sentence."""
+        if not self.settings:
+            return "nothing is tuned for this task; to tune on made-up rows costs no privacy, on private rows it would"
+        other = ", ".join(f"{theirs} for {mine}" for mine, theirs in self.at.items() if mine != theirs)
+        return (
+            f"tuned settings are those that the common tasks chose on made-up rows of the shape of "
+            f"{datasets.get(self.dataset).title} ({self.rows} rows, {self.columns} columns, the nearest in size"
+            f"{f'; epsilon = {other}' if other else ''}), which costs no privacy"
+        )
 
 
 @dataclass(frozen=True)
@@ -86,6 +123,9 @@ class Study:
     minutes: float
     #: the private methods that are asked for; empty: all.
     only: tuple[str, ...] = ()
+    #: what the page's means are over; empty: the data set.
+    sets: tuple[str, ...] = ()
+    tuning: Tuning = Tuning()
 
     @property
     def kind(self) -> str:
@@ -94,6 +134,10 @@ class Study:
     @property
     def config(self) -> Path:
         return self.folder / f"{self.name}.yaml"
+
+    @property
+    def tuned(self) -> Path:
+        return self.folder / "tuned.json"
 
     @property
     def scores(self) -> Path:
@@ -115,27 +159,55 @@ def private_methods(kind: str) -> list[list[str]]:
     return [sorted(found, key=lambda n: (n != run, n)) for run, found in sorted(runs.items())]
 
 
+def common_task(kind: str) -> tuple[str, dict[str, Any]]:
+    """Name and config of the common task of a kind of model. Raises KeyError without one."""
+    for name, path in next(p for p in papers.papers() if p.key == "common_tasks").experiments.items():
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if config["model"]["kind"] == kind:
+            return name, config
+    raise KeyError(f"no common task of {kind}")
+
+
+def committed_tuning(task: str, rows: int, columns: int, epsilons: Sequence[float]) -> Tuning:
+    """What ``workflow.tuning`` chose for the data set of that common task whose size is nearest, in logarithms.
+
+    At the epsilons of the tuning that are nearest, likewise. No row is read.
+    """
+    _, config = common_task(KINDS[task])
+    path = ROOT / config.get("tuned", "none")
+    if not path.is_file():
+        return Tuning()
+    table = json.loads(path.read_text(encoding="utf-8"))
+    about = {d: datasets.get(d) for d in table}
+    nearest = min(
+        table, key=lambda d: math.log(about[d].n_rows / rows) ** 2 + math.log(about[d].n_inputs / columns) ** 2
+    )
+    there = sorted({float(e) for by in table[nearest].values() for e in by})
+    at = {f"{e:g}": f"{min(there, key=lambda other: abs(math.log(other / e))):g}" for e in epsilons}
+    chosen = {
+        name: {mine: by[theirs]["settings"] for mine, theirs in at.items() if theirs in by}
+        for name, by in table[nearest].items()
+    }
+    return Tuning(chosen, nearest, about[nearest].n_rows, about[nearest].n_inputs, at)
+
+
 def seconds_a_fit(kind: str, rows: int, columns: int) -> dict[str, float]:
     """Seconds of one fit at this size, by method, from the committed runs of the common task of that kind.
 
     Of the data set whose size is nearest, and as many times more as there are more numbers. A method that no committed
     run has is not in it.
     """
-    for name, path in next(p for p in papers.papers() if p.key == "common_tasks").experiments.items():
-        if yaml.safe_load(path.read_text(encoding="utf-8"))["model"]["kind"] != kind:
-            continue
-        try:
-            scores = committed.read(papers.REFERENCE, name)
-        except FileNotFoundError:
-            return {}
-        once = scores[scores["seconds"] != ""].drop_duplicates(["cell", "split"])
-        size = {d: datasets.get(d).n_rows * datasets.get(d).n_inputs for d in once["dataset"].unique()}
-        wanted = rows * columns
-        nearest = min(size, key=lambda d: abs(math.log(size[d] / wanted)))
-        here = once[once["dataset"] == nearest]
-        mean = here["seconds"].astype(float).groupby(here["method"]).mean()
-        return {m: float(s) * max(1.0, wanted / size[nearest]) for m, s in mean.items()}
-    return {}
+    try:
+        scores = committed.read(papers.REFERENCE, common_task(kind)[0])
+    except FileNotFoundError:
+        return {}
+    once = scores[scores["seconds"] != ""].drop_duplicates(["cell", "split"])
+    size = {d: datasets.get(d).n_rows * datasets.get(d).n_inputs for d in once["dataset"].unique()}
+    wanted = rows * columns
+    nearest = min(size, key=lambda d: abs(math.log(size[d] / wanted)))
+    here = once[once["dataset"] == nearest]
+    mean = here["seconds"].astype(float).groupby(here["method"]).mean()
+    return {m: float(s) * max(1.0, wanted / size[nearest]) for m, s in mean.items()}
 
 
 def affordable(
@@ -146,11 +218,11 @@ def affordable(
     Methods of one run cost what the dearest of them does. One that no committed run has counts as the dearest that is
     known; one from outside is always taken in.
     """
-    fits = study.splits * len(study.epsilons)
     most = max((known[n] for g in groups for n in g if n in known), default=0.0)
     told = known
     known = {n: known.get(n, most if contract.is_ours(n) else 0.0) for g in groups for n in g}
-    cost = {g[0]: CELL_S + fits * max(known[n] for n in g) for g in groups}
+    runs = {g[0]: len(study.epsilons) + len(study.tuning.of([g])) for g in groups}
+    cost = {g[0]: CELL_S + study.splits * runs[g[0]] * max(known[n] for n in g) for g in groups}
     total, kept, left = RUN_S, [], {}
     for group in sorted(groups, key=lambda g: cost[g[0]]):
         each = max(known[n] for n in group)
@@ -172,7 +244,7 @@ def affordable(
     return kept, left
 
 
-def experiment(study: Study, groups: Iterable[Sequence[str]]) -> dict[str, Any]:
+def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
     """The config of the study's experiment."""
     budget = {"delta": study.delta, "mode": "enforce"}
     where = {"protocols": [study.protocol]}
@@ -190,12 +262,16 @@ def experiment(study: Study, groups: Iterable[Sequence[str]]) -> dict[str, Any]:
             continue
         for e in study.epsilons:
             arms.append({"methods": [*group], "label": f"epsilon={e:g}", **where, "budget": {"epsilon": e, **budget}})
+    for name, e, settings in study.tuning.of(groups):
+        arm = {"method": name, "label": f"tuned;epsilon={e}", **where, "settings": dict(settings)}
+        arms.append(arm | {"budget": {"epsilon": float(e), **budget}})
     return {
         "experiment": study.name,
         "title": f"{study.task.capitalize()}: {study.rows} rows, {study.columns} columns",
         "sources": [],
         "model": model,
         "datasets": [study.dataset],
+        **({"tuned": str(study.tuned)} if study.tuning.of(groups) else {}),
         "timeout_s": study.fit_s,
         # of a request of many fits, at all budgets of a split
         "request_timeout_s": study.fit_s * len(study.epsilons),
@@ -207,7 +283,7 @@ def experiment(study: Study, groups: Iterable[Sequence[str]]) -> dict[str, Any]:
 
 
 def write(study: Study, data_set: str) -> dict[str, str]:
-    """Write experiment and data set (its Python text), only where they differ; gives the methods that are left out."""
+    """Write experiment, data set (its Python text) and tuned settings; gives the methods that are left out."""
     groups, left = affordable(study, *_groups(study))
     if not groups:
         raise StudyError(f"no private method fits into {study.minutes:g} minutes; give more with --minutes")
@@ -215,6 +291,8 @@ def write(study: Study, data_set: str) -> dict[str, str]:
     for path, content in ((study.config, text), (study.folder / f"{study.dataset}.py", data_set)):
         if not path.is_file() or path.read_text(encoding="utf-8") != content:
             write_text(path, content)
+    chosen = {n: {e: {"settings": s} for e, s in by.items()} for n, by in study.tuning.settings.items()}
+    write_json(study.tuned, {name: chosen for name in study.sets or (study.dataset,)})
     return left
 
 

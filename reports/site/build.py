@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -102,6 +103,19 @@ def _processes() -> int:
     return 1 if {"jax", "torch"} & sys.modules.keys() else os.cpu_count() or 1
 
 
+@cache
+def _english() -> type:
+    """Sphinx's English search, which finds the stem of a word once, and not once a page."""
+    from sphinx.search.en import SearchEnglish
+
+    class English(SearchEnglish):
+        def __init__(self, options: dict[str, str]) -> None:
+            super().__init__(options)
+            self.stem = cache(super().stem)
+
+    return English
+
+
 def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
     """Build the pages. Raises :class:`SiteError` with Sphinx's warnings: there may be none."""
     from sphinx.application import Sphinx
@@ -151,6 +165,7 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
             str(source), None, str(out), str(doctrees), "html", confoverrides=settings, status=None, warning=said,
             freshenv=True, parallel=_processes(),
         )  # fmt: skip
+        app.add_search_language(_english())
         app.build()
     if said.getvalue().strip():
         raise SiteError(f"pages could not be built as they are meant: {said.getvalue().strip()[:2000]}")

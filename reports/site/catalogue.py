@@ -19,7 +19,7 @@ from reports.site.cells import Cell
 from reports.site.content import Content
 from reports.site.document import Document, plain
 from reports.site.mathml import equations
-from reports.site.words import number
+from reports.site.words import cited, number, relation
 
 #: as far as the range of a column is shown.
 COLUMNS = 60
@@ -43,10 +43,10 @@ def _methods(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[
         rows.append(
             [
                 {"href": f"methods/{name}.html", "text": m.title},
-                m.privacy.replace("_", " ") if m.privacy else "no",
+                relation(m.privacy) if m.privacy else "no",
                 m.role,
                 ", ".join(_kinds(name)),
-                m.reference,
+                cited(m.reference),
             ]
         )
     index.part(
@@ -86,10 +86,10 @@ def _method(
         "card",
         rows=[
             ("Name", [name]),
-            ("Source", [own.reference]),
+            ("Source", [cited(own.reference)]),
             ("Role", [str(own.role)]),
             ("Fits", [", ".join(_kinds(name))]),
-            ("Private", [f"yes: {own.privacy.replace('_', ' ')}" if own.privacy else "no: it gives no guarantee"]),
+            ("Private", [f"yes: {relation(own.privacy)}" if own.privacy else "no: it gives no guarantee"]),
             ("Default settings", [", ".join(str(c) for c in own.constants) or "not stated"]),
             ("Code", [type(own).__module__.replace(".", "/") + ".py"]),
         ],
@@ -252,11 +252,11 @@ def _spent(ledger: pd.DataFrame) -> dict[str, list[list[str]]]:
     out: dict[str, list[list[str]]] = {}
     keys = ["method", "epsilon_claimed", "delta", "relation", "accountant"]
     for (method, *told), g in total.fillna({"epsilon_claimed": ""}).groupby(keys, sort=False):
-        claimed, delta, relation, accountant = map(str, told)
+        claimed, delta, of, accountant = map(str, told)
         row = [
             _short(claimed) or "none",
             _short(delta),
-            relation.replace("_", " "),
+            relation(of),
             accountant or "none: nothing bounds it",
         ]
         out.setdefault(method, []).append(

@@ -21,6 +21,7 @@ from reports.site.words import (
     method_title,
     metric_title,
     number,
+    relation,
     setting_title,
     verdict_sentence,
 )
@@ -221,7 +222,8 @@ def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) 
     facts = [("Settings", runs.settings(row))] if cell else []
     if spent := runs.facts.get(cell):
         by = f", by {spent['accountant'].partition(':')[0]}" if spent["accountant"] else ""
-        epsilon = f"epsilon = {number(float(spent['epsilon']))} at delta = {spent['delta']}, {spent['relation']}{by}"
+        under = relation(spent["relation"])
+        epsilon = f"epsilon = {number(float(spent['epsilon']))} at delta = {spent['delta']}, {under}{by}"
         facts.append(("Ledger", "; ".join([epsilon, *runs.events.get(cell, [])])))
     if seeds := runs.seeds.get(cell):
         more = f" and {len(seeds) - 3} more" if len(seeds) > 3 else ""

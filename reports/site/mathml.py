@@ -17,6 +17,11 @@ from sphinx.errors import ExtensionError
 from reports.site.document import HERE
 
 _HEADING = re.compile(r"^## (.+)$", re.M)
+#: a letter with an accent and an index, which docutils writes as it does limits: the index would stand below the letter
+_ACCENT = re.compile(
+    r"<munderover>\s*(<mi[^>]*>[^<]*</mi>)\s*((?:(?!<munderover>).)*?)\s*"
+    rf"(<mo[^>]*>[{re.escape(''.join(latex2mathml.accents.values()))}]</mo>)\s*</munderover>"
+)
 
 
 @cache
@@ -39,7 +44,7 @@ def markup(tex: str, as_block: bool) -> str:
         made = latex2mathml.tex2mathml(tex, as_block=as_block)
     except MathError as e:
         raise ExtensionError(f"no MathML can be made of {tex.strip()!r}: {e}") from e
-    return made.replace("\n", " ")
+    return _ACCENT.sub(r"<msub><mover accent='true'>\1\3</mover>\2</msub>", made.replace("\n", " "))
 
 
 def _inline(self: Any, node: nodes.math) -> None:

@@ -392,8 +392,8 @@ def _which(advice: Advice | None, content: Content, known: set[str]) -> Document
         )
         return page
     page.say(
-        "Every method on the same data at the same budget. Each sentence is made from the scores, and its links "
-        "lead to the rows that carry it."
+        "Every method on the same data at the same budget: for each task what the scores say, and what they cannot "
+        "know. The sentences are made from the scores."
     )
     for section in advice.sections:
         page.heading(section.title)
@@ -404,17 +404,21 @@ def _which(advice: Advice | None, content: Content, known: set[str]) -> Document
         _figures(page, section.figures, content)
         for heading, parts in section.details:
             page.part("advice_details", heading=heading, parts=parts)
-        _tables(page, section.tables)
+    if advice.notes:
+        page.heading("How to read this page")
+        for note in advice.notes:
+            page.say("* " + plain(note))
     if advice.figures:
         page.heading("Figures")
         _figures(page, advice.figures, content)
     if advice.tables:
         page.heading("All tasks together")
         _tables(page, advice.tables)
-    if advice.notes:
-        page.heading("How to read this page")
-        for note in advice.notes:
-            page.say("* " + plain(note))
+    # a screen a task above; what is looked up comes last
+    for section in advice.sections:
+        if section.tables:
+            page.heading(f"Every number: {section.title}")
+            _tables(page, section.tables)
     return page
 
 

@@ -29,6 +29,13 @@ def test_tables_of_the_reference_are_text(tmp_path, tables):
     assert read("scores/x.csv").loc[0, ["value", "epsilon"]].tolist() == ["0.0025", "0.9"]
 
 
+def test_scores_that_are_at_hand_are_not_read_again(tmp_path, tables):
+    mine = pd.DataFrame({"value": ["1"]})
+    read = read_committed(tmp_path, {"x": mine})
+    assert read("scores/x.csv") is mine
+    assert read("y.csv")["b"].tolist() == ["1.50"]
+
+
 def test_tables_of_one_folder_by_their_bare_name(tmp_path):
     (tmp_path / "a.csv").write_text("n\n007\n", encoding="utf-8")
     assert reports.findings.read_below(tmp_path)("a")["n"].tolist() == ["007"]

@@ -51,6 +51,17 @@ def test_below_compares_numbers_and_text_is_below_none(tables):
     assert tables.answer(Query("x", "count(split)", below={"split": "100"})) == "4"
 
 
+def test_a_column_is_turned_into_numbers_once(tables, monkeypatch):
+    made = []
+    monkeypatch.setattr(pd, "to_numeric", lambda *a, real=pd.to_numeric, **k: made.append(a[0].name) or real(*a, **k))
+    assert [tables.answer(Query("x", "count(split)", below={"split": n})) for n in ("0", "100", "100")] == [
+        "0",
+        "4",
+        "4",
+    ]
+    assert made == ["split"]
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

@@ -26,6 +26,7 @@ from workflow.arguments import Wrong
         (["--config", "reuse=yes"], "reuse is one of none, reference"),
         (["--config", "mirror=/no/such"], "is no folder"),
         (["--cores", "2", "jalko2017dpv"], "did you mean 'jalko2017dpvi'?"),
+        (["--cores", "2", "full"], "stands first: ./bench full"),
     ],
 )
 def test_a_wrong_word_names_the_right_one(words, said):
@@ -103,3 +104,21 @@ def test_the_launcher_says_it_in_one_line_and_starts_nothing():
 def test_cores_are_given_where_nothing_says_how_many(monkeypatch, words, expected):
     monkeypatch.delenv("DPBAYES_CORES", raising=False)
     assert launch.with_cores(words) == expected
+
+
+def test_an_experiment_that_cannot_be_read_is_one_line(tmp_path):
+    """A budget that is none. About 4 CPU seconds."""
+    path = tmp_path / "mine.yaml"
+    text = (launch.ROOT / "common_tasks/experiments/common_density.yaml").read_text(encoding="utf-8")
+    text = text.replace("experiment: common_density", "experiment: mine").replace(
+        "epsilons: [0.1, 1, 8]", "epsilons: [-1]"
+    )
+    path.write_text(text, encoding="utf-8")
+    config = [f"experiments={path}", f"results={tmp_path / 'results'}", "scale=tiny"]
+    command = [sys.executable, "-m", "snakemake", "-n", "--nolock", "--cores", "1", "--config", *config]
+    made = subprocess.run(command, capture_output=True, text=True, cwd=launch.ROOT)
+    assert made.returncode
+    said = made.stderr.strip().splitlines()
+    assert said[-1].startswith(f"bench: {path}: ")
+    assert "epsilons.0: -1 is less than" in said[-1]
+    assert not [line for line in said if line.lstrip().startswith(("File", "Traceback"))]

@@ -1,5 +1,7 @@
 """./bench doubt: which cell is meant, and ours beside the published number."""
 
+import shlex
+
 import pytest
 
 from workflow import doubt
@@ -15,7 +17,7 @@ def published(key, cell, **more):
     return Published(key, cell, given | told | {"verdict": "worse", "reason": ""} | more)
 
 
-KEY = "vinaroz2023dpsep/3/wine/dp_sep/clip=1/rmse"
+KEY = "vinaroz2023dpsep/3/wine/dp_sep/epsilon=1;clip=1/rmse"
 NUMBERS = [
     published(KEY, "e-wine-dp_sep-1"),
     published(KEY, "e-wine-dp_sep_authors-2", reading="authors"),
@@ -45,6 +47,15 @@ def test_an_unambiguous_part_is_enough():
 def test_what_is_not_one_cell_names_the_nearest(words, said):
     with pytest.raises(Unknown, match=said):
         doubt.find(words, IDS, NUMBERS)
+
+
+def test_keys_are_printed_as_a_shell_takes_them():
+    """Keys have semicolons, at which a shell would end the command."""
+    with pytest.raises(Unknown) as e:
+        doubt.find("e", IDS, NUMBERS)
+    shown = [line.strip() for line in str(e.value).splitlines()[1:]]
+    assert f"'{KEY}'" in shown
+    assert [doubt.find(*shlex.split(line), IDS, NUMBERS)[0] for line in shown if KEY in line] == [list(IDS[:2])]
 
 
 def test_a_list_holds_all_the_words():

@@ -80,8 +80,13 @@ ENVIRONMENT = " ".join(
 
 # an experiment file of one's own takes the place of those of the papers and the common tasks
 OWN = [p for p in str(config.get("experiments") or "").split(",") if p]
-EXPERIMENTS = {load(path)["experiment"]: path for path in OWN or experiment_files()}
-CELLS = {cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)}
+try:
+    EXPERIMENTS = {load(path)["experiment"]: path for path in OWN or experiment_files()}
+    CELLS = {
+        cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)
+    }
+except ConfigError as e:
+    sys.exit(f"bench: {e}")  # one line, without Snakemake's list of files and lines
 
 
 for why in contract.broken():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -127,6 +128,36 @@ def test_an_arm_of_readings_makes_the_run_once(tmp_path):
     ]
 
 
+def test_tuned_settings_are_those_of_the_nearest_committed_size_and_epsilon():
+    found = study.committed_tuning("regression", 1500, 10, (0.5, 1.0))
+    assert (found.dataset, found.rows, found.columns) == ("wine", 1599, 11)
+    # 0.5 is nearer to 1 than to 0.1, in logarithms
+    assert found.at == {"0.5": "1", "1": "1"}
+    committed = json.loads((ROOT / "common_tasks/tuned/common_linear_regression.json").read_text())["wine"]
+    assert found.settings["whitened_ssp"]["0.5"] == committed["whitened_ssp"]["1"]["settings"] != {}
+    assert "1599 rows, 11 columns, the nearest in size; epsilon = 1 for 0.5" in found.words
+    assert "no privacy" in found.words
+    assert study.committed_tuning("regression", 50_000, 9, (1.0,)).dataset == "protein"
+
+
+def test_tuned_settings_stand_beside_the_defaults_and_cost_fits(tmp_path):
+    tuning = study.Tuning(
+        {"adassp": {"0.5": {}, "2": {}}, "dpvi": {"2": {"clip": 0.5}}, "dpvim": {"2": {"clip": 1}}}, "wine"
+    )
+    what = a_study(tmp_path, tuning=tuning, sets=("linear", "curved"), minutes=1.0)
+    groups = [["dpvi", "na_dpvi"], ["adassp"]]
+    arms = [a for a in experiment(what, groups)["arms"] if a.get("label", "").startswith("tuned")]
+    wanted = {"method": "dpvi", "label": "tuned;epsilon=2", "protocols": ["surrogates"], "settings": {"clip": 0.5}}
+    assert arms == [wanted | {"budget": {"epsilon": 2.0, "delta": 1e-5, "mode": "enforce"}}]
+    assert "tuned" not in experiment(what, [["adassp"]])
+    # 20 s for the run, 4 for the cell, 8 splits of 1.5 s at two budgets and once more: 60, and 48 without the tuned arm
+    known = {"dpvi": 1.5, "na_dpvi": 1.5}
+    assert affordable(what, [["dpvi", "na_dpvi"]], known)[0] == [["dpvi", "na_dpvi"]]
+    assert (
+        "about 41 CPU seconds" in affordable(what, [["dpvi", "na_dpvi"]], {n: 1.55 for n in known})[1]["dpvi, na_dpvi"]
+    )
+
+
 def test_progress_says_what_is_done_and_the_time_left():
     class Cell:
         def __init__(self, name):
@@ -176,12 +207,23 @@ def test_both_commands_have_a_help():
         assert f"{name})" in (ROOT / "bench").read_text()
 
 
+def test_a_tuned_method_has_a_row_where_its_scores_differ():
+    told = [("A", False, 0.1), ("B", False, 0.2), ("A", True, 0.3), ("B", True, 0.2)]
+    rows = [{"title": t, "tuned": u, "score": s, "epsilon": "1", "dataset": "heavy_tails"} for t, u, s in told]
+    rows += [r | {"dataset": "(mean)", "score": 9.0} for r in rows]
+    lines = page.by_dataset(pd.DataFrame(rows)).splitlines()
+    assert [[c.strip() for c in line.split("|")[1:3]] for line in (lines[0], *lines[2:])] == [
+        ["method", "heavy tails"], ["A", "0.10"], ["B", "0.20"], ["A, tuned", "0.30"]
+    ]  # fmt: skip
+
+
 def test_the_page_is_one_file_with_its_figure_inside(tmp_path):
     text = "# Title\n\nA [table](table.csv).\n\n![Words](figure.svg)\n\n| a | b |\n|:--|:--|\n| 1 | 2 |\n"
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>'
     (tmp_path / "figure.svg").write_text(svg)
     found = page.html(text, tmp_path)
     assert "<circle" in found
+    assert page.NARROW in found.partition("<body")[0]
     assert '<a class="reference external" href="table.csv">' in found
     assert "<style" in found
     assert "http-equiv" not in found.lower() or "refresh" not in found.lower()

@@ -24,6 +24,7 @@ from reports.site.build import SiteError, _processes, classic
 from reports.site.cells import FEW, strip
 from reports.site.document import Document, plain
 from reports.site.mathml import equations, markup
+from reports.site.words import SOURCE_KEY, citations, cited, verdict_sentence
 from reports.verdicts import scoreboard
 from tests.reports.site.conftest import RUNS
 from workflow import verified
@@ -228,6 +229,33 @@ def test_equations_are_mathml_without_a_script(site):
     assert not re.search(r"mathjax|\\\(|\\frac", text, re.I)
 
 
+def test_an_index_stands_beside_an_accented_letter_and_limits_stay_limits():
+    made = markup(r"\tilde{M}_t^2 + \sum_{t=1}^T \hat{g}_{1:t}", as_block=True)
+    root = ET.fromstring(made)
+    space = "{http://www.w3.org/1998/Math/MathML}"
+    assert ["".join(e.itertext()).split() for e in root.iter(f"{space}mover")] == [["M~"], ["gˆ"]]
+    (limits,) = root.iter(f"{space}munderover")
+    assert limits[0].text == "∑"
+
+
+def test_every_key_in_the_source_of_a_method_has_its_work():
+    committed = {method for _, method in verified.read(verified.FILE)}  # one that is being written needs none yet
+    every = {contract.get(n, k).reference for k, n in contract.pairs() if n in committed}
+    keys = {key for text in every for key in SOURCE_KEY.findall(text)}
+    assert keys == set(citations())
+    assert cited("li2015sep, algorithm 1") == f"{citations()['li2015sep']}, algorithm 1"
+    assert not any(SOURCE_KEY.search(cited(text)) for text in every)
+
+
+def test_a_screen_a_task_comes_before_what_is_looked_up(housed):
+    text = (housed / "which-method.html").read_text()
+    heads = re.findall(r"<h2>([^<]+)<", text)
+    assert heads == ["Task", "Every number: Task"]
+    block, lookup = text.split("<h2>Every number")
+    assert 'id="figure-drawn"' in block
+    assert 'id="scores"' in lookup or "Scores" in lookup
+
+
 def test_a_formula_that_cannot_be_read_is_named():
     with pytest.raises(ExtensionError, match=r"\\nosuch"):
         markup(r"\nosuch{x}", as_block=True)
@@ -309,6 +337,15 @@ def test_downloads_and_the_check_of_this_machine_outlive_a_new_build(odd):
     assert 'href="downloads/scores.csv.gz"' in text
     assert "2.5 MB" in text
     assert "a &lt;number&gt;" in text
+
+
+def test_an_interval_of_a_shift_is_not_told_as_one_of_the_mean():
+    row = {"verdict": "worse", "p": 4e-8, "p_kind": "rank", "difference": 25.0, "low": 3.3, "high": 19.6, "reason": ""}
+    row |= {"detectable": np.nan, "published_std": "0.04"}
+    said = verdict_sentence(row)
+    assert "Ours minus theirs is 25 in the mean; by ranks, our runs are shifted by 3.3 to 19.6 (95 %)." in said
+    for other in ({"p_kind": "t"}, {"published_std": ""}):
+        assert "is 25 (95 %: 3.3 to 19.6)." in verdict_sentence(row | other)
 
 
 def test_a_strip_shows_all_runs_and_the_published_number():
