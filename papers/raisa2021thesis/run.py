@@ -108,13 +108,20 @@ def opened(model: Model, epsilon: float, rng: np.random.Generator) -> Budget:
     return BudgetSpec(epsilon=epsilon, delta=model.delta, mode=Mode.ENFORCE).open(rng)
 
 
-def run_chains(p: Problem, setting: Setting, epsilon: float, count: int, rng: np.random.Generator, starts=None):
-    """``count`` chains of the length that ``epsilon`` allows, a budget each. -> Chains"""
-    n, d, k = p.model.rows, p.model.d, iterations(setting, p.model, epsilon)
+def run_chains(
+    p: Problem, setting: Setting, epsilon: float, count: int, rng: np.random.Generator, start=None, share=1.0
+):
+    """``count`` chains of the length that ``epsilon`` allows, a budget each. -> Chains
+
+    ``start``: (count, d), the source's where None, or a function of a budget that pays for one; ``share`` of the
+    iterations are then run.
+    """
+    n, d, k = p.model.rows, p.model.d, int(share * iterations(setting, p.model, epsilon))
     own, *each = rng.spawn(count + 1)
-    made = [charged(setting, n, k, opened(p.model, epsilon, r)) for r in each]
+    budgets = [opened(p.model, epsilon, r) for r in each]
+    starts = np.stack([start(b) for b in budgets]) if callable(start) else p.starts[:count] if start is None else start
+    made = [charged(setting, n, k, b) for b in budgets]
     noise = np.stack([m[0].noise(k, 1)[:, 0] for m in made])
-    starts = p.starts[:count] if starts is None else starts
     if not setting.gradients:
         return chains.penalty(p, setting, starts, noise, own)
     gradients = np.stack([m[1].noise(k * setting.gradients, d).reshape(k, -1, d) for m in made])
@@ -140,16 +147,17 @@ def _kernel_sum(x, a, y, b, width):  # pragma: no cover (compiled)
     return total
 
 
-def mmd(draws: np.ndarray, exact: np.ndarray, rng: np.random.Generator) -> float:
+def mmd(draws: np.ndarray, exact: np.ndarray, rng: np.random.Generator, width: float = 0.0) -> float:
     """Root of |unbiased MMD^2| of two samples, Gaussian kernel (Gretton et al. 2012); nan for a single draw.
 
-    Width: median distance of 500 random pairs. Draws that a chain repeats one after another are taken once, with weight.
+    Width, if none is given: median distance of 500 random pairs. Draws that a chain repeats one after another are taken once, with weight.
     """
     n, m = len(draws), len(exact)
     if n < 2:
         return math.nan
-    pairs = draws[rng.integers(n, size=PAIRS)] - exact[rng.integers(m, size=PAIRS)]
-    width = float(np.median(np.linalg.norm(pairs, axis=1)))
+    if not width:
+        pairs = draws[rng.integers(n, size=PAIRS)] - exact[rng.integers(m, size=PAIRS)]
+        width = float(np.median(np.linalg.norm(pairs, axis=1)))
     new = np.concatenate([[True], (np.diff(draws, axis=0) != 0).any(axis=1)])
     x, weight = draws[new], np.diff(np.append(np.flatnonzero(new), n)).astype(float)
     one = np.ones(m)
@@ -196,7 +204,11 @@ def rows(name: str, scale: str, mirror: str | None = None, raw: str | Path = "")
         for box in at.to_dict("records"):
             v = values[box["metric"]]
             row = dict.fromkeys(COLUMNS, "") | mine | {c: box[c] for c in ("table", "setting", "metric")}
-            row |= {"mean": repr(float(v.mean())), "std": repr(float(v.std(ddof=1))), "median": repr(float(np.median(v)))}
+            row |= {
+                "mean": repr(float(v.mean())),
+                "std": repr(float(v.std(ddof=1))),
+                "median": repr(float(np.median(v))),
+            }
             yield row | {"runs": " ".join(f"{x:.9g}" for x in v)}
 
 

@@ -57,7 +57,9 @@ def medians(scores: pd.DataFrame) -> pd.DataFrame:
             if reading == "published":
                 at = {k: float(cell[k]) for k in ("median", "q1", "q3")}
             else:
-                at = dict(zip(("q1", "median", "q3"), np.quantile(verdicts.runs_of(cell), [0.25, 0.5, 0.75]), strict=True))
+                at = dict(
+                    zip(("q1", "median", "q3"), np.quantile(verdicts.runs_of(cell), [0.25, 0.5, 0.75]), strict=True)
+                )
             se = verdicts.MEDIAN * verdicts.spread(at["q1"], at["q3"]) / math.sqrt(verdicts.N)
             rows.append({"reading": reading, **{k: cell[k] for k in ("metric", "dataset", "method")},
                          "epsilon": epsilon_of(cell["setting"]), **at, "se": se})  # fmt: skip
