@@ -1,13 +1,13 @@
 """DP Penalty, with one-component updates and guided walk too, and DP HMC as the source runs them, many chains at once.
 
-One step, proposal theta' at distance d = |theta' - theta|. Each row's log-likelihood ratio is cut to [-b d, b d], so that
-replacing a row moves their sum by c = 2 b d at most. Released is the sum over c with noise N(0, tau^2 n), of sensitivity
-1. With T the temper and S = T c tau sqrt(n) the proposal is accepted where (Ceperley & Dewing 1999)
+One step, proposal theta' at distance d = |theta' - theta|. Each row's log-likelihood ratio is cut to [-b d, b d], so
+that replacing a row moves their sum by c = 2 b d at most. Released is the sum over c with noise N(0, tau^2 n), of
+sensitivity 1. With T the temper and S = T c tau sqrt(n) the proposal is accepted where (Ceperley & Dewing 1999)
 
     ln U < T c release + log prior ratio (+ kinetic) - S^2 / 2.
 
-DP HMC makes its proposals by leapfrog steps with sums of gradients, each row's cut to norm b_g (sensitivity 2 b_g), with
-noise of deviation 2 b_g tau_g sqrt(n): L + 1 fresh releases an iteration.
+DP HMC makes its proposals by leapfrog steps with sums of gradients, each row's cut to norm b_g (sensitivity 2 b_g),
+with noise of deviation 2 b_g tau_g sqrt(n): L + 1 fresh releases an iteration.
 
 Only rows of large G can be cut (:mod:`.models`), and G stands by falling norm: what is summed is closed form, less the
 excess of the first rows. All functions take noise as an argument and read the data through these sums alone.
@@ -27,7 +27,8 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class Setting:
-    """Of one method on one model: tau, proposal deviation ``width`` (a number or (d,)), b; guided: one coordinate a step.
+    """Of one method on one model: tau, proposal deviation ``width`` (a number or (d,)), b; guided: one coordinate a
+    step.
 
     Of DP HMC: ``leapfrog`` L, step size ``eta``, tau_g and b_g.
     """
@@ -49,7 +50,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Chains:
-    """``theta`` (R, K + 1, d), the start first; ``accepted`` (R, K); ``clipped`` (R, K), share of rows that were cut."""
+    """``theta`` (R, K + 1, d), the start first; ``accepted`` (R, K); ``clipped`` (R, K), share of rows that were
+    cut."""
 
     theta: np.ndarray
     accepted: np.ndarray

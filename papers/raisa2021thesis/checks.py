@@ -19,8 +19,9 @@ from reports.verdict import AGREE, ANY_FALSE
 
 
 def exact(mirror: str | None = None) -> pd.DataFrame:
-    """MMD of exact posterior draws, the floor of every box: published (median of 10 samples), of the same ten samples here,
-    and of 40 others; "stored": with the width of the repository's stored program, the norm of all differences of 50 pairs.
+    """MMD of exact posterior draws, the floor of every box: published (median of 10 samples), of the same ten samples
+    here, and of 40 others; "stored": with the width of the repository's stored program, the norm of all differences
+    of 50 pairs.
     """
     boxes, rows = run.published(), []
     for name, model in MODELS.items():
@@ -61,8 +62,8 @@ def paid_start(p: Problem, mu: float, budget: Budget) -> np.ndarray:
 
 
 def starts(mirror: str | None = None) -> pd.DataFrame:
-    """MMD of chains on one model by where they start: as published (truth + posterior deviation), ten posterior deviations
-    off in each coordinate, at the mean of the prior, and at a start paid for out of the same budget."""
+    """MMD of chains on one model by where they start: as published (truth + posterior deviation), ten posterior
+    deviations off in each coordinate, at the mean of the prior, and at a start paid for out of the same budget."""
     told = run.config()["starts"]
     name = told["model"]
     p, rows = models.problem(name), []

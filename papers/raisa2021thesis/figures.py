@@ -46,8 +46,8 @@ def boxes(medians: pd.DataFrame, metric: str, stem: Path, exact: pd.DataFrame | 
     return Figure(
         stem.name,
         f"{tables.METRICS[metric]} by epsilon: published and our boxes",
-        "Median and quartiles of 20 chains. Our boxes of one panel are of the same chains, read at the length that each "
-        "epsilon allows.",
+        "Median and quartiles of 20 chains. Our boxes of one panel are of the same chains, read at the length that "
+        "each epsilon allows.",
     )
 
 
@@ -70,8 +70,8 @@ def starts(found: pd.DataFrame, stem: Path) -> Figure:
     return Figure(
         stem.name,
         "Flat banana, d = 2: MMD by where the chains start",
-        "Median and quartiles of 20 chains. Published: at the truth plus one posterior deviation. Paid for: at the noisy "
-        "mean of the rows, from a tenth of the same budget.",
+        "Median and quartiles of 20 chains. Published: at the truth plus one posterior deviation. Paid for: at the "
+        "noisy mean of the rows, from a tenth of the same budget.",
     )
 
 

@@ -151,6 +151,7 @@ def problem(name: str) -> Problem:
 
 
 def starts(model: Model, exact: np.ndarray, count: int = 20) -> np.ndarray:
-    """(count, d), the source's: truth + N(0, s^2 I), s the mean posterior deviation. Private knowledge, not paid for."""
+    """(count, d), the source's: truth + N(0, s^2 I), s the mean posterior deviation. Private knowledge, not paid
+    for."""
     z = np.array([streams.normal(streams.key_of(START + i), (model.d,)) for i in range(count)])
     return truth(model.d) + exact.std(axis=0).mean() * z

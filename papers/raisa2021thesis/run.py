@@ -4,8 +4,8 @@ Twenty chains of the length that the largest epsilon allows, on the source's dat
 noise of our own. The noise does not depend on epsilon, so a cell at a smaller epsilon is the beginning of the same
 chains: the cells of one model and method share chains, and are no independent evidence.
 
-Columns: table, dataset (the model), method, reading, setting, metric, scale, repeats, status, reason, mean, std, median,
-iterations (k), delta, ledger_epsilon (of one chain of k iterations), ledger, runs (a number a chain).
+Columns: table, dataset (the model), method, reading, setting, metric, scale, repeats, status, reason, mean, std,
+median, iterations (k), delta, ledger_epsilon (of one chain of k iterations), ledger, runs (a number a chain).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numba import njit
 
 from papers.raisa2021thesis import chains
 from papers.raisa2021thesis.chains import Chains, Setting
-from papers.raisa2021thesis.models import MODELS, Model, Problem, problem
+from papers.raisa2021thesis.models import Model, Problem, problem
 from privacy.accountants import epsilon_of, gdp_epsilon
 from privacy.budget import Budget, BudgetSpec, GaussianMechanism, Mode
 from privacy.ledger import Relation
@@ -150,7 +150,8 @@ def _kernel_sum(x, a, y, b, width):  # pragma: no cover (compiled)
 def mmd(draws: np.ndarray, exact: np.ndarray, rng: np.random.Generator, width: float = 0.0) -> float:
     """Root of |unbiased MMD^2| of two samples, Gaussian kernel (Gretton et al. 2012); nan for a single draw.
 
-    Width, if none is given: median distance of 500 random pairs. Draws that a chain repeats one after another are taken once, with weight.
+    Width, if none is given: median distance of 500 random pairs. Draws that a chain repeats one after another are
+    taken once, with weight.
     """
     n, m = len(draws), len(exact)
     if n < 2:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.raisa2021thesis import run, verdicts
+from papers.raisa2021thesis import models, run, verdicts
 from papers.raisa2021thesis.run import KEY
 from reports.own_program import read_scores
 
@@ -48,8 +48,8 @@ def counts(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def medians(scores: pd.DataFrame) -> pd.DataFrame:
-    """Median and its standard error (1.2533 IQR / 1.349 / sqrt 20) by reading (published, authors), metric, model, method
-    and epsilon; numbers. ``q1``, ``q3`` beside them."""
+    """Median and its standard error (1.2533 IQR / 1.349 / sqrt 20) by reading (published, authors), metric, model,
+    method and epsilon; numbers. ``q1``, ``q3`` beside them."""
     rows = []
     boxes = run.published()
     for reading, frame in (("published", boxes), ("authors", scores)):
@@ -71,17 +71,18 @@ def epsilon_of(setting: str) -> int:
 
 
 def iterations() -> pd.DataFrame:
-    """k by the exact curve of Gaussian DP, and how far the published median of the acceptance rate is from a multiple of
-    1 / (2 k), in units of the last digit (at most half a unit where k is theirs). ``told``: 1e-5 resolves 1 / (2 k)."""
+    """k by the exact curve of Gaussian DP, and how far the published median of the acceptance rate is from a multiple
+    of 1 / (2 k), in units of the last digit (at most half a unit where k is theirs)."""
     boxes, rows = run.published(), []
     for cell in boxes[boxes["metric"] == "acceptance"].to_dict("records"):
         if cell["method"] not in run.config()["settings"]:
             continue
-        model, setting = run.MODELS[cell["dataset"]], run.setting_of(cell["dataset"], cell["method"])
-        k = run.iterations(setting, model, epsilon_of(cell["setting"]))
+        model, setting = models.MODELS[cell["dataset"]], run.setting_of(cell["dataset"], cell["method"])
+        epsilon = epsilon_of(cell["setting"])
+        k = run.iterations(setting, model, epsilon)
         steps = 2 * k * float(cell["median"])
-        rows.append({"dataset": cell["dataset"], "method": cell["method"], "epsilon": epsilon_of(cell["setting"]), "k": k,
-                     "off": abs(steps - round(steps)) / (2 * k) / verdicts.UNIT})  # fmt: skip
+        off = abs(steps - round(steps)) / (2 * k) / verdicts.UNIT
+        rows.append({"dataset": cell["dataset"], "method": cell["method"], "epsilon": epsilon, "k": k, "off": off})
     return pd.DataFrame(rows)
 
 

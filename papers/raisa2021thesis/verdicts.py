@@ -1,11 +1,11 @@
 """Verdicts on the published boxes: could this box have come from our program?
 
-A box is what is left of N = 20 chains: median, quartiles, whiskers and the number of points beyond them. Ours are n = 20
-chains with the same data and from the same starts.
+A box is what is left of N = 20 chains: median, quartiles, whiskers and the number of points beyond them. Ours are n =
+20 chains with the same data and from the same starts.
 
-**p.** The rank test of the suite's rule for runs of any law (``reports.verdict``, ``rank``), whose bound K(x) on the number
-of theirs at or above x comes from the box. Their sorted values are y_1 <= .. <= y_20; NumPy and matplotlib interpolate
-quantile q linearly at place 19 q from 0, so
+**p.** The rank test of the suite's rule for runs of any law (``reports.verdict``, ``rank``), whose bound K(x) on the
+number of theirs at or above x comes from the box. Their sorted values are y_1 <= .. <= y_20; NumPy and matplotlib
+interpolate quantile q linearly at place 19 q from 0, so
 
     q1 = 1/4 y_5 + 3/4 y_6,    median = 1/2 y_10 + 1/2 y_11,    q3 = 3/4 y_15 + 1/4 y_16,
 
@@ -20,19 +20,20 @@ the last digit (1e-5) beyond the number named
            19          x > lower whisker (which is itself one of their values)
            20          else
 
-of what is passed the smallest. Theirs at or below x: the mirror image. Pairs with theirs at or above ours number at most
-U = sum_i K(x_i), ties included, and P(Mann-Whitney(20, 20) <= U) bounds the chance of ours lying so far above theirs; p is
-twice the smaller of this and its mirror image. Shared starts make the two sides move together, which keeps p a bound
-(``checks.rates`` measures how far).
+of what is passed the smallest. Theirs at or below x: the mirror image. Pairs with theirs at or above ours number at
+most U = sum_i K(x_i), ties included, and P(Mann-Whitney(20, 20) <= U) bounds the chance of ours lying so far above
+theirs; p is twice the smaller of this and its mirror image. Shared starts make the two sides move together, which
+keeps p a bound (``checks.rates`` measures how far).
 
-**Words.** As the rule's: better, worse at p <= 1 % / family; inconclusive at p <= 5 %; reproduced where p is above and the
-two medians are shown to be equivalent (:func:`equivalent`); else compatible. Lower counts as better for MMD and for the
-share of clipped ratios, higher for the acceptance rate; of the last two this is a convention. The margin is that of an
-error (10 %) for MMD, and that of a share (0.02 or 25 % of it) for the others.
+**Words.** As the rule's: better, worse at p <= 1 % / family; inconclusive at p <= 5 %; reproduced where p is above
+and the two medians are shown to be equivalent (:func:`equivalent`); else compatible. Lower counts as better for MMD
+and for the share of clipped ratios, higher for the acceptance rate; of the last two this is a convention. The margin
+is that of an error (10 %) for MMD, and that of a share (0.02 or 25 % of it) for the others.
 
-**Equivalence.** |difference of medians| - unit + t(.95; 19) 1.2533 s sqrt(1/20 + 1/20) <= margin, with s the larger of both
-interquartile ranges over 1.349. It assumes that both laws are close to normal around their medians (then a median's
-standard error is 1.2533 s / sqrt n); no word against a box rests on that. The same interval stands in the columns low, high.
+**Equivalence.** |difference of medians| - unit + t(.95; 19) 1.2533 s sqrt(1/20 + 1/20) <= margin, with s the larger
+of both interquartile ranges over 1.349. It assumes that both laws are close to normal around their medians (then a
+median's standard error is 1.2533 s / sqrt n); no word against a box rests on that. The same interval stands in the
+columns low, high.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ MEDIAN, RANGE = math.sqrt(math.pi / 2), 1.3489795
 REASONS = {
     "dp_penalty_minibatch": "not run here: minibatches, with an accountant that is not one of this suite",
     "dp_penalty_minibatch_ocu_gwmh": "not run here: minibatches, with an accountant that is not one of this suite",
-    "dp_barker": "not run here: algorithm not at hand",
+    "dp_barker": "not run here: a minibatch test of its own (Heikkilä et al. 2019), not built",
 }
 NO_FILE = "no score file of this model and method"
 
@@ -152,8 +153,8 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
 
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """A row a method and metric, and a row for all: boxes with a score, how many at p <= 5 %, and those where our median
-    is above theirs. Cells of one model and method share chains here, so these are no independent trials."""
+    """A row a method and metric, and a row for all: boxes with a score, how many at p <= 5 %, and those where our
+    median is above theirs. Cells of one model and method share chains here, so these are no independent trials."""
     rows = []
     told = verdicts[verdicts["p_kind"] == "rank"]
     groups = [*told.groupby(["method", "metric"], sort=False)]

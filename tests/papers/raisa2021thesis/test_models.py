@@ -104,9 +104,8 @@ def test_a_ledger_has_every_release_and_stays_within_its_budget():
     ratio, gradient = budget.ledger
     assert (ratio.steps, gradient.steps) == (33, 33 * 11)
     assert (ratio.sensitivity, gradient.sensitivity) == (1.0, 2.0)
-    assert ratio.noise_scale == pytest.approx(0.1 * np.sqrt(1e5)) and gradient.noise_scale == pytest.approx(
-        2 * 0.4 * np.sqrt(1e5)
-    )
+    assert ratio.noise_scale == pytest.approx(0.1 * np.sqrt(1e5))
+    assert gradient.noise_scale == pytest.approx(2 * 0.4 * np.sqrt(1e5))
     with pytest.raises(RuntimeError):
         run.charged(setting, model.rows, 34, run.opened(model, 1.0, np.random.default_rng(0)))
 
@@ -116,6 +115,7 @@ def test_the_table_of_the_suite_has_the_numbers_of_the_boxes():
     assert len(boxes) == len(ours) == int(run.config()["family"]) == 592
     for column in ("median", "q1", "q3", "whisker_low", "whisker_high", "outliers", "metric"):
         assert (boxes[column] == ours[column]).all()
-    assert (boxes["model"] == ours["dataset"]).all() and (boxes["figure"] == ours["table"]).all()
+    assert (boxes["model"] == ours["dataset"]).all()
+    assert (boxes["figure"] == ours["table"]).all()
     assert (ours["setting"].str.extract(r"epsilon=(\d)")[0] == boxes["epsilon"]).all()
     assert boxes.groupby("method").size().to_dict() == ours.groupby(boxes["method"])["method"].count().to_dict()

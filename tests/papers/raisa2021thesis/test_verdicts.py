@@ -61,8 +61,10 @@ def test_words():
         return verdicts.judge(runs, box, metric, 592)["verdict"]
 
     assert word(near, "mmd") == "reproduced"
-    assert word(theirs + 0.3, "mmd") == "worse" and word(theirs - 0.2, "mmd") == "better"
-    assert word(theirs + 0.3, "acceptance") == "better" and word(theirs + 0.3, "clipped_ratios") == "worse"
+    assert word(theirs + 0.3, "mmd") == "worse"
+    assert word(theirs - 0.2, "mmd") == "better"
+    assert word(theirs + 0.3, "acceptance") == "better"
+    assert word(theirs + 0.3, "clipped_ratios") == "worse"
     wide = checks.box_of(0.3 + 0.1 * rng.normal(size=20))
     assert verdicts.judge(0.3 + 0.1 * rng.normal(size=20), wide, "mmd", 592)["verdict"] == "compatible"
 
@@ -71,27 +73,32 @@ def test_the_rate_of_false_words_is_below_its_level():
     """5 % and 1 % with four standard errors of 2,000 trials; the level of a family was met by no trial of one law."""
     found = pd.read_csv(REFERENCE / "rates.csv")
     one = found[found["shift"] == 0]
-    assert len(one) == len(checks.LAWS) and (one["repeats"] >= 2000).all()
+    assert len(one) == len(checks.LAWS)
+    assert (one["repeats"] >= 2000).all()
     assert (one["inconclusive_or_more"] <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 2000)).all()
     assert (one["at_1_percent"] <= 0.01 + 4 * np.sqrt(0.01 * 0.99 / 2000)).all()
     assert (one["better_or_worse"] == 0).all()
     power = found[found["shift"] > 0]["better_or_worse"]
-    assert power.is_monotonic_increasing and power.iloc[-1] > 0.9
+    assert power.is_monotonic_increasing
+    assert power.iloc[-1] > 0.9
 
 
 def test_committed_counts_fit_the_published_acceptance_rates():
     """A median of 20 rates is a multiple of 1 / (2 k); printed to five digits it is off by half a unit at most."""
     found = pd.read_csv(REFERENCE / "iterations.csv")
-    assert len(found) == 126 and (found["off"] <= 0.5 + 1e-6).all()
+    assert len(found) == 126
+    assert (found["off"] <= 0.5 + 1e-6).all()
     wrong = [abs(v * 2 * (k + 1) - round(v * 2 * (k + 1))) for v, k in ((0.35714, 56), (0.65152, 33))]
     assert min(wrong) > 0.1  # another count would not fit
 
 
 def test_every_box_has_a_verdict_or_a_reason():
     judged = pd.read_csv(REFERENCE / "verdicts.csv.gz", dtype=str, keep_default_na=False)
-    assert len(judged) == 592 and not judged.duplicated(run.KEY).any()
+    assert len(judged) == 592
+    assert not judged.duplicated(run.KEY).any()
     none = judged["verdict"] == "not_run"
-    assert (judged.loc[none, "reason"] != "").all() and (judged.loc[~none, "n"].astype(float) == 20).all()
+    assert (judged.loc[none, "reason"] != "").all()
+    assert (judged.loc[~none, "n"].astype(float) == 20).all()
     runs = tables.runs(REFERENCE)
     assert len(runs) == (~none).sum()
     for row in judged[~none].to_dict("records"):
