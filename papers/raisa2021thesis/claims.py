@@ -19,6 +19,8 @@ from reports.claims.record import HOLDS, REFUTED, UNTOLD
 ERRORS = 2.0
 HMC, PENALTY, GUIDED = "dp_hmc", "dp_penalty", "dp_penalty_ocu_gwmh"
 PLACE = "chapter 5"
+#: budgets of a figure.
+EPSILONS = 6
 Found = list[tuple[str, str, str]]
 
 
@@ -61,7 +63,10 @@ def lower(models, better: str, *rivals: str):
             shown, against = ((s * d["difference"] > ERRORS * d["error"]).sum() for s in (1, -1))
             told = f"lower in {(d['difference'] > 0).sum()} of {len(d)} medians"
             told += f"; shown in {shown}, the reverse in {against}"
-            out.append((reading, above(d["difference"], d["error"]), told))
+            said = above(d["difference"], d["error"])
+            if missing := EPSILONS * len(models) * len(rivals) - len(d):
+                told, said = f"{told}; {missing} were not run", UNTOLD if said == HOLDS else said
+            out.append((reading, said, told))
         return out
 
     return judge
@@ -79,7 +84,10 @@ def clipped_below(models, methods, most: float):
                 continue
             worst = d.loc[d["median"].idxmax()]
             told = f"largest median {worst['median']:.3f}: {METHODS[worst['method']]}, {MODELS[worst['dataset']]}"
-            out.append((reading, above(most - d["median"], d["se"]), told))
+            said = above(most - d["median"], d["se"])
+            if missing := EPSILONS * len(models) * len(methods) - len(d):
+                told, said = f"{told}; {missing} were not run", UNTOLD if said == HOLDS else said
+            out.append((reading, said, told))
         return out
 
     return judge
