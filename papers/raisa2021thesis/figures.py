@@ -39,8 +39,9 @@ def boxes(medians: pd.DataFrame, metric: str, stem: Path, exact: pd.DataFrame | 
                 ax.set_title(f"{METHODS[method]}\n{MODELS[model]}", fontsize=8)
                 ax.set_xticks(range(1, 7))
                 ax.set_ylim(bottom=0)
+        for ax in axes[-1]:
+            ax.set_xlabel("epsilon (delta = 0.1 / n)")
         style.legend(figure, style.labels(axes))
-        figure.supxlabel("epsilon (delta = 0.1 / n)")
         figure.supylabel(tables.METRICS[metric])
         style.save(figure, stem, own)
     return Figure(

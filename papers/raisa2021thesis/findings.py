@@ -18,7 +18,7 @@ def render(reference: Path, source: Path = HERE / "source") -> dict[str, str]:
     tables = Tables(findings.read_below(reference))
 
     def paid(method: str, against: str) -> str:
-        """Median MMD from a paid start less that from the published one, at each epsilon; ``against``: starts, boxes."""
+        """Median MMD from a paid start less that from the published one, by epsilon; ``against``: starts or boxes."""
         told = run.config()["starts"]
         at = {(r["start"], int(r["epsilon"])): float(r["median"]) for r in tables.rows("starts", method=method)}
         theirs = {e: at["published", e] for e in told["epsilons"]}
