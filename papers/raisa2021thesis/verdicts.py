@@ -163,6 +163,8 @@ def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     groups = [*told.groupby(["method", "metric"], sort=False)]
     groups += [(("all", metric), g) for metric, g in told.groupby("metric", sort=False)]
     for (method, metric), g in groups:
+        off = (g["low"] > 0) | (g["high"] < 0)
         rows.append({"method": method, "metric": metric, "boxes": len(g), "p_5": int((g["p"] <= AGREE).sum()),
-                     "ours_above": int((g["difference"] > 0).sum()), "least_p": g["p"].min()})  # fmt: skip
+                     "interval_off": int(off.sum()), "ours_above": int((g["difference"] > 0).sum()),
+                     "least_p": g["p"].min()})  # fmt: skip
     return pd.DataFrame(rows)
