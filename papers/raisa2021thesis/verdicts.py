@@ -157,7 +157,8 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     """A row a method and metric, and a row for all: boxes with a score, how many at p <= 5 %, those whose interval
-    leaves out 0, and those where our median is above theirs. Cells of one model and method share chains here, so these are no independent trials."""
+    leaves out 0, and those where our median is above theirs. Cells of one model and method share chains here, so
+    these are no independent trials."""
     rows = []
     told = verdicts[verdicts["p_kind"] == "rank"]
     groups = [*told.groupby(["method", "metric"], sort=False)]
