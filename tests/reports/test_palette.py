@@ -143,6 +143,8 @@ OTHERWISE = {
     r"nadpvi_\w+_(?:priors|references)|alrawajfeh2024nadpvi_rebuttal_table\d_rmse": "names on the axis",
     r"vinaroz20\d\ddpsep_figure1": "clusters",
     r"jalko2017dpvi_(?:all_cells|abalone_acc_vs_c|adult_acc_vs_\w|single_runs)": "readings of one method",
+    r"raisa2021thesis_(?:mmd|acceptance|clipped_ratios)": "published and ours",
+    r"raisa2021thesis_starts": "starts of one method",
 }
 
 

@@ -71,7 +71,9 @@ def test_usable_variables_pass(tmp_path):
 def test_every_paper_is_a_target():
     from workflow import papers
 
-    assert {p.key for p in papers.papers()} | {"wang2018", "jalko2017dpvi", "all", "audit"} <= set(arguments.targets())
+    assert {p.key for p in papers.papers()} | {"wang2018", "jalko2017dpvi", "raisa2021thesis", "all", "audit"} <= set(
+        arguments.targets()
+    )
 
 
 def test_a_rule_with_wildcards_in_its_outputs_makes_many_files():

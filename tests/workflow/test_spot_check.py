@@ -116,7 +116,7 @@ def test_the_sentence_counts_cells_not_numbers():
 
 
 def test_papers_with_a_program_of_their_own_have_cells_with_distinct_ids():
-    assert set(spot_check.programs()) == {"wang2018", "jalko2017dpvi"}
+    assert set(spot_check.programs()) == {"wang2018", "jalko2017dpvi", "raisa2021thesis"}
     for module in spot_check.programs().values():
         listed = [c.id for c in spot_check.own_cells(module)]
         assert len(set(listed)) == len(listed) > 2

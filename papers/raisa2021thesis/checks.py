@@ -1,0 +1,142 @@
+"""Small tables that findings rest on: ``python -m papers.raisa2021thesis.checks NAME --out FILE.csv``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from matplotlib.cbook import boxplot_stats
+from scipy.stats import binom
+
+from papers.raisa2021thesis import models, run, streams, verdicts
+from papers.raisa2021thesis.chains import Setting
+from papers.raisa2021thesis.models import MODELS, Problem
+from privacy.budget import Budget
+from privacy.ledger import Relation
+from reports.own_program import check_command
+from reports.verdict import AGREE, ANY_FALSE
+
+
+def exact(mirror: str | None = None) -> pd.DataFrame:
+    """MMD of exact posterior draws, the floor of every box: published (median of 10 samples), of the same ten samples
+    here, and of 40 others; "stored": with the width of the repository's stored program, the norm of all differences
+    of 50 pairs.
+    """
+    boxes, rows = run.published(), []
+    for name, model in MODELS.items():
+        p, rng = models.problem(name), run.generator("exact", name)
+        keys = streams.split(streams.key_of(models.CONTROL), 10)
+        samples = [models.draws(model, p.mean, k) for k in keys]
+        values = [run.mmd(s, p.exact, rng) for s in samples]
+        wide = [run.mmd(s, p.exact, rng, width=_stored_width(s, p.exact, rng)) for s in samples]
+        others = [run.mmd(models.draws(model, p.mean, streams.key_of(i)), p.exact, rng) for i in range(40)]
+        told = boxes.loc[(boxes["dataset"] == name) & (boxes["metric"] == "mmd"), "exact_sample_median"].iloc[0]
+        rows.append({"dataset": name, "published": float(told), "ours": np.median(values), "stored": np.median(wide),
+                     "others_low": np.quantile(others, 0.025), "others_median": np.median(others),
+                     "others_high": np.quantile(others, 0.975)})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _stored_width(a: np.ndarray, b: np.ndarray, rng: np.random.Generator) -> float:
+    return float(np.linalg.norm(a[rng.integers(len(a), size=50)] - b[rng.integers(len(b), size=50)]))
+
+
+#: share of mu^2 that the paid start takes, and the public ball that rows are cut to for it.
+SHARE, RADIUS = 0.1, 30.0
+
+
+def paid_start(p: Problem, mu: float, budget: Budget) -> np.ndarray:
+    """(d,): the noisy mean of the rows, cut to norm ``RADIUS``, as phi; costs ``SHARE`` of mu^2.
+
+    Replacing a row moves the mean by 2 RADIUS / n at most.
+    """
+    x = np.linalg.solve(p.precision, p.g).T + p.mean
+    x *= np.minimum(1, RADIUS / np.linalg.norm(x, axis=1))[:, None]
+    mechanism = budget.gaussian(
+        "mean of the rows cut to a public ball", sensitivity=2 * RADIUS / len(x),
+        noise_multiplier=1 / (math.sqrt(SHARE) * mu), relation=Relation.REPLACE_ONE,
+        proof="papers.raisa2021thesis.checks.paid_start",
+    )  # fmt: skip
+    return models.phi(mechanism.release(x.mean(axis=0)), -p.model.curve)
+
+
+def starts(mirror: str | None = None) -> pd.DataFrame:
+    """MMD of chains on one model by where they start: as published (truth + posterior deviation), ten posterior
+    deviations off in each coordinate, at the mean of the prior, and at a start paid for out of the same budget."""
+    told = run.config()["starts"]
+    name = told["model"]
+    p, rows = models.problem(name), []
+    sd, count = p.exact.std(axis=0), run.config()["repeats"]["full"]
+    places = {"published": p.starts, "ten deviations off": np.tile(models.truth(p.model.d) + 10 * sd, (count, 1)),
+              "mean of the prior": np.zeros_like(p.starts), "paid for": None}  # fmt: skip
+    for method in told["methods"]:
+        setting, largest = run.setting_of(name, method), max(told["epsilons"])
+        for place, at in places.items():
+            rng = run.generator("starts", method, place)
+            whole = at is not None and run.run_chains(p, setting, largest, count, rng, at)
+            for epsilon in told["epsilons"]:
+                k = run.iterations(setting, p.model, epsilon)
+                found = whole
+                if at is None:
+                    k = int((1 - SHARE) * k)
+                    found = _paid(p, setting, epsilon, count, rng)
+                v = run.measured(p, found, k, rng)
+                rows.append({"dataset": name, "method": method, "start": place, "epsilon": epsilon, "iterations": k,
+                             **dict(zip(("q1", "median", "q3"), np.quantile(v["mmd"], [0.25, 0.5, 0.75]), strict=True)),
+                             "acceptance": np.median(v["acceptance"])})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _paid(p: Problem, setting: Setting, epsilon: float, count: int, rng: np.random.Generator):
+    """Chains from starts of their own, each within one budget together with its start."""
+    mu = run.mu_of(setting, p.model.rows, run.iterations(setting, p.model, epsilon))
+
+    def start(budget: Budget) -> np.ndarray:
+        return paid_start(p, mu, budget)
+
+    return run.run_chains(p, setting, epsilon, count, rng, start, share=1 - SHARE)
+
+
+def box_of(values: np.ndarray) -> dict[str, float]:
+    """What a published box keeps of runs: matplotlib's numbers, to five digits."""
+    b = boxplot_stats(values)[0]
+    at = {"median": b["med"], "q1": b["q1"], "q3": b["q3"], "whisker_low": b["whislo"], "whisker_high": b["whishi"]}
+    return {k: round(float(v), 5) for k, v in at.items()} | {"outliers": len(b["fliers"])}
+
+
+#: rng, number of runs, starts -> runs: laws of which both sides are drawn in :func:`rates`.
+LAWS = {
+    "normal": lambda rng, n, at: 0.3 + 0.05 * rng.standard_normal(n),
+    "normal, starts shared": lambda rng, n, at: 0.3 + 0.04 * at + 0.03 * rng.standard_normal(n),
+    "lognormal": lambda rng, n, at: 0.1 * np.exp(rng.standard_normal(n)),
+    "Cauchy": lambda rng, n, at: rng.standard_cauchy(n),
+    "share of 56": lambda rng, n, at: binom.rvs(56, 0.36, size=n, random_state=rng) / 56,
+    "share of 15": lambda rng, n, at: binom.rvs(15, 0.7, size=n, random_state=rng) / 15,
+}
+#: shifts of a normal law, in its deviations, of which the power is measured.
+SHIFTS = (1.0, 2.0, 3.0)
+
+
+def rates(mirror: str | None = None) -> pd.DataFrame:
+    """How often the rank test of a box speaks: of one law (false) and of shifted normal ones (power)."""
+    repeats, family = run.config()["check_repeats"]["rates"], run.config()["family"]
+    laws = {name: (law, 0.0) for name, law in LAWS.items()}
+    laws |= {f"normal, {s:g} deviations off": (LAWS["normal"], 0.05 * s) for s in SHIFTS}
+    rows = []
+    for name, (law, shift) in laws.items():
+        rng, p = run.generator("rates", name), np.empty(repeats)
+        for i in range(repeats):
+            at = rng.standard_normal(verdicts.N)
+            theirs, ours = law(rng, verdicts.N, at), law(rng, verdicts.N, at) + shift
+            p[i] = min(1.0, 2 * min(verdicts.p_rank(ours, box_of(theirs))))
+        rows.append({"law": name, "shift": shift, "repeats": repeats, "inconclusive_or_more": np.mean(p <= AGREE),
+                     "at_1_percent": np.mean(p <= 0.01), "better_or_worse": np.mean(p <= ANY_FALSE / family),
+                     "least_p": p.min()})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+CHECKS = {"exact": exact, "starts": starts, "rates": rates}
+
+if __name__ == "__main__":
+    raise SystemExit(check_command("papers.raisa2021thesis.checks", "a table that findings rest on", CHECKS))

@@ -1,0 +1,157 @@
+"""The seven models of the source, its data, its exact draws and its starting values.
+
+All are one form. With phi(theta) = (theta_1, theta_2 + a theta_1^2, theta_3, ..) a row is x ~ N(phi, Lambda^-1) and the
+prior phi ~ N(0, I / tau_0), whose change of variables has determinant 1. So the posterior of phi, tempered by T, is
+normal, and a row enters only through G = Lambda (x - mean of x):
+
+    log-likelihood ratio    r_i = w.G_i + w.Lambda (mean - (phi + phi')/2),    w = phi' - phi
+    gradient in theta       g_i = K (G_i + Lambda (mean - phi)),    K = I + 2 a theta_1 E_12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from papers.raisa2021thesis import streams
+
+#: seeds of the source: data and exact draws of the bananas and of the correlated normal law, first start, control.
+BANANA, GAUSS, START, CONTROL = (43247, 56437), (46283648, 8646546), 4236482, 4623878
+#: exact draws that a chain is compared with.
+EXACT = 1000
+#: variance of the prior of the correlated model. The source's formula of the posterior takes its root for it (100),
+#: which moves the mean by 1e-7 of itself; the draws here are those of the source.
+CORRELATED_PRIOR = 100.0**2
+
+
+@dataclass(frozen=True)
+class Model:
+    """``curve``: a; ``rows``: n; ``kept``: n_0 of the tempering T = n_0 / n, 0 where there is none."""
+
+    d: int
+    rows: int
+    curve: float = 0.0
+    kept: int = 0
+    correlated: bool = False
+
+    @property
+    def temper(self) -> float:
+        return self.kept / self.rows if self.kept else 1.0
+
+    @property
+    def delta(self) -> float:
+        return 0.1 / self.rows
+
+
+MODELS = {
+    "flat_banana_2d": Model(2, 100_000, 20),
+    "flat_banana_10d": Model(10, 200_000, 20),
+    "tempered_banana_2d": Model(2, 100_000, 20, 1000),
+    "tempered_banana_10d": Model(10, 200_000, 20, 1000),
+    "narrow_banana_2d": Model(2, 150_000, 350),
+    "gauss_30d": Model(30, 200_000),
+    "correlated_gauss_2d": Model(2, 200_000, correlated=True),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model with its data.
+
+    g : (d, n), the G of all rows, by falling norm; norms : (n,), those norms; mean : (d,), of the rows.
+    precision : Lambda (d, d); prior : tau_0; exact : (1000, d), draws of the posterior; starts : (20, d).
+    """
+
+    model: Model
+    g: np.ndarray
+    norms: np.ndarray
+    mean: np.ndarray
+    precision: np.ndarray
+    prior: float
+    exact: np.ndarray
+    starts: np.ndarray
+
+    def phi(self, theta: np.ndarray) -> np.ndarray:
+        return phi(theta, self.model.curve)
+
+
+def phi(theta: np.ndarray, curve: float) -> np.ndarray:
+    """(.., d) to (.., d), theta_2 + a theta_1^2 in the place of theta_2; with -a the inverse."""
+    out = theta.copy()
+    out[..., 1] += curve * theta[..., 0] ** 2
+    return out
+
+
+def truth(d: int) -> np.ndarray:
+    out = np.zeros(d)
+    out[1] = 3
+    return out
+
+
+def precision_of(model: Model) -> np.ndarray:
+    if model.correlated:
+        return np.linalg.inv(np.array([[1, 0.999], [0.999, 1]]))
+    return np.diag([0.05, 0.4] + [1.0] * (model.d - 2))
+
+
+def rows_of(model: Model) -> np.ndarray:
+    """(n, d), the rows that the source's program draws."""
+    if model.correlated:
+        root = np.linalg.cholesky(np.linalg.inv(precision_of(model)))
+        return truth(2) + streams.normal(streams.key_of(GAUSS[0]), (model.rows, 2)) @ root.T
+    return truth(model.d) + _columns(streams.key_of(BANANA[0]), model, model.rows) / np.sqrt(
+        np.diag(precision_of(model))
+    )
+
+
+def _columns(key: np.ndarray, model: Model, count: int) -> np.ndarray:
+    """Standard normal rows: first, second and further columns with a key each."""
+    widths = (1, 1, model.d - 2)
+    keys = streams.split(key, 3)
+    return np.hstack([streams.normal(k, (count, w)) for k, w in zip(keys, widths, strict=True)])
+
+
+def posterior(model: Model, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (d,) and covariance (d, d) of phi under the tempered posterior."""
+    lam, tau = precision_of(model), prior_of(model)
+    covariance = np.linalg.inv(model.temper * model.rows * lam + tau * np.eye(model.d))
+    return covariance @ (model.temper * model.rows * lam @ mean), covariance
+
+
+def prior_of(model: Model) -> float:
+    return 1 / CORRELATED_PRIOR if model.correlated else 0.001
+
+
+def draws(model: Model, mean: np.ndarray, key: np.ndarray, count: int = EXACT) -> np.ndarray:
+    """(count, d), exact draws of theta under the posterior, with the source's stream of ``key``."""
+    at, covariance = posterior(model, mean)
+    if model.correlated:
+        z = streams.normal(key, (count, 2)) @ np.linalg.cholesky(covariance).T
+    else:
+        z = _columns(key, model, count) * np.sqrt(np.diag(covariance))
+    return phi(at + z, -model.curve)
+
+
+@cache
+def problem(name: str) -> Problem:
+    """The model ``name`` with the source's data, exact draws and starts. A second or two of CPU."""
+    model = MODELS[name]
+    x, lam = rows_of(model), precision_of(model)
+    mean = x.mean(axis=0)
+    g = (x - mean) @ lam
+    norms = np.linalg.norm(g, axis=1)
+    order = np.argsort(-norms, kind="stable")
+    seed = (GAUSS if model.correlated else BANANA)[1]
+    exact = draws(model, mean, streams.key_of(seed))
+    return Problem(
+        model, np.ascontiguousarray(g[order].T), norms[order], mean, lam, prior_of(model), exact, starts(model, exact)
+    )
+
+
+def starts(model: Model, exact: np.ndarray, count: int = 20) -> np.ndarray:
+    """(count, d), the source's: truth + N(0, s^2 I), s the mean posterior deviation. Private knowledge, not paid
+    for."""
+    z = np.array([streams.normal(streams.key_of(START + i), (model.d,)) for i in range(count)])
+    return truth(model.d) + exact.std(axis=0).mean() * z

@@ -1,0 +1,224 @@
+"""All boxes of one model and method: ``python -m papers.raisa2021thesis.run MODEL.METHOD --out FILE.csv.gz``.
+
+Twenty chains of the length that the largest epsilon allows, on the source's data and from the source's starts, with
+noise of our own. The noise does not depend on epsilon, so a cell at a smaller epsilon is the beginning of the same
+chains: the cells of one model and method share chains, and are no independent evidence.
+
+Columns: table, dataset (the model), method, reading, setting, metric, scale, repeats, status, reason, mean, std,
+median, iterations (k), delta, ledger_epsilon (of one chain of k iterations), ledger, runs (a number a chain).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+from numba import njit
+
+from papers.raisa2021thesis import chains
+from papers.raisa2021thesis.chains import Chains, Setting
+from papers.raisa2021thesis.models import Model, Problem, problem
+from privacy.accountants import epsilon_of, gdp_epsilon
+from privacy.budget import Budget, BudgetSpec, GaussianMechanism, Mode
+from privacy.ledger import Relation
+from reports.own_program import score_command
+
+HERE = Path(__file__).parent
+CONFIG = HERE / "experiments" / "raisa2021thesis.yaml"
+KEY = ["source", "table", "dataset", "method", "setting", "metric"]
+METRICS = ("mmd", "acceptance", "clipped_ratios")
+#: random pairs of which the width of the kernel is the median distance.
+PAIRS = 500
+COLUMNS = (
+    *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason"),
+    *("mean", "std", "median", "iterations", "delta", "ledger_epsilon", "ledger", "runs"),
+)
+
+
+@cache
+def config() -> dict:
+    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+
+
+def published() -> pd.DataFrame:
+    """The published boxes, strings, with the keys of the suite."""
+    return pd.read_csv(HERE / "published.csv", dtype=str, keep_default_na=False)
+
+
+def tables() -> list[str]:
+    """Names of the score files, MODEL.METHOD; the long chains last."""
+    return [f"{model}.{method}" for method, of in config()["settings"].items() for model in of]
+
+
+def setting_of(model: str, method: str) -> Setting:
+    return Setting(**config()["settings"][method][model])
+
+
+def largest_epsilon(name: str, scale: str) -> int:
+    """Of the chains of MODEL.METHOD."""
+    return min(config()["largest_epsilon"][scale], config()["shorter"].get(name, math.inf))
+
+
+def generator(*key: str) -> np.random.Generator:
+    digest = hashlib.sha256("|".join(("raisa2021thesis", *key)).encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+
+
+def mu_of(setting: Setting, n: int, iterations: int) -> float:
+    """Gaussian-DP parameter of a chain: mu^2 = k (1 / (tau^2 n) + (L + 1) / (tau_g^2 n))."""
+    of_gradients = setting.gradients / setting.tau_gradient**2 if setting.gradients else 0.0
+    return math.sqrt(iterations * (1 / setting.tau**2 + of_gradients) / n)
+
+
+def iterations(setting: Setting, model: Model, epsilon: float) -> int:
+    """k: the largest number of iterations within (epsilon, delta), by the exact curve of Gaussian DP."""
+    low, high = 0, 1
+    while gdp_epsilon(mu_of(setting, model.rows, high), model.delta) <= epsilon:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        inside = gdp_epsilon(mu_of(setting, model.rows, middle), model.delta) <= epsilon
+        low, high = (middle, high) if inside else (low, middle)
+    return low
+
+
+def charged(setting: Setting, n: int, count: int, budget: Budget) -> list[GaussianMechanism]:
+    """The mechanisms of a chain of ``count`` iterations, all releases charged to ``budget``.
+
+    Ratios: a row's, cut to +-b d, changes the sum by 2 b d at most where the row is replaced; what is released is the
+    sum over c = 2 b d, a function of the two points, which are public by then. Gradients: a row's vector, cut to norm
+    b_g, changes their sum by 2 b_g at most.
+    """
+    same = {"relation": Relation.REPLACE_ONE, "proof": "papers.raisa2021thesis.run.charged"}
+    out = [
+        budget.gaussian("sum of log-likelihood ratios over their bound", sensitivity=1.0,
+                        noise_multiplier=setting.tau * math.sqrt(n), steps=count, **same)
+    ]  # fmt: skip
+    if setting.gradients:
+        out.append(
+            budget.gaussian("sum of clipped gradients", sensitivity=2 * setting.bound_gradient, steps=count
+                            * setting.gradients, noise_multiplier=setting.tau_gradient * math.sqrt(n), **same)
+        )  # fmt: skip
+    return out
+
+
+def opened(model: Model, epsilon: float, rng: np.random.Generator) -> Budget:
+    return BudgetSpec(epsilon=epsilon, delta=model.delta, mode=Mode.ENFORCE).open(rng)
+
+
+def run_chains(
+    p: Problem, setting: Setting, epsilon: float, count: int, rng: np.random.Generator, start=None, share=1.0
+):
+    """``count`` chains of the length that ``epsilon`` allows, a budget each. -> Chains
+
+    ``start``: (count, d), the source's where None, or a function of a budget that pays for one; ``share`` of the
+    iterations are then run.
+    """
+    n, d, k = p.model.rows, p.model.d, int(share * iterations(setting, p.model, epsilon))
+    own, *each = rng.spawn(count + 1)
+    budgets = [opened(p.model, epsilon, r) for r in each]
+    starts = np.stack([start(b) for b in budgets]) if callable(start) else p.starts[:count] if start is None else start
+    made = [charged(setting, n, k, b) for b in budgets]
+    noise = np.stack([m[0].noise(k, 1)[:, 0] for m in made])
+    if not setting.gradients:
+        return chains.penalty(p, setting, starts, noise, own)
+    gradients = np.stack([m[1].noise(k * setting.gradients, d).reshape(k, -1, d) for m in made])
+    with np.errstate(over="ignore", invalid="ignore"):  # a path that runs away is never accepted
+        return chains.hmc(p, setting, starts, noise, gradients, own)
+
+
+def second_half(theta: np.ndarray, k: int) -> np.ndarray:
+    """Of a chain (K + 1, d) after ``k`` iterations: what the source compares with the exact draws."""
+    return theta[(k - 1) // 2 + 1 : k + 1]
+
+
+@njit(cache=True, error_model="numpy", fastmath=True)
+def _kernel_sum(x, a, y, b, width):  # pragma: no cover (compiled)
+    """sum_ij a_i b_j exp(-|x_i - y_j|^2 / (2 width^2))"""
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(len(y)):
+            square = 0.0
+            for c in range(x.shape[1]):
+                square += (x[i, c] - y[j, c]) ** 2
+            total += a[i] * b[j] * np.exp(-square / (2 * width**2))
+    return total
+
+
+def mmd(draws: np.ndarray, exact: np.ndarray, rng: np.random.Generator, width: float = 0.0) -> float:
+    """Root of |unbiased MMD^2| of two samples, Gaussian kernel (Gretton et al. 2012); nan for a single draw.
+
+    Width, if none is given: median distance of 500 random pairs. Draws that a chain repeats one after another are
+    taken once, with weight.
+    """
+    n, m = len(draws), len(exact)
+    if n < 2:
+        return math.nan
+    if not width:
+        pairs = draws[rng.integers(n, size=PAIRS)] - exact[rng.integers(m, size=PAIRS)]
+        width = float(np.median(np.linalg.norm(pairs, axis=1)))
+    new = np.concatenate([[True], (np.diff(draws, axis=0) != 0).any(axis=1)])
+    x, weight = draws[new], np.diff(np.append(np.flatnonzero(new), n)).astype(float)
+    one = np.ones(m)
+    own = (_kernel_sum(x, weight, x, weight, width) - n) / (n * (n - 1))
+    theirs = (_kernel_sum(exact, one, exact, one, width) - m) / (m * (m - 1))
+    return math.sqrt(abs(own + theirs - 2 * _kernel_sum(x, weight, exact, one, width) / (n * m)))
+
+
+def measured(p: Problem, found: Chains, k: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Metric -> its value for each chain after ``k`` iterations."""
+    return {
+        "mmd": np.array([mmd(second_half(theta, k), p.exact, rng) for theta in found.theta]),
+        "acceptance": found.accepted[:, :k].mean(axis=1),
+        "clipped_ratios": found.clipped[:, :k].mean(axis=1),
+    }
+
+
+def facts(ledger) -> str:
+    """What a ledger says of each release: JSON."""
+    names = ("what", "mechanism", "relation", "sampling", "sampling_rate", "steps", "sensitivity", "proof")
+    return json.dumps(
+        [{n: str(getattr(e, n)) for n in names} | {"noise_multiplier": f"{e.noise_multiplier:.6g}"} for e in ledger]
+    )
+
+
+def rows(name: str, scale: str, mirror: str | None = None, raw: str | Path = "") -> Iterator[dict]:
+    """Rows of one score file: the boxes of one model and method."""
+    model, method = name.split(".")
+    told, setting, count = config(), setting_of(model, method), config()["repeats"][scale]
+    boxes = published()
+    boxes = boxes[(boxes["dataset"] == model) & (boxes["method"] == method)]
+    largest, rng = largest_epsilon(name, scale), generator(model, method)
+    p, (of_chains, of_widths) = problem(model), rng.spawn(2)
+    found = run_chains(p, setting, largest, count, of_chains)
+    for epsilon in (e for e in told["epsilons"] if e <= largest):
+        k = iterations(setting, p.model, epsilon)
+        budget = opened(p.model, epsilon, rng)
+        charged(setting, p.model.rows, k, budget)
+        values = measured(p, found, k, of_widths)
+        mine: Mapping = {"dataset": model, "method": method, "reading": "authors", "scale": scale, "repeats": count,
+                         "status": "ok", "iterations": k, "delta": f"{p.model.delta:g}", "ledger": facts(budget.ledger),
+                         "ledger_epsilon": f"{epsilon_of(budget.ledger, p.model.delta).epsilon:.6g}"}  # fmt: skip
+        at = boxes[boxes["setting"].str.startswith(f"epsilon={epsilon};")]
+        for box in at.to_dict("records"):
+            v = values[box["metric"]]
+            row = dict.fromkeys(COLUMNS, "") | mine | {c: box[c] for c in ("table", "setting", "metric")}
+            row |= {
+                "mean": repr(float(v.mean())),
+                "std": repr(float(v.std(ddof=1))),
+                "median": repr(float(np.median(v))),
+            }
+            yield row | {"runs": " ".join(f"{x:.9g}" for x in v)}
+
+
+if __name__ == "__main__":
+    raise SystemExit(
+        score_command("papers.raisa2021thesis.run", "the score rows of one model and method", tables(), rows, COLUMNS)
+    )

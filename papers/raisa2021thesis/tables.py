@@ -1,0 +1,93 @@
+"""Small tables from scores and verdicts: what claims, findings and figures read."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from papers.raisa2021thesis import models, run, verdicts
+from papers.raisa2021thesis.run import KEY
+from reports.own_program import read_scores
+
+#: name of a method here -> as the source writes it.
+METHODS = {
+    "dp_penalty": "DP Penalty",
+    "dp_hmc": "DP HMC",
+    "dp_penalty_ocu_gwmh": "DP Penalty OCU+GWMH",
+    "dp_penalty_minibatch": "Minibatch DP Penalty",
+    "dp_penalty_minibatch_ocu_gwmh": "Minibatch DP Penalty OCU+GWMH",
+    "dp_barker": "DP Barker",
+}
+MODELS = {
+    "flat_banana_2d": "flat banana, d = 2",
+    "flat_banana_10d": "flat banana, d = 10",
+    "tempered_banana_2d": "tempered banana, d = 2",
+    "tempered_banana_10d": "tempered banana, d = 10",
+    "narrow_banana_2d": "narrow banana, d = 2",
+    "gauss_30d": "Gauss, d = 30",
+    "correlated_gauss_2d": "correlated Gauss, d = 2",
+}
+METRICS = {"mmd": "MMD", "acceptance": "acceptance rate", "clipped_ratios": "share of clipped ratios"}
+
+
+def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
+    """(a published box's six keys, reading) -> our chains."""
+    scores = read_scores(reference / "scores")
+    return {("raisa2021thesis", *(r[k] for k in KEY[1:]), r["reading"]): verdicts.runs_of(r)
+            for r in scores.to_dict("records")}  # fmt: skip
+
+
+def counts(judged: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts by model, method and metric, with rows for all models of a method."""
+    both = pd.concat([judged.assign(dataset="all"), judged])
+    keys = ["dataset", "method", "metric"]
+    return both.groupby([*keys, "verdict"], sort=False).size().unstack(fill_value=0).reset_index()
+
+
+def medians(scores: pd.DataFrame) -> pd.DataFrame:
+    """Median and its standard error (1.2533 IQR / 1.349 / sqrt 20) by reading (published, authors), metric, model,
+    method and epsilon; numbers. ``q1``, ``q3`` beside them."""
+    rows = []
+    boxes = run.published()
+    for reading, frame in (("published", boxes), ("authors", scores)):
+        for cell in frame.to_dict("records"):
+            if reading == "published":
+                at = {k: float(cell[k]) for k in ("median", "q1", "q3")}
+            else:
+                at = dict(
+                    zip(("q1", "median", "q3"), np.quantile(verdicts.runs_of(cell), [0.25, 0.5, 0.75]), strict=True)
+                )
+            se = verdicts.MEDIAN * verdicts.spread(at["q1"], at["q3"]) / math.sqrt(verdicts.N)
+            rows.append({"reading": reading, **{k: cell[k] for k in ("metric", "dataset", "method")},
+                         "epsilon": epsilon_of(cell["setting"]), **at, "se": se})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def epsilon_of(setting: str) -> int:
+    return int(setting.split(";")[0].removeprefix("epsilon="))
+
+
+def iterations() -> pd.DataFrame:
+    """k by the exact curve of Gaussian DP, and how far the published median of the acceptance rate is from a multiple
+    of 1 / (2 k), in units of the last digit (at most half a unit where k is theirs)."""
+    boxes, rows = run.published(), []
+    for cell in boxes[boxes["metric"] == "acceptance"].to_dict("records"):
+        if cell["method"] not in run.config()["settings"]:
+            continue
+        model, setting = models.MODELS[cell["dataset"]], run.setting_of(cell["dataset"], cell["method"])
+        epsilon = epsilon_of(cell["setting"])
+        k = run.iterations(setting, model, epsilon)
+        steps = 2 * k * float(cell["median"])
+        off = abs(steps - round(steps)) / (2 * k) / verdicts.UNIT
+        rows.append({"dataset": cell["dataset"], "method": cell["method"], "epsilon": epsilon, "k": k, "off": off})
+    return pd.DataFrame(rows)
+
+
+def ledger(scores: pd.DataFrame) -> pd.DataFrame:
+    """Epsilon of one chain by its ledger, and its releases, by model, method and epsilon."""
+    own = scores[scores["metric"] == "mmd"]
+    own = own.assign(epsilon=own["setting"].map(epsilon_of))
+    return own[["dataset", "method", "epsilon", "iterations", "delta", "ledger_epsilon"]]
