@@ -273,7 +273,7 @@ def main(results: Path = Path("results"), jobs: int | None = None) -> int:
     rows += run_new(new_cells(checker), tables, steps)
     told = spot_check.sentence(rows)
     write(results, report, rows, told)
-    absent = sorted({r.why for r in rows if r.verdict == NOT_RUN and "CPU s" not in r.why})
+    absent = sorted({r.why.partition(" Tried:")[0] for r in rows if r.verdict == NOT_RUN and "CPU s" not in r.why})
     for row in rows:
         if row.verdict == DIFFERS:
             print(f"bench: {row.cell}: {row.measure} is {row.here}, committed {row.committed} ({row.why})")
