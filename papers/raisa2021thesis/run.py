@@ -61,11 +61,6 @@ def setting_of(model: str, method: str) -> Setting:
     return Setting(**config()["settings"][method][model])
 
 
-def largest_epsilon(name: str, scale: str) -> int:
-    """Of the chains of MODEL.METHOD."""
-    return min(config()["largest_epsilon"][scale], config()["shorter"].get(name, math.inf))
-
-
 def generator(*key: str) -> np.random.Generator:
     digest = hashlib.sha256("|".join(("raisa2021thesis", *key)).encode()).digest()
     return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
@@ -195,7 +190,7 @@ def rows(name: str, scale: str, mirror: str | None = None, raw: str | Path = "")
     told, setting, count = config(), setting_of(model, method), config()["repeats"][scale]
     boxes = published()
     boxes = boxes[(boxes["dataset"] == model) & (boxes["method"] == method)]
-    largest, rng = largest_epsilon(name, scale), generator(model, method)
+    largest, rng = config()["largest_epsilon"][scale], generator(model, method)
     p, (of_chains, of_widths) = problem(model), rng.spawn(2)
     found = run_chains(p, setting, largest, count, of_chains)
     for epsilon in (e for e in told["epsilons"] if e <= largest):

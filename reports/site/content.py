@@ -102,7 +102,13 @@ def verdicts_of(frame: pd.DataFrame, copies: Set[tuple[str, ...]] = frozenset())
     out["copy"] = [tuple(row) in copies for row in out[KEY].to_numpy()]
     # Of a share that is printed as one minus itself, the number that is compared.
     out["published_error"] = frame["published_error"].astype(str).to_numpy() if "published_error" in frame else ""
+    # Of a box plot its median is published, and compared with the median of ours.
+    out["median"] = pd.to_numeric(frame["median"], errors="coerce").to_numpy() if _of_boxes(frame) else float("nan")
     return out
+
+
+def _of_boxes(frame: pd.DataFrame) -> bool:
+    return "statistic" in frame and (frame["statistic"] == "median").all()
 
 
 def counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from scipy.stats import mannwhitneyu
 
 from papers.raisa2021thesis import checks, claims, run, tables, verdicts
 from reports.claims.record import HOLDS, REFUTED, UNTOLD
+from reports.site import cells, content
 from workflow.imports import ROOT
 
 REFERENCE = ROOT / "papers/raisa2021thesis/reference"
@@ -103,6 +104,15 @@ def test_every_box_has_a_verdict_or_a_reason():
     assert len(runs) == (~none).sum()
     for row in judged[~none].to_dict("records"):
         assert np.median(runs[(*(row[k] for k in run.KEY), "authors")]) == pytest.approx(float(row["median"]), abs=1e-8)
+
+
+def test_pages_show_medians_beside_the_published_medians():
+    judged = pd.read_csv(REFERENCE / "verdicts.csv.gz", dtype=str, keep_default_na=False)
+    rows = content.verdicts_of(judged).to_dict("records")
+    row = next(r for r in rows if r["verdict"] != "not_run")
+    assert cells.published(row) == f"median {row['published_mean']}"
+    assert cells.ours(row).startswith(f"median {row['median']:.5g}; {row['mean']:.5g} ± ")
+    assert cells.ours(next(r for r in rows if r["verdict"] == "not_run")) == ""
 
 
 def test_a_claim_is_told_only_where_every_difference_is():
