@@ -262,7 +262,7 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
             f"data sets, in {first[['source', 'table']].drop_duplicates().shape[0]} tables; read {readings}"
         )
     if len(part.claims):
-        scope.append(f"{len(part.claims)} claims of its text")
+        scope.append(f"{len(_distinct(part.claims))} claims {_claimed_where(part)}")
     rows.append(("Scope", scope or ["its figures and methods, without a published number to compare"]))
     if part.answered:
         words = [w for w in VERDICTS if w in ("reproduced", "compatible")]
@@ -281,7 +281,8 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
         found = part.claims["verdict"].value_counts()
         rows.append(
             (
-                "Claims of its text",
+                f"Claims {_claimed_where(part)}"
+                + (", by reading" if len(_distinct(part.claims)) < len(part.claims) else ""),
                 [{"word": w, "text": str(int(found[w])), "findings": []} for w in claims.VERDICTS if w in found],
             )
         )
@@ -291,6 +292,16 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
     rows.append(("Were the authors asked", ["no"]))
     rows.append(("Run it again", [part.rerun]))
     return rows
+
+
+def _distinct(said: pd.DataFrame) -> pd.DataFrame:
+    """A row a claim, where a paper has one for each reading of it."""
+    return said.drop_duplicates(["quote", "statement", "place"])
+
+
+def _claimed_where(part: Part) -> str:
+    read_off = part.claims["quote"].str.startswith("read off").all()
+    return "read off its figures" if read_off else "of its text"
 
 
 def _missing(first: pd.DataFrame) -> list[Any]:
