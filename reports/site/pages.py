@@ -296,7 +296,7 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
 
 def _distinct(said: pd.DataFrame) -> pd.DataFrame:
     """A row a claim, where a paper has one for each reading of it."""
-    return said.drop_duplicates(["quote", "statement", "place"])
+    return said.drop_duplicates(["source", "quote", "statement", "place"])
 
 
 def _claimed_where(part: Part) -> str:
