@@ -35,7 +35,7 @@ def visit(browser, address, width=1280, **options):
     """(page, what the console said, what was asked for outside of the disk)."""
     context = browser.new_context(viewport={"width": width, "height": 900}, **options)
     page, said, outside = context.new_page(), [], []
-    page.set_default_timeout(180_000)
+    page.set_default_timeout(900_000)
     page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)
     page.on("pageerror", lambda e: said.append(str(e)))
     page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else outside.append(r.url))
