@@ -111,8 +111,8 @@ def _compared(row: Mapping[str, Any]) -> str:
 
 def published(row: Mapping[str, Any]) -> str:
     """The printed number, with its spread, and the number that is compared where that is another; medians as such."""
-    if not math.isnan(row["median"]):
-        return f"median {row['published_mean']}"
+    if row["statistic"]:
+        return f"{row['statistic']} {row['published_mean']}"
     spread = f" ± {row['published_std']}" if row["published_std"] else ""
     error = f" (error {number(float(row['published_error']))})" if row["published_error"] else ""
     return f"{row['published_mean']}{spread}{error}"
@@ -122,8 +122,8 @@ def ours(row: Mapping[str, Any] | None) -> str:
     """Mean, spread and number of our runs, with a digit more than is printed; the median first where it is compared."""
     if row is None or math.isnan(row["mean"]):
         return ""
-    if not math.isnan(row["median"]):
-        return f"median {number(row['median'], 5)}; {ours({**row, 'median': math.nan})}"
+    if row["statistic"]:
+        return f"{row['statistic']} {number(row['median'], 5)}; {ours({**row, 'statistic': ''})}"
     spread = f" ± {number(row['std'], 3)}" if not math.isnan(row["std"]) else ""
     runs = f" ({int(row['n'])})" if not math.isnan(row["n"]) else ""
     return f"{number(row['mean'], 5)}{spread}{runs}"

@@ -103,12 +103,9 @@ def verdicts_of(frame: pd.DataFrame, copies: Set[tuple[str, ...]] = frozenset())
     # Of a share that is printed as one minus itself, the number that is compared.
     out["published_error"] = frame["published_error"].astype(str).to_numpy() if "published_error" in frame else ""
     # Of a box plot its median is published, and compared with the median of ours.
-    out["median"] = pd.to_numeric(frame["median"], errors="coerce").to_numpy() if _of_boxes(frame) else float("nan")
+    out["statistic"] = frame["statistic"].astype(str).to_numpy() if "statistic" in frame else ""
+    out["median"] = pd.to_numeric(frame["median"], errors="coerce").to_numpy() if "statistic" in frame else float("nan")
     return out
-
-
-def _of_boxes(frame: pd.DataFrame) -> bool:
-    return "statistic" in frame and (frame["statistic"] == "median").all()
 
 
 def counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:

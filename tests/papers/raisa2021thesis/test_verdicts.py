@@ -109,8 +109,8 @@ def test_every_box_has_a_verdict_or_a_reason():
 def test_pages_show_medians_beside_the_published_medians():
     judged = pd.read_csv(REFERENCE / "verdicts.csv.gz", dtype=str, keep_default_na=False)
     rows = content.verdicts_of(judged).to_dict("records")
+    assert all(cells.published(row) == f"median {row['published_mean']}" for row in rows)
     row = next(r for r in rows if r["verdict"] != "not_run")
-    assert cells.published(row) == f"median {row['published_mean']}"
     assert cells.ours(row).startswith(f"median {row['median']:.5g}; {row['mean']:.5g} ± ")
     assert cells.ours(next(r for r in rows if r["verdict"] == "not_run")) == ""
 
