@@ -340,7 +340,8 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
         return [], []
     v, easy, hard = part.verdicts, [], []
     if "authors" in set(v["reading"]):
-        easy.append("the authors' program is public, and was read: its reading stands beside the printed one")
+        beside = ": its reading stands beside the printed one" if "printed" in set(v["reading"]) else ""
+        easy.append(f"the authors' program is public, and was read{beside}")
     else:
         hard.append("no program of the authors: settings that the text leaves out had to be chosen")
     without = first_readings(v)
@@ -361,7 +362,7 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
         unlike = int((both["printed"] != both["authors"]).sum())
         if unlike:
             hard.append(f"text and program are two algorithms: {unlike} of {len(both)} numbers get another verdict")
-    none = without[(without["published_std"] == "")]
+    none = without[(without["published_std"] == "") & (without["statistic"] == "")]  # a box has its quartiles
     if len(none):
         hard.append(f"{len(none)} of {len(without)} numbers are printed without a spread")
     return easy, hard
