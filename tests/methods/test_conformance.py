@@ -440,7 +440,8 @@ def test_it_fits_a_tiny_task_of_each_model_it_names(name, kind):
 @every_fit
 def test_predictions_are_proper(name, kind):
     values = predicted(fitted(name, kind)[0].posterior, kind)
-    assert all(np.isfinite(v).all() for v in values.values())
+    bad = [key for key, v in values.items() if not np.isfinite(v).all()]
+    assert not bad, f"{name}: NaN or infinity in the {' and the '.join(bad)} of its predictions; see what fit returns"
     responsibilities = values.pop("responsibilities", None)
     assert all(v.shape == (9,) for v in values.values())
     assert (values.get("variance", np.ones(9)) > 0).all()
