@@ -138,7 +138,8 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
         row = {k: cell[k] for k in KEY} | {
             "reading": "authors",
             "protocol": PROTOCOL,
-            "our_method": cell["method"] if found else "",
+            # a program of this paper: not the method of the suite with that name
+            "our_method": f"raisa2021thesis/{cell['method']}" if found else "",
             "n_published": cell["n_runs"],
             "published_mean": cell["median"],
             "statistic": "median",
