@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import os
 import shutil
 import sys
@@ -16,10 +17,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from workflow.files import write_bytes
 from workflow.imports import ROOT
+
+
+def stream(*key: str) -> np.random.Generator:
+    """The random numbers of one cell: seeded by its words alone, so that no other cell moves them."""
+    digest = hashlib.sha256("|".join(key).encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+
+
+def published(home: Path) -> pd.DataFrame:
+    """The published cells of the paper in that folder, strings: their digits are data."""
+    return pd.read_csv(home / "published.csv", dtype=str, keep_default_na=False)
 
 
 def read_scores(folder: Path) -> pd.DataFrame:

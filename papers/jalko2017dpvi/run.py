@@ -12,7 +12,6 @@ mean posterior standard deviation), runs.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ import yaml
 from datasets.base import DataError
 from papers.jalko2017dpvi import data, dpvi
 from privacy.budget import BudgetSpec
-from reports.own_program import score_command
+from reports import own_program
 
 HERE = Path(__file__).parent
 CONFIG = HERE / "experiments" / "jalko2017dpvi.yaml"
@@ -47,7 +46,7 @@ def config() -> dict:
 
 def published() -> pd.DataFrame:
     """The published cells, strings."""
-    return pd.read_csv(HERE / "published.csv", dtype=str, keep_default_na=False)
+    return own_program.published(HERE)
 
 
 def fields(setting: str) -> dict[str, float]:
@@ -68,8 +67,7 @@ def setting_of(text: str) -> dpvi.Setting:
 
 def generator(*key: str) -> np.random.Generator:
     """The stream of one cell, the same for both readings."""
-    digest = hashlib.sha256("|".join(("jalko2017dpvi", *key)).encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+    return own_program.stream("jalko2017dpvi", *key)
 
 
 def budget_of(cell: dict, setting: dpvi.Setting, rng: np.random.Generator):
@@ -148,4 +146,4 @@ def rows(table: str, scale: str, mirror: str | None, raw: str | Path) -> Iterato
 
 if __name__ == "__main__":
     told = "the score rows of one table"
-    raise SystemExit(score_command("papers.jalko2017dpvi.run", told, config()["tables"], rows, COLUMNS))
+    raise SystemExit(own_program.score_command("papers.jalko2017dpvi.run", told, config()["tables"], rows, COLUMNS))

@@ -10,7 +10,6 @@ median, iterations (k), delta, ledger_epsilon (of one chain of k iterations), le
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -28,7 +27,7 @@ from papers.raisa2021thesis.models import Model, Problem, problem
 from privacy.accountants import epsilon_of, gdp_epsilon
 from privacy.budget import Budget, BudgetSpec, GaussianMechanism, Mode
 from privacy.ledger import Relation
-from reports.own_program import score_command
+from reports import own_program
 
 HERE = Path(__file__).parent
 CONFIG = HERE / "experiments" / "raisa2021thesis.yaml"
@@ -49,7 +48,7 @@ def config() -> dict:
 
 def published() -> pd.DataFrame:
     """The published boxes, strings, with the keys of the suite."""
-    return pd.read_csv(HERE / "published.csv", dtype=str, keep_default_na=False)
+    return own_program.published(HERE)
 
 
 def tables() -> list[str]:
@@ -62,8 +61,7 @@ def setting_of(model: str, method: str) -> Setting:
 
 
 def generator(*key: str) -> np.random.Generator:
-    digest = hashlib.sha256("|".join(("raisa2021thesis", *key)).encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+    return own_program.stream("raisa2021thesis", *key)
 
 
 def mu_of(setting: Setting, n: int, iterations: int) -> float:
@@ -215,5 +213,7 @@ def rows(name: str, scale: str, mirror: str | None = None, raw: str | Path = "")
 
 if __name__ == "__main__":
     raise SystemExit(
-        score_command("papers.raisa2021thesis.run", "the score rows of one model and method", tables(), rows, COLUMNS)
+        own_program.score_command(
+            "papers.raisa2021thesis.run", "the score rows of one model and method", tables(), rows, COLUMNS
+        )
     )
