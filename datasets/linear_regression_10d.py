@@ -21,7 +21,7 @@ def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     w = np.sqrt(4.0 * v) * rng.standard_normal(INPUTS + 1)
     x = rng.standard_normal((simulated_truth.TRAIN, INPUTS))
     y = x @ w[:-1] + w[-1] + np.sqrt(v) * rng.standard_normal(simulated_truth.TRAIN)
-    return x, y, np.append(w, v + np.log(-np.expm1(-v)))
+    return x, y, np.append(w, simulated_truth.inverse_softplus(v))
 
 
 def generate(rng: np.random.Generator) -> Table:

@@ -1,10 +1,11 @@
-"""The same arithmetic on every machine: one thread, and the kernels of one processor.
+"""The same arithmetic on every machine: one thread, and the instructions of one processor.
 
-Training of networks is chaotic: the last digit of a matrix product decides where it ends. OpenBLAS and numba choose
-their kernels by the processor, so that two machines round differently; told to take those of one processor that all
-x86-64 machines of the last ten years can run, they give the same digits everywhere. (XLA and torch, as this suite uses
-them, agree to their printed digits without.) On other processors the kernels are those of the machine, and numbers
-agree within the bands of config/gates.yaml only.
+Training of networks and Markov chains are chaotic: the last digit of a matrix product or an exponential decides where
+they end. NumPy, OpenBLAS, numba, XLA and torch choose their code by the processor, so that two machines round
+differently; told to take the code of one processor that all x86-64 machines of the last ten years can run, they round
+alike. (MKL, inside torch, takes other code on other vendors' processors whatever it is told: fits in single precision
+have a wider band.) On other processors the code is the machine's own, and numbers agree within the bands of
+config/gates.yaml only.
 """
 
 from __future__ import annotations
@@ -12,25 +13,45 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
+CPUINFO = Path("/proc/cpuinfo")
 #: variables that must stand in the environment before NumPy or numba are imported.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NPROC": "1"}
-#: kernels for AVX2 and FMA, without AVX-512.
-KERNELS = {"OPENBLAS_CORETYPE": "Haswell", "NUMBA_CPU_NAME": "haswell"}
+#: what ``verified.csv`` calls the variables below: another name makes every pair unverified.
+NAME = "haswell"
+#: code for AVX2 and FMA, without AVX-512.
+KERNELS = {
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NUMBA_CPU_NAME": "haswell",
+    "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+}
+#: NumPy's exponentials, logarithms and hyperbolic functions have code of their own for AVX-512. It warns where it is
+#: told to do without what the processor does not have.
+WITHOUT_AVX512 = {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}
 _NEEDED = {"avx2", "fma", "bmi2"}
+_AVX512 = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
 
 
-def runs_the_kernels(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
-    """Can this machine run ``KERNELS``? False where the system does not tell."""
+def flags(cpuinfo: Path = CPUINFO) -> frozenset[str]:
+    """What the processor can do, by the system's names; nothing where it does not tell, or is no x86-64."""
     if platform.machine().lower() not in ("x86_64", "amd64") or not cpuinfo.is_file():
-        return False
+        return frozenset()
     lines = cpuinfo.read_text(encoding="utf-8").splitlines()
-    flags = next((line.partition(":")[2] for line in lines if line.startswith("flags")), "")
-    return set(flags.split()) >= _NEEDED
+    return frozenset(next((line.partition(":")[2] for line in lines if line.startswith("flags")), "").split())
 
 
-def environment() -> dict[str, str]:
+def runs_the_kernels(cpuinfo: Path = CPUINFO) -> bool:
+    """Can this machine run ``KERNELS``? False where the system does not tell."""
+    return flags(cpuinfo) >= _NEEDED
+
+
+def environment(cpuinfo: Path = CPUINFO) -> dict[str, str]:
     """Variables of every process that makes numbers."""
-    return ONE_THREAD | (KERNELS if runs_the_kernels() else {})
+    found = flags(cpuinfo)
+    if not found >= _NEEDED:
+        return dict(ONE_THREAD)
+    return ONE_THREAD | KERNELS | (WITHOUT_AVX512 if found >= _AVX512 else {})
 
 
 if __name__ == "__main__":  # for the shell: env $(python -m workflow.arithmetic) COMMAND

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from workflow import verified
+from workflow import arithmetic, verified
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.imports import ROOT, code_hash, reached
 from workflow.verified import Pair
@@ -46,14 +46,14 @@ def modules(of: Iterable[Cell]) -> tuple[str, ...]:
 
 @cache
 def versions() -> str:
-    """Versions of Python and of the libraries that make numbers, in one line."""
+    """Versions of Python and of the libraries that make numbers, and which code of theirs is run, in one line."""
     found = [f"python {'.'.join(platform.python_version_tuple()[:2])}"]
     for name in LIBRARIES:
         try:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             found.append(f"{name} not installed")
-    return ", ".join(found)
+    return ", ".join([*found, f"code for {arithmetic.NAME}"])
 
 
 def states() -> dict[Pair, str]:

@@ -20,7 +20,7 @@ from workflow.verified import Pair
 REFERENCE = ROOT / "reports" / "reference"
 SHORT_RUNS = "short_runs.csv"
 SHORT_COLUMNS = ["experiment", "method", "metric", "value"]
-#: columns of a score row that say what a fit cost in privacy; compared exactly.
+#: columns of a score row that say what a fit cost in privacy; compared exactly, epsilon within the band ``epsilon``.
 COST = ("epsilon", "delta", "relation", "accountant")
 
 
@@ -137,6 +137,14 @@ def band(cell: Cell, metric: str, old: float, rows: Sequence[dict]) -> tuple[flo
     return max(least, config["bands"]["standard_errors"] * sd / math.sqrt(len(values))), "half a standard error"
 
 
+def same_cost(column: str, here: object, was: object) -> bool:
+    """Is what a fit cost here what is committed? Of epsilon the last digits are rounding of the search for its noise."""
+    here, was = str(here), str(was)
+    if here == was or column != "epsilon" or not (here and was):
+        return here == was
+    return math.isclose(float(here), float(was), rel_tol=bands()["bands"]["epsilon"])
+
+
 def short_needed(cell: Cell, seconds: float) -> bool:
     """Is this cell compared after a short run: too dear or a chain, or with a wide band after whole training?"""
     config = bands()
@@ -165,7 +173,7 @@ def compare_cell(about: Outcome, cell: Cell, rows: list[dict], old: list[dict], 
             about.wrong.append(f"{what}: status {new['status']} ({new['reason']}), was {was['status']}")
             continue
         for column in COST:
-            if new[column] != was[column]:
+            if not same_cost(column, new[column], was[column]):
                 about.wrong.append(f"{what}: {column} is '{new[column]}', was '{was[column]}'")
         if not metric:
             about.compared += 1

@@ -24,7 +24,7 @@ import yaml
 from evaluation.arms import ABLATION
 from workflow import papers, sample, verified
 from workflow.check import Checker
-from workflow.compare import COST, RowsByCell, band, bands, committed, same_kernels, seconds
+from workflow.compare import COST, RowsByCell, band, bands, committed, same_cost, same_kernels, seconds
 from workflow.experiments import Cell
 from workflow.imports import ROOT, code_hash
 from workflow.sample import Sample
@@ -115,6 +115,12 @@ def rows_of(cell: Cell, found: Iterable[dict], old: Sequence[dict], splits: Iter
     if not theirs:
         return [Row(*head, "", "", "", DIFFERS, "not in the committed reference")]
     out = []
+    for column in ("status", *COST):
+        for k in sorted(mine.keys() & theirs.keys()):
+            if not same_cost(column, mine[k][column], theirs[k][column]):
+                why = mine[k]["reason"] if column == "status" else f"split {int(k[0]) + 1}" if k[0] else "of all splits"
+                out.append(Row(*head, column, theirs[k][column], str(mine[k][column]), DIFFERS, why))
+                break
     for metric in sorted({m for _, m in {*mine, *theirs}}):
         keys = sorted(k for k in {*mine, *theirs} if k[1] == metric)
         if missing := [k for k in keys if k not in mine or k not in theirs]:
@@ -123,12 +129,6 @@ def rows_of(cell: Cell, found: Iterable[dict], old: Sequence[dict], splits: Iter
             why = f"split {missing[0][0] or 'of all'}: {metric or there} is {where} only"
             out.append(Row(*head, metric or "status", "", "", DIFFERS, why))
             continue
-        for column in ("status", *COST):
-            for k in keys:
-                if mine[k][column] != theirs[k][column]:
-                    why = mine[k]["reason"] if column == "status" else f"split {k[0]}"
-                    out.append(Row(*head, column, theirs[k][column], str(mine[k][column]), DIFFERS, why))
-                    break
         if not metric:
             status = theirs[keys[0]]["status"]
             if all(mine[k]["status"] == theirs[k]["status"] for k in keys):
@@ -142,10 +142,11 @@ def rows_of(cell: Cell, found: Iterable[dict], old: Sequence[dict], splits: Iter
         values = [_mean([float(of[k]["value"]) for k in keys]) for of in (theirs, mine)]
         why = f"{told}; allowed {allowed:.2g} ({how})" if worst != EQUAL else told
         out.append(Row(*head, metric, *values, worst, why))
-    stated = next((r for r in mine.values() if r["epsilon"]), None)
+    stated = next((k for k in sorted(mine.keys() & theirs.keys()) if mine[k]["epsilon"]), None)
     if stated and not any(r.measure in COST for r in out):
-        why = f"delta {stated['delta']}, {stated['relation']}, by {stated['accountant']}"
-        out.append(Row(*head, "epsilon", stated["epsilon"], stated["epsilon"], EQUAL, why))
+        was, now = theirs[stated]["epsilon"], str(mine[stated]["epsilon"])
+        why = f"delta {mine[stated]['delta']}, {mine[stated]['relation']}, by {mine[stated]['accountant']}"
+        out.append(Row(*head, "epsilon", was, now, EQUAL if now == was else WITHIN, why))
     return out
 
 
