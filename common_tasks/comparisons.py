@@ -3,7 +3,7 @@
 Level of every statement: 5 %, divided by the number of comparisons that it rests on (``evaluation.ranking``). Without
 more words a statement is about the law of the data: its intervals are corrected for splits that share rows. With
 ``ratio=THESE_ROWS`` it is about the rows at hand, over all their splits and all privacy noise (``evaluation.paired``).
-"Best", bold, "separated" and "for certain" are always of the first kind. Every pair is compared over the splits that
+"Best", bold, "separated" and "significantly" are always of the first kind. Every pair is compared over the splits that
 both have.
 """
 
@@ -110,7 +110,7 @@ def not_separated(
 
 
 def separated_winner(family: Family, dataset: str, metric: str, column: Column) -> Arm | None:
-    """The arm whose rank is 1 for certain; None where there is none, or nobody to be better than."""
+    """The arm whose rank is 1, significantly; None where there is none, or nobody to be better than."""
     found = not_separated(family, dataset, metric, column)
     if found is None or found[1]:
         return None
@@ -141,7 +141,7 @@ def yardsticks(family: Family, column: Column) -> list[Arm]:
 
 @cache
 def loses_to(family: Family, dataset: str, metric: str, arm: Arm) -> list[Arm]:
-    """Yardsticks that are better than a private arm for certain, at level ALPHA / (number of yardsticks).
+    """Yardsticks that are significantly better than a private arm, at level ALPHA / (number of yardsticks).
 
     A private arm that failed loses to every yardstick with a score.
     """
@@ -190,7 +190,7 @@ def zero(family: Family) -> Arm | None:
 
 @cache
 def ends(family: Family, dataset: str, metric: str) -> tuple[Arm | None, Arm | None, str]:
-    """(what is 0, what is 1, "") of the scale on a data set, or why it has none: 1 has to be better than 0 for certain,
+    """(what is 0, what is 1, "") of the scale on a data set, or why it has none: 1 has to be significantly better than 0,
     by an interval of level 1 - ALPHA under the law of the data."""
     start, end = zero(family), reference(family, dataset, metric)
     if start is None or (dataset, start, metric) not in family.values:
@@ -199,6 +199,6 @@ def ends(family: Family, dataset: str, metric: str) -> tuple[Arm | None, Arm | N
         return start, end, "no reference without privacy has a score"
     d = gap(family, dataset, metric, end, start)
     if not _ahead(d):
-        names = f"{title(end.method, family.kind)} is not better for certain than {title(start.method, family.kind)}"
+        names = f"{title(end.method, family.kind)} is not significantly better than {title(start.method, family.kind)}"
         return start, end, names + (f" ({d.difference:.3g}, {d.low:.3g} to {d.high:.3g})" if d else "")
     return start, end, ""

@@ -30,10 +30,10 @@ from workflow.files import write_csv, write_text
 NOTES = (
     "Two questions, two intervals. The law of the data: would it be so with other rows of the same law, as many? "
     "Paired intervals over the splits that both methods have, corrected for splits that share rows (Nadeau and Bengio "
-    '2003). "Best", "separated", "for certain" and all intervals without further words are of this kind. These rows: '
+    '2003). "Best", "separated", "significantly" and all intervals without further words are of this kind. These rows: '
     "is it so on the rows at hand, over all their random splits and all privacy noise? Plain paired t intervals; they "
     "say nothing about other rows.",
-    '"Separated" and "for certain": at 5 % divided by the number of comparisons. Intervals in brackets are of level '
+    '"Separated" and "significantly": at 5 % divided by the number of comparisons. Intervals in brackets are of level '
     "95 %. What is not separated may still be far: wide intervals do not mean small differences.",
     '"Tuned with equal effort": every private method takes part with the best of its settings on a public stand-in; '
     '"default" beside its name: the tuning chose the default, on that data set or on so many; "default, no grid": it '

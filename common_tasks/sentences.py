@@ -43,9 +43,9 @@ TEMPLATES = {
     "{rows_low} to {rows_high}).",
     "level": "It is not separated from {reference}, which has no privacy and is ahead by {gap} ({low} to {high}; on "
     "these rows {rows_low} to {rows_high}).",
-    "trivial": "By {metric}, worse for certain than {yardstick}, which looks at no input: {losers}.",
-    "loses": "By {metric}, worse for certain than {yardstick} at the same epsilon: {losers}.",
-    "beaten_by_none": "By {metric}, no method is worse for certain than a yardstick; compared: {names}.",
+    "trivial": "By {metric}, significantly worse than {yardstick}, which looks at no input: {losers}.",
+    "loses": "By {metric}, significantly worse than {yardstick} at the same epsilon: {losers}.",
+    "beaten_by_none": "By {metric}, no method is significantly worse than a yardstick; compared: {names}.",
     "close": "{level} intervals within {close} of their level on every data set: {names}.",
     "narrow": "{level} intervals too narrow by more than {close} on some data set, at worst covering: {names}.",
     "wide": "{level} intervals too wide by more than {close} on some data set, at worst covering: {names}.",

@@ -77,14 +77,18 @@ class Checker:
         from datasets.fetch import main as fetch
 
         path = self.data / f"{dataset}.npz"
-        if not path.exists():
+        if not path.exists() or self._why_not(path):  # what could not be had then is asked for again
             raw = self.data.parent / "raw"
             if fetch([dataset, "--raw", str(raw), "--out", str(path)]):
                 raise SystemExit(f"gate: no data set {dataset}; see the message above")
-        with np.load(path) as npz:
-            if str(npz["status"]) != "ok":
-                raise SystemExit(f"gate: {dataset}: {npz['reason']}")
+        if why := self._why_not(path):
+            raise SystemExit(f"gate: {dataset}: {why}")
         return path
+
+    @staticmethod
+    def _why_not(path: Path) -> str:
+        with np.load(path) as npz:
+            return "" if str(npz["status"]) == "ok" else str(npz["reason"])
 
     def recompute(self, chosen: Sequence[Sample], traced: Sequence[Path] = (), keep: Path | None = None) -> list[Found]:
         """All samples, with a line of progress for each.
@@ -94,6 +98,7 @@ class Checker:
         environment = arithmetic.environment()
         environment[tracing.VARIABLE] = os.pathsep.join(map(str, traced))
         out = []
+        tables = {name: self.available(name) for name in sorted({one.dataset for one in chosen})}  # or none is begun
         with tempfile.TemporaryDirectory() as cache_folder:
             if any("numba" in p.read_text(encoding="utf-8") for p in traced):
                 # numba's cache looks at the file of a function, not at those that it calls: compile anew.
@@ -102,7 +107,7 @@ class Checker:
             with ProcessPoolExecutor(self.jobs, mp.get_context("spawn")) as pool:
                 jobs = {}
                 for one in chosen:
-                    data = self.available(one.dataset)
+                    data = tables[one.dataset]
                     path = None if keep is None else keep / f"{self.name_of(one, data, traced)}.json"
                     if path is not None and path.exists():
                         out.append(Found.read(path, one))

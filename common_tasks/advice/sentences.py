@@ -49,7 +49,7 @@ def best(table: Standings) -> str:
             out = f"{start}{first} has the highest mean, {score}; not told apart from it: {_names(table, found.near)}; "
             some = len(found.apart)
             out += f"{name} is worse {behind}" if some == 1 else (
-                f"the other {some} are worse for certain, the next of them, {name}, {behind}")  # fmt: skip
+                f"the other {some} are significantly worse, the next of them, {name}, {behind}")  # fmt: skip
         else:
             out = f"{start}{first} is best, {score}, told apart from all others: the next, {name}, is behind {behind}"
         out += _each(table, found.first, nearest)

@@ -65,7 +65,7 @@ class Standing:
 
     @property
     def apart(self) -> list[Arm]:
-        """Those that are worse than the first for certain."""
+        """Those that are significantly worse than the first."""
         return [a for a in self.order[1:] if a not in self.near]
 
 
@@ -244,7 +244,7 @@ def ends(family: Family, dataset: str, metric: str, about: About) -> tuple[Arm |
     d = compare.gap(family, dataset, metric, end, start, about.ratio)
     if d is None or not d.significant or d.difference < 0:
         kind = family.kind
-        return start, end, f"{title(end.method, kind)} is not better for certain than {title(start.method, kind)}"
+        return start, end, f"{title(end.method, kind)} is not significantly better than {title(start.method, kind)}"
     return start, end, ""
 
 

@@ -186,7 +186,7 @@ def single_runs(frame: pd.DataFrame, reference: Path, stem: Path) -> Figure:
 
 def all_cells(judged: pd.DataFrame, stem: Path) -> Figure:
     """Ours against the published accuracy of all private cells, and their standardised differences."""
-    told = judged[(judged["our_method"] == "dpvi") & judged["z"].notna()]
+    told = judged[(judged["method"] == "dpvi") & judged["z"].notna()]
     with style.canvas(2, 2, panel=3.0) as (figure, axes):
         for column, (reading, (_, title)) in enumerate(READINGS.items()):
             rows = told[told["reading"] == reading]

@@ -50,7 +50,7 @@ def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for cell in verdicts.to_dict("records"):
         told = run.fields(cell["setting"])
-        known = {k: cell[k] for k in ("table", "dataset", "our_method")}
+        known = {k: cell[k] for k in ("table", "dataset", "method")}
         known |= {k: told.get(k, float("nan")) for k in ("epsilon", "clip", "sigma", "kappa", "T")}
         if cell["table"] == "sgld_vs_advi_abalone":
             s = run.setting_of(cell["setting"])
@@ -66,7 +66,7 @@ def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:
             n = int(cell["n"])
             rows.append(known | {"reading": cell["reading"], "accuracy": 1 - float(cell["mean"]),
                                  "se": float(cell["std"]) / n**0.5, "spread": float(cell["std"]), "n": n})  # fmt: skip
-    return pd.DataFrame(rows).rename(columns={"our_method": "method"})
+    return pd.DataFrame(rows)
 
 
 def ledger(scores: pd.DataFrame, reference: Path) -> pd.DataFrame:

@@ -103,7 +103,8 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
             row = {k: cell[k] for k in KEY} | {
                 "reading": reading,
                 "protocol": PROTOCOL,
-                "our_method": cell["method"],
+                # a program of this paper: not the method of the suite with that name
+                "our_method": f"jalko2017dpvi/{cell['method']}",
                 "n_published": cell["n_published"],
                 "published_mean": cell["mean"],
                 "published_std": cell["std"],
@@ -124,7 +125,7 @@ def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     that sum, upper tail. spread_ratio: published variance (N - 1) over ours, pooled; 1 under one law.
     """
     rows = []
-    told = verdicts[(verdicts["our_method"] == "dpvi") & verdicts["z"].notna()]
+    told = verdicts[(verdicts["method"] == "dpvi") & verdicts["z"].notna()]
     groups = [*told.groupby(["reading", "table"], sort=False)]
     groups += [((reading, "all"), g) for reading, g in told.groupby("reading", sort=False)]
     for (reading, table), g in groups:

@@ -131,7 +131,7 @@ def ours(row: Mapping[str, Any] | None) -> str:
 
 def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
     """A page a part that has published cells."""
-    known = {f.id for f in content.findings}
+    known = {f.id: f.title for f in content.findings}
     methods = set(contract.names())
     for part in content.parts:
         if part.key not in found:

@@ -36,13 +36,13 @@ def plain(text: str) -> str:
 class Document:
     """One page: ``path`` without its suffix, relative to the site's root.
 
-    ``known``: ids of the findings that have a page; what is no such id gets no link.
+    ``known``: titles of the findings that have a page, by id; what is no such id gets no link.
     """
 
-    def __init__(self, path: str, title: str, known: Iterable[str] = ()):
+    def __init__(self, path: str, title: str, known: Mapping[str, str] | None = None):
         self.path, self.title = path, title
         self.root = "../" * path.count("/")
-        self.known = frozenset(known)
+        self.known = dict(known or {})
         self._lines = [f"# {plain(title)}", ""]
 
     def heading(self, text: str, level: int = 2) -> None:

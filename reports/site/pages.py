@@ -30,7 +30,7 @@ TITLE = attrgetter("title")
 
 def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: Path) -> Iterator[Document]:
     """All pages but those of cells, methods and data sets. ``downloads``: the folder of files that may be there."""
-    known = {f.id for f in content.findings}
+    known = {f.id: f.title for f in content.findings}
     yield _front(content, known)
     yield _papers(content, known)
     for part in content.papers:
@@ -60,7 +60,7 @@ def by_method(part: Part) -> list[dict[str, Any]]:
     return sorted(counts(part.verdicts), key=lambda r: palette.place(r["method"])[:2])
 
 
-def _front(content: Content, known: set[str]) -> Document:
+def _front(content: Content, known: dict[str, str]) -> Document:
     page = Document("index", "Which published results of private Bayesian inference come back?", known)
     for why in content.broken:
         page.part("alert", text=f"Left out: {why}")
@@ -147,7 +147,7 @@ def _first_words(finding: Finding) -> str:
     return text[: cut + 1] if cut > 80 else text[:257].rsplit(" ", 1)[0] + " ..."
 
 
-def _papers(content: Content, known: set[str]) -> Document:
+def _papers(content: Content, known: dict[str, str]) -> Document:
     page = Document("papers/index", "Papers", known)
     items = [
         {
@@ -162,7 +162,7 @@ def _papers(content: Content, known: set[str]) -> Document:
     return page
 
 
-def _paper(part: Part, content: Content, known: set[str], cells: bool) -> Document:
+def _paper(part: Part, content: Content, known: dict[str, str], cells: bool) -> Document:
     page = Document(f"papers/{part.key}", part.title, known)
     page.part("banner", text=content.banner, loud=content.scale != "full")
     page.part("card", rows=_card(part, content))
@@ -310,7 +310,7 @@ def _missing(first: pd.DataFrame) -> list[Any]:
     for word, group in first[~first["verdict"].isin(["reproduced", "compatible"])].groupby("verdict", sort=False):
         ids = group["finding"].str.split().explode().dropna().value_counts()
         out.append(
-            {"word": word, "text": f"{len(group)}" + (": see" if len(ids) else ""), "findings": list(ids.index[:4])}
+            {"word": word, "text": f"{len(group)}" + (", see" if len(ids) else ""), "findings": list(ids.index[:4])}
         )
     return out or ["nothing: no number is refuted or in doubt"]
 
@@ -394,7 +394,7 @@ def _claims(page: Document, part: Part) -> None:
         page.part("claims", rows=rows.to_dict("records"), sources=dict(part.sources), label=f"Claims: {heading}")
 
 
-def _which(advice: Advice | None, content: Content, known: set[str]) -> Document:
+def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> Document:
     page = Document("which-method", "Which method should I take?", known)
     page.part("banner", text=content.banner, loud=content.scale != "full")
     if advice is None:
@@ -434,7 +434,7 @@ def _which(advice: Advice | None, content: Content, known: set[str]) -> Document
     return page
 
 
-def _privacy(content: Content, known: set[str]) -> Document:
+def _privacy(content: Content, known: dict[str, str]) -> Document:
     page = Document("privacy", "Privacy: what an epsilon here means", known)
     page.say((HERE / "templates" / "privacy.md").read_text(encoding="utf-8"))
     page.heading("Claimed and real epsilon, by paper")
@@ -449,7 +449,7 @@ def _privacy(content: Content, known: set[str]) -> Document:
     return page
 
 
-def _findings(content: Content, known: set[str]) -> Document:
+def _findings(content: Content, known: dict[str, str]) -> Document:
     page = Document("findings/index", "Findings", known)
     page.say("Why numbers are as they are. Every number in them is read from a committed table when the text is made.")
     placed: set[str] = set()
@@ -469,7 +469,7 @@ def _findings(content: Content, known: set[str]) -> Document:
     return page
 
 
-def _finding(finding: Finding, known: set[str]) -> Document:
+def _finding(finding: Finding, known: dict[str, str]) -> Document:
     """A finding as it is rendered. Its code stays code: no fence of it names a directive."""
     page = Document(f"findings/{finding.id}", finding.title, known)
     text = re.sub(r"<!--.*?-->\s*", "", finding.text, flags=re.S).lstrip()
@@ -480,7 +480,7 @@ def _finding(finding: Finding, known: set[str]) -> Document:
     return page
 
 
-def _glossary(content: Content, known: set[str]) -> Document:
+def _glossary(content: Content, known: dict[str, str]) -> Document:
     page = Document("glossary", "Glossary, and what a verdict means", known)
     page.part("legend")
     page.say((HERE / "templates" / "verdicts.md").read_text(encoding="utf-8").replace("FAMILY", str(FAMILY)))
@@ -489,7 +489,7 @@ def _glossary(content: Content, known: set[str]) -> Document:
     return page
 
 
-def _provenance(content: Content, known: set[str]) -> Document:
+def _provenance(content: Content, known: dict[str, str]) -> Document:
     page = Document("provenance", "Provenance", known)
     page.say(plain(content.origin))
     rows = flat({k: v for k, v in content.manifest.items() if k != "pairs"})
@@ -518,7 +518,7 @@ def _provenance(content: Content, known: set[str]) -> Document:
     return page
 
 
-def _downloads(folder: Path, known: set[str]) -> Document:
+def _downloads(folder: Path, known: dict[str, str]) -> Document:
     page = Document("downloads", "Downloads", known)
     found = (
         sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")) if folder.is_dir() else []
@@ -552,7 +552,7 @@ def _size(n: int) -> str:
     return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{max(n, 100) / 1e3:.1f} kB"
 
 
-def _checked(known: set[str]) -> Document:
+def _checked(known: dict[str, str]) -> Document:
     page = Document("checked", "Recomputed on this machine", known)
     page.say("A sample of cells at full settings, computed from the raw data here, beside the committed numbers.")
     page.part("checked_rows")

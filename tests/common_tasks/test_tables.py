@@ -457,7 +457,7 @@ def test_a_scale_needs_two_ends_that_are_apart(family):
 
 def test_without_ends_there_are_regrets_and_a_reason():
     frame = made_up.linear_regression()
-    for method, why in (("predict_mean", "not better for certain"), ("exact_posterior", "no reference")):
+    for method, why in (("predict_mean", "not significantly better"), ("exact_posterior", "no reference")):
         left = frame[~frame["method"].isin([method, "ridge"])]
         if method == "predict_mean":
             same = frame[frame["method"] == "exact_posterior"].assign(method="predict_mean", cell="again")

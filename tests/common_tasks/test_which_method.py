@@ -258,11 +258,11 @@ class Column:
             what = (
                 f"{task.title(y)}, which looks at no input" if y in trivial else f"{self.name(y)} at the same epsilon"
             )
-            out += [f"By {WORDS[metric]}, worse for certain than {what}: {items}."] if found else []
+            out += [f"By {WORDS[metric]}, significantly worse than {what}: {items}."] if found else []
         scored = [m for m in methods if any(self.scores(d, m, metric) is not None for d in task.sets)]
         if not out and (trivial or private) and scored:
             names = ", ".join(self.name(m) for m in scored)
-            out = [f"By {WORDS[metric]}, no method is worse for certain than a yardstick; compared: {names}."]
+            out = [f"By {WORDS[metric]}, no method is significantly worse than a yardstick; compared: {names}."]
         return out
 
     def means(self, what: Callable[[str, str, str], float | None]) -> dict[str, pd.Series]:
@@ -341,13 +341,25 @@ def quantile(p: float, df: int) -> float:
     return float(student.ppf(p, df))
 
 
+#: ids of two series -> both (so that no other gets their ids), the mean of their differences, its sd, their number.
+PAIRS: dict[tuple[int, int], tuple[pd.Series, pd.Series, float, float, int]] = {}
+
+
+def differences(a: pd.Series, b: pd.Series) -> tuple[float, float, int]:
+    """Mean, standard deviation and number of a - b over the splits of both."""
+    if (id(a), id(b)) not in PAIRS:
+        both = a.index if a.index.equals(b.index) else a.index.intersection(b.index)
+        d = a[both].to_numpy() - b[both].to_numpy()
+        PAIRS[id(a), id(b)] = a, b, float(d.mean()), float(d.std(ddof=1)) if len(d) > 1 else math.inf, len(d)
+    return PAIRS[id(a), id(b)][2:]
+
+
 def ahead(a: pd.Series, b: pd.Series, metric: str, alpha: float, ratio: float) -> tuple[float, float, float]:
     """By how much a is better than b over the splits of both, with a paired interval: variance s^2 (1/n + ratio)."""
-    both = a.index.intersection(b.index)
-    d = (a[both].to_numpy() - b[both].to_numpy()) * (1 if LARGE_IS_GOOD[metric] else -1)
-    n = len(d)
-    half = quantile(1 - alpha / 2, n - 1) * d.std(ddof=1) * math.sqrt(1 / n + ratio) if n > 1 else np.inf
-    return float(d.mean()), float(d.mean() - half), float(d.mean() + half)
+    mean, sd, n = differences(a, b)
+    mean *= 1 if LARGE_IS_GOOD[metric] else -1
+    half = quantile(1 - alpha / 2, n - 1) * sd * math.sqrt(1 / n + ratio) if n > 1 else math.inf
+    return mean, mean - half, mean + half
 
 
 def shared(found: dict[str, pd.Series], methods: list[str]) -> list[int]:

@@ -49,6 +49,24 @@ def test_half_a_standard_error_of_the_committed_splits_is_the_band_of_chaotic_tr
     assert "half a standard error" in said
 
 
+@pytest.mark.parametrize(
+    ("column", "here", "was", "same"),
+    [
+        ("epsilon", "0.99999999999", "1", True),  # rounding of the search for the noise
+        ("epsilon", "1.000001", "1", False),
+        ("epsilon", "inf", "inf", True),
+        ("epsilon", "1", "inf", False),
+        ("epsilon", "", "1", False),
+        ("delta", "1.00000000001e-05", "1e-05", False),
+        ("relation", "replace", "add_remove", False),
+    ],
+)
+def test_what_a_fit_cost_is_the_same_to_rounding(column, here, was, same):
+    assert compare.same_cost(column, here, was) is same
+    found = outcome([row(0, "rmse", 1.0, **{column: here})], old=[row("0", "rmse", 1.0, **{column: was})])
+    assert (found.wrong == []) is same
+
+
 @pytest.mark.parametrize(("method", "experiment", "relative"), [
     ("ridge", "dpsep_uci", 1e-8), ("vi", "common_density", 1e-6),
     ("dp_vi_vinaroz_corrected", "common_linear_regression", 1e-3),

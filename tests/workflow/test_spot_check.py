@@ -49,6 +49,11 @@ def test_another_status_or_epsilon_differs():
     assert status.verdict == DIFFERS
     found = rows([scored(0, "rmse", "1", epsilon="2", delta="1e-05")], old)
     assert {(r.measure, r.verdict) for r in found} == {("epsilon", DIFFERS), ("rmse", EQUAL)}
+    two = [old[0], scored("0", "test_log_likelihood", "1", epsilon="1", delta="1e-05")]
+    twice = rows([r | {"split": 0, "epsilon": "2"} for r in two], two)
+    assert [r.measure for r in twice if r.verdict == DIFFERS] == ["epsilon"], "a difference is said once"
+    near = rows([scored(0, "rmse", "1", epsilon="0.9999999999", delta="1e-05")], old)
+    assert [(r.committed, r.here, r.verdict) for r in near if r.measure == "epsilon"] == [("1", "0.9999999999", WITHIN)]
     agreed = rows([scored(0, "rmse", "1", epsilon="1", delta="1e-05")], old)
     assert {(r.measure, r.verdict, r.here) for r in agreed if r.measure == "epsilon"} == {("epsilon", EQUAL, "1")}
 

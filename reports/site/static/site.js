@@ -112,6 +112,13 @@
         add(item, "span", " " + numbers, { class: "aside-inline" });
       }
       place.before(box);
+      // Sphinx says that nothing matches where numbers do and pages do not.
+      const summary = () => {
+        const line = place.querySelector(".search-summary");
+        if (line && line.textContent.includes("did not match")) line.textContent = "Besides these cells, no page has all of these words.";
+      };
+      new MutationObserver(summary).observe(place, { childList: true, subtree: true, characterData: true });
+      summary();
     });
   };
 

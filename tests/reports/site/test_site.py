@@ -277,7 +277,7 @@ def test_the_runs_of_many_cells_stand_on_their_rows(housed):
 
 
 def test_a_fence_a_tag_or_markdown_in_a_text_stays_a_text():
-    page = Document("x", "A *b* <script>alert(1)</script> `c`", ())
+    page = Document("x", "A *b* <script>alert(1)</script> `c`")
     page.part("card", rows=[("<b>", ["```\n</dl><script>alert(2)</script>", "{{ 1 }}"])])
     text = page.text()
     assert "<script>" not in text.replace("\\<script\\>", "")
