@@ -190,8 +190,10 @@ def zero(family: Family) -> Arm | None:
 
 @cache
 def ends(family: Family, dataset: str, metric: str) -> tuple[Arm | None, Arm | None, str]:
-    """(what is 0, what is 1, "") of the scale on a data set, or why it has none: 1 has to be significantly better than 0,
-    by an interval of level 1 - ALPHA under the law of the data."""
+    """(what is 0, what is 1, "") of the scale on a data set, or why it has none.
+
+    1 has to be significantly better than 0, by an interval of level 1 - ALPHA under the law of the data.
+    """
     start, end = zero(family), reference(family, dataset, metric)
     if start is None or (dataset, start, metric) not in family.values:
         return start, end, "no control that looks at no input, and no single yardstick in its place, has a score"

@@ -5,12 +5,10 @@ Law of Alrawajfeh, Jalko & Honkela 2025, exponential families experiment. theta_
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from datasets.base import Table
-from datasets.protocols import simulated_truth
+from datasets.protocols import rounded, simulated_truth
 
 
 def draw(rng: np.random.Generator) -> tuple[np.ndarray, None, np.ndarray]:
@@ -18,7 +16,8 @@ def draw(rng: np.random.Generator) -> tuple[np.ndarray, None, np.ndarray]:
     p = rng.dirichlet((5.0, 5.0, 5.0))
     u = rng.random((simulated_truth.TRAIN, 1))
     x = (u >= p[0]).astype(np.float64) + (u >= p[0] + p[1])
-    return x, None, np.array([math.log(p[0]) - math.log(p[2]), math.log(p[1]) - math.log(p[2])])
+    log_p = [rounded.log(share) for share in p]
+    return x, None, np.array([log_p[0] - log_p[2], log_p[1] - log_p[2]])
 
 
 def generate(rng: np.random.Generator) -> Table:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from datasets.base import Table
-from datasets.protocols import simulated_truth
+from datasets.protocols import rounded, simulated_truth
 
 
 def draw(rng: np.random.Generator) -> tuple[np.ndarray, None, np.ndarray]:
     """Rows (TRAIN, 1) and theta (1,) of one data set."""
     rate = rng.gamma(8.0, 0.5)
-    theta = simulated_truth.inverse_softplus(rate)
+    theta = rounded.inverse_softplus(rate)
     return rng.exponential(1.0 / rate, (simulated_truth.TRAIN, 1)), None, np.array([theta])
 
 
@@ -29,5 +29,5 @@ DATASET = simulated_truth.describe(
     ("x",),
     1,
     generate,
-    "368663e531edc2dd13c3d0702fe776d260fe3ac893610415d72524d35a68da46",
+    "2293d016f75025791054fc3d27bb81b10d24b2affc2a03066b237847af61aed6",
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from datasets.base import Table
-from datasets.protocols import simulated_truth
+from datasets.protocols import rounded, simulated_truth
 
 INPUTS = 10
 COLUMNS = tuple(f"x{i}" for i in range(1, INPUTS + 1))
@@ -21,7 +21,7 @@ def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     w = np.sqrt(4.0 * v) * rng.standard_normal(INPUTS + 1)
     x = rng.standard_normal((simulated_truth.TRAIN, INPUTS))
     y = x @ w[:-1] + w[-1] + np.sqrt(v) * rng.standard_normal(simulated_truth.TRAIN)
-    return x, y, np.append(w, simulated_truth.inverse_softplus(v))
+    return x, y, np.append(w, rounded.inverse_softplus(v))
 
 
 def generate(rng: np.random.Generator) -> Table:

@@ -1,4 +1,4 @@
-"""For all tests: what JAX has compiled is let go before a process grows large."""
+"""For all tests: what JAX has compiled is kept on disk, and let go before a process grows large."""
 
 import ctypes
 import os
@@ -6,6 +6,7 @@ import re
 import resource
 import signal
 import sys
+import tempfile
 import time
 
 import psutil
@@ -15,6 +16,21 @@ from hypothesis import settings
 # no limit by the clock: another machine's load is no fault (CPU seconds of a test are limited below)
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
+
+
+def pytest_configure(config):
+    """One folder for what JAX compiles in any process of this run: half of the CPU time of tests of NUTS was that.
+
+    It is removed at the end: a run that is killed may leave half a file. A limit of its size makes JAX lock it.
+    """
+    if hasattr(config, "workerinput") or "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    folder = tempfile.TemporaryDirectory(prefix="compiled-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
+    os.environ["JAX_COMPILATION_CACHE_MAX_SIZE"] = str(10**9)
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
+
 
 #: megabytes that a process may grow by, since executables were last freed.
 GROWTH_MB = 400
@@ -104,6 +120,7 @@ def together(item) -> str | None:
     return None
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in a hook of its own
 def pytest_collection_modifyitems(config, items):
     """Marks for xdist; with ``./bench try NAME``, of the suites that test every method, the tests of this one."""
     for item in items:

@@ -138,7 +138,7 @@ def band(cell: Cell, metric: str, old: float, rows: Sequence[dict]) -> tuple[flo
 
 
 def same_cost(column: str, here: object, was: object) -> bool:
-    """Is what a fit cost here what is committed? The last digits of epsilon are rounding of the search for its noise."""
+    """Is a cost the committed one? The last digits of epsilon are rounding of the search for its noise."""
     here, was = str(here), str(was)
     if here == was or column != "epsilon" or not (here and was):
         return here == was

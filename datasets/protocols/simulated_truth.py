@@ -7,7 +7,6 @@ The size of a block, and so D, follows from the number of rows of the table: eve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -15,15 +14,6 @@ import numpy as np
 from datasets.base import DataSet, Table
 
 TRAIN, REPLICATES = 5000, 500
-
-
-def inverse_softplus(positive: float) -> float:
-    """log(exp(positive) - 1).
-
-    Coordinates of theta are made by the C library's functions: NumPy's have other last digits where the processor has
-    AVX-512, and the fingerprint of the table has every digit.
-    """
-    return positive + math.log(-math.expm1(-positive))
 
 
 def split(

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
