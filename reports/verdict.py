@@ -293,8 +293,12 @@ def p_rank(runs, paper: Printed, metric: str) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=32)
 def _draws(n: int, n_published: int) -> np.ndarray:
-    """Which of ``n`` runs make up each of RESAMPLES means, (RESAMPLES, n_published)."""
-    return np.random.default_rng(RESAMPLING_SEED).integers(n, size=(RESAMPLES, n_published))
+    """Which of ``n`` sorted runs make up each of RESAMPLES means, (RESAMPLES, n_published).
+
+    The second half mirrors the first, so that a mirrored number is judged as the number is.
+    """
+    half = np.random.default_rng(RESAMPLING_SEED).integers(n, size=(RESAMPLES // 2, n_published))
+    return np.concatenate([half, n - 1 - half])
 
 
 def resampled_means(runs: np.ndarray, n_published: int) -> np.ndarray:

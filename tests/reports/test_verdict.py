@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom, mannwhitneyu, poisson
 from scipy.stats import t as student
@@ -434,6 +434,7 @@ def test_runs_that_never_vary():
     st.sampled_from([1, 5, 10]),
     st.sampled_from(["", "0.100", "3.000"]),
 )
+@example([0.0] * 9 + [1.0], 2, 5, "")  # judged by resampled means
 def test_mirror_symmetry_and_closed_vocabulary(runs, thousandths, n_published, std):
     def judged(sign):
         text = f"{sign * thousandths / 1000:.3f}"
