@@ -125,8 +125,8 @@ def band(cell: Cell, metric: str, old: float, rows: Sequence[dict]) -> tuple[flo
         return config["bands"]["closed_form"] * max(1.0, abs(old)), "closed form"
     if same_kernels() and f"{cell.experiment}/{cell.method}" not in config["other_kernels"]:
         return config["bands"]["same_kernels"] * max(1.0, abs(old)), "same kernels"
-    relative = config["experiments"].get(cell.experiment)
-    if relative is not None and cell.method not in config["methods"]["chaotic"]:
+    relative, chain = config["experiments"].get(cell.experiment), cell.method in config["methods"]["chains"]
+    if relative is not None and not chain and cell.method not in config["methods"]["chaotic"]:
         return relative * max(1.0, abs(old)), "not chaotic"
     values = [float(r["value"]) for r in rows if r["metric"] == metric and r["split"] != ""]
     if not values:
@@ -134,6 +134,8 @@ def band(cell: Cell, metric: str, old: float, rows: Sequence[dict]) -> tuple[flo
     mean = math.fsum(values) / len(values)
     sd = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1))
     least = config["bands"]["closed_form"] * max(1.0, abs(old))
+    if chain:
+        return max(least, config["bands"]["another_chain"] * sd), "another chain"
     return max(least, config["bands"]["standard_errors"] * sd / math.sqrt(len(values))), "half a standard error"
 
 
