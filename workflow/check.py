@@ -8,6 +8,8 @@ import io
 import math
 import multiprocessing as mp
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -33,12 +35,19 @@ from workflow.compare import (
 )
 from workflow.experiments import families
 from workflow.files import write_text
+from workflow.imports import ROOT
 from workflow.sample import Found, Sample
 from workflow.verified import Pair
 
 
 def say(text: str) -> None:
     print(f"gate: {text}", flush=True)
+
+
+def fetch(dataset: str, raw: Path, out: Path) -> int:
+    """Make the npz file of a data set, by the code that makes numbers everywhere; the exit status."""
+    words = [sys.executable, "-m", "datasets.fetch", dataset, "--raw", str(raw), "--out", str(out)]
+    return subprocess.run(words, cwd=ROOT, env=os.environ | arithmetic.environment(), check=False).returncode
 
 
 class Checker:
@@ -74,12 +83,10 @@ class Checker:
 
     def available(self, dataset: str) -> Path:
         """The data set's npz file, which is made where it is missing. Exits with the reason where there is no data."""
-        from datasets.fetch import main as fetch
-
         path = self.data / f"{dataset}.npz"
         if not path.exists() or self._why_not(path):  # what could not be had then is asked for again
             raw = self.data.parent / "raw"
-            if fetch([dataset, "--raw", str(raw), "--out", str(path)]):
+            if fetch(dataset, raw, path):
                 raise SystemExit(f"gate: no data set {dataset}; see the message above")
         if why := self._why_not(path):
             raise SystemExit(f"gate: {dataset}: {why}")

@@ -83,14 +83,14 @@ def test_nothing_recomputed_is_a_failure(scene):
 
 def test_a_data_set_that_is_not_here_is_one_clear_error(scene, tmp_path, monkeypatch):
     checker, asked = scene(), []
-    monkeypatch.setattr("datasets.fetch.main", lambda words: asked.append(words[0]) or 0)
+    monkeypatch.setattr(check, "fetch", lambda name, raw, out: asked.append(name) or 0)
     there = tmp_path / "results/data/wine.npz"
     whole = there.read_bytes()
     store.save(there, datasets.get("wine"), None, "no network and no mirror")
     with pytest.raises(SystemExit, match="wine: no network and no mirror"):
         checker.available("wine")
     assert asked == ["wine"], "what could not be had then is asked for again"
-    monkeypatch.setattr("datasets.fetch.main", lambda words: there.write_bytes(whole) and 0)
+    monkeypatch.setattr(check, "fetch", lambda name, raw, out: out.write_bytes(whole) and 0)
     assert checker.available("wine") == there
 
 
