@@ -1,7 +1,11 @@
-"""The fixture of tests/conftest.py that keeps test processes small."""
+"""What tests/conftest.py does for all tests: small processes, few of them for what is dear, compiled code kept."""
 
+import os
 import sys
 import types
+from pathlib import Path
+
+import pytest
 
 
 def test_what_jax_compiled_is_freed_when_a_process_has_grown_and_not_before(executables, monkeypatch):
@@ -17,3 +21,17 @@ def test_what_jax_compiled_is_freed_when_a_process_has_grown_and_not_before(exec
     executables.least = -1e9
     monkeypatch.delitem(sys.modules, "jax")
     assert not executables.free()
+
+
+@pytest.fixture(scope="module")
+def made_once():
+    return object()
+
+
+def test_tests_that_share_a_fixture_are_given_to_one_process(request, made_once):
+    """xdist groups tests by a suffix of their ids; a pytest that it does not know drops it without a word."""
+    assert ("@" in request.node.nodeid) is bool(getattr(request.config.option, "loadgroup", False))
+
+
+def test_what_jax_compiles_is_kept_for_all_processes():
+    assert Path(os.environ["JAX_COMPILATION_CACHE_DIR"]).is_dir()
