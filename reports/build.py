@@ -383,8 +383,7 @@ def _run(args: argparse.Namespace) -> int:
             print(f"papers/{key}/reference: {', '.join(names)} is not what its scores give; {how}", file=sys.stderr)
         return int(bool(wrong))
     if args.what == "derived":
-        for path, frame in reference.recompute(known, args.reference).items():
-            write_csv(path, frame)
+        reference.derive(known, args.reference)
         print("verdicts, claims and comparisons are those of the committed scores")
         return 0
     if args.what == "readme":
@@ -399,8 +398,12 @@ def _run(args: argparse.Namespace) -> int:
     path = args.manifest or args.results / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if args.what == "reference":
-        for config, scores in pairs:
-            reference.write(config, scores, fits, args.scale, manifest, known, args.reference, extra=extra)
+        try:
+            for config, scores in pairs:
+                reference.write(config, scores, fits, args.scale, manifest, args.reference, extra=extra)
+        finally:  # of what was written before one was refused, too
+            if reference.experiments(args.reference):
+                reference.derive(known, args.reference)
         print(f"reference written: {', '.join(c['experiment'] for c in loaded)}")
         return 0
     build(pairs, fits, data, args.out, args.scale, manifest, with_site=args.what != "tables", extra=extra)

@@ -17,7 +17,7 @@ from reports.config import ReportError
 from reports.config import load as load_config
 from workflow import committed, papers, verified
 from workflow.experiments import by_dataset
-from workflow.files import csv_text, stacked, write_bytes, write_text
+from workflow.files import csv_text, stacked, write_bytes, write_csv, write_text
 
 FOLDER = papers.REFERENCE
 #: of the whole folder.
@@ -88,18 +88,15 @@ def write(
     fits: Path,
     scale: str,
     manifest: dict[str, Any],
-    configs: Mapping[str, Path],
     folder: Path = FOLDER,
     epsilon_of: ledger.Accountant | None = None,
     extra: Path | None = None,
 ) -> None:
-    """Write the reference of one experiment; the other experiments' scores stay as they are.
+    """Write the scores, ledger and tables of one experiment; the other experiments' stay as they are.
 
-    ``extra``: folder with the tables that the config names under ``extra``; they are copied.
-
-    Verdicts and claims are then recomputed for all committed experiments (``configs``: their files by name). Raises
-    :class:`ReportError` for another scale than full, an incomplete run, restored cells that are not verified
-    (``workflow.verified``), or more than 20 MB.
+    ``extra``: folder with the tables that the config names under ``extra``; they are copied. What follows from the
+    scores is :func:`derive`. Raises :class:`ReportError` for another scale than full, an incomplete run, restored cells
+    that are not verified (``workflow.verified``), or more than 20 MB.
     """
     if scale != "full":
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
@@ -132,12 +129,16 @@ def write(
             raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
         text = (extra / name).read_text(encoding="utf-8")
         write_text(papers.place(config["experiment"], folder) / name, text)
-    for path, frame in recompute(configs, folder).items():
-        write_text(path, csv_text(frame))
     write_text(
         folder / "manifest.json",
         json.dumps({k: v for k, v in manifest.items() if k != "pairs"}, indent=1, sort_keys=True) + "\n",
     )
+
+
+def derive(configs: Mapping[str, Path], folder: Path = FOLDER) -> None:
+    """Write verdicts, claims and all else that follows from the committed scores (``configs``: files by experiment)."""
+    for path, frame in recompute(configs, folder).items():
+        write_csv(path, frame)
 
 
 def verified_rows(
