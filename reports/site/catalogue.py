@@ -32,7 +32,7 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
 
 def _methods(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
     names = contract.names()
-    index = Document("methods/index", "Methods", {f.id for f in content.findings})
+    index = Document("methods/index", "Methods", {f.id: f.title for f in content.findings})
     index.say(
         "Every method of this suite, behind one interface. **Private** names the neighbouring relation that a method's "
         "guarantee is for; a method without one gives no guarantee, whatever its source says."
@@ -81,7 +81,7 @@ def _method(
 ) -> Document:
     adapters = _adapters(name)
     own = adapters[0]
-    page = Document(f"methods/{name}", own.title, {f.id for f in content.findings})
+    page = Document(f"methods/{name}", own.title, {f.id: f.title for f in content.findings})
     page.part(
         "card",
         rows=[
@@ -310,7 +310,7 @@ def _audit(audit: Sequence[pd.DataFrame], name: str) -> list[list]:
 
 def _datasets(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
     names = datasets.names()
-    index = Document("datasets/index", "Data sets", {f.id for f in content.findings})
+    index = Document("datasets/index", "Data sets", {f.id: f.title for f in content.findings})
     index.say(
         "Genuine tables are fetched and checked by their sha256; simulated ones follow the law of a published study."
     )
@@ -340,7 +340,7 @@ def _datasets(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
     used = _used(content)
     for name in names:
         d = datasets.get(name)
-        page = Document(f"datasets/{name}", d.title, {f.id for f in content.findings})
+        page = Document(f"datasets/{name}", d.title, {f.id: f.title for f in content.findings})
         unit = f" ({d.unit})" if d.unit else ""
         card: list[tuple[str, list]] = [
             ("Name", [name]),
