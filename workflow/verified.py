@@ -16,7 +16,7 @@ dataset        data sets of the sample; ``splits``, ``cells``: how many of each 
 compared       numbers compared; ``largest_shift``: the relative shift nearest to its ``band``, and ``where`` (metric)
 ledger         digest of the events of the first and last split
 seconds        CPU time of the sample
-versions       of the libraries that make numbers
+versions       of the libraries that make numbers, and the code of theirs that is run (``workflow.arithmetic``)
 reason         why a pair is not verified
 ============== =====================================================================================================
 """
