@@ -15,7 +15,7 @@ from methods import contract
 from reports import claims, comparisons, ledger, verdicts
 from reports.config import ReportError
 from reports.config import load as load_config
-from workflow import committed, papers, verified
+from workflow import committed, compare, papers, verified
 from workflow.experiments import by_dataset
 from workflow.files import csv_text, stacked, write_bytes, write_csv, write_text
 
@@ -94,8 +94,8 @@ def write(
 ) -> None:
     """Write the scores, ledger and tables of one experiment; the other experiments' stay as they are.
 
-    ``extra``: folder with the tables that the config names under ``extra``; they are copied. What follows from the
-    scores is :func:`derive`. Raises :class:`ReportError` for another scale than full, an incomplete run, restored cells
+    ``extra``: folder with the tables that the config names under ``extra``; they are copied. Short runs of pairs that
+    were run in full are forgotten; the gate then asks for new ones. What follows from the scores is :func:`derive`. Raises :class:`ReportError` for another scale than full, an incomplete run, restored cells
     that are not verified (``workflow.verified``), or more than 20 MB.
     """
     if scale != "full":
@@ -118,11 +118,13 @@ def write(
     fresh = ledger.build(fits, set(mine["cell"]), epsilon_of, old)
     kept = old[~old["cell"].isin(set(mine["cell"])) & ~old["cell"].str.startswith(config["experiment"] + "-")]
     both = stacked([kept, fresh]).sort_values(["cell", "event", "accountant"], kind="stable")
-    rows = verified_rows(
-        config["experiment"], mine, fits, manifest.get("pairs", {}), verified.read(folder / verified.NAME)
-    )
+    before = verified.read(folder / verified.NAME)
+    rows = verified_rows(config["experiment"], mine, fits, manifest.get("pairs", {}), before)
     write_bytes(path, scored)
     verified.write(rows, folder / verified.NAME)
+    compare.drop_short_rows(
+        {p for p, row in rows.items() if row["how"] == verified.FULL and row != before.get(p)}, folder
+    )
     write_text(folder / "ledger.csv", csv_text(both))
     for name in [*config.get("extra", []), *config.get("extra_full", [])]:
         if extra is None or not (extra / name).is_file():

@@ -2,11 +2,11 @@
 
 Training of networks and Markov chains are chaotic: the last digit of a matrix product or an exponential decides where
 they end. NumPy, OpenBLAS, numba, XLA and torch choose their code by the processor, so that two machines round
-differently. Told to take the code of one processor that all x86-64 machines of the last ten years can run, they should
-round alike: on a processor without AVX-512 they give the committed numbers; on one with it that is inferred. (MKL,
-inside torch, is not told: it does not promise the same code on other vendors' processors, and fits in single precision
-have a wider band.) On other processors the code is the machine's own, and numbers agree within the bands of
-config/gates.yaml only.
+differently. Told to take the code of one processor that all x86-64 machines of the last ten years can run, they round
+alike: processors of AMD with and without AVX-512 give the committed numbers; of Intel's that is inferred. (MKL, inside
+torch, is not told: it does not promise the same code on other vendors' processors, and fits in single precision have a
+wider band.) On other processors the code is the machine's own, and numbers agree within the bands of config/gates.yaml
+only.
 """
 
 from __future__ import annotations
@@ -18,20 +18,26 @@ CPUINFO = Path("/proc/cpuinfo")
 #: variables that must stand in the environment before NumPy or numba are imported.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NPROC": "1"}
 #: what ``verified.csv`` calls the variables below: another name makes every pair unverified.
-NAME = "haswell"
-#: code for AVX2 and FMA, without AVX-512.
+NAME = "AVX2"
+#: code for AVX2 and FMA, without AVX-512. numba adds what the machine has to what the named processor has, unless it is
+#: given features of its own.
 KERNELS = {
     "OPENBLAS_CORETYPE": "Haswell",
     "NUMBA_CPU_NAME": "haswell",
+    "NUMBA_CPU_FEATURES": "-avx512f",
     "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
     "ATEN_CPU_CAPABILITY": "avx2",
     "ONEDNN_MAX_CPU_ISA": "AVX2",
 }
-#: NumPy's exponentials, logarithms and hyperbolic functions have code of their own for AVX-512. It warns where it is
-#: told to do without what the processor does not have.
-WITHOUT_AVX512 = {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}
 _NEEDED = {"avx2", "fma", "bmi2"}
-_AVX512 = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
+#: NumPy's exponentials, logarithms and hyperbolic functions have code of their own for each of these; what needs which
+#: flags. It warns where it is told to do without what the processor does not have.
+_AVX512 = {"X86_V4": {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}}
+_AVX512["AVX512_ICL"] = _AVX512["X86_V4"] | {
+    *("avx512ifma", "avx512vbmi", "avx512_vbmi2", "avx512_bitalg", "avx512_vpopcntdq", "avx512_vnni"),
+    *("gfni", "vaes", "vpclmulqdq"),
+}
+_AVX512["AVX512_SPR"] = _AVX512["AVX512_ICL"] | {"avx512_fp16", "avx512_bf16"}
 
 
 def flags(cpuinfo: Path = CPUINFO) -> frozenset[str]:
@@ -52,7 +58,8 @@ def environment(cpuinfo: Path = CPUINFO) -> dict[str, str]:
     found = flags(cpuinfo)
     if not found >= _NEEDED:
         return dict(ONE_THREAD)
-    return ONE_THREAD | KERNELS | (WITHOUT_AVX512 if found >= _AVX512 else {})
+    without = ",".join(name for name, needed in _AVX512.items() if found >= needed)
+    return ONE_THREAD | KERNELS | ({"NPY_DISABLE_CPU_FEATURES": without} if without else {})
 
 
 if __name__ == "__main__":  # for the shell: env $(python -m workflow.arithmetic) COMMAND

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import math
 import multiprocessing as mp
 import os
@@ -21,20 +19,19 @@ import numpy as np
 from models.kind import CONJUGATE
 from workflow import arithmetic, closure, sample, tracing
 from workflow.compare import (
-    REFERENCE,
-    SHORT_COLUMNS,
     SHORT_RUNS,
     Outcome,
     bands,
     committed,
     compare_cell,
     seconds,
+    short_cells,
     short_needed,
     short_rows,
     short_values,
+    write_short_rows,
 )
 from workflow.experiments import families
-from workflow.files import write_text
 from workflow.imports import ROOT
 from workflow.sample import Found, Sample
 from workflow.verified import Pair
@@ -70,15 +67,15 @@ class Checker:
             caps, chain = config["short"], pair[1] in config["methods"]["chains"]
             turn = None if rotating is None else rotating[pair]
             dear = True if chain else float(config["dear_seconds"])
-            if pair not in covered:
-                for one in sample.choose(of, self.family, spent, data, caps, dear, turn):
-                    out[one.label, one.cells, one.splits] = one
-                    covered |= {(experiment, m) for m in one.methods}
             cheapest = min((spent.get(c.id, math.inf) for c in of), default=math.inf)
-            if not chain and cheapest <= config["dear_seconds"] and any(short_needed(c, 0.0) for c in of):
-                for one in sample.choose(of, self.family, spent, data, caps, True, None):
-                    if one.short:
-                        out[one.label, one.cells, one.splits] = one
+            chosen = []
+            if pair not in covered:
+                chosen = [s for s in sample.choose(of, self.family, spent, data, caps, dear, turn) if not s.short]
+                covered |= {(experiment, m) for one in chosen for m in one.methods}
+            if chain or cheapest > config["dear_seconds"] or any(short_needed(c, 0.0) for c in of):
+                same = [c for c in of if c.id in short_cells(pair)] or of
+                chosen += [s for s in sample.choose(same, self.family, spent, data, caps, True, None) if s.short]
+            out |= {(one.label, one.cells, one.splits): one for one in chosen}
         return sorted(out.values(), key=lambda s: -s.seconds)
 
     def available(self, dataset: str) -> Path:
@@ -188,16 +185,16 @@ class Checker:
         config, golden = bands(), short_rows()
         for method in found.sample.methods:
             self.outcome((found.sample.experiment, method)).short_events += found.events
-        for (pair, metric), value in short_values(found).items():
-            about = self.outcome(pair)
+        for key, value in short_values(found).items():
+            (*pair, _, metric), about = key, self.outcome(key[:2])
             about.cells |= set(found.sample.cells)
-            if (*pair, metric) not in golden:
+            if key not in golden:
                 about.wrong.append(
                     f"{'/'.join(pair)}: {metric} of its short run is not in {SHORT_RUNS}; where its committed scores "
                     "are those of this code, `python -m workflow.gates short-runs --write` makes it"
                 )
                 continue
-            old = golden[(*pair, metric)]
+            old = golden[key]
             single = pair[1] in config["methods"]["single_precision"]
             relative = config["bands"]["single_precision" if single else "short_run"]
             about.compare("/".join(pair), metric, value, old, relative * max(1.0, abs(old)), "short run")
@@ -244,12 +241,6 @@ def write_short_runs(checker: Checker, wanted: Sequence[Pair]) -> int:
     chosen = [s for s in checker.samples(wanted, None) if s.short]
     rows = {k: v for k, v in short_rows().items() if k[:2] not in set(wanted)}
     for found in checker.recompute(chosen):
-        for (pair, metric), value in short_values(found).items():
-            rows[(*pair, metric)] = value
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(SHORT_COLUMNS)
-    writer.writerows([*key, repr(rows[key])] for key in sorted(rows))
-    write_text(REFERENCE / SHORT_RUNS, buffer.getvalue())
-    short_rows.cache_clear()
+        rows |= short_values(found)
+    write_short_rows(rows)
     return len({k[:2] for k in rows} & set(wanted))

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
 import yaml
 
 from workflow import arithmetic, sample
 from workflow.experiments import Cell
+from workflow.files import csv_text, write_text
 from workflow.imports import ROOT
 from workflow.sample import Found
 from workflow.verified import Pair
 
 REFERENCE = ROOT / "reports" / "reference"
 SHORT_RUNS = "short_runs.csv"
-SHORT_COLUMNS = ["experiment", "method", "metric", "value"]
+SHORT_COLUMNS = ["experiment", "method", "cell", "metric", "value"]
 #: columns of a score row that say what a fit cost in privacy; compared exactly, epsilon within the band ``epsilon``.
 COST = ("epsilon", "delta", "relation", "accountant")
 
@@ -185,21 +187,49 @@ def compare_cell(about: Outcome, cell: Cell, rows: list[dict], old: list[dict], 
         about.compare(what, metric, float(new["value"]), value, allowed, how)
 
 
-def short_values(found: Found) -> dict[tuple[Pair, str], float]:
-    """(pair, metric) -> number of a short run; a split that failed gives its status and NaN."""
+#: experiment, method, cell and metric of a number of a short run.
+ShortKey = tuple[str, str, str, str]
+
+
+def short_values(found: Found) -> dict[ShortKey, float]:
+    """The numbers of a short run; a split that failed gives its status and NaN."""
     out = {}
     for row in found.rows:
         if row["split"] != "":
-            pair = found.sample.experiment, row["method"]
-            out[pair, row["metric"] or row["status"]] = float(row["value"]) if row["metric"] else math.nan
+            key = found.sample.experiment, row["method"], row["cell"], row["metric"] or row["status"]
+            out[key] = float(row["value"]) if row["metric"] else math.nan
     return out
 
 
 @cache
-def short_rows() -> dict[tuple[str, str, str], float]:
-    """The committed short runs: (experiment, method, metric) -> value."""
-    path = REFERENCE / SHORT_RUNS
+def short_rows() -> dict[ShortKey, float]:
+    """The committed short runs."""
+    return _short_rows_in(REFERENCE)
+
+
+def _short_rows_in(folder: Path) -> dict[ShortKey, float]:
+    path = folder / SHORT_RUNS
     if not path.exists():
         return {}
     with open(path, newline="", encoding="utf-8") as f:
-        return {(r["experiment"], r["method"], r["metric"]): float(r["value"]) for r in csv.DictReader(f)}
+        return {(r["experiment"], r["method"], r["cell"], r["metric"]): float(r["value"]) for r in csv.DictReader(f)}
+
+
+def short_cells(pair: Pair) -> set[str]:
+    """The cells whose short run is committed for a pair: which one is repeated must not hang on what fits cost."""
+    return {cell for experiment, method, cell, _ in short_rows() if (experiment, method) == pair}
+
+
+def write_short_rows(rows: Mapping[ShortKey, float], folder: Path | None = None) -> None:
+    """Write the committed short runs anew (``folder``: of the reference)."""
+    frame = pd.DataFrame([[*key, repr(rows[key])] for key in sorted(rows)], columns=SHORT_COLUMNS)
+    write_text((folder or REFERENCE) / SHORT_RUNS, csv_text(frame))
+    short_rows.cache_clear()
+
+
+def drop_short_rows(pairs: Collection[Pair], folder: Path) -> None:
+    """Forget the short runs of pairs whose committed scores were made anew: they were of the code before."""
+    known = _short_rows_in(folder)
+    kept = {key: value for key, value in known.items() if key[:2] not in pairs}
+    if kept != known:
+        write_short_rows(kept, folder)

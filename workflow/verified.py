@@ -38,6 +38,7 @@ COLUMNS = (
     *("largest_shift", "band", "where", "ledger", "seconds", "versions", "reason"),
 )
 VERIFIED, STALE, UNVERIFIED = "verified", "stale", "unverified"
+FULL = "full run"
 
 Pair = tuple[str, str]
 Row = dict[str, str]
@@ -86,5 +87,5 @@ def restorable(experiment: str, method: str, path: Path = FILE) -> bool:
 def of_full_run(pair: Pair, about: Mapping[str, str]) -> Row:
     """The row of a pair whose cells were all run. ``about``: closure, commit and versions of the run (its manifest)."""
     given = {k: about.get(k, "") for k in ("closure", "commit", "versions")}
-    named = {"experiment": pair[0], "method": pair[1], "status": VERIFIED, "how": "full run"}
+    named = {"experiment": pair[0], "method": pair[1], "status": VERIFIED, "how": FULL}
     return dict.fromkeys(COLUMNS, "") | named | given
