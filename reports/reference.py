@@ -95,8 +95,9 @@ def write(
     """Write the scores, ledger and tables of one experiment; the other experiments' stay as they are.
 
     ``extra``: folder with the tables that the config names under ``extra``; they are copied. Short runs of pairs that
-    were run in full are forgotten; the gate then asks for new ones. What follows from the scores is :func:`derive`. Raises :class:`ReportError` for another scale than full, an incomplete run, restored cells
-    that are not verified (``workflow.verified``), or more than 20 MB.
+    were run in full are forgotten; the gate then asks for new ones. What follows from the scores is :func:`derive`.
+    Raises :class:`ReportError` for another scale than full, an incomplete run, restored cells that are not verified
+    (``workflow.verified``), or more than 20 MB.
     """
     if scale != "full":
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")

@@ -17,6 +17,7 @@ compared       numbers compared; ``largest_shift``: the relative shift nearest t
 ledger         digest of the events of the first and last split
 seconds        CPU time of the sample
 versions       of the libraries that make numbers, and the code of theirs that is run (``workflow.arithmetic``)
+full_run       commit of the last run of all its cells that gave the committed scores; empty where they are of several runs
 reason         why a pair is not verified
 ============== =====================================================================================================
 """
@@ -35,7 +36,7 @@ NAME = "verified.csv"
 FILE = ROOT / "reports" / "reference" / NAME
 COLUMNS = (
     *("experiment", "method", "status", "how", "closure", "commit", "dataset", "splits", "cells", "compared"),
-    *("largest_shift", "band", "where", "ledger", "seconds", "versions", "reason"),
+    *("largest_shift", "band", "where", "ledger", "seconds", "versions", "full_run", "reason"),
 )
 VERIFIED, STALE, UNVERIFIED = "verified", "stale", "unverified"
 FULL = "full run"
@@ -87,5 +88,5 @@ def restorable(experiment: str, method: str, path: Path = FILE) -> bool:
 def of_full_run(pair: Pair, about: Mapping[str, str]) -> Row:
     """The row of a pair whose cells were all run. ``about``: closure, commit and versions of the run (its manifest)."""
     given = {k: about.get(k, "") for k in ("closure", "commit", "versions")}
-    named = {"experiment": pair[0], "method": pair[1], "status": VERIFIED, "how": FULL}
+    named = {"experiment": pair[0], "method": pair[1], "status": VERIFIED, "how": FULL, "full_run": given["commit"]}
     return dict.fromkeys(COLUMNS, "") | named | given

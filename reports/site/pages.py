@@ -500,6 +500,8 @@ def _provenance(content: Content, known: dict[str, str]) -> Document:
     page.heading("What of the committed scores still holds")
     good = sum(r["status"] == verified.VERIFIED for r in content.pairs.values())
     page.say(f"Of {good} pairs (experiment, method) the present code was verified to give the same numbers.")
+    whole = sum(bool(r.get("full_run")) for r in content.pairs.values())
+    page.say(f"The committed scores of {whole} of {len(content.pairs)} pairs are those of one run of all their cells.")
     other = [
         [r["experiment"], r["method"], r["status"], r["reason"]]
         for r in content.pairs.values()
@@ -510,8 +512,10 @@ def _provenance(content: Content, known: dict[str, str]) -> Document:
         page.part("frame", columns=["Experiment", "Method", "Status", "Reason"], rows=other, label="Not verified")
     if content.pairs:
         page.heading("Each pair", 3)
-        columns = ["experiment", "method", "status", "how", "compared", "largest_shift", "commit"]
-        rows = [[str(r.get(c, ""))[: 12 if c == "commit" else None] for c in columns] for r in content.pairs.values()]
+        columns = ["experiment", "method", "status", "how", "compared", "largest_shift", "commit", "full_run"]
+        rows = [
+            [str(r.get(c, ""))[: 12 if c in columns[-2:] else None] for c in columns] for r in content.pairs.values()
+        ]
         page.part(
             "frame", columns=[c.replace("_", " ") for c in columns], rows=rows, label="Verified pairs", sortable=True
         )
