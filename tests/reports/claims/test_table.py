@@ -4,7 +4,7 @@ import pandas as pd
 
 from reports import claims
 from reports.claims import Better, Needs
-from reports.site.pages import claim_parts
+from reports.site.paper_page import claim_parts
 from reports.site.words import SIGNS
 from reports.verdicts import FINDING_COLUMNS
 from tests.reports.claims.made_up import run, shift
