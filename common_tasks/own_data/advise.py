@@ -138,6 +138,7 @@ def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...]) -> page.Text:
     command = f"./bench advise --task {args.task} --rows {args.rows} --columns {args.columns} --epsilon "
     command += f"{budget.replace(',', '')} --delta {args.delta:g} --seeds {args.seeds}"
     command += " --known-ranges" if args.known_ranges else ""
+    command += f" --minutes {args.minutes:g} --fit-seconds {args.fit_seconds:g}"
     command += f" --methods {' '.join(args.methods)}" if args.methods else ""
     return page.Text(
         title=f"Private {args.task} for {args.rows} rows and {args.columns} columns at epsilon = {budget}",
