@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from methods._shared.settings_checks import positive
 from methods.contract import Leak, LeakKind
 from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Relation
@@ -49,10 +50,7 @@ class ClipRule:
     noise_part: float = 0.003
 
     def __post_init__(self) -> None:
-        for name in ("margin", "noise_part"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"AdaSSP's clip: {name} = {value}; give a finite number above 0")
+        positive("AdaSSP's clip", self, "margin", "noise_part")
 
     def squared_bound(
         self, squares: Sequence[float], most: float, n: int, noise_multiplier: float, unit: float | None = None

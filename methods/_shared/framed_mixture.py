@@ -53,12 +53,6 @@ class MeansInFrame(InFrame):
         return reason or needs_known_noise(self.name, replace(task, model=task.model.inner))
 
 
-def require_components(method: str, components: int) -> None:
-    """ValueError unless K is a whole number, at least 1."""
-    if int(components) != components or components < 1:
-        raise ValueError(f"{method}: components = {components}; give a whole number, at least 1")
-
-
 class RegressionInFrame(InFrame):
     """Gaussian-mixture regression: a mixture for the joint of inputs and target, read as the target given the inputs.
 

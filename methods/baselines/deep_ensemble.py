@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Diverged, Fit, Method
 from models.bnn_regression import NetworkEnsemble
 from models.standardise import Standardiser
@@ -36,13 +37,9 @@ class DeepEnsemble(Method):
         validation: float = 0.1  # share of the training rows held out, drawn anew for each member
 
         def __post_init__(self) -> None:
-            for key in ("members", "epochs", "patience", "batch_size"):
-                if getattr(self, key) < 1:
-                    raise ValueError(f"deep_ensemble: {key} = {getattr(self, key)}; give a whole number >= 1")
-            if not (0 < self.learning_rate < math.inf):
-                raise ValueError(f"deep_ensemble: learning_rate = {self.learning_rate}; give a number above 0")
-            if not 0 < self.validation < 1:
-                raise ValueError(f"deep_ensemble: validation = {self.validation}; give a share between 0 and 1")
+            whole("deep_ensemble", self, "members", "epochs", "patience", "batch_size")
+            positive("deep_ensemble", self, "learning_rate")
+            within("deep_ensemble", self, "(0, 1)", "validation")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.baselines import _network as network

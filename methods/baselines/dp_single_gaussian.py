@@ -10,6 +10,7 @@ import numpy as np
 
 from methods._shared.framed_mixture import RADIUS
 from methods._shared.frames import InFrame, left_for
+from methods._shared.settings_checks import positive
 from methods.contract import Constants, Counterpart, Fit, Role
 from models.mixture_of_gaussians import MixtureParameters
 from models.task import Task
@@ -54,11 +55,7 @@ class DPSingleGaussian(InFrame):
         eigenvalue_floor: float = 1e-6  #: smallest eigenvalue of the covariance, squared units of the unit ball
 
         def __post_init__(self) -> None:
-            for what in ("radius", "eigenvalue_floor"):
-                if not (0 < getattr(self, what) < math.inf):
-                    raise ValueError(
-                        f"dp_single_gaussian: {what} = {getattr(self, what)}; give a finite number above 0"
-                    )
+            positive("dp_single_gaussian", self, "radius", "eigenvalue_floor")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""

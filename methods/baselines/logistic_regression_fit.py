@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.frames import InFrame
+from methods._shared.settings_checks import all_within, whole
 from methods.contract import Constants, Fit, Role
 from models.bounded_logistic import LogisticPoint
 from models.task import Task
@@ -35,11 +36,9 @@ class LogisticRegressionFit(InFrame):
         rows: int = 10_000  #: most rows in the cross-validation (choice of this suite)
 
         def __post_init__(self) -> None:
-            if not self.penalties or min(self.penalties) <= 0 or self.folds < 2 or self.rows < 10:
-                raise ValueError(
-                    f"logistic_regression_fit: penalties = {self.penalties}, folds = {self.folds}, rows = {self.rows}; "
-                    "give numbers above 0, at least 2, at least 10"
-                )
+            all_within("logistic_regression_fit", self, "(0, inf)", "penalties")
+            whole("logistic_regression_fit", self, "folds", least=2)
+            whole("logistic_regression_fit", self, "rows", least=10)
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows, with a class that is not 0 or 1, or with fewer rows of a class

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from methods._shared.frames import InFrame
+from methods._shared.settings_checks import positive
 from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Role
 from models.task import Task
 from privacy.budget import Budget
@@ -43,9 +43,7 @@ class OutputPerturbation(InFrame):
         norm_factor: float = 1.0  #: norm that rows are shortened to, over the typical norm of one (without unit)
 
         def __post_init__(self) -> None:
-            for key in ("ridge_factor", "norm_factor"):
-                if not (math.isfinite(getattr(self, key)) and getattr(self, key) > 0):
-                    raise ValueError(f"output_perturbation: {key} = {getattr(self, key)}; give a finite number above 0")
+            positive("output_perturbation", self, "ridge_factor", "norm_factor")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget that states neither (epsilon, delta) nor a noise

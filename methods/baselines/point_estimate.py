@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.settings_checks import all_within, whole, within
 from methods.contract import Constants, Diverged, Fit, Method, Role
 from models.bnn_regression import NetworkEnsemble
 from models.standardise import Standardiser
@@ -42,16 +43,11 @@ class PointEstimate(Method):
         def __post_init__(self) -> None:
             for key in ("learning_rates", "weight_decays"):
                 object.__setattr__(self, key, tuple(float(v) for v in getattr(self, key)))
-            if self.epochs < 1 or self.batch_size < 1:
-                raise ValueError(f"point_estimate: epochs = {self.epochs}, batch_size = {self.batch_size}; give >= 1")
-            if not 0 <= self.momentum < 1:
-                raise ValueError(f"point_estimate: momentum = {self.momentum}; give a number in [0, 1)")
-            if not self.learning_rates or min(self.learning_rates) <= 0:
-                raise ValueError(f"point_estimate: learning_rates = {self.learning_rates}; give numbers above 0")
-            if not self.weight_decays or min(self.weight_decays) < 0:
-                raise ValueError(f"point_estimate: weight_decays = {self.weight_decays}; give numbers >= 0")
-            if not 0 < self.validation < 1:
-                raise ValueError(f"point_estimate: validation = {self.validation}; give a share between 0 and 1")
+            whole("point_estimate", self, "epochs", "batch_size")
+            within("point_estimate", self, "[0, 1)", "momentum")
+            all_within("point_estimate", self, "(0, inf)", "learning_rates")
+            all_within("point_estimate", self, "[0, inf)", "weight_decays")
+            within("point_estimate", self, "(0, 1)", "validation")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.baselines import _network as network

@@ -5,11 +5,11 @@ A network that does not reach it is of no use on that data set. Gives no privacy
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.settings_checks import positive, whole
 from methods.contract import Constants, Fit, Method, Role
 from models.linear_regression import LinearRegression, exact_posterior
 from models.standardise import Standardiser
@@ -34,10 +34,10 @@ class Ridge(Method):
         count: int = 41  # number of penalties on the grid: four a decade (choice of this suite)
 
         def __post_init__(self) -> None:
-            if not (0 < self.smallest <= self.largest < math.inf):
-                raise ValueError(f"ridge: give 0 < smallest <= largest, got {self.smallest} and {self.largest}")
-            if self.count < 1:
-                raise ValueError(f"ridge: count = {self.count}; give at least 1 penalty")
+            positive("ridge", self, "smallest", "largest")
+            if self.smallest > self.largest:
+                raise ValueError(f"ridge: smallest = {self.smallest}; give at most largest, {self.largest}")
+            whole("ridge", self, "count")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         import sklearn.linear_model  # noqa: F401 - the import alone takes a second

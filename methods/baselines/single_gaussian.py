@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from methods._shared.frames import InFrame
+from methods._shared.settings_checks import positive
 from methods.contract import Constants, Fit, Role
 from models.mixture_of_gaussians import MixtureParameters
 from models.task import Task
@@ -29,10 +29,7 @@ class SingleGaussian(InFrame):
         eigenvalue_floor: float = 1e-6  #: smallest eigenvalue of the covariance, box units squared
 
         def __post_init__(self) -> None:
-            if not (0 < self.eigenvalue_floor < math.inf):
-                raise ValueError(
-                    f"single_gaussian: eigenvalue_floor = {self.eigenvalue_floor}; give a finite number above 0"
-                )
+            positive("single_gaussian", self, "eigenvalue_floor")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(task.x.T, bias=True)))

@@ -34,6 +34,7 @@ import numpy as np
 
 from methods._shared.frames import InFrame, left_for
 from methods._shared.requests import Together
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Constants, Counterpart, Diverged, Fit, Leak, LeakKind
 from methods.dpvi._noise_aware.settings import SQRT2, DPVISettings
 from models.noise_aware import Priors, Statistics, TracePosterior
@@ -77,15 +78,12 @@ class StepSettings:
     burn_in: float = 0.5  # part of the steps that the kept trace leaves out
 
     def __post_init__(self) -> None:
-        if not self.steps >= 1 or int(self.steps) != self.steps:
-            raise ValueError(f"box: steps = {self.steps}; give a whole number, at least 1")
-        if self.sampling_rate is not None and not 0 < self.sampling_rate <= 1:
-            raise ValueError(f"box: sampling_rate = {self.sampling_rate}; give a number in (0, 1], or None")
-        if not 0 <= self.burn_in <= 0.9:
-            raise ValueError(f"box: burn_in = {self.burn_in}; give a number in [0, 0.9]")
+        whole("box", self, "steps")
+        within("box", self, "(0, 1]", "sampling_rate", optional=True)
+        within("box", self, "[0, 0.9]", "burn_in")
         if self.steps - int(self.burn_in * self.steps) < 2:
             raise ValueError(f"box: steps = {self.steps} with burn_in = {self.burn_in} keep fewer than 2; make more")
-        positive(self, "clip", "location_step")
+        positive("box", self, "clip", "location_step")
 
     def rate(self, n: int) -> float:
         """kappa for n rows."""
@@ -101,9 +99,8 @@ class TraceSettings(StepSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.draws >= 1 or int(self.draws) != self.draws:
-            raise ValueError(f"box: draws = {self.draws}; give a whole number, at least 1")
-        positive(self, "deviation_step")
+        whole("box", self, "draws")
+        positive("box", self, "deviation_step")
 
 
 @dataclass(frozen=True)
@@ -118,17 +115,8 @@ class BoxNoiseAwareSettings(TraceSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self, "optimum_sd", "slope_widening")
-        if self.noise_sd is not None:
-            positive(self, "noise_sd")
-
-
-def positive(settings, *keys: str) -> None:
-    """Raise ValueError for a value that is not a finite number above 0, naming its key."""
-    for key in keys:
-        value = getattr(settings, key)
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"box: {key} = {value}; give a finite number above 0")
+        positive("box", self, "optimum_sd", "slope_widening")
+        positive("box", self, "noise_sd", optional=True)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.requests import Together
+from methods._shared.settings_checks import one_of, positive, whole
 from methods.contract import Apart, Counterpart, Fit, Method
 from methods.dpvi._box import InBox, StepSettings, clip_of, guess
-from methods.dpvi._noise_aware.settings import GROWING, LEAKS, SQRT2, check_numbers
+from methods.dpvi._noise_aware.settings import GROWING, LEAKS, SQRT2, per_coordinate, shares
 from models.task import Task
 from models.unconstrained import inverse_softplus
 from privacy.budget import Budget
@@ -53,17 +54,12 @@ class DPVIM(Together, Method):
         scaling_share: float = 0.1  # part of mu^2 (Gaussian DP) for the moments, where the model's scaling is 'paid'
 
         def __post_init__(self) -> None:
-            check_numbers(
-                self,
-                "dpvim",
-                whole=("steps",),
-                positive=("clip", "adam_rate", "deviation_ratio"),
-                tuples=("location_step", "start_location", "start_deviation"),
-            )
-            if self.optimiser not in ("sgd", "adam"):
-                raise ValueError(f"dpvim: optimiser = '{self.optimiser}'; give 'sgd' or 'adam'")
-            if self.average_from not in ("fraction", "slope"):
-                raise ValueError(f"dpvim: average_from = '{self.average_from}'; give 'fraction' or 'slope'")
+            whole("dpvim", self, "steps")
+            positive("dpvim", self, "clip", "adam_rate", "deviation_ratio")
+            per_coordinate("dpvim", self, "location_step", "start_location", "start_deviation")
+            shares("dpvim", self)
+            one_of("dpvim", self, "optimiser", ("sgd", "adam"))
+            one_of("dpvim", self, "average_from", ("fraction", "slope"))
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.dpvi._noise_aware.aligned import fit

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.settings_checks import whole, within
 from methods.contract import Fit
 from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
 from models.task import Task
@@ -32,13 +33,9 @@ class NADPVINUTS(Reading):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            for key in ("num_warmup", "chains", "max_tree_depth", "stored_draws"):
-                if getattr(self, key) < 1:
-                    raise ValueError(f"na_dpvi_nuts: {key} = {getattr(self, key)}; give a whole number >= 1")
-            if self.num_samples < 4:
-                raise ValueError(f"na_dpvi_nuts: num_samples = {self.num_samples}; R-hat of half chains needs 4")
-            if not 0 < self.target_accept < 1:
-                raise ValueError(f"na_dpvi_nuts: target_accept = {self.target_accept}; give a number in (0, 1)")
+            whole("na_dpvi_nuts", self, "num_warmup", "chains", "max_tree_depth", "stored_draws")
+            whole("na_dpvi_nuts", self, "num_samples", least=4)  # R-hat of half chains needs them
+            within("na_dpvi_nuts", self, "(0, 1)", "target_accept")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         import numpyro  # noqa: F401 - the import alone takes seconds

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods._shared.framed_mixture import RegressionInFrame, require_components
+from methods._shared.framed_mixture import RegressionInFrame
 from methods._shared.frames import InFrame
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Constants, Fit, Leak, LeakKind, Method
 from models.task import Task
 from privacy.budget import Budget
@@ -74,16 +75,11 @@ class DPEM(Method):
         scale_back: bool = True
 
         def __post_init__(self) -> None:
-            if not (self.iterations >= 1 and self.uncharged >= 0 and self.early_stop >= 0):
-                raise ValueError(
-                    f"dp_em_authors: iterations = {self.iterations}, uncharged = {self.uncharged}, early_stop = "
-                    f"{self.early_stop}; give at least 1, 0 and 0"
-                )
-            if not (self.kappa0 > 0 and self.prior_scale > 0 and self.dirichlet >= 1):
-                raise ValueError(
-                    f"dp_em_authors: kappa0 = {self.kappa0}, prior_scale = {self.prior_scale}, "
-                    f"dirichlet = {self.dirichlet}; give numbers above 0, and dirichlet at least 1"
-                )
+            whole("dp_em_authors", self, "iterations")
+            whole("dp_em_authors", self, "uncharged", least=0)
+            within("dp_em_authors", self, "[0, inf)", "early_stop")
+            positive("dp_em_authors", self, "kappa0", "prior_scale")
+            within("dp_em_authors", self, "[1, inf)", "dirichlet")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows or a budget without (epsilon, delta)."""
@@ -211,7 +207,7 @@ class DPEMLinear(RegressionInFrame, DPEM):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            require_components("dp_em_authors", self.components)
+            whole("dp_em_authors", self, "components")
 
     def fit_joint(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         return DPEM.fit(self, task, settings, budget, rng)

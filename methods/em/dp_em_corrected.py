@@ -10,6 +10,7 @@ import numpy as np
 
 from methods._shared.framed_mixture import RADIUS, RegressionInFrame, ball
 from methods._shared.frames import InFrame, left_for
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Apart, Constants, Counterpart, Fit, Method
 from models.mixture_of_gaussians import MixtureOfGaussians, MixtureParameters
 from models.task import PublicKnowledge, Task
@@ -59,13 +60,9 @@ class DPEMCorrected(Method):
         eigenvalue_floor: float = 1e-3
 
         def __post_init__(self) -> None:
-            if not self.iterations >= 1:
-                raise ValueError(f"dp_em_corrected: iterations = {self.iterations}; give at least 1")
-            if not (0 < self.scaling_share < 1):
-                raise ValueError(f"dp_em_corrected: scaling_share = {self.scaling_share}; give a number in (0, 1)")
-            for what in ("radius", "start_variance", "eigenvalue_floor"):
-                if not (0 < getattr(self, what) < math.inf):
-                    raise ValueError(f"dp_em_corrected: {what} = {getattr(self, what)}; give a finite number above 0")
+            whole("dp_em_corrected", self, "iterations")
+            within("dp_em_corrected", self, "(0, 1)", "scaling_share")
+            positive("dp_em_corrected", self, "radius", "start_variance", "eigenvalue_floor")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget is (epsilon, delta), or a noise multiplier: then that of each release of moments.
@@ -298,11 +295,8 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
         eigenvalue_floor: float = 1e-5  #: smallest eigenvalue of a covariance, squared units of the unit ball
 
         def __post_init__(self) -> None:
-            if not self.iterations >= 1:
-                raise ValueError(f"dp_em_corrected: iterations = {self.iterations}; give at least 1")
-            for what in ("radius", "start_variance", "eigenvalue_floor"):
-                if not (0 < getattr(self, what) < math.inf):
-                    raise ValueError(f"dp_em_corrected: {what} = {getattr(self, what)}; give a finite number above 0")
+            whole("dp_em_corrected", self, "iterations")
+            positive("dp_em_corrected", self, "radius", "start_variance", "eigenvalue_floor")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         return DPEMCorrected.fit(self, task, settings, budget, rng)
@@ -354,15 +348,9 @@ class DPEMCorrectedLinear(RegressionInFrame, DPEMCorrectedMixture):
         ridge: float = 0.3  #: over the noise's largest eigenvalue; see :func:`with_ridge`
 
         def __post_init__(self) -> None:
-            for what in ("components", "iterations"):
-                value = getattr(self, what)
-                if value is not None and not value >= 1:
-                    raise ValueError(f"dp_em_corrected: {what} = {value}; give at least 1, or None")
-            for what in ("radius", "start_variance", "eigenvalue_floor"):
-                if not (0 < getattr(self, what) < math.inf):
-                    raise ValueError(f"dp_em_corrected: {what} = {getattr(self, what)}; give a finite number above 0")
-            if not (0 <= self.ridge < math.inf):
-                raise ValueError(f"dp_em_corrected: ridge = {self.ridge}; give a finite number, at least 0")
+            whole("dp_em_corrected", self, "components", "iterations", optional=True)
+            positive("dp_em_corrected", self, "radius", "start_variance", "eigenvalue_floor")
+            within("dp_em_corrected", self, "[0, inf)", "ridge")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""

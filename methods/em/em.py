@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods._shared.framed_mixture import RegressionInFrame, require_components
+from methods._shared.framed_mixture import RegressionInFrame
 from methods._shared.frames import InFrame
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Constants, Fit, Method
 from models.task import Task
 from privacy.budget import Budget
@@ -43,15 +44,10 @@ class EM(Method):
         scale_back: bool = True
 
         def __post_init__(self) -> None:
-            if not (self.iterations >= 1 and self.tolerance >= 0):
-                raise ValueError(
-                    f"em: iterations = {self.iterations}, tolerance = {self.tolerance}; give at least 1, and at least 0"
-                )
-            if not (self.kappa0 > 0 and self.prior_scale > 0 and self.dirichlet >= 1):
-                raise ValueError(
-                    f"em: kappa0 = {self.kappa0}, prior_scale = {self.prior_scale}, dirichlet = {self.dirichlet}; "
-                    "give numbers above 0, and dirichlet at least 1"
-                )
+            whole("em", self, "iterations")
+            within("em", self, "[0, inf)", "tolerance")
+            positive("em", self, "kappa0", "prior_scale")
+            within("em", self, "[1, inf)", "dirichlet")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows, Diverged where the likelihood leaves the finite range."""
@@ -124,7 +120,7 @@ class EMLinear(RegressionInFrame, EM):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            require_components("em", self.components)
+            whole("em", self, "components")
 
     def fit_joint(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         return EM.fit(self, task, settings, budget, rng)

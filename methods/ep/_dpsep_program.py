@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from methods._shared.settings_checks import one_of
 from methods.contract import Leak, LeakKind
 from models.task import Task
 
@@ -74,12 +75,8 @@ class Settings:
 
     def check(self, method: str) -> None:
         """ValueError for a value out of range."""
-        for name, value, known in (
-            ("clip_sites", self.clip_sites, CLIP_SITES),
-            ("add_noise", self.add_noise, ADD_NOISE),
-        ):
-            if value not in known:
-                raise ValueError(f"{method}: {name} = '{value}'; give one of {', '.join(known)}")
+        one_of(method, self, "clip_sites", CLIP_SITES)
+        one_of(method, self, "add_noise", ADD_NOISE)
         if self.add_noise != "none" and self.clip_sites == "none":
             raise ValueError(
                 f"{method}: add_noise = '{self.add_noise}' with clip_sites = 'none': without clipping no noise has a "

@@ -12,6 +12,7 @@ from methods._shared.conjugate_linear import naturals
 from methods._shared.framed_mixture import passes, typical_site_norm
 from methods._shared.frames import InFrame
 from methods._shared.known_noise import needs_known_noise
+from methods._shared.settings_checks import one_of, positive, whole
 from methods.contract import Constants, Fit, Method, MethodError
 from methods.ep._in_frame import SitesInFrame
 from models.task import Task
@@ -41,8 +42,7 @@ class ClippedSEP(Method):
         start: str = field(default="printed", metadata={"later": True})
 
         def __post_init__(self) -> None:
-            if self.start not in ("printed", "program"):
-                raise ValueError(f"clipped_sep: start = '{self.start}'; give one of printed, program")
+            one_of("clipped_sep", self, "start", ("printed", "program"))
 
     def supports(self, task: Task) -> str | None:
         return super().supports(task) or needs_known_noise(self.name, task)
@@ -117,7 +117,8 @@ class ClippedSEPLinear(InFrame):
         gamma: float = 1.0  #: damping of eq. (5): a step moves theta by gamma / N of a site (Vinaroz & Park 2023: 1)
 
         def __post_init__(self) -> None:
-            naturals.require("clipped_sep", self, whole=("epochs",), positive=("clip", "gamma"))
+            whole("clipped_sep", self, "epochs")
+            positive("clipped_sep", self, "clip", "gamma")
 
     def supports(self, task: Task) -> str | None:
         reason = super().supports(task)
@@ -171,11 +172,8 @@ class ClippedSEPLogistic(InFrame):
         gamma: float = 1.0  #: damping value of equation 5: a step moves theta by gamma / n of a site (the paper: 1)
 
         def __post_init__(self) -> None:
-            if self.epochs < 1:
-                raise ValueError(f"clipped_sep: epochs = {self.epochs}; give at least 1")
-            for key in ("clip", "gamma"):
-                if not (math.isfinite(getattr(self, key)) and getattr(self, key) > 0):
-                    raise ValueError(f"clipped_sep: {key} = {getattr(self, key)}; give a finite number above 0")
+            whole("clipped_sep", self, "epochs")
+            positive("clipped_sep", self, "clip", "gamma")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods._shared.logistic_gaussian.kernel import compile_kernel

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from methods._shared.known_noise import needs_known_noise
+from methods._shared.settings_checks import one_of, positive, whole
 from methods.contract import Apart, Constants, Counterpart, Fit, Method, MethodError
 from methods.ep._dpsep_program import STANDARDISED
 from models.task import Task
@@ -52,8 +53,7 @@ class DPSEP(Method):
         start: str = field(default="printed", metadata={"later": True})
 
         def __post_init__(self) -> None:
-            if self.start not in ("printed", "program"):
-                raise ValueError(f"dp_sep: start = '{self.start}'; give one of printed, program")
+            one_of("dp_sep", self, "start", ("printed", "program"))
 
     def supports(self, task: Task) -> str | None:
         return super().supports(task) or needs_known_noise(self.name, task)
@@ -74,11 +74,10 @@ class DPSEP(Method):
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError where the budget states no noise multiplier."""
         mixture = task.model.kind == "mixture_of_gaussians"
-        if task.n < 1 or not (settings.epochs >= 1 and settings.clip > 0 and settings.gamma > 0):
-            raise ValueError(
-                f"dp_sep: {task.n} rows, epochs = {settings.epochs}, clip = {settings.clip}, gamma = {settings.gamma}; "
-                "give at least 1 row and 1 epoch, and numbers above 0"
-            )
+        if task.n < 1:
+            raise ValueError(f"dp_sep: {task.name} has 0 training rows; give at least 1")
+        whole("dp_sep", settings, "epochs")
+        positive("dp_sep", settings, "clip", "gamma")
         if budget.noise_multiplier is None:
             raise ValueError(
                 "dp_sep: the budget states no noise multiplier; algorithm 3 takes sigma as an input, so give "

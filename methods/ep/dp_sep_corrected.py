@@ -11,6 +11,7 @@ import numpy as np
 from methods._shared.framed_mixture import MeansInFrame
 from methods._shared.frames import InFrame
 from methods._shared.known_noise import needs_known_noise
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Apart, Constants, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from methods.ep._pbp.layout import Layout
 from models.bnn_regression import NetworkMoments
@@ -174,16 +175,10 @@ class DPSEPCorrected(Method):
         damping: float | None = None  #: rho; None: by :func:`schedule`
 
         def __post_init__(self) -> None:
-            if self.steps < 1 or self.batch_rows < 1:
-                raise ValueError(
-                    f"dp_sep_corrected: steps = {self.steps}, batch_rows = {self.batch_rows}; give at least 1 of each"
-                )
-            if not (0 < self.scaling_share < 1):
-                raise ValueError(f"dp_sep_corrected: scaling_share = {self.scaling_share}; give a number in (0, 1)")
-            if self.clip is not None and not (0 < self.clip < math.inf):
-                raise ValueError(f"dp_sep_corrected: clip = {self.clip}; give a finite number above 0, or None")
-            if self.damping is not None and not (0 < self.damping <= 1):
-                raise ValueError(f"dp_sep_corrected: damping = {self.damping}; give a number in (0, 1], or None")
+            whole("dp_sep_corrected", self, "steps", "batch_rows")
+            within("dp_sep_corrected", self, "(0, 1)", "scaling_share")
+            positive("dp_sep_corrected", self, "clip", optional=True)
+            within("dp_sep_corrected", self, "(0, 1]", "damping", optional=True)
 
     def supports(self, task: Task) -> str | None:
         return super().supports(task) or needs_known_noise(self.name, task)
@@ -324,10 +319,8 @@ class DPSEPCorrectedLogistic(InFrame):
         clip_factor: float = 1.0  #: times the clipping norm of the formula (without unit)
 
         def __post_init__(self) -> None:
-            if self.steps < 1:
-                raise ValueError(f"dp_sep_corrected: steps = {self.steps}; give at least 1")
-            if not (math.isfinite(self.clip_factor) and self.clip_factor > 0):
-                raise ValueError(f"dp_sep_corrected: clip_factor = {self.clip_factor}; give a finite number above 0")
+            whole("dp_sep_corrected", self, "steps")
+            positive("dp_sep_corrected", self, "clip_factor")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods._shared.logistic_gaussian.kernel import compile_kernel

@@ -12,6 +12,7 @@ from methods._shared.conjugate_linear import naturals
 from methods._shared.framed_mixture import passes
 from methods._shared.frames import InFrame
 from methods._shared.known_noise import needs_known_noise
+from methods._shared.settings_checks import whole, within
 from methods.contract import Constants, Fit, Method
 from methods.ep._in_frame import SitesInFrame
 from models.task import Task
@@ -61,8 +62,7 @@ class EP(Method):
         from methods.ep._pbp import training
 
         training.require(self.name, task, settings.epochs)
-        if not 0 < settings.damping <= 1:
-            raise ValueError(f"ep: damping = {settings.damping}; give a number above 0 and at most 1")
+        within("ep", settings, "(0, 1]", "damping")
         storage = self._storage(task, settings)
         x, y, scale = training.standardised(task)
         q, diagnostics = self._train(x, y, task, settings, settings.epochs, storage, rng)
@@ -105,9 +105,8 @@ class EPLinear(InFrame):
         damping: float = 0.4  #: fraction of a new site that is taken, in (0, 1] (program of Vinaroz & Park 2023: 0.4)
 
         def __post_init__(self) -> None:
-            naturals.require("ep", self, whole=("epochs",))
-            if not (0 < self.damping <= 1):
-                raise ValueError(f"ep: damping = {self.damping}; give a number above 0 and at most 1")
+            whole("ep", self, "epochs")
+            within("ep", self, "(0, 1]", "damping")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         share = -math.expm1(settings.epochs * math.log1p(-settings.damping)) if settings.damping < 1 else 1.0
@@ -136,10 +135,8 @@ class EPLogistic(InFrame):
         damping: float = 1.0  #: fraction of a new site that is taken, in (0, 1] (choice of this suite)
 
         def __post_init__(self) -> None:
-            if self.passes < 1 or not 0 < self.damping <= 1:
-                raise ValueError(
-                    f"ep: passes = {self.passes}, damping = {self.damping}; give at least 1, and a number in (0, 1]"
-                )
+            whole("ep", self, "passes")
+            within("ep", self, "(0, 1]", "damping")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods._shared.logistic_gaussian.kernel import compile_kernel

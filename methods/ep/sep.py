@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from methods._shared.conjugate_linear import naturals
 from methods._shared.framed_mixture import passes
 from methods._shared.frames import InFrame
 from methods._shared.known_noise import needs_known_noise
+from methods._shared.settings_checks import positive, whole
 from methods.contract import Constants, Fit, Method
 from methods.ep._in_frame import SitesInFrame
 from models.task import Task
@@ -112,7 +112,8 @@ class SEPLinear(InFrame):
         damping: float = 1.0  #: k of theta <- theta + k (f_n - f); 1 is damping 1/N of f (Li et al. 2015); at most N
 
         def __post_init__(self) -> None:
-            naturals.require("sep", self, whole=("epochs",), positive=("damping",))
+            whole("sep", self, "epochs")
+            positive("sep", self, "damping")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a damping above the number of rows: weights would change their sign."""
@@ -148,10 +149,8 @@ class SEPLogistic(InFrame):
         batches: int = 20  #: batches an epoch; a batch replaces about 1 / batches of theta (choice of this suite)
 
         def __post_init__(self) -> None:
-            if self.epochs < 1 or self.batches < 1:
-                raise ValueError(f"sep: epochs = {self.epochs}, batches = {self.batches}; give at least 1 of each")
-            if not (math.isfinite(self.coefficient) and self.coefficient > 0):
-                raise ValueError(f"sep: coefficient = {self.coefficient}; give a finite number above 0")
+            whole("sep", self, "epochs", "batches")
+            positive("sep", self, "coefficient")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods._shared.logistic_gaussian.kernel import compile_kernel

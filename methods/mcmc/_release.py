@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from methods._shared.frames import InFrame, left_for
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Apart, Constants, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from models.task import Task
 from privacy.budget import Budget, GaussianMechanism
@@ -50,13 +51,10 @@ class ChainSettings:
     draws: int = 500
 
     def __post_init__(self) -> None:
-        for key in ("steps", "batch_rows", "draws"):
-            value = getattr(self, key)
-            if value is not None and not value >= 1:
-                raise ValueError(f"chain: {key} = {value}; give a whole number of at least 1")
-        if not 0 <= self.burn_in < 1:
-            raise ValueError(f"chain: burn_in = {self.burn_in}; give a number in [0, 1)")
-        positive(self, "clip")
+        whole("chain", self, "steps", "batch_rows", optional=True)
+        whole("chain", self, "draws")
+        within("chain", self, "[0, 1)", "burn_in")
+        positive("chain", self, "clip")
 
     def rate(self, task: Task) -> float:
         """q, the chance of a row to be in a batch."""
@@ -64,14 +62,6 @@ class ChainSettings:
         if rows is None:
             rows = BATCH_ROWS
         return rows / n if rows < n * LARGEST_RATE else 1.0
-
-
-def positive(settings, *keys: str) -> None:
-    """Raise ValueError for a value that is not a finite number above 0, naming its key."""
-    for key in keys:
-        value = getattr(settings, key)
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"chain: {key} = {value}; give a finite number above 0")
 
 
 @dataclass(frozen=True)
@@ -89,11 +79,9 @@ class TestedSettings(ChainSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self, "noise")
-        if self.ratio_clip is not None:
-            positive(self, "ratio_clip")
-        if not 0 <= self.start_share < 1:
-            raise ValueError(f"chain: start_share = {self.start_share}; give a number in [0, 1)")
+        positive("chain", self, "noise")
+        positive("chain", self, "ratio_clip", optional=True)
+        within("chain", self, "[0, 1)", "start_share")
 
 
 class Purse(NamedTuple):

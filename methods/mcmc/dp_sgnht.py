@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.settings_checks import positive
 from methods.mcmc._release import (
     LINEAR,
     LOGISTIC,
@@ -14,7 +15,6 @@ from methods.mcmc._release import (
     NetworkChain,
     Purse,
     gradients,
-    positive,
     told,
 )
 
@@ -39,7 +39,7 @@ class DPSGNHT(Chain):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            positive(self, "friction")
+            positive("chain", self, "friction")
 
     def run(self, target, settings: Settings, purse: Purse, rate: float, rng: np.random.Generator):
         """The whole of what is left goes to the gradients."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from methods._shared.frames import InFrame
 from methods._shared.known_noise import needs_known_noise
+from methods._shared.settings_checks import whole, within
 from methods.contract import Constants, Diverged, Fit, Method
 from models.bnn_regression import BNNRegression, NetworkEnsemble
 from models.standardise import Standardiser
@@ -40,13 +41,9 @@ class NUTS(Method):
         probes: int = 50  # training inputs at which the function's R-hat and ESS are taken
 
         def __post_init__(self) -> None:
-            for key in ("num_warmup", "chains", "max_tree_depth", "networks", "probes"):
-                if getattr(self, key) < 1:
-                    raise ValueError(f"nuts: {key} = {getattr(self, key)}; give a whole number >= 1")
-            if self.num_samples < 4:
-                raise ValueError(f"nuts: num_samples = {self.num_samples}; R-hat of half chains needs at least 4")
-            if not 0 < self.target_accept < 1:
-                raise ValueError(f"nuts: target_accept = {self.target_accept}; give a number between 0 and 1")
+            whole("nuts", self, "num_warmup", "chains", "max_tree_depth", "networks", "probes")
+            whole("nuts", self, "num_samples", least=4)  # R-hat of half chains needs them
+            within("nuts", self, "(0, 1)", "target_accept")
 
     def supports(self, task: Task) -> str | None:
         return super().supports(task) or needs_known_noise(self.name, task)
@@ -181,11 +178,8 @@ class NUTSLogistic(InFrame):
         num_samples: int = 250  #: draws a chain after that (choice of this suite)
 
         def __post_init__(self) -> None:
-            if self.chains < 1 or self.num_warmup < 1 or self.num_samples < 4:
-                raise ValueError(
-                    f"nuts: chains = {self.chains}, num_warmup = {self.num_warmup}, num_samples = {self.num_samples}; "
-                    "give at least 1, 1 and 4"
-                )
+            whole("nuts", self, "chains", "num_warmup")
+            whole("nuts", self, "num_samples", least=4)
 
     def prepare(self, task: Task, settings: Settings) -> None:
         import numpyro  # noqa: F401 - the import alone takes seconds

@@ -11,6 +11,7 @@ from scipy.special import chdtr
 
 from methods._shared.frames import InFrame
 from methods._shared.logistic.sampler import Target
+from methods._shared.settings_checks import positive
 from methods.contract import Constants, Counterpart, Fit, MethodError
 from methods.posterior_sampling._logistic import guarantee
 from methods.posterior_sampling._logistic.release import (
@@ -95,8 +96,7 @@ class PosteriorSamplingOPSLogistic(InFrame):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            if not (math.isfinite(self.radius_factor) and self.radius_factor > 0):
-                raise ValueError(f"posterior_sampling_ops: radius_factor = {self.radius_factor}; give a number above 0")
+            positive("posterior_sampling_ops", self, "radius_factor")
 
     def law(self, model, d: int, settings: Settings, budget: Budget) -> tuple[Target, Event]:
         """What one draw from d inputs is from and costs, by public numbers alone.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.exponential_family.release import one_draw
+from methods._shared.settings_checks import one_of
 from methods.contract import Apart, Counterpart, Fit, Method
 from models.exponential_family import statistic_of
 from models.task import Task
@@ -37,10 +38,7 @@ class PosteriorSamplingQuery(Method):
         sampler: str = "diffused"
 
         def __post_init__(self) -> None:
-            if self.sampler not in ("diffused", "concentrated"):
-                raise ValueError(
-                    f"posterior_sampling_query: sampler = '{self.sampler}'; give 'diffused' or 'concentrated'"
-                )
+            one_of("posterior_sampling_query", self, "sampler", ("diffused", "concentrated"))
 
     def supports(self, task: Task) -> str | None:
         if reason := super().supports(task):

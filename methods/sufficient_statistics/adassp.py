@@ -12,6 +12,7 @@ from methods._shared import adassp
 from methods._shared.adassp import ClipRule
 from methods._shared.conjugate_linear import release
 from methods._shared.frames import left_for
+from methods._shared.settings_checks import within
 from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Method, Role
 from models.bounded import DEVIATIONS
 from models.linear_regression import LinearGaussian, with_bias
@@ -58,8 +59,7 @@ class AdaSSP(Method):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            if not (0 < self.scaling_share < 1):
-                raise ValueError(f"adassp: scaling_share = {self.scaling_share}; give a number in (0, 1)")
+            within("adassp", self, "(0, 1)", "scaling_share")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget is (epsilon, delta), or a noise multiplier: then that of the release of the second moments.

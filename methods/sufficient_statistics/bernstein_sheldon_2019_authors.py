@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.requests import Together
+from methods._shared.settings_checks import whole
 from methods.contract import Fit, Leak, LeakKind, Method
 from models.task import Task
 from privacy.budget import Budget
@@ -38,11 +39,8 @@ class BernsteinSheldon2019Authors(Together, Method):
         sweeps: int = 1000  # Gibbs sweeps kept
 
         def __post_init__(self) -> None:
-            me = "bernstein_sheldon_2019_authors"
-            if self.burn_in_sweeps < 0:
-                raise ValueError(f"{me}: burn_in_sweeps = {self.burn_in_sweeps}; give a whole number >= 0")
-            if self.sweeps < 1:
-                raise ValueError(f"{me}: sweeps = {self.sweeps}; give a whole number >= 1")
+            whole("bernstein_sheldon_2019_authors", self, "burn_in_sweeps", least=0)
+            whole("bernstein_sheldon_2019_authors", self, "sweeps")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon. Raises ValueError for fewer than 2 rows or a budget without epsilon."""

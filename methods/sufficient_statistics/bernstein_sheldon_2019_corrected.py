@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from methods._shared.frames import InFrame, left_for
 from methods._shared.requests import Together
+from methods._shared.settings_checks import positive, whole
 from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Method
 from models.task import Task
 from privacy.budget import Budget
@@ -47,14 +47,9 @@ class BernsteinSheldon2019Corrected(Together, Method):
         target_bound: float = 6.0  # a target is clipped to [-this, this]; its prior standard deviation is about 1.1
 
         def __post_init__(self) -> None:
-            me = "bernstein_sheldon_2019_corrected"
-            if self.burn_in_sweeps < 0:
-                raise ValueError(f"{me}: burn_in_sweeps = {self.burn_in_sweeps}; give a whole number >= 0")
-            if self.sweeps < 1:
-                raise ValueError(f"{me}: sweeps = {self.sweeps}; give a whole number >= 1")
-            for key in ("input_bound", "target_bound"):
-                if not (math.isfinite(getattr(self, key)) and getattr(self, key) > 0):
-                    raise ValueError(f"{me}: {key} = {getattr(self, key)}; give a finite number above 0")
+            whole("bernstein_sheldon_2019_corrected", self, "burn_in_sweeps", least=0)
+            whole("bernstein_sheldon_2019_corrected", self, "sweeps")
+            positive("bernstein_sheldon_2019_corrected", self, "input_bound", "target_bound")
 
     def fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon. Raises ValueError for a task without rows or a budget without epsilon."""
@@ -119,12 +114,8 @@ class BernsteinSheldon2019CorrectedLinear(InFrame):
         sweeps: int = 10  # sweeps kept after that
 
         def __post_init__(self) -> None:
-            for key, least in (("grams", 1), ("burn_in_sweeps", 0), ("sweeps", 1)):
-                value = getattr(self, key)
-                if not value >= least or int(value) != value:
-                    raise ValueError(
-                        f"bernstein_sheldon_2019_corrected: {key} = {value}; give a whole number >= {least}"
-                    )
+            whole("bernstein_sheldon_2019_corrected", self, "burn_in_sweeps", least=0)
+            whole("bernstein_sheldon_2019_corrected", self, "grams", "sweeps")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """The budget states epsilon and delta, or a noise multiplier. Raises Diverged for a draw that is not finite."""

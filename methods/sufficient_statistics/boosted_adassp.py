@@ -11,6 +11,7 @@ import numpy as np
 from methods._shared import adassp
 from methods._shared.conjugate_linear import release
 from methods._shared.frames import left_for
+from methods._shared.settings_checks import positive, whole
 from methods.contract import Constants, Counterpart, Diverged, Fit, Role
 from models.linear_regression import with_bias
 from models.task import Task
@@ -63,12 +64,8 @@ class BoostedAdaSSP(release.InKnownBox):
         margin: float = 0.1
 
         def __post_init__(self) -> None:
-            if not (isinstance(self.rounds, int) and self.rounds >= 1):
-                raise ValueError(f"boosted_adassp: rounds = {self.rounds}; give a whole number >= 1")
-            for name in ("residual_clip", "margin"):
-                value = getattr(self, name)
-                if not (math.isfinite(value) and value > 0):
-                    raise ValueError(f"boosted_adassp: {name} = {value}; give a finite number above 0")
+            whole("boosted_adassp", self, "rounds")
+            positive("boosted_adassp", self, "residual_clip", "margin")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged where

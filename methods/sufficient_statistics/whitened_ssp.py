@@ -11,6 +11,7 @@ import numpy as np
 from methods._shared import adassp
 from methods._shared.conjugate_linear import release
 from methods._shared.frames import left_for
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind
 from models.linear_regression import with_bias
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
@@ -86,14 +87,9 @@ class WhitenedSSP(release.InKnownBox):
         noise_part: float = 0.3
 
         def __post_init__(self) -> None:
-            if not (isinstance(self.rounds, int) and self.rounds >= 1):
-                raise ValueError(f"whitened_ssp: rounds = {self.rounds}; give a whole number >= 1")
-            if not 0 < self.last < 1:
-                raise ValueError(f"whitened_ssp: last = {self.last}; give a part of the budget in (0, 1)")
-            for name in ("margin", "lift", "noise_part"):
-                value = getattr(self, name)
-                if not (math.isfinite(value) and value > 0):
-                    raise ValueError(f"whitened_ssp: {name} = {value}; give a finite number above 0")
+            whole("whitened_ssp", self, "rounds")
+            within("whitened_ssp", self, "(0, 1)", "last")
+            positive("whitened_ssp", self, "margin", "lift", "noise_part")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""

@@ -1,31 +1,11 @@
-"""What the variational adapters share beside the gradients: checks of settings, and compilation."""
+"""What the variational adapters share beside the gradients: checks of rows and budget, and compilation."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 
 import numpy as np
 from scipy.optimize import brentq
-
-_WHOLE = {"epochs", "batch_size", "draws", "steps"}
-_MAY_BE_ZERO = {"epochs", "kl_weight", "momentum"}
-
-
-def check(settings) -> None:
-    """Raises ValueError naming the first hyper-parameter that is out of range. Numbers must be above 0, see above."""
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if isinstance(value, (bool, str)) or value is None:
-            continue
-        if field.name in _WHOLE and int(value) != value:
-            raise ValueError(f"{field.name} = {value}; give a whole number")
-        if not math.isfinite(value) or value < 0 or (value == 0 and field.name not in _MAY_BE_ZERO):
-            low = "0 or more" if field.name in _MAY_BE_ZERO else "above 0"
-            raise ValueError(f"{field.name} = {value}; give a finite number {low}")
-    momentum = getattr(settings, "momentum", 0.0)
-    if not momentum < 1:
-        raise ValueError(f"momentum = {momentum}; give a number below 1")
 
 
 def compile_kernels(dtype) -> None:

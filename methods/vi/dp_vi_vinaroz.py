@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Apart, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from models.standardise import Standardiser
 from models.task import Task
@@ -62,9 +63,11 @@ class VinarozDPVI(Method):
         kl_inside: bool = True  #: clip the share of the KL together with the data term
 
         def __post_init__(self) -> None:
-            from methods.vi._mean_field_training import check
-
-            check(self)
+            whole("dp_vi_vinaroz", self, "epochs", least=0)
+            whole("dp_vi_vinaroz", self, "batch_size", "draws")
+            positive("dp_vi_vinaroz", self, "learning_rate", "noise_precision", "prior_precision")
+            positive("dp_vi_vinaroz", self, "clip", "start_scale")
+            within("dp_vi_vinaroz", self, "[0, inf)", "kl_weight")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.vi._mean_field_training import compile_kernels

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Diverged, Fit, Leak, LeakKind, Method
 from models.standardise import Standardiser
 from models.task import Task
@@ -63,9 +64,10 @@ class VinarozDPVIAuthors(Method):
         clip: float = 1.0  #: C; scales the noise and nothing else
 
         def __post_init__(self) -> None:
-            from methods.vi._mean_field_training import check
-
-            check(self)
+            whole("dp_vi_vinaroz_authors", self, "epochs", least=0)
+            whole("dp_vi_vinaroz_authors", self, "batch_size", "draws")
+            positive("dp_vi_vinaroz_authors", self, "learning_rate", "noise_precision", "prior_precision", "clip")
+            within("dp_vi_vinaroz_authors", self, "[0, inf)", "kl_weight")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.vi._mean_field_training import compile_kernels

@@ -9,6 +9,7 @@ import numpy as np
 
 from methods._shared.conjugate_linear import descent
 from methods._shared.logistic_gaussian.plans import Descent, DescentSettings
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Apart, Constants, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from models.bounded_logistic import LogisticGaussian
 from models.linear_posteriors import NormalTimesLogNormal
@@ -82,13 +83,13 @@ class VinarozDPVICorrected(Method):
         residual_share: float = 0.02  #: part of mu^2 for the noise precision
 
         def __post_init__(self) -> None:
-            from methods.vi._mean_field_training import check
-
-            check(self)
-            if self.sampling_rate > 1:
-                raise ValueError(f"sampling_rate = {self.sampling_rate}; give a number in (0, 1]")
+            me = "dp_vi_vinaroz_corrected"
+            whole(me, self, "steps", "draws", "predictive_draws")
+            within(me, self, "(0, 1]", "sampling_rate")
+            positive(me, self, "clip", "travel", "max_rate", "start_sd", "variance_step")
+            positive(me, self, "scaling_share", "residual_share")
             if self.scaling_share + self.residual_share >= 1:
-                raise ValueError("scaling_share + residual_share must leave a part of the budget: give a sum below 1")
+                raise ValueError(f"{me}: scaling_share + residual_share must leave a part: give a sum below 1")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.vi._mean_field_training import compile_kernels

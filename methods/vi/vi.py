@@ -11,6 +11,7 @@ import numpy as np
 from methods._shared.conjugate_linear import naturals
 from methods._shared.framed_mixture import MeansInFrame
 from methods._shared.frames import InFrame
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Constants, Diverged, Fit, Method
 from models.linear_posteriors import NormalTimesInverseGamma
 from models.standardise import Standardiser
@@ -56,9 +57,11 @@ class VI(Method):
         start_scale: float = 1.0  #: standard deviation of the start of every m and rho
 
         def __post_init__(self) -> None:
-            from methods.vi._mean_field_training import check
-
-            check(self)
+            whole("vi", self, "epochs", least=0)
+            whole("vi", self, "batch_size", "draws")
+            positive("vi", self, "learning_rate", "noise_precision", "prior_precision", "start_scale")
+            within("vi", self, "[0, inf)", "kl_weight")
+            within("vi", self, "[0, 1)", "momentum")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.vi._mean_field_training import compile_kernels
@@ -147,8 +150,7 @@ class VILogistic(InFrame):
         passes: int = 30  #: most passes over the rows; ends earlier at the fixed point (choice of this suite)
 
         def __post_init__(self) -> None:
-            if self.passes < 1:
-                raise ValueError(f"vi: passes = {self.passes}; give at least 1")
+            whole("vi", self, "passes")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods._shared.logistic_gaussian.kernel import compile_kernel
@@ -190,10 +192,8 @@ class VIMixture(MeansInFrame):
         tolerance: float = 1e-9  #: stops where the bound grows by less than this part of itself
 
         def __post_init__(self) -> None:
-            if not (self.iterations >= 1 and self.tolerance >= 0):
-                raise ValueError(
-                    f"vi: iterations = {self.iterations}, tolerance = {self.tolerance}; give at least 1, and at least 0"
-                )
+            whole("vi", self, "iterations")
+            within("vi", self, "[0, inf)", "tolerance")
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         from methods.vi import _mixture as variational

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Diverged, Fit, Method
 from models.standardise import Standardiser
 from models.task import Task
@@ -46,9 +47,11 @@ class VIAuthors(Method):
         momentum: float = 0.2
 
         def __post_init__(self) -> None:
-            from methods.vi._mean_field_training import check
-
-            check(self)
+            whole("vi_authors", self, "epochs", least=0)
+            whole("vi_authors", self, "batch_size", "draws")
+            positive("vi_authors", self, "learning_rate", "noise_precision", "prior_precision")
+            within("vi_authors", self, "[0, inf)", "kl_weight")
+            within("vi_authors", self, "[0, 1)", "momentum")
 
     def prepare(self, task: Task, settings: Settings) -> None:
         from methods.vi._mean_field_training import compile_kernels

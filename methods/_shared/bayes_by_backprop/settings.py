@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+from methods._shared.settings_checks import one_of, positive, whole, within
 from methods.contract import Leak, LeakKind
 from models.bnn_classification import GaussianPrior, ScaleMixturePrior
 
@@ -19,9 +20,7 @@ LEAKS = (
         datasets=("mnist_digits",),
     ),
 )
-_WHOLE = {"epochs", "batch_size", "predictive_draws"}
-_MAY_BE_ZERO = {"kl_weight", "rho_rate", "momentum"}
-_ANY_SIGN = {"rho_start"}
+_WHO = "network training"
 
 
 @dataclass(frozen=True)
@@ -67,34 +66,27 @@ class PrivateVariationalSettings(VariationalSettings, PrivateSettings):
 
 def check(settings) -> None:
     """Raises ValueError naming the first hyper-parameter that is out of range."""
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if isinstance(value, str):
-            continue
-        if field.name == "snapshots":
-            if not all(int(e) == e and e >= 1 for e in value):
-                raise ValueError(f"snapshots = {value}; give whole numbers of epochs, each at least 1")
-            continue
-        if field.name in _WHOLE and int(value) != value:
-            raise ValueError(f"{field.name} = {value}; give a whole number")
-        if not math.isfinite(value):
-            raise ValueError(f"{field.name} = {value}; give a finite number")
-        if field.name not in _ANY_SIGN and (value < 0 or (value == 0 and field.name not in _MAY_BE_ZERO)):
-            raise ValueError(
-                f"{field.name} = {value}; give a number {'of 0 or' if field.name in _MAY_BE_ZERO else ''} above 0"
-            )
-    if (name := getattr(settings, "optimiser", "sgd")) not in OPTIMISERS:
-        raise ValueError(f"optimiser = '{name}'; give one of {', '.join(OPTIMISERS)}")
-    if not getattr(settings, "momentum", 0.0) < 1:
-        raise ValueError(f"momentum = {settings.momentum}; give a number below 1")
-    if hasattr(settings, "prior"):
+    present = {field.name for field in fields(settings)}
+
+    def those(*names: str) -> list[str]:
+        return [name for name in names if name in present]
+
+    if not all(int(e) == e and e >= 1 for e in settings.snapshots):
+        raise ValueError(f"{_WHO}: snapshots = {settings.snapshots}; give whole numbers of epochs, each at least 1")
+    whole(_WHO, settings, *those("epochs", "batch_size", "predictive_draws"))
+    positive(_WHO, settings, *those("clip", "learning_rate", "prior_sd", "prior_sd_narrow", "prior_share"))
+    within(_WHO, settings, "[0, inf)", *those("rho_rate", "kl_weight"))
+    within(_WHO, settings, "(-inf, inf)", *those("rho_start"))
+    within(_WHO, settings, "[0, 1)", *those("momentum"))
+    if "optimiser" in present:
+        one_of(_WHO, settings, "optimiser", OPTIMISERS)
+    if "prior" in present:
         prior_of(settings)
 
 
 def prior_of(settings) -> GaussianPrior | ScaleMixturePrior:
     """The prior that the settings name. Raises ValueError for an unknown name or numbers out of range."""
+    one_of(_WHO, settings, "prior", PRIORS)
     if settings.prior == "gaussian":
         return GaussianPrior(settings.prior_sd)
-    if settings.prior == "scale_mixture":
-        return ScaleMixturePrior(settings.prior_share, settings.prior_sd, settings.prior_sd_narrow)
-    raise ValueError(f"prior = '{settings.prior}'; give one of {', '.join(PRIORS)}")
+    return ScaleMixturePrior(settings.prior_share, settings.prior_sd, settings.prior_sd_narrow)

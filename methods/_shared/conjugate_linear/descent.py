@@ -21,9 +21,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtr, chdtrc
 
-from methods._shared.conjugate_linear import naturals
 from methods._shared.conjugate_linear.release import InKnownBox, expected_squares
 from methods._shared.frames import left_for
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Constants, Diverged
 from models.linear_regression import with_bias
 from models.task import PublicKnowledge, Task
@@ -53,9 +53,9 @@ class Settings:
     max_rate: float = 1.5  #: largest learning rate, times 1 / (1 + E|x|^2), the trace of the rows' second moments
 
     def __post_init__(self) -> None:
-        naturals.require("DP-SGD", self, whole=("steps",), positive=("clip", "travel", "max_rate"))
-        if not (0 < self.sampling_rate <= 1):
-            raise ValueError(f"DP-SGD: sampling_rate = {self.sampling_rate}; give a number in (0, 1]")
+        whole("DP-SGD", self, "steps")
+        positive("DP-SGD", self, "clip", "travel", "max_rate")
+        within("DP-SGD", self, "(0, 1]", "sampling_rate")
 
 
 class Descent(InKnownBox):

@@ -70,15 +70,3 @@ def clipped_prior(model: LinearRegressionUnknownNoise, inputs: int, clip: float)
     return LinearRegressionUnknownNoise(
         1.0 + factor * (model.shape - 1.0), factor * model.scale, factor * model.precision
     )
-
-
-def require(method: str, settings, *, whole: tuple[str, ...] = (), positive: tuple[str, ...] = ()) -> None:
-    """ValueError for a field that is not a whole number of at least 1, or not a finite number above 0."""
-    for name in whole:
-        value = getattr(settings, name)
-        if not (math.isfinite(value) and int(value) == value and value >= 1):
-            raise ValueError(f"{method}: {name} = {value}; give a whole number, at least 1")
-    for name in positive:
-        value = getattr(settings, name)
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{method}: {name} = {value}; give a finite number above 0")

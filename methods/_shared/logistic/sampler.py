@@ -37,6 +37,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.special import expit
 
+from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Diverged
 from models.logistic_regression import gradient, hessian, potential
 
@@ -61,11 +62,9 @@ class Target:
     radius: float = math.inf
 
     def __post_init__(self) -> None:
-        if not (0 <= self.power < math.inf and 0 < self.precision < math.inf and self.radius > 0):
-            raise ValueError(
-                f"logistic sampler: power {self.power}, precision {self.precision}, radius {self.radius}; give a "
-                "finite power of at least 0, a finite precision above 0 and a radius above 0"
-            )
+        within("logistic sampler", self, "[0, inf)", "power")
+        positive("logistic sampler", self, "precision")
+        within("logistic sampler", self, "(0, inf]", "radius")
 
 
 @dataclass(frozen=True)
@@ -79,11 +78,7 @@ class Plan:
     leapfrog_steps: int = 8
 
     def __post_init__(self) -> None:
-        if self.trajectories < 1 or self.leapfrog_steps < 1:
-            raise ValueError(
-                f"logistic sampler: trajectories = {self.trajectories}, leapfrog_steps = {self.leapfrog_steps}; give "
-                "whole numbers of at least 1"
-            )
+        whole("logistic sampler", self, "trajectories", "leapfrog_steps")
 
     @property
     def gradients(self) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from methods._shared.frames import InFrame
+from methods._shared.settings_checks import positive, whole
 from methods.contract import Constants, Leak, LeakKind
 from privacy.ledger import Relation
 
@@ -21,11 +21,9 @@ class DescentSettings:
     clip_factor: float = 1.0  #: clipping norm over the typical norm of a centred row (without unit)
 
     def __post_init__(self) -> None:
-        if self.batch_rows < 1 or (self.steps is not None and self.steps < 1):
-            raise ValueError(f"DP-SGD: batch_rows = {self.batch_rows}, steps = {self.steps}; give at least 1 of each")
-        for key in ("rate_factor", "clip_factor"):
-            if not (math.isfinite(getattr(self, key)) and getattr(self, key) > 0):
-                raise ValueError(f"DP-SGD: {key} = {getattr(self, key)}; give a finite number above 0")
+        whole("DP-SGD", self, "batch_rows")
+        whole("DP-SGD", self, "steps", optional=True)
+        positive("DP-SGD", self, "rate_factor", "clip_factor")
 
 
 class Descent(InFrame):

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from methods._shared.requests import Together
+from methods._shared.settings_checks import all_within, positive, whole, within
 from methods.contract import Apart, Counterpart, Fit, Leak, LeakKind, Method
 from models.task import Task
 from privacy.budget import Budget
@@ -59,40 +60,26 @@ class DPVISettings:
     scaling_share: float = 0.1  # part of mu^2 (Gaussian DP) for the moments, where the model's scaling is 'paid'
 
     def __post_init__(self) -> None:
-        check_numbers(
-            self,
-            "dpvi",
-            whole=("steps", "draws"),
-            positive=("clip", "location_scale", "deviation_scale"),
-            tuples=("location_step", "deviation_step", "start_location", "start_deviation"),
-        )
+        whole("dpvi", self, "steps", "draws")
+        positive("dpvi", self, "clip", "location_scale", "deviation_scale")
+        per_coordinate("dpvi", self, "location_step", "deviation_step", "start_location", "start_deviation")
+        shares("dpvi", self)
 
 
-def check_numbers(
-    settings, who: str, whole: tuple[str, ...], positive: tuple[str, ...], tuples: tuple[str, ...]
-) -> None:
-    """Refuse what is out of range, naming the key; a number becomes a tuple of one where a tuple is due."""
-    for key in whole:
-        value = getattr(settings, key)
-        if not value >= 1 or int(value) != value:
-            raise ValueError(f"{who}: {key} = {value}; give a whole number, at least 1")
-    for key in positive:
-        if not (math.isfinite(getattr(settings, key)) and getattr(settings, key) > 0):
-            raise ValueError(f"{who}: {key} = {getattr(settings, key)}; give a finite number above 0")
-    for key in tuples:
-        value = getattr(settings, key)
-        value = (value,) if isinstance(value, int | float) else tuple(value)
-        if not value or not all(math.isfinite(v) for v in value):
-            raise ValueError(f"{who}: {key} = {value}; give one finite number, or one for each coordinate")
-        if key.endswith("_step") and not min(value) > 0:
-            raise ValueError(f"{who}: {key} = {value}; give numbers above 0")
-        object.__setattr__(settings, key, tuple(float(v) for v in value))
-    if not 0 < settings.sampling_rate <= 1:
-        raise ValueError(f"{who}: sampling_rate = {settings.sampling_rate}; give a number in (0, 1]")
-    if not 0 <= settings.burn_in < 1:
-        raise ValueError(f"{who}: burn_in = {settings.burn_in}; give a number in [0, 1)")
-    if not 0 < settings.scaling_share < 1:
-        raise ValueError(f"{who}: scaling_share = {settings.scaling_share}; give a number in (0, 1)")
+def per_coordinate(who: str, settings, *names: str) -> None:
+    """Make a tuple of floats of each; a number becomes a tuple of one. Raises ValueError for one out of range."""
+    for name in names:
+        value = getattr(settings, name)
+        object.__setattr__(settings, name, (value,) if isinstance(value, int | float) else tuple(value))
+        all_within(who, settings, "(0, inf)" if name.endswith("_step") else "(-inf, inf)", name)
+        object.__setattr__(settings, name, tuple(float(v) for v in getattr(settings, name)))
+
+
+def shares(who: str, settings) -> None:
+    """Raises ValueError for a part of the rows, of the steps or of the budget that is out of range."""
+    within(who, settings, "(0, 1]", "sampling_rate")
+    within(who, settings, "[0, 1)", "burn_in")
+    within(who, settings, "(0, 1)", "scaling_share")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from methods._shared.settings_checks import whole
+
 
 @dataclass(frozen=True)
 class Sweeps:
@@ -13,8 +15,5 @@ class Sweeps:
     sweeps: int = 1000  # Gibbs sweeps kept, one chain, none left out (released program)
 
     def __post_init__(self) -> None:
-        me = "Bernstein & Sheldon (2018)"
-        if self.burn_in_sweeps < 0:
-            raise ValueError(f"{me}: burn_in_sweeps = {self.burn_in_sweeps}; give a whole number >= 0")
-        if self.sweeps < 1:
-            raise ValueError(f"{me}: sweeps = {self.sweeps}; give a whole number >= 1")
+        whole("Bernstein & Sheldon (2018)", self, "burn_in_sweeps", least=0)
+        whole("Bernstein & Sheldon (2018)", self, "sweeps")

@@ -194,9 +194,18 @@ def test_diagnostics_see_a_step_that_is_too_long():
     assert Plan(10, 8).gradients == 81
 
 
-@pytest.mark.parametrize("values", [(-1.0, 1.0), (math.nan, 1.0), (1.0, 0.0), (1.0, math.inf), (1.0, 1.0, 0.0)])
-def test_a_wrong_target_is_refused(values):
-    with pytest.raises(ValueError, match="power"):
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ((-1.0, 1.0), "power"),
+        ((math.nan, 1.0), "power"),
+        ((1.0, 0.0), "precision"),
+        ((1.0, math.inf), "precision"),
+        ((1.0, 1.0, 0.0), "radius"),
+    ],
+)
+def test_a_wrong_target_is_refused(values, named):
+    with pytest.raises(ValueError, match=f"logistic sampler: {named} = "):
         Target(*values)
 
 
