@@ -1,0 +1,240 @@
+"""Seconds and memory of one fit as the rows grow: private methods, and the same model in other libraries.
+
+    python -m benchmarks.rows [results/benchmarks/rows.csv] [--rows 1000 10000 100000 1000000] [--columns 10 100]
+                              [--methods NAME ...] [--limit 120]
+
+Made-up tables with public ranges, inputs and target in [-1, 1] (``common_tasks.own_data.surrogates``, linear); default
+settings at epsilon = 1, delta = 1e-5. Every fit has a process of its own, on one thread. Libraries: ridge and logistic
+regression of scikit-learn, without privacy; where they are installed, IBM's diffprivlib (pure epsilon = 1; objective
+perturbation, functional mechanism) and Opacus (DP-SGD on a linear model, ``OPACUS_EPOCHS`` passes). Columns:
+
+==========  ============================================================================================
+seconds     CPU seconds of the fit alone
+copies      what the process holds at its peak beyond what it held before the fit, over the table's size; of tables
+            from ``LEAST_MB``, since a megabyte more or less is the allocator's
+ratio       seconds over those of scikit-learn on the same table
+status      ok; given up: not done after ``--limit`` seconds; not supported; not installed; failed
+==========  ============================================================================================
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing as mp
+import os
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from workflow import arithmetic
+
+KINDS = {"regression": "bounded_linear_regression", "classification": "bounded_logistic_regression"}
+MODEL = {"regression": {}, "classification": {"prior_sd": 1.0}}
+BUDGET = {"epsilon": 1.0, "delta": 1e-5, "mode": "enforce"}
+BASE = "scikit-learn"
+OTHERS = (BASE, "diffprivlib", "opacus")
+OPACUS_EPOCHS = 10
+LEAST_MB = 5.0
+COLUMNS = ["task", "rows", "columns", "method", "seconds", "copies", "ratio", "status", "reason"]
+
+
+def held_mb() -> float:
+    """Most memory that this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
+
+
+def private_fit(task: str, name: str, x, y) -> Callable[[], object]:
+    """One fit, its kernels compiled. Raises ValueError with the reason where the method does not take the task."""
+    import numpy as np
+
+    from methods import contract
+    from models import kind
+    from models.task import PublicKnowledge, Task
+    from privacy.budget import BudgetSpec
+
+    box = ((-1.0, 1.0),) * x.shape[1]
+    target = (-1.0, 1.0) if task == "regression" else (0.0, 1.0)
+    model = kind.kind(KINDS[task]).model(**MODEL[task])
+    method = contract.get(name, KINDS[task])
+
+    def of(rows: int) -> tuple:
+        public = PublicKnowledge(rows, box, target, "made up")
+        return Task("rows", model, x[:rows], y[:rows], public), BudgetSpec(**BUDGET).open(np.random.default_rng(1))
+
+    settings = method.Settings()
+    whole, budget = of(len(x))
+    if why := method.supports(whole):
+        raise ValueError(why)
+    method.prepare(whole, settings)
+    small, other = of(min(200, len(x)))
+    method.fit(small, settings, other, np.random.default_rng(2))  # imports, and what is compiled at the first fit
+    return lambda: method.fit(whole, settings, budget, np.random.default_rng(2))
+
+
+def other_fit(task: str, name: str, x, y) -> Callable[[], object]:
+    """A fit by another library. Raises ImportError where it is not installed."""
+    if name == BASE:
+        from sklearn.linear_model import LogisticRegression, Ridge
+
+        return lambda: (Ridge() if task == "regression" else LogisticRegression()).fit(x, y)
+    if name == "diffprivlib":
+        from diffprivlib.models import LinearRegression
+        from diffprivlib.models import LogisticRegression as Logistic
+
+        norm = float(x.shape[1]) ** 0.5  # of a row in the box
+        return lambda: (
+            LinearRegression(epsilon=1.0, bounds_X=(-1.0, 1.0), bounds_y=(-1.0, 1.0)).fit(x, y)
+            if task == "regression"
+            else Logistic(epsilon=1.0, data_norm=norm).fit(x, y)
+        )
+    return opacus_fit(task, x, y)
+
+
+def opacus_fit(task: str, x, y) -> Callable[[], object]:
+    """DP-SGD on a linear model, noise for epsilon = 1. Raises ImportError where Opacus is not installed."""
+    import torch
+    from opacus import PrivacyEngine
+
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    table = torch.utils.data.TensorDataset(torch.tensor(x).float(), torch.tensor(y).float()[:, None])
+    model = torch.nn.Linear(x.shape[1], 1)
+    loader = torch.utils.data.DataLoader(table, batch_size=max(1, min(1000, len(x) // 10)))
+    model, optimiser, loader = PrivacyEngine(accountant="rdp").make_private_with_epsilon(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+        data_loader=loader,
+        epochs=OPACUS_EPOCHS,
+        target_epsilon=1.0,
+        target_delta=1e-5,
+        max_grad_norm=1.0,
+    )
+    loss = torch.nn.MSELoss() if task == "regression" else torch.nn.BCEWithLogitsLoss()
+
+    def fit() -> object:
+        for _ in range(OPACUS_EPOCHS):
+            for rows, targets in loader:
+                if len(rows):
+                    optimiser.zero_grad()
+                    loss(model(rows), targets).backward()
+                    optimiser.step()
+        return model
+
+    return fit
+
+
+def one(task: str, name: str, n: int, d: int, answer) -> None:
+    """In a process of its own: one fit, and what it took, put into the pipe ``answer``."""
+    import numpy as np
+
+    from common_tasks.own_data import surrogates
+    from privacy.budget import BudgetExceeded
+
+    warnings.simplefilter("ignore")
+    x, y = surrogates.block(task, "linear", n, d, True, np.random.default_rng(0))
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    try:
+        fit = (other_fit if name in OTHERS else private_fit)(task, name, x, y)
+    except ImportError as error:
+        answer.send({"status": "not installed", "reason": str(error)})
+        return
+    except (ValueError, BudgetExceeded) as error:
+        answer.send({"status": "not supported", "reason": str(error)})
+        return
+    ballast = np.empty(0)
+    if (free := held_mb() - now_mb()) > 0:  # fill what was held and given back: the peak then tells the fit's part
+        ballast = np.ones(int(free * 2**17))
+    before, start = held_mb(), time.process_time()
+    try:
+        fit()
+    except Exception as error:  # a benchmark tells what fails; it does not stop there
+        answer.send({"status": "failed", "reason": f"{type(error).__name__}: {error}"})
+        return
+    seconds = time.process_time() - start
+    more, size = max(0.0, held_mb() - before), (x.nbytes + y.nbytes) / 2**20
+    del ballast
+    answer.send({"status": "ok", "seconds": seconds, "copies": more / size if size >= LEAST_MB else ""})
+
+
+def now_mb() -> float:
+    """Memory that this process holds now, where the system tells (Linux); else what it has held at most."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return held_mb()
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def measured(task: str, name: str, n: int, d: int, limit: float) -> dict:
+    """A row of the table without its ratio."""
+    row = dict.fromkeys(COLUMNS, "") | {"task": task, "rows": n, "columns": d, "method": name}
+    ours, theirs = mp.get_context("spawn").Pipe(duplex=False)
+    process = mp.get_context("spawn").Process(target=one, args=(task, name, n, d, theirs))
+    process.start()
+    theirs.close()
+    try:
+        answer = ours.recv() if ours.poll(limit) else {"status": "given up", "reason": f"after {limit:g} s"}
+    except EOFError:
+        answer = {"status": "failed", "reason": "the process was ended (out of memory?)"}
+    process.kill()
+    process.join()
+    return row | answer
+
+
+def methods_of(task: str) -> list[str]:
+    """The private methods of a common task."""
+    from common_tasks.own_data.study import private_methods
+
+    return [name for family in private_methods(KINDS[task]) for name in family]
+
+
+def table(rows: Sequence[int], columns: Sequence[int], wanted: Sequence[str], limit: float) -> pd.DataFrame:
+    """Every method on every size; one that was given up is not tried on more rows. A line of progress each."""
+    out: list[dict] = []
+    for task in KINDS:
+        names = [n for n in (*OTHERS, *methods_of(task)) if not wanted or n in (*wanted, BASE)]
+        for d in columns:
+            lost: set[str] = set()
+            for n in sorted(rows):
+                for name in (k for k in names if k not in lost):
+                    found = measured(task, name, n, d, limit)
+                    base = next((r for r in out if same_table(r, found) and r["method"] == BASE), found)
+                    if found["status"] == "ok" and base["status"] == "ok":
+                        found["ratio"] = found["seconds"] / max(base["seconds"], 1e-9)
+                    if found["status"] != "ok":
+                        lost.add(name)
+                    out.append(found)
+                    print(json.dumps({k: v for k, v in found.items() if v != ""}), file=sys.stderr, flush=True)
+    return pd.DataFrame(out, columns=COLUMNS)
+
+
+def same_table(a: dict, b: dict) -> bool:
+    return all(a[k] == b[k] for k in ("task", "rows", "columns"))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", nargs="?", type=Path, default=Path("results/benchmarks/rows.csv"))
+    parser.add_argument("--rows", nargs="+", type=int, default=[1_000, 10_000, 100_000, 1_000_000])
+    parser.add_argument("--columns", nargs="+", type=int, default=[10, 100])
+    parser.add_argument("--methods", nargs="+", default=[], help="only these, and scikit-learn")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds after which a fit is given up")
+    args = parser.parse_args(argv)
+    os.environ.update(arithmetic.environment())
+    found = table(args.rows, args.columns, args.methods, args.limit)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    shown = found.copy()
+    for name in ("seconds", "copies", "ratio"):
+        shown[name] = [f"{v:.3g}" if v != "" else "" for v in found[name]]
+    shown.to_csv(args.out, index=False)
+    print(shown.drop(columns="reason").to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()
