@@ -145,6 +145,8 @@ def _method(
     else:
         page.say("It stands for no published number.")
     page.say("Beside the other methods on the same data and budgets: [which method for which task](/which-method.md).")
+    if own.privacy:
+        _counterparts(page, adapters)
     page.heading("Ledger")
     if spent:
         page.say(
@@ -176,6 +178,27 @@ def _method(
             sortable=len(seconds) > 15,
         )
     return page
+
+
+def _counterparts(page: Document, adapters: Sequence[Method]) -> None:
+    """What the method says that it comes to at epsilon = 1e6, by kind of model."""
+    rows = []
+    for m in adapters:
+        for kind in m.models:
+            if told := contract.counterpart(m, kind):
+                twin = contract.get(told.method).title if told.method else f"none: {told.apart}"
+                band = f"{told.band:g}" if told.method else ""
+                given = ", ".join(f"{k} = {v}" for k, v in told.settings.items()) or ("defaults" if told.method else "")
+                rows.append([kind.replace("_", " "), twin, band, given, told.reason])
+    if not rows:
+        return
+    page.heading("What it comes to without privacy")
+    page.say(
+        "At epsilon = 1e6, on made-up rows: the method without privacy whose log-densities of new rows it comes to, "
+        "and the largest mean difference that a test allows, in nats a row."
+    )
+    columns = ["Model", "Method", "Within", "Settings", "Why"]
+    page.part("frame", columns=columns, rows=rows, label="What it comes to without privacy")
 
 
 def _docstring(method: Method) -> str:

@@ -208,6 +208,14 @@ def test_the_page_of_a_method_has_its_settings_with_their_sources(site):
     assert "1 % / 290" in (site / "glossary.html").read_text()
 
 
+def test_the_page_of_a_private_method_says_what_it_comes_to(site):
+    told = contract.counterpart(contract.get("dp_sgd", "bounded_logistic_regression"), "bounded_logistic_regression")
+    text = (site / "methods/dp_sgd.html").read_text()
+    assert "What it comes to without privacy" in text
+    assert f"<td>{contract.get(told.method).title}</td>" in text.replace("<td data-x>", "<td>")
+    assert "What it comes to without privacy" not in (site / "methods/ridge.html").read_text()
+
+
 def test_every_method_has_equations_that_docutils_reads():
     told = equations()
     committed = {method for _, method in verified.read(verified.FILE)}
