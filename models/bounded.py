@@ -114,8 +114,12 @@ class Frame:
 
     def x(self, x: np.ndarray, clip: bool = True) -> np.ndarray:
         """(n, d) original units -> (n, d) in the box."""
-        u = (np.asarray(x, dtype=np.float64) - self.x_shift) / self.x_scale
-        return self.stretch * (np.clip(u, -1.0, 1.0) if clip else u)
+        u = np.asarray(x, dtype=np.float64) - self.x_shift
+        u /= self.x_scale  # in place: of many rows no second copy is made
+        if clip:
+            np.clip(u, -1.0, 1.0, out=u)
+        u *= self.stretch
+        return u
 
     def y(self, y: np.ndarray, clip: bool = True) -> np.ndarray:
         """(n,) targets in original units -> in the box."""
@@ -127,8 +131,9 @@ class Frame:
         y = task.y
         if task.model.scales_target:
             y = self.y(y)
-        public = PublicKnowledge(n=task.public.n)
-        return replace(task, model=task.model.inner, x=self.x(task.x), y=y, public=public)
+        public, x = PublicKnowledge(n=task.public.n), self.x(task.x)
+        x.setflags(write=False)  # so that the task takes it as it is
+        return replace(task, model=task.model.inner, x=x, y=y, public=public)
 
     def parameters(self) -> dict[str, np.ndarray]:
         return {

@@ -75,9 +75,17 @@ class Task:
 
 
 def _read_only(a: np.ndarray, what: str) -> np.ndarray:
-    a = np.array(a, dtype=np.float64, order="C")
+    """A copy that nobody can write to; the array itself where that is so already."""
+    if not _is_frozen(a):
+        a = np.array(a, dtype=np.float64, order="C")
     if not np.isfinite(a).all():
         row = int(np.argwhere(~np.isfinite(a))[0][0])
         raise ValueError(f"{what} has a NaN or an infinity in row {row}; drop or impute that row before the split")
     a.setflags(write=False)
     return a
+
+
+def _is_frozen(a: np.ndarray) -> bool:
+    """Is it an array of a task, or one that its maker has closed? A view could be written to through its base."""
+    plain = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.base is None
+    return plain and a.flags.c_contiguous and not a.flags.writeable

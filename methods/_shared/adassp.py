@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from methods._shared import row_blocks
 from methods._shared.settings_checks import positive
 from methods.contract import Leak, LeakKind
 from privacy.budget import Budget, GaussianMechanism
@@ -67,20 +68,27 @@ class ClipRule:
         return min(most, max(1.0 + self.margin * total, allowed))
 
 
-def second_moments(rows: np.ndarray, clip: float) -> np.ndarray:
+def second_moments(rows: np.ndarray, clip: float, transform: np.ndarray | None = None) -> np.ndarray:
     """Upper triangle of sum u u' over the clipped rows u of (n, p), off-diagonal entries times sqrt(2); (p (p+1) / 2,).
+
+    ``transform``: (p, p), public; rows are clipped after it. None: as they are.
 
     L2 sensitivity under add/remove: clip^2. Proof: a row adds the triangle of u u', whose norm with the off-diagonal
     entries times sqrt(2) is the Frobenius norm of u u', which is |u|^2 <= clip^2, since u is the row times
     min(1, clip / |row|). A row whose norm is not finite adds 0. (Replace-one: the triangles of u u' and v v' have an
     inner product of (u . v)^2 >= 0, so their difference has norm at most sqrt(2) clip^2.)
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        norms = np.linalg.norm(rows, axis=1)
-        good = np.isfinite(norms)
-        u = rows[good] * np.minimum(1.0, clip / np.maximum(norms[good], 1e-300))[:, None]
     upper, weights = _triangle(rows.shape[1])
-    return (u.T @ u)[upper] * weights
+
+    def gram(rows: np.ndarray) -> np.ndarray:
+        rows = rows if transform is None else rows @ transform.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.linalg.norm(rows, axis=1)
+            good = np.isfinite(norms)
+            u = rows[good] * np.minimum(1.0, clip / np.maximum(norms[good], 1e-300))[:, None]
+        return u.T @ u
+
+    return row_blocks.total(gram, rows)[upper] * weights
 
 
 def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
@@ -122,17 +130,27 @@ def gaussian(
     )
 
 
-def released(rows: np.ndarray, squared: float, mechanism: GaussianMechanism) -> Moments:
-    """Second moments of ``rows`` (n, p + 1) clipped to squared norm ``squared``, by one release of the mechanism."""
-    noisy = mechanism.release(second_moments(rows, math.sqrt(squared)))
+def released(
+    rows: np.ndarray, squared: float, mechanism: GaussianMechanism, transform: np.ndarray | None = None
+) -> Moments:
+    """Second moments of ``rows`` (n, p + 1) clipped to squared norm ``squared``, by one release of the mechanism.
+
+    ``transform``: see :func:`second_moments`.
+    """
+    noisy = mechanism.release(second_moments(rows, math.sqrt(squared), transform))
     return Moments(unpacked(noisy, rows.shape[1]), mechanism.noise_scale)
 
 
 def release(
-    rows: np.ndarray, squared: float, noise_multiplier: float, budget: Budget, relation: Relation = Relation.ADD_REMOVE
+    rows: np.ndarray,
+    squared: float,
+    noise_multiplier: float,
+    budget: Budget,
+    relation: Relation = Relation.ADD_REMOVE,
+    transform: np.ndarray | None = None,
 ) -> Moments:
     """The same by one charged Gaussian release."""
-    return released(rows, squared, gaussian(squared, noise_multiplier, budget, relation))
+    return released(rows, squared, gaussian(squared, noise_multiplier, budget, relation), transform)
 
 
 class Reading(NamedTuple):

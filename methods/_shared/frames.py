@@ -18,14 +18,17 @@ from privacy.ledger import Event, Mechanism, Relation, Sampling
 SHARE = 0.1
 
 
-def columns(task: Task) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
-    """The numbers to be scaled, (n, k), the target last where it is one, and the documented range of each or None."""
+def ranges_of(task: Task) -> list[tuple[float, float] | None]:
+    """The documented range, or None, of every column that is scaled; the target's comes last where it is one."""
     ranges = list(task.public.x_bounds) or [None] * task.x.shape[1]
     if len(ranges) != task.x.shape[1]:
         raise ValueError(f"{task.name}: public.x_bounds has {len(ranges)} entries for {task.x.shape[1]} columns")
-    if task.model.scales_target:
-        return np.column_stack([task.x, task.y]), [*ranges, task.public.y_bounds]
-    return task.x, ranges
+    return [*ranges, task.public.y_bounds] if task.model.scales_target else ranges
+
+
+def columns(task: Task) -> np.ndarray:
+    """The numbers that are scaled, (n, k), in the order of :func:`ranges_of`."""
+    return np.column_stack([task.x, task.y]) if task.model.scales_target else task.x
 
 
 def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame:
@@ -40,16 +43,17 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
     """
     if task.n < 1 or task.public.n < 1:
         raise ValueError(f"{task.name}: needs at least 1 training row, got {task.n}")
-    values, ranges = columns(task)
+    ranges = ranges_of(task)
     missing = [j for j, r in enumerate(ranges) if r is None]
     found = np.array([(0.0, 0.0) if r is None else r for r in ranges], dtype=np.float64)
     shift, scale = found.mean(axis=1), (found[:, 1] - found[:, 0]) / 2
     if missing:
+        values = columns(task)[:, missing]
         if budget is None:
-            mean, sd = values[:, missing].mean(axis=0), values[:, missing].std(axis=0)
+            mean, sd = values.mean(axis=0), values.std(axis=0)
         else:
-            with_target = task.model.scales_target and missing[-1] == values.shape[1] - 1
-            mean, sd = bought_moments(values[:, missing], task.public.n, budget, share, with_target)
+            with_target = task.model.scales_target and missing[-1] == len(ranges) - 1
+            mean, sd = bought_moments(values, task.public.n, budget, share, with_target)
         shift[missing], scale[missing] = mean, np.where(sd > 0, DEVIATIONS * sd, 1.0)
     d = task.x.shape[1]
     y = (float(shift[d]), float(scale[d])) if len(shift) > d else (0.0, 1.0)

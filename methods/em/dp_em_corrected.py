@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
+from methods._shared import row_blocks
 from methods._shared.framed_mixture import RADIUS, RegressionInFrame, ball
 from methods._shared.frames import InFrame, left_for
 from methods._shared.settings_checks import positive, whole, within
@@ -86,12 +88,11 @@ class DPEMCorrected(Method):
             steps=s.iterations,
             proof=_PROOF,
         )
-        u = clipped((task.x - shift) / scale, 1.0)
+        u = row_blocks.each(lambda x: clipped((x - shift) / scale, 1.0), task.x)
         start = em.initial(d, components, rng)
         p = MixtureParameters(start.weights, start.means, s.start_variance * start.covariances)
         for _ in range(s.iterations):
-            responsibilities, _ = em.e_step(u, p.weights, p.means, p.covariances)
-            vector = joint_moments(u, responsibilities)
+            vector = row_blocks.total(partial(expected_moments, p), u)
             released = mechanism.release(vector)
             p = m_step(released, n, d, components, mechanism.noise_scale, s.eigenvalue_floor)
         found = MixtureParameters(p.weights, shift + scale * p.means, scale[:, None] * p.covariances * scale)
@@ -212,6 +213,14 @@ def joint_moments(u: np.ndarray, responsibilities: np.ndarray) -> np.ndarray:
     squares = np.stack([((u * g[:, None]).T @ u)[upper] * root for g in responsibilities.T])
     squares -= (counts / d)[:, None] * (upper[0] == upper[1])
     return np.concatenate([counts - n / k, (responsibilities.T @ u).ravel(), squares.ravel()])
+
+
+def expected_moments(p: MixtureParameters, u: np.ndarray) -> np.ndarray:
+    """:func:`joint_moments` of rows u (n, d) under the responsibilities of released parameters."""
+    from methods.em import _em as em
+
+    responsibilities, _ = em.e_step(u, p.weights, p.means, p.covariances)
+    return joint_moments(u, responsibilities)
 
 
 def m_step(

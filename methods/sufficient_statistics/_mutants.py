@@ -20,8 +20,8 @@ _ADASSP = tuple(
         GENERIC[1],
         Mutant(
             "no clipping",
-            r"second_moments\(rows, math\.sqrt\(squared\)\)",
-            "second_moments(rows, 1e9 * math.sqrt(squared))",
+            r"second_moments\(rows, math\.sqrt\(squared\)",
+            "second_moments(rows, 1e9 * math.sqrt(squared)",
             what=NO_CLIPPING,
         ),
     )

@@ -15,7 +15,7 @@ from methods._shared.frames import left_for
 from methods._shared.settings_checks import within
 from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Method, Role
 from models.bounded import DEVIATIONS
-from models.linear_regression import LinearGaussian, with_bias
+from models.linear_regression import LinearGaussian
 from models.standardise import Standardiser
 from models.task import Task
 from privacy.budget import Budget
@@ -75,7 +75,7 @@ class AdaSSP(Method):
         multiplier, columns = left_for(budget, adassp.WHAT, self.privacy), task.x.shape[1] + 1
         most = 1.0 + DEVIATIONS**2 * columns
         squared = settings.squared_bound([1.0] * columns, most, task.public.n, multiplier)
-        rows = np.column_stack([with_bias(scale.x(task.x)), scale.y(task.y)])
+        rows = np.column_stack([scale.x(task.x), np.ones(task.n), scale.y(task.y)])
         moments = adassp.release(rows, squared, multiplier, budget)
         found = adassp.read(moments, PRIOR_PRECISION)
         variance = adassp.residual_variance(found, adassp.counted(moments, task.public.n))
@@ -128,7 +128,7 @@ class AdaSSPLinear(release.OneRelease):
         """Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier."""
         n, multiplier = task.public.n, left_for(budget, adassp.WHAT, self.privacy)
         squared = release.squared_bound(settings, task.public, multiplier)
-        moments = adassp.release(np.column_stack([with_bias(task.x), task.y]), squared, multiplier, budget)
+        moments = adassp.release(np.column_stack([task.x, np.ones(task.n), task.y]), squared, multiplier, budget)
         found = adassp.read(moments, task.model.precision)
         point = release.point_estimate(found.weights, adassp.residual_variance(found, adassp.counted(moments, n)))
         diagnostics = {"noise_multiplier": multiplier, "clip": math.sqrt(squared), "penalty": found.penalty}

@@ -13,7 +13,6 @@ from methods._shared.conjugate_linear import release
 from methods._shared.frames import left_for
 from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind
-from models.linear_regression import with_bias
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
 from models.task import Task
 from privacy.budget import Budget
@@ -96,7 +95,7 @@ class WhitenedSSP(release.InKnownBox):
         whole = left_for(budget, adassp.WHAT, self.privacy)
         squares = release.expected_squares(task.public)
         start = np.diag(1.0 / np.sqrt([*squares[:-1], 1.0, squares[-1]]))
-        rows = np.column_stack([with_bias(task.x), task.y])
+        rows = np.column_stack([task.x, np.ones(task.n), task.y])
         found = whitened(rows, start, task.public.n, settings, whole, budget)
         fit, diagnostics = posterior(task.model, found, task.public.n)
         return Fit(fit, budget.ledger, {"noise_multiplier": whole, **diagnostics})
@@ -113,12 +112,12 @@ def whitened(
     squared, multiplier = clip(p, n, settings, (1.0 - settings.last) / settings.rounds, whole)
     rounds = adassp.gaussian(squared, multiplier, budget, steps=settings.rounds)
     for _ in range(settings.rounds):
-        moments = adassp.released(rows @ transform.T, squared, rounds)
+        moments = adassp.released(rows, squared, rounds, transform)
         values, vectors = np.linalg.eigh(moments.gram / n)
         values = np.maximum(values, settings.lift * norm_of_noise(moments) / n)
         transform = np.linalg.solve(np.linalg.cholesky((vectors * values) @ vectors.T), transform)
     squared, multiplier = clip(p, n, settings, settings.last, whole)
-    return Whitened(transform, adassp.release(rows @ transform.T, squared, multiplier, budget), squared)
+    return Whitened(transform, adassp.release(rows, squared, multiplier, budget, transform=transform), squared)
 
 
 def clip(p: int, n: int, settings: WhitenedSSP.Settings, share: float, whole: float) -> tuple[float, float]:

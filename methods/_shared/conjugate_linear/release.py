@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from methods._shared import adassp
+from methods._shared import adassp, row_blocks
 from methods._shared.adassp import ClipRule
-from methods._shared.frames import InFrame, columns, make_frame
+from methods._shared.frames import InFrame, make_frame, ranges_of
 from methods.contract import Constants, Fit
 from models.linear_regression import LinearGaussian
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
@@ -30,7 +30,7 @@ class InKnownBox(InFrame):
     def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Make the frame, fit in the box; ``public.x_bounds`` and ``y_bounds`` are (-1, 1) where documented."""
         frame = make_frame(task, budget, self.share)
-        known = [None if r is None else (-1.0, 1.0) for r in columns(task)[1]]
+        known = [None if r is None else (-1.0, 1.0) for r in ranges_of(task)]
         boxed = frame.task(task)
         public = PublicKnowledge(boxed.public.n, tuple(known[:-1]), known[-1], task.public.citation)
         return self.framed(self.fit_unit(replace(boxed, public=public), settings, budget, rng), frame)
@@ -74,16 +74,20 @@ def clipped_site_sum(x: np.ndarray, y: np.ndarray, squared: float) -> np.ndarray
     that of z z' without one entry 1, so its square is (|q|^2 + 1)^2 - 1: a row with |z|^2 <= ``squared`` is left alone.
     Replace-one, the relation of the published algorithm, would have twice the bound.
     """
-    q = np.column_stack([x, y])
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = (q**2).sum(axis=1)
-        good = np.isfinite(squares * squares)
-        q, squares = q[good], squares[good]
-        factor = np.minimum(1.0, math.sqrt(squared**2 - 1.0) / np.maximum(np.sqrt(squares * (squares + 2.0)), 1e-300))
-    weighted = q * factor[:, None]
-    upper = np.triu_indices(q.shape[1])
+    bound, upper = math.sqrt(squared**2 - 1.0), np.triu_indices(x.shape[1] + 1)
     twice = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
-    return np.concatenate([math.sqrt(2.0) * weighted.sum(axis=0), (weighted.T @ q)[upper] * twice])
+
+    def of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        q = np.column_stack([x, y])
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = (q**2).sum(axis=1)
+            good = np.isfinite(squares * squares)
+            q, squares = q[good], squares[good]
+            factor = np.minimum(1.0, bound / np.maximum(np.sqrt(squares * (squares + 2.0)), 1e-300))
+        weighted = q * factor[:, None]
+        return np.concatenate([math.sqrt(2.0) * weighted.sum(axis=0), (weighted.T @ q)[upper] * twice])
+
+    return row_blocks.total(of, x, y)
 
 
 def gram_of_sites(released: np.ndarray, d: int, n: int) -> np.ndarray:
