@@ -63,7 +63,9 @@ class RegressionInFrame(InFrame):
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Rows in the unit box. Raises what ``fit_joint`` raises."""
-        rows = DEVIATIONS * np.column_stack([task.x, task.y])
+        rows = np.column_stack([task.x, task.y])
+        rows *= DEVIATIONS
+        rows.setflags(write=False)  # so that the task takes it as it is
         model = MixtureOfGaussians(settings.components, noise_sd=None)
         joint = Task(task.name, model, rows, public=PublicKnowledge(task.public.n))
         fit = self.fit_joint(joint, settings, budget, rng)

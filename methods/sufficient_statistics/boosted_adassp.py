@@ -113,7 +113,8 @@ def shortened(u: np.ndarray, y: np.ndarray, norm: float) -> Rows:
     good = np.isfinite(u).all(axis=1) & np.isfinite(y)
     u, y = np.where(good[:, None], u, 0.0), np.where(good, y, 0.0)
     factor = np.minimum(1.0, norm / np.maximum(np.linalg.norm(u, axis=1), 1e-300))
-    return Rows(u * factor[:, None], y * factor)
+    u *= factor[:, None]  # in place: of many rows no further copy is made
+    return Rows(u, y * factor)
 
 
 def residuals(rows: Rows, weights: np.ndarray, clip: float) -> np.ndarray:

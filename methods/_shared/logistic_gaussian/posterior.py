@@ -36,8 +36,9 @@ def signed(task: Task, *, strict: bool = True) -> np.ndarray:
         raise ValueError(
             f"{task.name}: y = {task.y[bad[0]]:g} in row {bad[0]}; a class is 0 or 1: number the two classes so"
         )
-    sign = np.where(task.y > 0.5, 1.0, -1.0)
-    return np.ascontiguousarray(np.column_stack([task.x, np.ones(task.n)]) * sign[:, None])
+    rows = np.column_stack([task.x, np.ones(task.n)])
+    rows *= np.where(task.y > 0.5, 1.0, -1.0)[:, None]
+    return rows
 
 
 def gram(z: np.ndarray, weight: np.ndarray) -> np.ndarray:
