@@ -73,7 +73,8 @@ class Checker:
                 chosen = [s for s in sample.choose(of, self.family, spent, data, caps, dear, turn) if not s.short]
                 covered |= {(experiment, m) for one in chosen for m in one.methods}
             if chain or cheapest > config["dear_seconds"] or any(short_needed(c, 0.0) for c in of):
-                same = [c for c in of if c.id in short_cells(pair)] or of
+                known = short_cells(pair)
+                same = [c for c in of if sample.shortened(c, caps).id in known] or of
                 chosen += [s for s in sample.choose(same, self.family, spent, data, caps, True, None) if s.short]
             out |= {(one.label, one.cells, one.splits): one for one in chosen}
         return sorted(out.values(), key=lambda s: -s.seconds)

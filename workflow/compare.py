@@ -216,7 +216,7 @@ def _short_rows_in(folder: Path) -> dict[ShortKey, float]:
 
 
 def short_cells(pair: Pair) -> set[str]:
-    """The cells whose short run is committed for a pair: which one is repeated must not hang on what fits cost."""
+    """The shortened cells that are committed for a pair: which one is repeated must not hang on what fits cost."""
     return {cell for experiment, method, cell, _ in short_rows() if (experiment, method) == pair}
 
 

@@ -71,7 +71,7 @@ class ClipRule:
 def second_moments(rows: np.ndarray, clip: float, transform: np.ndarray | None = None) -> np.ndarray:
     """Upper triangle of sum u u' over the clipped rows u of (n, p), off-diagonal entries times sqrt(2); (p (p+1) / 2,).
 
-    ``transform``: (p, p), public; rows are clipped after it. None: as they are.
+    ``transform``: (p, p), from public numbers or releases alone; rows are clipped after it. None: as they are.
 
     L2 sensitivity under add/remove: clip^2. Proof: a row adds the triangle of u u', whose norm with the off-diagonal
     entries times sqrt(2) is the Frobenius norm of u u', which is |u|^2 <= clip^2, since u is the row times

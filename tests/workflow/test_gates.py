@@ -125,6 +125,29 @@ def test_every_pair_of_the_config_has_a_sample_and_every_short_run_its_row(tmp_p
     assert {s.splits for s in small if not s.short and len(s.splits) < 5} == {(0,)}
 
 
+@pytest.mark.parametrize("rotating", [None, 3])
+def test_which_short_run_is_repeated_does_not_hang_on_what_fits_cost(tmp_path, monkeypatch, rotating):
+    checker, caps = check.Checker(tmp_path, 1), compare.bands()["short"]
+    golden = {key[:3] for key in compare.short_rows()}
+
+    def short_runs():
+        turns = None if rotating is None else dict.fromkeys(checker.pairs, rotating)
+        chosen = [s for s in checker.samples(list(checker.pairs), turns) if s.short]
+        cells = [sample.shortened(checker.cells[name], caps) for s in chosen for name in s.cells]
+        return {(c.experiment, c.method, c.id) for c in cells}
+
+    assert golden == short_runs()
+    real, dear = compare.seconds, compare.bands()["dear_seconds"]
+
+    def told(experiment):
+        """Other costs, on the same side of the limit."""
+        cost = {cell: seconds * (1 + int(cell[-2:], 16) % 5) for cell, seconds in real(experiment).items()}
+        return {cell: s if real(experiment)[cell] > dear else min(s, dear) for cell, s in cost.items()}
+
+    monkeypatch.setattr(check, "seconds", told)
+    assert golden == short_runs()
+
+
 def test_a_refusal_is_recomputed_as_one(scene, tmp_path):
     """A method that gives its reason and no fit is no failure: the reference says the same."""
     chosen = cells(files()["common_linear_regression"], "full")
