@@ -222,7 +222,8 @@ def settings_of(method: Method) -> list[list[str]]:
     out = []
     for f in dataclasses.fields(method.Settings):
         default = f.default if f.default is not dataclasses.MISSING else f.default_factory()
-        out.append([f.name, f"{default}", comments.get(f.name, "").replace("``", "")])
+        comment = re.sub(r":\w+:`~?([^`]+)`", r"\1", comments.get(f.name, ""))
+        out.append([f.name, f"{default}", comment.replace("``", "")])
     return out
 
 

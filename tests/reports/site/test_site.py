@@ -20,6 +20,7 @@ from sphinx.errors import ExtensionError
 
 from methods import contract
 from reports import build as report
+from reports.site import catalogue
 from reports.site.build import SiteError, _processes, classic
 from reports.site.cells import FEW, strip
 from reports.site.document import Document, plain
@@ -206,6 +207,13 @@ def test_the_page_of_a_method_has_its_settings_with_their_sources(site):
     assert "replace one" in text
     assert "versions.numpy" in (site / "provenance.html").read_text()
     assert "1 % / 290" in (site / "glossary.html").read_text()
+
+
+@pytest.mark.parametrize("name", contract.names())
+def test_comments_of_settings_hold_no_markup(name):
+    for m in (contract.get(name, kind) for kind in {k for k, n in contract.pairs() if n == name}):
+        for setting, _, comment in catalogue.settings_of(m):
+            assert "`" not in comment, (setting, comment)
 
 
 def test_the_page_of_a_private_method_says_what_it_comes_to(site):
