@@ -4,11 +4,14 @@
     python -m reports.build reference --scale full --results results
     python -m reports.build --check
     python -m reports.build readme
+    python -m reports.build agree --results results
 
 ``tables`` writes verdicts, claims, ledger and tables; ``site`` those and the page; ``all`` is the same as ``site``;
 ``reference`` writes the reference of a full run; ``derived`` what follows from committed scores (verdicts, claims,
 comparisons), as after a paper was removed; ``readme`` makes README.md's result and the rendered findings of it;
-``check`` (or ``--check``) compares the committed verdicts with what the committed scores give.
+``check`` (or ``--check``) compares the committed verdicts with what the committed scores give; ``agree`` compares a
+full run, or the pairs of which it has all cells, with the committed scores and ledger, and notes in verified.csv which
+agree.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from reports import (
     site,
     tables,
     verdicts,
+    whole_run,
 )
 from reports.blocks import Table
 from reports.claims import files as claim_files
@@ -52,7 +56,7 @@ from workflow import papers as homes
 from workflow import seals, verified
 from workflow.files import stacked, write_csv
 
-WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check")
+WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check", "agree")
 TITLE = "dpbayes-bench"
 
 
@@ -318,6 +322,26 @@ def all_methods(run: Run) -> list[Pair]:
     return [tables.all_methods_table(run.real, name, run.scale, run.title, budgeted, answering)]
 
 
+def _agree(args: argparse.Namespace, names: list[str]) -> int:
+    """Compare what a run has of the experiments with the reference; 1 where something differs or nothing was there."""
+    path = args.manifest or args.results / "manifest.json"
+    if not path.is_file():
+        raise ReportError(f"{path} is missing; run `./bench full` in a clone without changes, or name --results")
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    files = _score_files(names, args.results / "scores", args.scores)
+    good, wrong = [], []
+    for name in (n for n in names if files[n]):
+        agreed, said = whole_run.agree(
+            name, _scores(name, files[name], "full"), args.fits or args.results / "fits", manifest, args.reference
+        )
+        good += agreed
+        wrong += said
+    for sentence in [*(f"{pair} agrees in all its cells" for pair in good), *wrong]:
+        print(sentence)
+    print(f"{len(good)} pairs agree with the committed scores and ledger; {len(wrong)} differences")
+    return int(bool(wrong) or not good)
+
+
 def _scores(name: str, files: list[Path], scale: str) -> pd.DataFrame:
     """Scores of one experiment. Below full scale an experiment may have no cell at all: then no rows."""
     if not files:
@@ -391,6 +415,8 @@ def _run(args: argparse.Namespace) -> int:
         print("README.md, docs/result.svg and the rendered findings are made from the committed reference")
         return 0
     loaded = [load_config(path) for path in configs]
+    if args.what == "agree":
+        return _agree(args, [c["experiment"] for c in loaded])
     files = _score_files([c["experiment"] for c in loaded], args.results / "scores", args.scores)
     pairs = [(c, _scores(c["experiment"], files[c["experiment"]], args.scale)) for c in loaded]
     fits, data = args.fits or args.results / "fits", args.data or args.results / "data"

@@ -1,0 +1,150 @@
+"""A run of whole pairs against the reference: what agrees is noted, what differs or is not complete is named."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import datasets
+from datasets import store
+from reports import build, ledger, whole_run
+from reports.config import ReportError
+from workflow import closure, committed, compare, sample, verified
+from workflow.experiments import cells, experiment_files, load
+from workflow.files import csv_text, write_bytes, write_json
+
+PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
+MANIFEST = {"scale": "full", "noise": "public", "commit": "abc"}
+
+
+def clear():
+    for cached in (compare.committed, sample._splits_of):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def scene(tmp_path, monkeypatch):
+    """Two closed forms on made-up wine, all their splits: a run, and a reference that holds its rows."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(60, 11))
+    table = datasets.Table(x, x[:, 0] + 0.1 * rng.normal(size=60), tuple(f"x{j}" for j in range(11)))
+    data = tmp_path / "wine.npz"
+    store.save(data, datasets.get("wine"), table)
+    (config,) = (p for p in experiment_files() if load(p)["experiment"] == "dpsep_uci")
+    chosen = [c for c in cells(config, "full") if c.dataset == "wine" and ("dpsep_uci", c.method) in PAIRS]
+    monkeypatch.setattr(closure, "pairs", lambda: {p: [c for c in chosen if c.method == p[1]] for p in PAIRS})
+    reference = tmp_path / "reference"
+    for module in (compare, sample):
+        monkeypatch.setattr(module, "REFERENCE", reference)
+    results, rows = tmp_path / "results", []
+    for c in chosen:
+        one = sample.Sample("dpsep_uci", "wine", (c.id,), (c.method,), tuple(range(c.splits)), (), 0.0)
+        rows += sample.recompute(one, str(data), results=results).rows
+    scores = pd.DataFrame(rows).astype(str)
+    write_bytes(committed.path_of(reference, "dpsep_uci"), committed.encoded(scores))
+    (reference / "ledger.csv").write_text(csv_text(pd.DataFrame(columns=ledger.COLUMNS)))
+    verified.write({p: verified.of_full_run(p, {"commit": "old"}) for p in PAIRS}, reference / verified.NAME)
+    clear()
+    yield SimpleNamespace(scores=scores, fits=results / "fits", reference=reference, results=results)
+    clear()
+
+
+def agree(scene, **changes):
+    given = {"scores": scene.scores, "fits": scene.fits, "manifest": MANIFEST, "folder": scene.reference} | changes
+    return whole_run.agree("dpsep_uci", **given, epsilon_of=lambda events, delta: None)
+
+
+def noted(scene):
+    rows = verified.read(scene.reference / verified.NAME)
+    return [rows[p]["full_run"] for p in PAIRS]
+
+
+def test_what_agrees_is_noted_with_the_commit_of_the_run(scene):
+    assert agree(scene) == (["dpsep_uci/predict_mean", "dpsep_uci/ridge"], [])
+    assert noted(scene) == ["abc", "abc"]
+
+
+def test_one_number_of_one_split_that_differs_is_named_and_the_other_pair_noted(scene):
+    (place,) = scene.scores.index[
+        (scene.scores["method"] == "ridge") & (scene.scores["split"] == "7") & (scene.scores["metric"] == "rmse")
+    ][:1]
+    value = float(scene.scores.loc[place, "value"])
+    moved = scene.scores.copy()
+    moved.loc[place, "value"] = repr(value + 1e-6)
+    good, (wrong,) = agree(scene, scores=moved)
+    assert good == ["dpsep_uci/predict_mean"]
+    assert "split 7: rmse is" in wrong
+    assert noted(scene) == ["abc", "old"]
+
+
+def test_a_row_that_is_not_there_is_named(scene):
+    some = scene.scores[(scene.scores["method"] != "ridge") | (scene.scores["split"] != "3")]
+    _, wrong = agree(scene, scores=some)
+    assert wrong
+    assert all("split 3" in w and "is not in the recomputation" in w for w in wrong)
+
+
+def test_a_pair_of_which_cells_are_missing_is_not_noted(scene):
+    ridge = scene.scores[scene.scores["method"] == "ridge"]
+    rest = pd.concat([scene.scores[scene.scores["method"] != "ridge"], ridge[ridge["cell"] != ridge["cell"].iloc[0]]])
+    good, (wrong,) = agree(scene, scores=rest)
+    assert good == ["dpsep_uci/predict_mean"]
+    assert f"{ridge['cell'].iloc[0]} was not" in wrong
+    assert noted(scene) == ["abc", "old"]
+
+
+def test_a_restored_cell_says_nothing(scene):
+    cell = scene.scores.loc[scene.scores["method"] == "ridge", "cell"].iloc[0]
+    path = scene.fits / f"{cell}.json"
+    record = json.loads(path.read_text()) | {"reused": [{"cell": cell}]}
+    path.write_text(json.dumps(record))
+    _, (wrong,) = agree(scene)
+    assert wrong == f"dpsep_uci/ridge: {cell} was restored from the reference; run it without reuse"
+
+
+def test_a_ledger_that_has_another_row_is_named(scene):
+    cell = scene.scores["cell"].iloc[0]
+    row = dict.fromkeys(ledger.COLUMNS, "") | {"cell": cell, "event": "e", "accountant": "a", "epsilon": "1.0"}
+    (scene.reference / "ledger.csv").write_text(csv_text(pd.DataFrame([row])))
+    _, (wrong,) = agree(scene)
+    assert wrong == f"{cell}, e, a: in the ledger of the reference alone"
+
+
+@pytest.mark.parametrize(
+    ("column", "here", "was", "same"),
+    [
+        ("epsilon", "1.0", "1.000000001", True),
+        ("epsilon", "1.0", "1.0001", False),
+        ("epsilon", "", "1.0", False),
+        ("epsilon", "inf", "inf", True),
+        ("relation", "add_remove", "replace_one", False),
+        ("steps", "40", "40", True),
+        ("steps", "40", "41", False),
+    ],
+)
+def test_facts_of_the_ledger_are_compared(column, here, was, same):
+    assert whole_run._same(column, here, was) is same
+
+
+@pytest.mark.parametrize(
+    "change", [{"scale": "quick"}, {"noise": "secret"}, {"commit": "abc (with changes)"}, {"commit": ""}]
+)
+def test_only_a_full_public_run_of_a_commit_is_compared(scene, change):
+    with pytest.raises(ReportError, match=next(iter(change))):
+        agree(scene, manifest=MANIFEST | change)
+
+
+def test_the_command_says_what_agrees(scene, capsys):
+    folder = scene.results / "scores/dpsep_uci"
+    folder.mkdir(parents=True)
+    (folder / "wine.csv").write_text(csv_text(scene.scores))
+    write_json(scene.results / "manifest.json", MANIFEST)
+    words = ["agree", "--results", str(scene.results), "--reference", str(scene.reference)]
+    (config,) = (p for p in experiment_files() if load(p)["experiment"] == "dpsep_uci")
+    assert build.main([*words, "--config", str(config)]) == 0
+    assert "2 pairs agree with the committed scores and ledger; 0 differences" in capsys.readouterr().out
+    (scene.results / "manifest.json").unlink()
+    assert build.main([*words, "--config", str(config)]) == 1
+    assert "manifest.json is missing" in capsys.readouterr().err
