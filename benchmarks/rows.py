@@ -3,10 +3,10 @@
     python -m benchmarks.rows [results/benchmarks/rows.csv] [--rows 1000 10000 100000 1000000] [--columns 10 100]
                               [--methods NAME ...] [--limit 120]
 
-Made-up tables with public ranges, inputs and target in [-1, 1] (``common_tasks.own_data.surrogates``, linear); default
-settings at epsilon = 1, delta = 1e-5. Every fit has a process of its own, on one thread. Libraries: ridge and logistic
-regression of scikit-learn, without privacy; where they are installed, IBM's diffprivlib (pure epsilon = 1; objective
-perturbation, functional mechanism) and Opacus (DP-SGD on a linear model, ``OPACUS_EPOCHS`` passes). Columns:
+Made-up tables with public ranges, inputs and target in [-1, 1] (:func:`made_up`); default settings at epsilon = 1 and
+delta = 1e-5. Every fit has a process of its own, on one thread. Libraries: ridge and logistic regression of
+scikit-learn, without privacy; where they are installed, IBM's diffprivlib (pure epsilon = 1; objective perturbation,
+functional mechanism) and Opacus (DP-SGD on a linear model, ``OPACUS_EPOCHS`` passes). Columns:
 
 ==========  ============================================================================================
 seconds     CPU seconds of the fit alone
@@ -133,12 +133,10 @@ def one(task: str, name: str, n: int, d: int, answer) -> None:
     """In a process of its own: one fit, and what it took, put into the pipe ``answer``."""
     import numpy as np
 
-    from common_tasks.own_data import surrogates
     from privacy.budget import BudgetExceeded
 
     warnings.simplefilter("ignore")
-    x, y = surrogates.block(task, "linear", n, d, True, np.random.default_rng(0))
-    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    x, y = made_up(task, n, d)
     try:
         fit = (other_fit if name in OTHERS else private_fit)(task, name, x, y)
     except ImportError as error:
@@ -188,10 +186,22 @@ def measured(task: str, name: str, n: int, d: int, limit: float) -> dict:
 
 
 def methods_of(task: str) -> list[str]:
-    """The private methods of a common task."""
-    from common_tasks.own_data.study import private_methods
+    """The private methods of a kind of model."""
+    from methods import contract
 
-    return [name for family in private_methods(KINDS[task]) for name in family]
+    kind = KINDS[task]
+    known = [n for n in contract.names(kind) if not contract.left_out(n, kind)]
+    return [n for n in known if contract.get(n, kind).privacy is not None]
+
+
+def made_up(task: str, n: int, d: int):
+    """x (n, d) uniform on the box, y (n,) on a line in it with as much noise, or of class 0 and 1 by that."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, (n, d))
+    y = np.tanh(x @ rng.standard_normal(d) / d**0.5 + 0.5 * rng.standard_normal(n))
+    return x, y if task == "regression" else (y > 0).astype(float)
 
 
 def table(rows: Sequence[int], columns: Sequence[int], wanted: Sequence[str], limit: float) -> pd.DataFrame:

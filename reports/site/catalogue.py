@@ -186,7 +186,9 @@ def _counterparts(page: Document, adapters: Sequence[Method]) -> None:
     for m in adapters:
         for kind in m.models:
             if told := contract.counterpart(m, kind):
-                twin = contract.get(told.method).title if told.method else f"none: {told.apart}"
+                twin = f"none: {told.apart}"
+                if told.method:  # which may have been left out, and is broken then
+                    twin = contract.get(told.method).title if told.method in contract.names() else told.method
                 band = f"{told.band:g}" if told.method else ""
                 given = ", ".join(f"{k} = {v}" for k, v in told.settings.items()) or ("defaults" if told.method else "")
                 rows.append([kind.replace("_", " "), twin, band, given, told.reason])

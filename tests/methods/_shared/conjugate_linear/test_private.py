@@ -84,7 +84,7 @@ def test_a_loose_clip_is_caught(name, monkeypatch):
     if name == "sufficient_statistics_perturbation":
         monkeypatch.setattr(release, "clipped_site_sum", lambda x, y, b: _true_sum(x, y, 1.5 * b))
     else:
-        monkeypatch.setattr(adassp, "second_moments", lambda rows, c: _true_moments(rows, math.sqrt(1.5) * c))
+        monkeypatch.setattr(adassp, "second_moments", lambda rows, c, t: _true_moments(rows, math.sqrt(1.5) * c, t))
     task = audit.with_last_row(some_task(30), np.ones(D), 1.0)
     # noise enough that rows are clipped
     gaps = audit.replay_gap(
