@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from reports import reference
 from reports.blocks import Block, Table, entry
 from reports.contents import Advice, AdviceSection
 from reports.figure import Figure
@@ -67,3 +68,10 @@ def test_the_digest_is_of_numbers_and_not_of_how_they_were_verified(tmp_path):
         before = prepared.digest(tmp_path)
         (tmp_path / name).write_text("b\n")
         assert (prepared.digest(tmp_path) == before) is (name in told), name
+
+
+def test_the_committed_drawings_are_of_the_committed_numbers(tmp_path):
+    """Else every report draws them anew, for two minutes."""
+    assert prepared.load(reference.FOLDER / "site.zip", tmp_path, prepared.digest()) is not None, (
+        "reports/reference/site.zip is of other numbers; `python -m reports.site --prepare` makes it anew"
+    )
