@@ -97,7 +97,7 @@ def _origin(manifest: dict) -> str:
     commit = f" at commit {manifest['commit'][:12]}" if manifest.get("commit") else ""
     by = f" by {told}" if told else ""
     later = "each method's last verified commit, also of methods added since, is in reports/reference/verified.csv"
-    return f"These are the committed numbers of the last full run{where}{commit}{by}; {later}."
+    return f"These are the committed numbers of runs at full scale, the last of them{where}{commit}{by}; {later}."
 
 
 def main(argv: list[str] | None = None) -> int:
