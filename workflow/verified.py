@@ -17,7 +17,8 @@ compared       numbers compared; ``largest_shift``: the relative shift nearest t
 ledger         digest of the events of the first and last split
 seconds        CPU time of the sample
 versions       of the libraries that make numbers, and the code of theirs that is run (``workflow.arithmetic``)
-full_run       commit of the one run of all its cells that gave the committed scores; empty where several runs did
+full_run       commit of one run of all its cells that gave the committed scores, or agrees with each
+               (``reports.whole_run``); empty where there is none
 reason         why a pair is not verified
 ============== =====================================================================================================
 """

@@ -265,7 +265,9 @@ def _provenance(content: Content, known: dict[str, str]) -> Document:
     good = sum(r["status"] == verified.VERIFIED for r in content.pairs.values())
     page.say(f"Of {good} pairs (experiment, method) the present code was verified to give the same numbers.")
     whole = sum(bool(r.get("full_run")) for r in content.pairs.values())
-    page.say(f"The committed scores of {whole} of {len(content.pairs)} pairs are those of one run of all their cells.")
+    page.say(
+        f"For {whole} of {len(content.pairs)} one run of all cells gave the committed scores, or agrees with each."
+    )
     other = [
         [r["experiment"], r["method"], r["status"], r["reason"]]
         for r in content.pairs.values()

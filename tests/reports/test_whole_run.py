@@ -3,14 +3,12 @@
 import json
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 
-import datasets
-from datasets import store
 from reports import build, ledger, whole_run
 from reports.config import ReportError
+from tests.made_up_run import store_wine
 from workflow import closure, committed, compare, sample, verified
 from workflow.experiments import cells, experiment_files, load
 from workflow.files import csv_text, write_bytes, write_json
@@ -27,11 +25,8 @@ def clear():
 @pytest.fixture
 def scene(tmp_path, monkeypatch):
     """Two closed forms on made-up wine, all their splits: a run, and a reference that holds its rows."""
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(60, 11))
-    table = datasets.Table(x, x[:, 0] + 0.1 * rng.normal(size=60), tuple(f"x{j}" for j in range(11)))
     data = tmp_path / "wine.npz"
-    store.save(data, datasets.get("wine"), table)
+    store_wine(data)
     (config,) = (p for p in experiment_files() if load(p)["experiment"] == "dpsep_uci")
     chosen = [c for c in cells(config, "full") if c.dataset == "wine" and ("dpsep_uci", c.method) in PAIRS]
     monkeypatch.setattr(closure, "pairs", lambda: {p: [c for c in chosen if c.method == p[1]] for p in PAIRS})

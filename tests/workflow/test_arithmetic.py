@@ -63,7 +63,7 @@ def test_the_libraries_obey():
     if not arithmetic.runs_the_kernels():
         pytest.skip("this processor does not run these kernels")
     code = """
-import numba, numpy, torch
+import jax, numba, numpy, torch
 from numba.core import config
 from numpy._core._multiarray_umath import __cpu_features__ as found
 from threadpoolctl import threadpool_info
@@ -75,6 +75,7 @@ def total(x):
         s += value
     return s
 
+jax.numpy.ones(2).sum()  # XLA refuses a flag that it does not know
 total(numpy.ones(99))
 (compiled,) = total.inspect_asm().values()
 print({i.get("architecture") for i in threadpool_info() if i["internal_api"] == "openblas"}, config.CPU_NAME,

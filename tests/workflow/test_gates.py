@@ -1,11 +1,11 @@
 """The gate sees a number that moved, and says which."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import datasets
 from datasets import store
+from tests.made_up_run import store_wine
 from workflow import check, closure, committed, compare, gates, sample, verified
 from workflow.experiments import cells
 from workflow.files import write_bytes
@@ -18,12 +18,9 @@ PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
 @pytest.fixture
 def scene(tmp_path, monkeypatch):
     """Made-up wine, and a reference of two closed forms that was computed from it; samples run in this process."""
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(60, 11))
-    table = datasets.Table(x, x[:, 0] + 0.1 * rng.normal(size=60), tuple(f"x{j}" for j in range(11)))
     data = tmp_path / "results/data/wine.npz"
     data.parent.mkdir(parents=True)
-    store.save(data, datasets.get("wine"), table)
+    store_wine(data)
     every = cells(files()["dpsep_uci"], "full")
     chosen = [c for c in every if c.dataset == "wine" and ("dpsep_uci", c.method) in PAIRS]
     pairs = {p: [c for c in chosen if c.method == p[1]] for p in PAIRS}
