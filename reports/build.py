@@ -11,7 +11,7 @@
 comparisons), as after a paper was removed; ``readme`` makes README.md's result and the rendered findings of it;
 ``check`` (or ``--check``) compares the committed verdicts with what the committed scores give; ``agree`` compares a
 full run, or the pairs of which it has all cells, with the committed scores and ledger, and notes in verified.csv which
-agree.
+agree; with ``--costs`` it puts what their fits took there (seconds, memory) into the committed scores.
 """
 
 from __future__ import annotations
@@ -331,9 +331,11 @@ def _agree(args: argparse.Namespace, names: list[str]) -> int:
     files = _score_files(names, args.results / "scores", args.scores)
     good, wrong = [], []
     for name in (n for n in names if files[n]):
-        agreed, said = whole_run.agree(
-            name, _scores(name, files[name], "full"), args.fits or args.results / "fits", manifest, args.reference
-        )
+        scores = _scores(name, files[name], "full")
+        agreed, said = whole_run.agree(name, scores, args.fits or args.results / "fits", manifest, args.reference)
+        if args.costs:
+            mine = [pair.split("/")[1] for pair in agreed]
+            print(f"{name}: {whole_run.costs(name, scores, mine, args.reference)} rows have what their fits took here")
         good += agreed
         wrong += said
     for sentence in [*(f"{pair} agrees in all its cells" for pair in good), *wrong]:
@@ -384,6 +386,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--manifest", type=Path, help="default: RESULTS/manifest.json")
     parser.add_argument("--reference", type=Path, default=reference.FOLDER, help=argparse.SUPPRESS)
     parser.add_argument("--scale", choices=SCALES, default="full")
+    parser.add_argument("--costs", action="store_true", help="of agree: commit what fits that agree took in this run")
     args = parser.parse_args(argv)
     args.out = args.out or args.results
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")

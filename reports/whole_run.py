@@ -3,13 +3,14 @@
 Scores agree within the bands of config/gates.yaml, status and cost as ``workflow.compare`` has them; rows of the ledger
 have the same events, accountants and facts, and the same epsilon to the digits that the search for its noise keeps. A
 pair of which every committed cell was run, none restored, and agrees, gets the run's commit in ``verified.csv``
-(``full_run``); so a run may be made in parts, on several days.
+(``full_run``); so a run may be made in parts, on several days. What its fits cost can replace what is committed
+(:func:`costs`): the numbers are the same, and times of one run can be set beside one another.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ import pandas as pd
 
 from reports import ledger, reference
 from reports.config import ReportError
-from workflow import closure, compare, sample, verified
+from workflow import closure, committed, compare, sample, verified
 from workflow.experiments import Cell
+from workflow.files import write_bytes
+from workflow.score import MEASURED
 
 #: what tells two rows of the ledger apart.
 _KEY = ["cell", "event", "accountant"]
@@ -46,7 +49,7 @@ def agree(
     if not commit or " " in commit:
         raise ReportError(f"the run is of commit '{commit}'; make it in a clone without changes")
     rows = verified.read(folder / verified.NAME)
-    committed = pd.read_csv(folder / "ledger.csv", dtype=str, keep_default_na=False)
+    noted = pd.read_csv(folder / "ledger.csv", dtype=str, keep_default_na=False)
     by_cell = {str(name): group.to_dict("records") for name, group in scores.groupby("cell", sort=False)}
     good, wrong = [], []
     for pair, of in closure.pairs().items():
@@ -55,13 +58,30 @@ def agree(
             continue
         said = _differences(pair, cells, by_cell, fits)
         if not said:
-            said = _of_ledger({c.id for c in cells}, fits, committed, epsilon_of)
+            said = _of_ledger({c.id for c in cells}, fits, noted, epsilon_of)
         if not said:
             good.append("/".join(pair))
             rows[pair] = rows[pair] | {"full_run": commit}
         wrong += said
     verified.write(rows, folder / verified.NAME)
     return good, wrong
+
+
+def costs(experiment: str, scores: pd.DataFrame, methods: Collection[str], folder: Path = reference.FOLDER) -> int:
+    """Put what the fits of these methods took in a run (seconds, peak memory) into the committed rows of the same fits.
+
+    Returns the number of rows. Only for pairs that agree (:func:`agree`).
+    """
+    old = committed.read(folder, experiment)
+    took = {(r["cell"], r["split"]): r for r in scores[scores["seconds"] != ""].to_dict("records")}
+    mine = old["method"].isin(methods) & (old["seconds"] != "")
+    found = [
+        took.get(key) if m else None for key, m in zip(zip(old["cell"], old["split"], strict=True), mine, strict=True)
+    ]
+    for column in MEASURED:
+        old[column] = [was if r is None else r[column] for r, was in zip(found, old[column], strict=True)]
+    write_bytes(committed.path_of(folder, experiment), committed.encoded(old))
+    return sum(r is not None for r in found)
 
 
 def _differences(
@@ -87,11 +107,11 @@ def _restored(path: Path) -> bool:
     return bool(json.loads(path.read_text(encoding="utf-8")).get("reused"))
 
 
-def _of_ledger(cells: set[str], fits: Path, committed: pd.DataFrame, epsilon_of: ledger.Accountant | None) -> list[str]:
+def _of_ledger(cells: set[str], fits: Path, noted: pd.DataFrame, epsilon_of: ledger.Accountant | None) -> list[str]:
     """Rows of the ledger of these cells that differ from the committed ones."""
     fresh = ledger.build(fits, cells, epsilon_of).astype(object).fillna("").astype(str)
     mine = {tuple(r[k] for k in _KEY): r for r in fresh.to_dict("records")}
-    theirs = {tuple(r[k] for k in _KEY): r for r in committed[committed["cell"].isin(cells)].to_dict("records")}
+    theirs = {tuple(r[k] for k in _KEY): r for r in noted[noted["cell"].isin(cells)].to_dict("records")}
     out = [
         f"{', '.join(key)}: in the ledger of {'this run' if key in mine else 'the reference'} alone"
         for key in sorted(mine.keys() ^ theirs.keys())

@@ -12,6 +12,7 @@ from tests.made_up_run import store_wine
 from workflow import closure, committed, compare, sample, verified
 from workflow.experiments import cells, experiment_files, load
 from workflow.files import csv_text, write_bytes, write_json
+from workflow.score import MEASURED
 
 PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
 MANIFEST = {"scale": "full", "noise": "public", "commit": "abc"}
@@ -143,3 +144,20 @@ def test_the_command_says_what_agrees(scene, capsys):
     (scene.results / "manifest.json").unlink()
     assert build.main([*words, "--config", str(config)]) == 1
     assert "manifest.json is missing" in capsys.readouterr().err
+
+
+def test_costs_of_a_run_replace_those_of_the_same_fits_alone(scene):
+    path = committed.path_of(scene.reference, "dpsep_uci")
+    before = committed.read(scene.reference, "dpsep_uci")
+    now = scene.scores.assign(seconds="7.5", cpu_seconds="6.25", peak_mb="123", value="0")
+    now = now[(now["method"] != "ridge") | (now["split"] != "3")]
+    rows = int((now["method"] == "ridge").sum())
+    assert whole_run.costs("dpsep_uci", now, ["ridge"], scene.reference) == rows
+    after = committed.read(scene.reference, "dpsep_uci")
+    ours = (after["method"] == "ridge") & (after["split"] != "3")
+    assert ours.sum() == rows
+    assert (after.loc[ours, ["seconds", "cpu_seconds", "peak_mb"]] == ["7.5", "6.25", "123"]).all(axis=None)
+    pd.testing.assert_frame_equal(after[~ours], before[~ours])
+    rest = [c for c in before if c not in MEASURED]
+    pd.testing.assert_frame_equal(after[rest], before[rest])
+    assert committed.encoded(after) == path.read_bytes()
