@@ -256,18 +256,17 @@ def _glossary(content: Content, known: dict[str, str]) -> Document:
 def _provenance(content: Content, known: dict[str, str]) -> Document:
     page = Document("provenance", "Provenance", known)
     page.say(plain(content.origin))
-    rows = flat({k: v for k, v in content.manifest.items() if k != "pairs"})
+    # What the run did not record is not shown.
+    rows = flat({k: v for k, v in content.manifest.items() if k != "pairs" and v != ""})
     if rows:
         page.part("frame", columns=["What", "Value"], rows=[list(r) for r in rows], label="This run")
     else:
         page.say("No manifest was written.")
     page.heading("What of the committed scores still holds")
     good = sum(r["status"] == verified.VERIFIED for r in content.pairs.values())
-    page.say(f"Of {good} pairs (experiment, method) the present code was verified to give the same numbers.")
+    page.say(f"The present code was verified to give the same numbers for {good} pairs of experiment and method.")
     whole = sum(bool(r.get("full_run")) for r in content.pairs.values())
-    page.say(
-        f"For {whole} of {len(content.pairs)} one run of all cells gave the committed scores, or agrees with each."
-    )
+    page.say(f"For {whole} of {len(content.pairs)} a run of all cells gave the committed scores, or agrees with each.")
     other = [
         [r["experiment"], r["method"], r["status"], r["reason"]]
         for r in content.pairs.values()
