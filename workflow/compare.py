@@ -125,9 +125,11 @@ def band(cell: Cell, metric: str, old: float, rows: Sequence[dict]) -> tuple[flo
     config = bands()
     if cell.method in config["methods"]["closed_form"]:
         return config["bands"]["closed_form"] * max(1.0, abs(old)), "closed form"
-    if same_kernels() and f"{cell.experiment}/{cell.method}" not in config["other_kernels"]:
+    chain = cell.method in config["methods"]["chains"]
+    # XLA compiles a chain for the processor at hand, whatever instructions it is held to, so it has no common kernels.
+    if same_kernels() and not chain and f"{cell.experiment}/{cell.method}" not in config["other_kernels"]:
         return config["bands"]["same_kernels"] * max(1.0, abs(old)), "same kernels"
-    relative, chain = config["experiments"].get(cell.experiment), cell.method in config["methods"]["chains"]
+    relative = config["experiments"].get(cell.experiment)
     if relative is not None and not chain and cell.method not in config["methods"]["chaotic"]:
         return relative * max(1.0, abs(old)), "not chaotic"
     values = [float(r["value"]) for r in rows if r["metric"] == metric and r["split"] != ""]
