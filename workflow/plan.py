@@ -97,13 +97,10 @@ def runtimes(chosen: Iterable[Cell]) -> dict[str, int]:
     return {name: min(max(ceil(s / 60), LEAST_MIN), MOST_MIN) for name, s in seconds.items()}
 
 
-def download_mb(names: set[str], results: Path) -> float:
-    """Megabytes still to fetch."""
-    mb = 0.0
-    for name in names:
-        if not (results / "data" / f"{name}.npz").exists():
-            mb += sum(raw.megabytes for raw in datasets.get(name).raw)
-    return mb
+def download_mb(names: set[str], results: Path | None = None) -> float:
+    """Megabytes of raw files of these data sets; of those that are not parsed yet, where ``results`` is given."""
+    todo = {n for n in names if results is None or not (results / "data" / f"{n}.npz").exists()}
+    return sum(raw.megabytes for name in sorted(todo) for raw in datasets.get(name).raw)
 
 
 def describe(scale: str, cores: int = 2) -> str:
