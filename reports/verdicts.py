@@ -18,7 +18,7 @@ from reports import published as published_numbers
 from reports import verdict_v1
 from reports.config import READINGS, ReportError, in_scope
 from reports.published import KEY
-from reports.verdict import FAMILY, VERDICTS, Printed, Verdict, equivalent, judge, judge_batch, printed, word_of
+from reports.verdict import FAMILY, Printed, Verdict, equivalent, judge, judge_batch, printed, word_of
 from workflow.papers import papers
 
 COLUMNS = [
@@ -339,35 +339,3 @@ def finding_of(row: dict[str, Any], index: list[dict[str, str]]) -> str:
         and (f["dataset"] == "*" or re.fullmatch(f["dataset"], row["dataset"]))
     ]
     return " ".join(dict.fromkeys(ids))
-
-
-#: columns of :func:`scoreboard`.
-BOARD = [
-    *["source", "reading", "family", "cells", "reproduced", "of_these_distinctive"],
-    *[*VERDICTS[1:], "no_score", "no_data", "not_run"],
-]
-
-
-def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None, column: str = "verdict") -> pd.DataFrame:
-    """Counts per source and reading, over distinct numbers (copies left out) and headline rows only.
-
-    Columns ``BOARD``. ``of_these_distinctive``: reproduced by no other method of ours in that row (``also_fits``);
-    ``family``: published cells that share, within one reading, the 1 % of any false ``better`` or ``worse``; of
-    ``no_score`` last no_data and not_run, the rest failed, timed out, diverged or are not supported. ``column``: the
-    words that are counted, ``verdict_v1`` for those of the old rule.
-    """
-    numbers = published_numbers.load() if published is None else published
-    copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
-    own = verdicts[np.array([tuple(r) not in copies for r in verdicts[KEY].to_numpy()], dtype=bool)]  # also of no rows
-    own = own[own["headline"] == "yes"]
-    rows = []
-    for (source, reading), g in own.groupby(["source", "reading"], sort=False):
-        counts = g[column].value_counts()
-        judged = {v: int(counts.get(v, 0)) for v in VERDICTS}
-        rest = {v: int(counts.get(v, 0)) for v in ("no_data", "not_run")}
-        alone = int(((g[column] == "reproduced") & (g["also_fits"] == "")).sum())
-        first = {"source": source, "reading": reading, "family": family_of(source, numbers), "cells": len(g)}
-        rows.append(first | judged | {"of_these_distinctive": alone, "no_score": len(g) - sum(judged.values())} | rest)
-    return pd.DataFrame(rows, columns=BOARD).sort_values(
-        "reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True
-    )

@@ -1,113 +1,119 @@
-"""README's result, its figure and the rendered findings are those of the committed reference."""
+"""README, the page of results, and the rendered findings are those of the committed reference."""
 
-import io
-import math
 import re
-import xml.etree.ElementTree as ET
 
 import pandas as pd
 import pytest
 
-from reports import readme
+from reports import papers, readme
 from reports.config import ReportError
-from reports.findings import Finding, FindingError, read_committed
+from reports.findings import Finding, FindingError, folders, read_committed
 from reports.front_matter import split
 from reports.queries import Tables
-from reports.verdicts import scoreboard
-from workflow.files import csv_text
+from workflow import new
 
 AGAIN = f"run `{readme.COMMAND}` and commit what it writes"
+README = (readme.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def verdicts():
-    return readme.read_verdicts()
+def texts():
+    return readme.texts()
 
 
-@pytest.fixture(scope="module")
-def tables():
-    return Tables(read_committed())
+def test_the_committed_texts_are_current(texts):
+    for name, text in texts.items():
+        assert (readme.ROOT / name).read_text(encoding="utf-8") == text, f"{name}: {AGAIN}"
 
 
-@pytest.fixture(scope="module")
-def data(verdicts):
-    return readme.points(verdicts)
+def prose(text):
+    """Words of a Markdown text outside of code, tables, comments and the addresses of links."""
+    text = re.sub(r"```.*?```|<!--.*?-->|^\|.*?$|^\[[\w-]+\]: .*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return text.split()
 
 
-def test_the_result_in_the_readme_is_current(tables, verdicts):
-    text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
-    assert text == readme.between(text, readme.section(tables, verdicts, readme.titles_of())), AGAIN
+def test_the_readme_takes_two_minutes():
+    assert len(prose(README)) <= 750
+    tables = re.findall(r"^\|.*$", README, re.MULTILINE)
+    long = [line for line in README.splitlines() if len(line) > 100 and line not in tables and "`python -m" not in line]
+    code = re.findall(r"```.*?```", README, re.DOTALL)
+    assert [line for line in long if not any(line in block for block in code)] == []
 
 
-def test_the_figure_is_of_the_committed_verdicts(data):
-    """By its data, which stand beside it: its bytes may differ between versions of the library that draws it."""
-    assert (readme.ROOT / "docs" / "result.csv").read_text(encoding="utf-8") == csv_text(data), AGAIN
-    svg = (readme.ROOT / "docs" / "result.svg").read_bytes()
-    assert len(svg) < 200_000
-    assert readme.digest(data) in "".join(ET.parse(io.BytesIO(svg)).getroot().itertext()), AGAIN
+def test_every_link_leads_somewhere(texts):
+    for name in readme.TEXTS:
+        text, folder = texts[name], (readme.ROOT / name).parent
+        labels = dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", text, re.MULTILINE))
+        links = [*re.findall(r"\]\(([^)]+)\)", text), *labels.values()]
+        assert links
+        for link in links:
+            path, _, anchor = link.partition("#")
+            assert (folder / path).exists(), f"{name}: {link}"
+            heads = (
+                re.findall(r"^#+ (.*)$", (folder / path).read_text(encoding="utf-8"), re.MULTILINE) if anchor else []
+            )
+            assert not anchor or anchor in [h.lower().replace(" ", "-") for h in heads], f"{name}: {link}"
+        used = re.findall(r"\]\[([\w-]+)\]", text)
+        assert set(used) == set(labels), f"{name}: labels that are used, and labels that lead somewhere"
 
 
-def test_the_figure_shows_what_the_scoreboard_counts(verdicts, data):
-    for row in scoreboard(verdicts).to_dict("records"):
-        here = data[(data["source"] == row["source"]) & (data["reading"] == row["reading"])]
-        assert len(here) == row["cells"] - row["no_score"]
-        assert (here["verdict"] == "reproduced").sum() == row["reproduced"]
+def test_the_templates_type_no_result():
+    """Every number is computed; what is left are names of tables, versions and examples, and the rule's 1 %."""
+    allowed = {
+        "readme.md": {"1", "3", "10", "1.0", "5000", "12", "256"},
+        "results.md": {"1", "20", "2017", "2021", "2018"},
+    }
+    for template, numbers in allowed.items():
+        _, text = split((readme.TEMPLATES / template).read_text(encoding="utf-8"))
+        plain = re.sub(r"\{[{%].*?[%}]\}", "", text, flags=re.DOTALL)
+        assert set(re.findall(r"\d+(?:\.\d+)?", plain)) <= numbers
 
 
-def test_a_drawn_figure_tells_its_data(data):
-    few = data.head(3)
-    svg = readme.figure(few)
-    assert svg == readme.figure(few)
-    assert readme.digest(few) in svg.decode("utf-8")
-    assert readme.digest(data) not in svg.decode("utf-8")
+def test_the_skeleton_of_the_readme_is_the_one_that_the_command_writes(tmp_path):
+    assert new.main(["method", "my_method", "--kind", "bnn_regression"], tmp_path) == 0
+    (path,) = (p for p in tmp_path.rglob("*.py") if p.is_file())
+    assert readme.skeleton() in path.read_text(encoding="utf-8")
+    assert readme.skeleton() in README
+
+
+def test_the_lines_of_python_run(capsys):
+    (block,) = re.findall(r"```python\n(import dpbayes_bench.*?)```", README, re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {})
+
+
+def ledger(*rows):
+    columns = ["cell", "method", "event", "epsilon_claimed", "epsilon"]
+    return pd.DataFrame([("a", "dp_sep", "(total)", *row) for row in rows], columns=columns)
 
 
 @pytest.mark.parametrize(
-    ("ours", "published", "metric", "expected"),
+    ("rows", "expected"),
     [
-        (2.0, 4.0, "rmse", 0.5),
-        (-1.0 - math.log(1.1), -1.0, "test_log_likelihood", 1.1),
-        (-1e9, 0.0, "test_log_likelihood", math.exp(700)),
-        (0.1, 0.0, "rmse", math.inf),
+        ([("1.0", "0.9"), ("1.0", "3.0")], "yes"),
+        ([("1.0", "1.0000001")], "yes"),
+        ([("1.0", "1.1"), ("1.0", "2.0")], "claim refuted"),
+        ([("1.0", "inf"), ("1.0", "")], "claim refuted"),
     ],
 )
-def test_ratio(ours, published, metric, expected):
-    assert readme.ratio(ours, published, metric) == pytest.approx(expected, rel=1e-12)
+def test_a_claim_is_judged_by_the_smallest_epsilon_of_the_accountants(rows, expected):
+    assert readme.claim("dp_sep", ledger(*rows)) == expected
 
 
-def test_a_number_that_moved_makes_the_readme_stale(tables, verdicts):
-    """The test above sees a single verdict that changes."""
-    moved = verdicts.copy()
-    first = moved.index[(moved["verdict"] == "worse") & (moved["headline"] == "yes")][0]
-    moved.loc[first, "verdict"] = "reproduced"
-    titles = readme.titles_of()
-    assert readme.section(tables, moved, titles) != readme.section(tables, verdicts, titles)
+def test_a_method_without_a_claim_has_none_and_a_private_one_needs_its_ledger():
+    assert readme.claim("ep", ledger()) == "no"
+    with pytest.raises(ReportError, match="no claimed epsilon of dp_sep"):
+        readme.claim("dp_sep", ledger())
 
 
-def test_between_replaces_what_stands_between_the_markers():
-    text = f"a\n{readme.BEGIN}\nold\n{readme.END}\nb\n"
-    assert readme.between(text, "new") == f"a\n{readme.BEGIN}\nnew\n{readme.END}\nb\n"
-    assert readme.between(readme.between(text, "new"), "new") == readme.between(text, "new")
-
-
-@pytest.mark.parametrize("text", ["", readme.BEGIN, f"{readme.END}\n{readme.BEGIN}", 2 * f"{readme.BEGIN}{readme.END}"])
-def test_missing_markers_are_an_error(text):
-    with pytest.raises(ReportError, match="once, in this order"):
-        readme.between(text, "new")
-
-
-def test_every_link_of_the_readme_leads_somewhere():
-    text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#:]+)\)", text)
-    assert links
-    assert [link for link in links if not (readme.ROOT / link).exists()] == []
-
-
-def test_the_template_types_no_result():
-    """Every number of a headline is a query; what is left are names, epsilon = 1 and the rule's 1 %."""
-    _, text = split((readme.ROOT / "reports/templates/readme.md").read_text(encoding="utf-8"))
-    plain = re.sub(r"\{[{%].*?[%}]\}", "", text, flags=re.DOTALL)
-    assert set(re.findall(r"\d+(?:\.\d+)?", plain)) <= {"1", "3"}
+def test_the_index_lists_every_finding_of_every_folder(texts):
+    """Also those of papers with a program of their own."""
+    index = texts[readme.INDEX]
+    listed = re.findall(r"\]\(\.\./\.\./(\S+?)\)", index)
+    homes = {*folders(), *(readme.ROOT / "papers" / p.key / "findings" for p in papers.load())}
+    there = [p for home in homes for p in home.glob("*.md") if p.name != "README.md"]
+    assert sorted(listed) == sorted(str(p.relative_to(readme.ROOT)) for p in there)
+    assert len(listed) == len(set(listed))
+    assert f"All {len(listed)} findings" in README
 
 
 def test_rendered_findings_are_a_file_each_and_an_index():
@@ -122,20 +128,15 @@ def test_rendered_findings_are_a_file_each_and_an_index():
 
 def test_write_brings_everything_up_to_date(tmp_path, monkeypatch):
     """In a folder of its own: twice gives the same, and a finding that is gone leaves no text behind."""
-    (tmp_path / "README.md").write_text(f"x\n{readme.BEGIN}\n{readme.END}\n", encoding="utf-8")
-    monkeypatch.setattr(readme, "read_verdicts", lambda: pd.DataFrame())
-    monkeypatch.setattr(readme, "section", lambda tables, verdicts, titles: ", ".join(sorted(titles)))
-    monkeypatch.setattr(readme, "points", lambda verdicts: pd.DataFrame({"a": [1]}))
-    monkeypatch.setattr(readme, "figure", readme.digest)
-    monkeypatch.setattr(readme, "write_bytes", lambda path, text: path.write_text(text, encoding="utf-8"))
+    monkeypatch.setattr(readme, "texts", lambda found: {"README.md": "x\n"} | readme.rendered(found))
     readme.write(tmp_path, [Finding("a", "A", "# A"), Finding("b", "B", "# B")])
     folder = tmp_path / "reports/findings"
     assert sorted(p.name for p in folder.iterdir()) == ["README.md", "a.md", "b.md"]
     readme.write(tmp_path, [Finding("a", "A", "# A")])
     assert sorted(p.name for p in folder.iterdir()) == ["README.md", "a.md"]
-    assert (tmp_path / "README.md").read_text(encoding="utf-8") == f"x\n{readme.BEGIN}\na\n{readme.END}\n"
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "x\n"
 
 
-def test_a_headline_without_its_rows_fails(tmp_path, verdicts):
+def test_a_headline_without_its_rows_fails(tmp_path):
     with pytest.raises(FindingError, match=r"^readme\.md: number '.*no table"):
-        readme.section(Tables(read_committed(tmp_path)), verdicts, readme.titles_of())
+        readme.texts([], Tables(read_committed(tmp_path)))

@@ -10,7 +10,7 @@ from reports.published import KEY
 from reports.site.document import HERE
 from reports.site.words import SIGNS
 from reports.verdict import VERDICTS
-from reports.verdicts import BOARD, COLUMNS, build, family_of, read_findings, scoreboard
+from reports.verdicts import COLUMNS, build, family_of, read_findings
 from workflow.papers import experiments, papers
 
 NO_FINDINGS = pd.DataFrame(columns=["finding", "title", "source", "method", "reading", "dataset"])
@@ -165,25 +165,6 @@ def test_index_of_findings_is_readable_and_checked(tmp_path):
     path.write_text("finding,title,source,method,reading,dataset\nf,t,*,*,*,(\n")
     with pytest.raises(ValueError, match="dataset pattern"):
         read_findings(path)
-
-
-def test_scoreboard_counts_distinct_numbers(verdicts, config):
-    board = scoreboard(verdicts)
-    printed = pick(board, reading="printed")
-    assert printed["cells"].sum() == (asked_of(config)["same_as"] == "").sum()
-    assert list(board.columns) == BOARD
-    assert (board[[*VERDICTS, "no_score"]].sum(axis=1) == board["cells"]).all()
-    assert (board["of_these_distinctive"] <= board["reproduced"]).all()
-    assert set(board["family"]) == {family_of("vinaroz2023dpsep", published.load())}
-    old = scoreboard(verdicts, column="verdict_v1")
-    assert old["reproduced"].sum() > 0 == old["compatible"].sum()
-    assert "vinaroz2021dpsep" not in set(printed["source"])  # its regression tables are copies to the last digit
-
-
-def test_scoreboard_of_a_source_without_published_numbers(verdicts):
-    board = scoreboard(verdicts.iloc[:0])
-    assert board.empty
-    assert "reproduced" in board.columns
 
 
 def test_the_project_s_own_config_answers_every_cell_of_its_tables(scores_of):

@@ -20,13 +20,13 @@ from sphinx.errors import ExtensionError
 
 from methods import contract
 from reports import build as report
+from reports import scoreboard
 from reports.site import catalogue
 from reports.site.build import SiteError, _processes, classic
 from reports.site.cells import FEW, strip
 from reports.site.document import Document, plain
 from reports.site.mathml import equations, markup
 from reports.site.words import SOURCE_KEY, citations, cited, verdict_sentence
-from reports.verdicts import scoreboard
 from tests.reports.site.conftest import RUNS
 from workflow import verified
 from workflow.files import csv_text
@@ -186,8 +186,7 @@ def test_the_page_of_a_paper_shows_its_card_claims_and_files(site):
 
 def test_numbers_that_repeat_another_are_counted_once(site, built):
     verdicts = pd.read_csv(built / "results/verdicts.csv", dtype=str, keep_default_na=False)
-    board = scoreboard(verdicts)
-    distinct = int(board.loc[board["reading"] == "printed", "cells"].sum())
+    distinct = len(scoreboard.first(scoreboard.distinct(verdicts)))
     text = (site / "index.html").read_text()
     picture = text[text.index('class="picture"') :]
     shown = [int(n) for n in re.findall(r"</th><td>(\d+)</td><td class=\"bars\">", picture)]
