@@ -4,6 +4,7 @@ import re
 
 import pandas as pd
 import pytest
+import yaml
 
 from reports import papers, readme
 from reports.config import ReportError
@@ -79,6 +80,13 @@ def test_the_skeleton_of_the_readme_is_the_one_that_the_command_writes(tmp_path)
 def test_the_lines_of_python_run(capsys):
     (block,) = re.findall(r"```python\n(import dpbayes_bench.*?)```", README, re.DOTALL)
     exec(compile(block, "README.md", "exec"), {})
+
+
+def test_the_citation_file_names_the_source_of_every_folder():
+    cited = yaml.safe_load((readme.ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
+    folders_of_papers = [p.parent.name for p in sorted((readme.ROOT / "papers").glob("*/__init__.py"))]
+    assert [r["notes"] for r in cited] == [f"papers/{name}" for name in folders_of_papers]
+    assert all(r["title"] and r["year"] and r["authors"] for r in cited)
 
 
 def ledger(*rows):
