@@ -36,7 +36,8 @@ def best(table: Standings) -> str:
     score = f"{with_interval(found.scores[found.first])}{'' if table.scaled else ' ' + UNITS[table.metric]}"
     first = table.name(found.first)
     if len(found.order) == 1:
-        out = f"{start}{first} is the only private method with a score, {score}: there is nothing to compare it with"
+        out = f"{start}{first} is the only private method with a score"
+        out += f" on every data set, {score}" if found.left_out else f", {score}: there is nothing to compare it with"
     elif len(found.near) == len(found.order) - 1:
         many = len(found.order)
         out = f"{start}no order can be given: {first} has the highest mean, {score}, and "
@@ -78,7 +79,7 @@ def _left_out(table: Standings, shown: dict[str, Standing]) -> list[str]:
         for arm, gap in found.left_out.items():
             said.setdefault(_beside(gap, first), []).append(table.name(arm))
         parts = [f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {how}" for how, names in said.items()]
-        on = "At" if len(out) > 1 else "On the data sets that have a score, at"
+        on = "At" if len(out) > 1 else "On the data sets with a score, at"
         out += [f"{on} epsilon = {epsilon} {' and '.join(parts)}."] if parts else []
     return out
 
@@ -110,7 +111,7 @@ def _names(table: Standings, arms: Sequence[Arm]) -> str:
 def _others(found: Standing) -> str:
     others = len(found.order) - 1
     if not others:
-        return ", the only one"
+        return ", the only one with a score on every data set" if found.left_out else ", the only one"
     near = f", not told apart from {len(found.near)} of {others} others"
     return near if found.near else f", told apart from {_all(found)}"
 
@@ -119,7 +120,8 @@ def _all(found: Standing) -> str:
     """Those that the first is told apart from: "all" only where no method of the column is left out."""
     others = len(found.order) - 1
     if found.left_out:
-        return f"the {others} others with a score on every data set" if others > 1 else "the other one with all scores"
+        many = f"the {others} others" if others > 1 else "the one other"
+        return f"{many} with a score on every data set"
     return "all others with a score" if found.missing else "all others"
 
 
