@@ -32,12 +32,14 @@ NAME = "common_ranks"
 @dataclass(frozen=True)
 class Standing:
     """Average ranks of one column by one metric, best first: ``law`` has their sets under the law of the data, ``rows``
-    those on these rows; ``datasets``: that they rest on; ``pairs``: fewest and most splits that two methods share."""
+    those on these rows; ``datasets``: that they rest on; ``pairs``: fewest and most splits that two methods share;
+    ``left_out``: methods with a score on some of the data sets, but not on all, which have no rank."""
 
     law: dict[Arm, Rank]
     rows: dict[Arm, Rank]
     datasets: list[str]
     pairs: tuple[int, int]
+    left_out: list[Arm]
 
 
 @cache
@@ -49,7 +51,9 @@ def standing(
     if not law:
         return None
     on = compare.ranked_on(family, metric, column, among)
-    return Standing(law, rows, on, compare.pairs(family, on, metric, list(law)))
+    others = [a for a in compare.competitors(family, column) if a not in law]
+    left_out = [a for a in others if any((d, a, metric) in family.values for d in on)]
+    return Standing(law, rows, on, compare.pairs(family, on, metric, list(law)), left_out)
 
 
 def row_id(family: Family, arm: Arm) -> str:

@@ -5,6 +5,7 @@ Each names the rows that carry it: a field of a template is text or links, and e
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from common_tasks import comparisons as compare
 from common_tasks import privacy as common_privacy
 from common_tasks import ranks as common_ranks
 from common_tasks import tables as common_tables
-from common_tasks.scores import METRIC_WORDS, PRIVATE, PRIVATE_YARDSTICK, UNITS, Arm, Family, name_of, trivial
+from common_tasks.scores import METRIC_WORDS, PRIVATE, PRIVATE_YARDSTICK, UNITS, Arm, Family, higher, name_of, trivial
 from evaluation.paired import THESE_ROWS
 from reports.ledger import CONDITIONAL
 
@@ -26,16 +27,18 @@ TEMPLATES = {
     "short": "Epsilon = {epsilon}, {effort}: the best average rank by {metric} has {first}; {told}.{beside}",
     "without": "Without {conditional} ({why}), in the same columns: the best average rank has {firsts}.",
     "rank": "By {metric} over {sets} ({pairs}), {first} has the best average rank, {rank} of {among} (confidence set "
-    "{low} to {high}; on these rows {rows_low} to {rows_high}){ties}{rivals}.",
+    "{low} to {high}; on these rows {rows_low} to {rows_high}){ties}{rivals}{left_out}.",
     "unconditional": "Without {conditional}: {first} has the best average rank, {rank} of {among} (confidence set "
-    "{low} to {high}; on these rows {rows_low} to {rows_high}){ties}.",
+    "{low} to {high}; on these rows {rows_low} to {rows_high}){ties}{left_out}.",
     "winner": "On {dataset}, {first} has the best {metric}: {score}, better than {second}, the next, by {gap} "
     "({low} to {high}; on these rows {rows_low} to {rows_high}; {pairs}), and separated from every other private "
-    "method.",
+    "method with a score there.",
     "near": "On {dataset}, {first} has the best {metric}: {score}; not separated from it ({pairs}; on these rows "
     "{rows}): {others}.",
-    "open": "On {dataset}, {first} has the best {metric}: {score}; no other private method is separated from it "
-    "({pairs}; on these rows {rows} are not).",
+    "open": "On {dataset}, {first} has the best {metric}: {score}; no other private method with a score there "
+    "is separated from it ({pairs}; on these rows {rows} are not).",
+    "splits": "That is its mean over {own} splits. Better means of the table are over other splits; over the shared "
+    "ones: {others}.",
     "alone": "On {dataset}, {first} is the only private method with a {metric}: {score}.",
     "behind": "That is worse than {reference}, which has no privacy, by {gap} ({low} to {high}; on these rows "
     "{rows_low} to {rows_high}).",
@@ -138,7 +141,9 @@ def _told(family: Family, found: common_ranks.Standing) -> str:
     ties = [_name(family, a) for a, o in others if o.rank == r.rank]
     law, rows = (len(compare.not_told_apart(ranks, first)) for ranks in (found.law, found.rows))
     apart = f"not told apart from it: {law} of {len(others)} others, on these rows {rows}"
-    return "; ".join([*([f"the same rank: {', '.join(ties)}"] if ties else []), apart])
+    left_out = [_name(family, a) for a in found.left_out]
+    missing = [f"not ranked, without a score on every data set: {', '.join(left_out)}"] if left_out else []
+    return "; ".join([*([f"the same rank: {', '.join(ties)}"] if ties else []), apart, *missing])
 
 
 def _beside(family: Family, metric: str, epsilon: str) -> list[str | Link]:
@@ -232,7 +237,9 @@ def _best_rank(kind: str, family: Family, found: common_ranks.Standing, **fields
     numbers = {"rank": r.rank, "low": r.low, "high": r.high, "rows_low": rows.low, "rows_high": rows.high}
     same = [[_rank_link(family, a)] for a, o in others if o.rank == r.rank]
     fields |= {k: _n(v) for k, v in numbers.items()} | {"among": str(r.among), "first": _first(family, found)}
-    return say(kind, **fields, ties=["; the same average rank: ", *listed(same)] if same else [])
+    fields["ties"] = ["; the same average rank: ", *listed(same)] if same else []
+    names = ", ".join(_name(family, a) for a in found.left_out)
+    return say(kind, **fields, left_out=f"; not ranked, without a score on every data set: {names}" if names else "")
 
 
 def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]:
@@ -241,7 +248,7 @@ def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]
         return []
     rivals = [[_rank_link(family, a)] for a in compare.not_told_apart(found.law)]
     tail = ["; sets that reach into it: ", *listed(rivals)] if rivals else ["; no other set reaches into it"]
-    tail = ["; the sets of all others reach into it"] if len(rivals) == len(found.law) - 1 else tail
+    tail = ["; every other set reaches into it"] if len(rivals) == len(found.law) - 1 else tail
     count = len(found.datasets)
     told = {"metric": METRIC_WORDS[metric], "sets": f"{count} data set" + ("s" if count > 1 else "")}
     out = [_best_rank("rank", family, found, **told, pairs=_pairs(found.pairs), rivals=tail)]
@@ -273,7 +280,21 @@ def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -
         out = [say("near", **told, others=listed([[_row(family, metric, dataset, a)] for a in near]))]
     else:
         out = [say("winner", **told, second=_row(family, metric, dataset, second), **_between(metric, both))]
-    return [*out, *_behind(family, dataset, metric, first)]
+    return [*out, *_other_splits(family, dataset, metric, first, scored), *_behind(family, dataset, metric, first)]
+
+
+def _other_splits(family: Family, dataset: str, metric: str, first: Arm, scored: Sequence[Arm]) -> list[Sentence]:
+    """What the table shows of a method that has a better mean than the first, over other splits than the first."""
+    mine, out = family.values[dataset, first, metric], []
+    for arm in scored:
+        theirs = family.values[dataset, arm, metric]
+        common = sorted(set(mine) & set(theirs))
+        own, other = (family.summary[dataset, a, metric]["mean"] for a in (first, arm))
+        if arm != first and (other > own if higher(metric) else other < own) and common:
+            over_shared = _of(metric, math.fsum(theirs[k] for k in common) / len(common))
+            row = _row(family, metric, dataset, arm)
+            out.append([row, f" {over_shared} (in the table {_of(metric, other)}, {len(theirs)} splits)"])
+    return [say("splits", own=str(len(mine)), others=listed(out))] if out else []
 
 
 def _on_rows(family: Family, dataset: str, metric: str, column: compare.Column, others: int) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from common_tasks import comparisons as compare
 from common_tasks import tables as common_tables
 from common_tasks.advice.standings import Standing, Standings, number, with_interval
 from common_tasks.scores import CONDITIONAL_MARK, UNITS, Arm, title
+from evaluation.paired import Difference
 from reports.ledger import CONDITIONAL
 
 #: so many names stand in a sentence; the table marks all.
@@ -28,13 +30,14 @@ def _settings(tuned: bool) -> str:
 
 
 def best(table: Standings) -> str:
-    """What is best, by what is told apart."""
+    """What is best, by what is told apart; then, by epsilon, how methods without a score on every data set compare."""
     found, (epsilon, tuned) = table.of(table.main), table.main
     start = f"At epsilon = {epsilon} ({_settings(tuned)}) "
     score = f"{with_interval(found.scores[found.first])}{'' if table.scaled else ' ' + UNITS[table.metric]}"
     first = table.name(found.first)
     if len(found.order) == 1:
-        out = f"{start}{first} is the only private method with a score, {score}: there is nothing to compare it with"
+        out = f"{start}{first} is the only private method with a score"
+        out += f" on every data set, {score}" if found.left_out else f", {score}: there is nothing to compare it with"
     elif len(found.near) == len(found.order) - 1:
         many = len(found.order)
         out = f"{start}no order can be given: {first} has the highest mean, {score}, and "
@@ -42,7 +45,7 @@ def best(table: Standings) -> str:
             f"none of the {many - 1} others is told apart from it")  # fmt: skip
     else:
         nearest = found.apart[0]
-        gap = table.ahead(found.first, nearest, compare.ALPHA / (len(found.order) - 1))
+        gap = table.ahead(found.first, nearest, found.level)
         behind = f"by {with_interval(gap, 3)}"
         name = table.name(nearest)
         if found.near:
@@ -51,22 +54,47 @@ def best(table: Standings) -> str:
             out += f"{name} is worse {behind}" if some == 1 else (
                 f"the other {some} are significantly worse, the next of them, {name}, {behind}")  # fmt: skip
         else:
-            out = f"{start}{first} is best, {score}, told apart from all others: the next, {name}, is behind {behind}"
+            how = "has the highest mean" if found.left_out else "is best"
+            out = f"{start}{first} {how}, {score}, told apart from {_all(found)}: the next, {name}, is behind {behind}"
         out += _each(table, found.first, nearest)
     if table.zero and found.scores[found.first].difference <= 0:
         out += f"; no mean is above that of {title(table.zero.method, table.family.kind)}, which is 0"
+    shown = {epsilon: found}
     for other in table.family.epsilons:
         column = (other, tuned) if table.of((other, tuned)).order else (other, False)
         there = table.of(column)
         if other != epsilon and there.order:
             lead = number(there.scores[there.first].difference)
             out += f"; at epsilon = {other} {table.name(there.first)} ({lead}{_others(there)})"
-    return out + "."
+            shown[other] = there
+    return " ".join([f"{out}.", *_left_out(table, dict(sorted(shown.items(), key=lambda pair: float(pair[0]))))])
+
+
+def _left_out(table: Standings, shown: dict[str, Standing]) -> list[str]:
+    """How methods with a score on some data sets only compare, on these, with the first; ``shown``: by epsilon."""
+    why = {table.name(a): found.missing[a] for found in shown.values() for a in found.left_out}
+    out = [f"Left out of these means: {_listed([f'{name} ({words})' for name, words in why.items()])}."] if why else []
+    for epsilon, found in shown.items():
+        first, said = table.name(found.first), {}
+        for arm, gap in found.left_out.items():
+            said.setdefault(_beside(gap, first), []).append(table.name(arm))
+        parts = [f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {how}" for how, names in said.items()]
+        on = "At" if len(out) > 1 else "On the data sets with a score, at"
+        out += [f"{on} epsilon = {epsilon} {' and '.join(parts)}."] if parts else []
+    return out
+
+
+def _beside(gap: Difference, first: str) -> str:
+    """How an arm compares with the first, which is ahead of it by ``gap``."""
+    if gap.high < 0:
+        by = replace(gap, difference=-gap.difference, low=-gap.high, high=-gap.low)
+        return f"ahead of {first} by {with_interval(by)}"
+    return f"worse than {first}" if gap.low > 0 else f"not told apart from {first}"
 
 
 def _each(table: Standings, first: Arm, second: Arm) -> str:
     """Where the mean of the data sets hides that they disagree."""
-    parts = table.by_dataset(first, second, compare.ALPHA / len(table.datasets)) or {}
+    parts = table.by_dataset(first, second, compare.ALPHA / len(table.datasets))
     behind = [d for d, p in parts.items() if p.high < 0]
     ahead = [d for d, p in parts.items() if p.low > 0]
     if not behind:
@@ -83,8 +111,18 @@ def _names(table: Standings, arms: Sequence[Arm]) -> str:
 def _others(found: Standing) -> str:
     others = len(found.order) - 1
     if not others:
-        return ", the only one"
-    return f", not told apart from {len(found.near)} of {others} others" if found.near else ", told apart from all"
+        return ", the only one with a score on every data set" if found.left_out else ", the only one"
+    near = f", not told apart from {len(found.near)} of {others} others"
+    return near if found.near else f", told apart from {_all(found)}"
+
+
+def _all(found: Standing) -> str:
+    """Those that the first is told apart from: "all" only where no method of the column is left out."""
+    others = len(found.order) - 1
+    if found.left_out:
+        many = f"the {others} others" if others > 1 else "the one other"
+        return f"{many} with a score on every data set"
+    return "all others with a score" if found.missing else "all others"
 
 
 def cheap(table: Standings) -> str:

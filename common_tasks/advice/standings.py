@@ -48,12 +48,16 @@ class Standing:
     """Private methods of one column, best mean first.
 
     ``scores``: arm -> mean with its 95 % interval; ``near``: the arms that are not told apart from the first;
-    ``missing``: arm -> why it has no mean.
+    ``missing``: arm -> why it has no mean. ``left_out``: arm among the missing with a score on some of the data sets ->
+    by how much the first is ahead of it there. ``level``: of each interval that compares an arm with the first,
+    ``compare.ALPHA`` over their number, those that are left out included.
     """
 
     scores: dict[Arm, Difference]
     near: tuple[Arm, ...]
     missing: dict[Arm, str]
+    left_out: dict[Arm, Difference]
+    level: float
 
     @property
     def order(self) -> list[Arm]:
@@ -134,16 +138,16 @@ class Standings:
     def ahead(self, a: Arm, b: Arm, level: float) -> Difference | None:
         """By how much a is better than b on the scale, mean over the data sets; None where they share no split."""
         parts = self.by_dataset(a, b, level)
-        return None if parts is None else mean_over([*parts.values()], level)
+        return None if len(parts) < len(self.datasets) else mean_over([*parts.values()], level)
 
-    def by_dataset(self, a: Arm, b: Arm, level: float) -> dict[str, Difference] | None:
-        """The same for each data set; None where one of them has no split that they share."""
+    def by_dataset(self, a: Arm, b: Arm, level: float) -> dict[str, Difference]:
+        """The same for each data set on which they share a split."""
         parts = {}
         for d in self.datasets:
             mine, other = (self.family.values.get((d, x, self.metric), {}) for x in (a, b))
             gap = better_by(mine, other, higher(self.metric), level, self.about.ratio)
             if gap is None:
-                return None
+                continue
             width = self.width(d)
             parts[d] = replace(gap, **{k: getattr(gap, k) / width for k in ("difference", "low", "high")})
         return parts
@@ -173,11 +177,14 @@ class Standings:
         sign = 1.0 if self.scaled or self.zero or higher(self.metric) else -1.0
         order = sorted(means, key=lambda a: -sign * means[a].difference)
         if not order:
-            return Standing({}, (), missing)
-        level = compare.ALPHA / max(1, len(order) - 1)
-        gaps = {a: self.ahead(order[0], a, level) for a in order[1:]}
+            return Standing({}, (), missing, {}, compare.ALPHA)
+        first = order[0]
+        partly = [a for a in missing if self.by_dataset(first, a, compare.ALPHA)]
+        level = compare.ALPHA / max(1, len(order) - 1 + len(partly))
+        gaps = {a: self.ahead(first, a, level) for a in order[1:]}
         near = tuple(a for a, d in gaps.items() if not (d and d.significant and d.difference > 0))
-        return Standing({a: means[a] for a in order}, near, missing)
+        left_out = {a: mean_over([*self.by_dataset(first, a, level).values()], level) for a in partly}
+        return Standing({a: means[a] for a in order}, near, missing, left_out, level)
 
     def _why(self, arm: Arm, parts: Sequence[Difference | None]) -> str:
         lost = [d for d, p in zip(self.datasets, parts, strict=True) if p is None]

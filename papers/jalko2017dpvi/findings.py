@@ -28,7 +28,25 @@ def render(reference: Path, source: Path = HERE / "source") -> dict[str, str]:
             raise ValueError(f"{len(found)} cells have sigma {sigma}")
         return format(1 - float(found[0]["mean"]), ".3f")
 
+    def spent(delta: str) -> dict[str, list[dict[str, str]]]:
+        """Printed budgets by what replace-one with replacement, which was run, spends at ``delta``: ``more`` than
+        printed where the realised epsilon is above it, ``less`` where the bound is below it, else ``open``."""
+        out = {"all": [], "more": [], "less": [], "open": []}
+        for r in tables.rows("ledger", reading="corrected"):
+            if not r["printed"]:
+                continue
+            key = {k: r[k] for k in ("dataset", "sigma", "kappa", "T")} | {"delta": delta}
+            low, high = (
+                float(tables.value("epsilons", "epsilon", rule=f"replace-one, with replacement: {kind}", **key))
+                for kind in ("realised", "bound")
+            )
+            printed = float(r["printed"])
+            out["all"].append(r)
+            out["more" if low > printed else "less" if high < printed else "open"].append(r)
+        return out
+
     names = {
+        "spent": spent,
         "rows": tables.rows, "value": tables.value, "of": tables.of, "READINGS": READINGS, "FIGURES": FIGURES,
         "dpvi": dpvi, "config": run.config(), "family": run.config()["family"],
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from papers.raisa2021thesis import run
+from papers.raisa2021thesis import run, verdicts
 from papers.raisa2021thesis.tables import METHODS, METRICS, MODELS, epsilon_of
 from reports import findings
 from reports.queries import Tables
@@ -27,8 +27,18 @@ def render(reference: Path, source: Path = HERE / "source") -> dict[str, str]:
             theirs = {epsilon_of(r["setting"]): float(r["median"]) for r in rows}
         return ", ".join(f"{at['paid for', e] - theirs[e]:+.2f}" for e in told["epsilons"])
 
+    def reproduced(metric: str) -> str:
+        """How many boxes of a metric are reproduced, of those that were run."""
+        of_metric = {"dataset": "all", "metric": metric}
+        boxes = tables.of("joint", "boxes", "sum", ".0f", method="all", metric=metric)
+        return f"{tables.of('counts', 'reproduced', 'sum', '.0f', **of_metric)} of {boxes}"
+
+    shares = [
+        float(r["published_mean"]) for r in tables.rows("verdicts", metric="clipped_ratios", verdict="reproduced")
+    ]
     names = {
-        "paid": paid,
+        "paid": paid, "reproduced": reproduced,
+        "margin_above_median": sum(verdicts.margin("clipped_ratios", share) > share for share in shares),
         "rows": tables.rows, "value": tables.value, "of": tables.of, "METHODS": METHODS, "MODELS": MODELS,
         "METRICS": METRICS, "config": run.config(),
     }  # fmt: skip

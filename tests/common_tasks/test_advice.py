@@ -112,6 +112,44 @@ def test_methods_without_a_score_stand_in_the_table_with_the_reason_and_in_no_or
     assert found.table.iloc[-1]["told apart from the best"] == "-"
 
 
+def partly(level: float) -> tuple[str, pd.DataFrame]:
+    """First sentence and table where DPVIm has that log-likelihood on wine and no score on power."""
+    frame = only({"na_dpvi": -1.3, "adassp": -1.5, "dpvim": level})
+    gone = (frame["dataset"] == "power") & (frame["method"] == "dpvim")
+    found = block(family(frame[~gone]))
+    return found.sentences[0], found.table
+
+
+@pytest.mark.parametrize(
+    ("level", "how"),
+    [
+        (-1.1, "is ahead of NA-DPVI by "),
+        (-1.3, "is not told apart from NA-DPVI"),
+        (-1.8, "is worse than NA-DPVI"),
+    ],
+)
+def test_a_method_with_a_score_on_some_data_sets_is_named_and_compared_on_them(level, how):
+    said, table = partly(level)
+    assert "NA-DPVI has the highest mean" in said
+    assert "told apart from the one other with a score on every data set" in said
+    assert "all others" not in said
+    assert "is best" not in said
+    assert "Left out of these means: DPVIm (no score on Power*)." in said
+    assert f"On the data sets with a score, at epsilon = 1 DPVIm {how}" in said
+    if level == -1.1:  # the scale is 1 nat wide, and the noise of the made-up scores 0.005
+        by = float(said.partition(how)[2].split()[0])
+        assert by == pytest.approx(0.2, abs=0.02)
+    assert table.set_index("method")["told apart from the best"].to_dict()["DPVIm"] == "-"
+
+
+def test_the_only_method_with_all_scores_is_compared_with_the_others_on_some():
+    frame = only({"na_dpvi": -1.3, "dpvim": -1.8})
+    said = block(family(frame[~((frame["dataset"] == "power") & (frame["method"] == "dpvim"))])).sentences[0]
+    assert "NA-DPVI is the only private method with a score on every data set, 0." in said
+    assert "nothing to compare it with" not in said
+    assert said.endswith("at epsilon = 1 DPVIm is worse than NA-DPVI.")
+
+
 def test_beyond_the_axis_is_said_in_words_and_the_axis_stays_sensible():
     found = family(made_up.linear_regression())
     made = block(found)
