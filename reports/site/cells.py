@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from methods import contract
-from reports.config import READINGS, ReportError
+from reports.config import READING_TITLES, READINGS, ReportError
 from reports.published import KEY
 from reports.site.content import Content, Part
 from reports.site.document import Document
 from reports.site.words import (
-    READING_TITLES,
     key_of,
     method_title,
     metric_title,
     number,
+    published_texts,
     relation,
     setting_title,
     verdict_sentence,
@@ -111,11 +112,12 @@ def _compared(row: Mapping[str, Any]) -> str:
 
 def published(row: Mapping[str, Any]) -> str:
     """The printed number, with its spread, and the number that is compared where that is another; medians as such."""
+    mean, std = published_texts(row["published_mean"], row["published_std"])
     if row["statistic"]:
-        return f"{row['statistic']} {row['published_mean']}"
-    spread = f" ± {row['published_std']}" if row["published_std"] else ""
+        return f"{row['statistic']} {mean}"
+    spread = f" ± {std}" if std else ""
     error = f" (error {number(float(row['published_error']))})" if row["published_error"] else ""
-    return f"{row['published_mean']}{spread}{error}"
+    return f"{mean}{spread}{error}"
 
 
 def ours(row: Mapping[str, Any] | None) -> str:
@@ -215,8 +217,18 @@ class _Runs:
         if arm is None:
             return ""
         found = {**arm.get("settings", {}), **{f"budget {k}": v for k, v in (arm.get("budget") or {}).items()}}
-        told = [f"{k} = {by_dataset(v, row['dataset'], k)}" for k, v in found.items()]
+        told = [f"{k} = {_setting(by_dataset(v, row['dataset'], k))}" for k, v in found.items()]
         return ", ".join(told) or "the method's defaults"
+
+
+def _setting(value: Any) -> str:
+    """A setting; of a float at most six significant digits, of a list that repeats one value the value once."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        runs = [(text, len(list(of))) for text, of in groupby(map(_setting, value))]
+        return f"[{', '.join(f'{text} ({n} times)' if n > 2 else ', '.join([text] * n) for text, n in runs)}]"
+    return str(value)
 
 
 def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) -> dict[str, Any]:
@@ -273,5 +285,5 @@ def strip(values: Sequence[float], printed: str, most: int = DOTS, axis: Sequenc
         "low": number(low),
         "high": number(high) + (" (logarithmic)" if logarithmic else ""),
         "label": f"{len(x)} runs from {number(float(x[0]))} to {number(float(x[-1]))}, median "
-        f"{number(float(np.median(x)))}; published {printed or 'none'}",
+        f"{number(float(np.median(x)))}; published {published_texts(printed)[0] or 'none'}",
     }

@@ -6,6 +6,7 @@ import csv
 import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,16 +35,37 @@ SIGNS = {
     "not testable here": "∅",
     "by proof": "∎",
 }
-READING_TITLES = {"printed": "as printed", "authors": "authors' program", "corrected": "corrected"}
 #: as in "after wang2018adaptive, algorithm 2".
 SOURCE_KEY = re.compile(r"\b[a-z][a-z_]*[12]\d{3}\w*")
 HERE = Path(__file__).parent
+#: most significant digits of a number that a paper prints; a float in a file has more.
+PRINTED_DIGITS = 8
 _PS = {"t": "t", "rank": "ranks", "resampled": "resampled runs", "bootstrap": "a bootstrap"}
 
 
 def number(value: float, digits: int = 4) -> str:
     """A number with so many significant digits; "" for NaN."""
     return "" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def published_texts(mean: str, spread: str = "") -> tuple[str, str]:
+    """A published number and its spread ("": none) as pages show them.
+
+    What is printed in a paper stays as it is. A file of the authors holds every digit of a float: then the spread has
+    four significant digits and the number as many decimals, or six significant digits if there is no spread.
+    """
+    if max(map(_significant, (mean, spread))) <= PRINTED_DIGITS:
+        return mean, spread
+    if not spread or not Decimal(spread):
+        return f"{float(mean):.6g}", spread
+    place = Decimal(spread).adjusted() - 3
+    step = Decimal(1).scaleb(min(place, 0))
+    return tuple(f"{Decimal(t).quantize(step):f}" for t in (mean, spread))
+
+
+def _significant(text: str) -> int:
+    """Digits of a number's text from the first that is not 0."""
+    return len(re.sub(r"[eE].*|[^0-9]", "", text).lstrip("0"))
 
 
 def key_of(row: Mapping[str, Any]) -> str:
