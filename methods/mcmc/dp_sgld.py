@@ -21,9 +21,9 @@ class DPSGLD(Chain):
 
     Each step releases one clipped sum of gradients over a full or Poisson batch, with noise 2 q / sqrt(h): the noise of
     the Langevin step itself, charged as what it is for privacy. Every iterate is a function of these releases, so that
-    the thinned draws, all of them or the last one cost the same (``draws``). Steps, step size and clip follow
-    from public numbers and the budget; a budget that is larger than the temperature asks for is left unspent where gradients are
-    bounded.
+    the thinned draws, all of them or the last one cost the same (``draws``). Steps, step size and clip follow from
+    public numbers and the budget; a budget that is larger than the temperature asks for is left unspent where gradients
+    are bounded.
 
     Against the papers: gradients are clipped (theirs are assumed to be bounded); drift h / 2 with noise of variance h
     (a drift of h samples at half the temperature); Poisson or full batches as charged.
@@ -45,8 +45,8 @@ class DPSGLD(Chain):
 class DPSGLDNetwork(NetworkChain):
     """Stochastic gradient Langevin dynamics for the weights and the log noise variance of a network.
 
-    The chain is that of the linear models. Each step releases one clipped sum of gradients over a Poisson batch of about
-    2,000 rows.
+    The chain is that of the linear models. Each step releases one clipped sum of gradients over a Poisson batch of
+    about 2,000 rows.
     """
 
     name = "dp_sgld"

@@ -61,8 +61,8 @@ class DPSGNHT(Chain):
 class DPSGNHTNetwork(NetworkChain):
     """The stochastic gradient Nose-Hoover thermostat for the weights and the log noise variance of a network.
 
-    The chain is that of the linear models. Each step releases one clipped sum of gradients over a Poisson batch of about
-    2,000 rows.
+    The chain is that of the linear models. Each step releases one clipped sum of gradients over a Poisson batch of
+    about 2,000 rows.
     """
 
     name = "dp_sgnht"

@@ -165,7 +165,8 @@ def _posterior(draws: dict[str, np.ndarray], most: int, scale: Standardiser) -> 
 class NUTSLogistic(InFrame):
     """The exact posterior of Bayesian logistic regression by the No-U-Turn sampler of NumPyro, without privacy.
 
-    It runs in double precision in the coordinates of the Laplace approximation, in which the posterior is nearly normal. The whitening is a linear map and leaves the target as it is. All draws are stored, in single precision.
+    It runs in double precision in the coordinates of the Laplace approximation, in which the posterior is nearly
+    normal. The whitening is a linear map and leaves the target as it is. All draws are stored, in single precision.
     Diagnostics over all parameters: largest split R-hat, smallest effective sample size.
     """
 

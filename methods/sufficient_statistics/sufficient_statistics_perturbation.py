@@ -104,10 +104,10 @@ class SiteClip(ClipRule):
 class SufficientStatisticsPerturbationLinear(release.OneRelease):
     """One Gaussian release of the sum of all clipped sites, read as the posterior.
 
-    On a conjugate model it is what the corrected DP-SEP comes to. That method releases noisy sums of clipped sites K times, each from
-    the current cavity. A row's likelihood is here a member of the conjugate family: its site is T(z) whatever the
-    cavity, so all K sums are one and the same number, and a mean of K noisy copies is one copy with the same noise at
-    the same cost: one full-batch release. The number of rows is public and left out.
+    On a conjugate model it is what the corrected DP-SEP comes to. That method releases noisy sums of clipped sites K
+    times, each from the current cavity. A row's likelihood is here a member of the conjugate family: its site is T(z)
+    whatever the cavity, so all K sums are one and the same number, and a mean of K noisy copies is one copy with the
+    same noise at the same cost: one full-batch release. The number of rows is public and left out.
 
     A release that is not a possible matrix of moments is lifted by a ridge at the level of the noise (``read``). What
     is left of the noise is not part of the posterior, which is too narrow for it: naive, as the published method is.

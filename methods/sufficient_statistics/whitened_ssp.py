@@ -49,9 +49,9 @@ class WhitenedSSP(release.InKnownBox):
     residual is what is clipped, not the target. The last release, with ``last`` of what is left of mu squared, is read
     as AdaSSP reads its moments.
 
-    The sensitivity of every release under add/remove is the squared norm at which z is clipped. B_t is a function of released
-    and public numbers, fixed before the rows are clipped. All releases are Gaussian and full batch; they compose
-    exactly.
+    The sensitivity of every release under add/remove is the squared norm at which z is clipped. B_t is a function of
+    released and public numbers, fixed before the rows are clipped. All releases are Gaussian and full batch; they
+    compose exactly.
 
     The posterior is normal-inverse-gamma. Its covariance of the weights is the sum of the Bayesian one, from the noisy
     moments taken as they are, and of what the noise of the last release does to the solution, to first order: A^-1 C

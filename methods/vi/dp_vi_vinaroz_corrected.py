@@ -227,8 +227,8 @@ class VinarozDPVICorrectedLogistic(Descent):
     Monte Carlo draw; the KL, which reads no row, is added after the noise. Poisson batches under add/remove, where the
     clipped sum has sensitivity C (the paper's batches of fixed size are a matter of replace-one, with 2 C). q is
     mean-field for rows around bought column means, so the intercept and the weights are correlated in the box; without
-    centring a diagonal covariance would be far off. Steps, step size and clipping
-    norm follow from public numbers and the budget.
+    centring a diagonal covariance would be far off. Steps, step size and clipping norm follow from public and released
+    numbers.
     """
 
     name = "dp_vi_vinaroz_corrected"
