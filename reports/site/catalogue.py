@@ -21,7 +21,7 @@ from reports.site.content import Content
 from reports.site.document import Document, plain
 from reports.site.mathml import equations
 from reports.site.status import privacy_status
-from reports.site.words import cited, number, relation
+from reports.site.words import cited, number, relation, setting_value
 
 #: as far as the range of a column is shown.
 COLUMNS = 60
@@ -216,8 +216,8 @@ def _counterparts(page: Document, adapters: Sequence[Method]) -> None:
 
 
 def _docstring(method: Method) -> str:
-    """The class's words as Markdown: paragraphs, with what stands indented as code."""
-    text = inspect.getdoc(type(method)) or "No description."
+    """The description of the class's own as Markdown: paragraphs, with what is indented as code."""
+    text = inspect.cleandoc(vars(type(method)).get("__doc__") or "No description.")
     text = re.sub(r":\w+:`~?([^`<]+)(?:<[^>]+>)?`", r"`\1`", text)
     parts = re.split(r"(``[^`]+``|`[^`]+`)", text)
     safe = "".join(p if p.startswith("`") else re.sub(r"([\\*_{}\[\]<>|~$#&])", r"\\\1", p) for p in parts)
@@ -237,7 +237,7 @@ def settings_of(method: Method) -> list[list[str]]:
     for f in dataclasses.fields(method.Settings):
         default = f.default if f.default is not dataclasses.MISSING else f.default_factory()
         comment = re.sub(r":\w+:`~?([^`]+)`", r"\1", comments.get(f.name, ""))
-        out.append([f.name, f"{default}", comment.replace("``", "")])
+        out.append([f.name, setting_value(default), comment.replace("``", "")])
     return out
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from reports.site.words import (
     published_texts,
     relation,
     setting_title,
+    setting_value,
     verdict_sentence,
 )
 from reports.tables import dataset_title
@@ -217,18 +217,8 @@ class _Runs:
         if arm is None:
             return ""
         found = {**arm.get("settings", {}), **{f"budget {k}": v for k, v in (arm.get("budget") or {}).items()}}
-        told = [f"{k} = {_setting(by_dataset(v, row['dataset'], k))}" for k, v in found.items()]
+        told = [f"{k} = {setting_value(by_dataset(v, row['dataset'], k))}" for k, v in found.items()]
         return ", ".join(told) or "the method's defaults"
-
-
-def _setting(value: Any) -> str:
-    """A setting; of a float at most six significant digits, of a list that repeats one value the value once."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        runs = [(text, len(list(of))) for text, of in groupby(map(_setting, value))]
-        return f"[{', '.join(f'{text} ({n} times)' if n > 2 else ', '.join([text] * n) for text, n in runs)}]"
-    return str(value)
 
 
 def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) -> dict[str, Any]:

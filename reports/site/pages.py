@@ -137,7 +137,7 @@ def _front(content: Content, known: dict[str, str], downloads: bool) -> Document
 
 
 def picture_caption(content: Content) -> str:
-    """What the picture of the front page counts, and what it does not show: the numbers refuted as printed."""
+    """Which readings the front page's picture counts, by its data, and how many numbers are refuted as printed."""
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
     said = [f"Each bar counts the distinct published numbers of one method ({by.total():,} in all)."]
@@ -153,8 +153,8 @@ def picture_caption(content: Content) -> str:
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(["better", "worse"]).sum())
         said.append(
-            f"The picture does not show what became of the algorithms as printed. That reading has a score for "
-            f"{len(printed):,} numbers, and {refuted:,} of them are refuted (ours is better or worse)."
+            f"As printed, {len(printed):,} numbers have a score, and {refuted:,} of them are refuted (ours is better "
+            "or worse). The pages of the papers show them."
         )
     return " ".join(said)
 

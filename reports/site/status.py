@@ -64,7 +64,7 @@ def _audited(kinds: Sequence[str], audit: pd.DataFrame | None) -> str:
 
 
 def _range(values: Sequence[float]) -> str:
-    """ "11 to 60": the least and the largest, once if they are shown alike."""
+    """The least and the largest value, as in "11 to 60"; one of them if they are shown alike."""
     ends = dict.fromkeys("infinite" if math.isinf(v) else f"{v:.0f}" if 10 <= v < 1e6 else f"{v:.3g}"
                          for v in (min(values), max(values)))  # fmt: skip
     return " to ".join(ends)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,17 @@ def _words(name: str) -> str:
 def setting_title(setting: str) -> str:
     """``epsilon=1;clip=2`` as ``epsilon = 1, clip = 2``."""
     return ", ".join(re.sub(r"([=~])", r" \1 ", p, count=1) for p in setting.split(";") if p)
+
+
+def setting_value(value: Any) -> str:
+    """The value of a setting: long floats with six significant digits, a value that a list repeats written once."""
+    if isinstance(value, float) and _significant(repr(value)) > PRINTED_DIGITS:
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple) and value:
+        runs = [(text, len(list(of))) for text, of in groupby(map(setting_value, value))]
+        told = ", ".join(f"{text} ({n} times)" if n > 2 else ", ".join([text] * n) for text, n in runs)
+        return f"[{told}]" if isinstance(value, list) else f"({told})"
+    return str(value)
 
 
 def verdict_sentence(row: Mapping[str, Any]) -> str:
