@@ -107,10 +107,13 @@ def _method(
         ],
     )
     page.heading("What it is")
+    described: dict[str, list[str]] = {}
     for m in adapters:
-        if len(adapters) > 1:
-            page.say(f"**For {plain(', '.join(k.replace('_', ' ') for k in m.models))}**")
-        page.say(_docstring(m))
+        described.setdefault(_docstring(m), []).extend(k.replace("_", " ") for k in m.models)
+    for text, kinds in described.items():
+        if len(described) > 1:
+            page.say(f"**For {plain(', '.join(kinds))}**")
+        page.say(text)
     if told := equations().get(name):
         page.heading("Equations")
         page.say(told)
