@@ -9,6 +9,8 @@ from workflow import experiments
 from workflow.experiments import ConfigError
 
 READINGS = ("printed", "authors", "corrected")
+#: what every page, table and figure calls a reading.
+READING_TITLES = {"printed": "as printed", "authors": "authors' code", "corrected": "corrected"}
 SCALES = ("full", "quick", "tiny")
 
 

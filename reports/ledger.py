@@ -15,6 +15,7 @@ from datasets.store import Damaged, set_aside
 from models.kind import kind as kind_of
 from privacy.ledger import Ledger
 from reports.blocks import Block, Entry, Footnotes, Table, entry
+from reports.config import READING_TITLES
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
 from reports.tables import dataset_title, natural
 from reports.verdict import NO_SCORE
@@ -33,6 +34,8 @@ COLUMNS = [
     "reason",
 ]
 TOTAL = "(total)"
+#: in the reason of the total that the suite takes as its answer.
+ANSWER = "taken as the answer"
 #: what is said of a data set with such ranges.
 #: data sets whose scores were in view when the range release got a guard, and the leak of all that use it there
 GUARDED = ("wine",)
@@ -105,7 +108,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 def _total(rows: list[dict[str, Any]]) -> float:
     """Epsilon of a whole ledger as the suite answers it, to nine digits; minus infinity without one."""
-    told = [float(r["epsilon"]) for r in rows if r["event"] == TOTAL and "taken as the answer" in r["reason"]]
+    told = [float(r["epsilon"]) for r in rows if r["event"] == TOTAL and ANSWER in r["reason"]]
     return float(f"{max(told):.9g}") if told else (0.0 if rows else -math.inf)
 
 
@@ -143,7 +146,7 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
         whole = cost(part, delta)
         for accountant, value in whole.all.items():
             says = isinstance(value, str)
-            taken = "taken as the answer" if event is None and accountant == whole.accountant else ""
+            taken = ANSWER if event is None and accountant == whole.accountant else ""
             reason = "; ".join(t for t in (value if says else "", taken, note) if t)
             epsilon = math.nan if says else float(value)
             rows.append({**base, **facts, "accountant": accountant, "epsilon": epsilon, "reason": reason})
@@ -325,7 +328,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[st
         rows = []
         for (reading, ours, *entries), settings in merged.items():
             label = " or ".join(sorted(filter(None, settings), key=natural))
-            rows.append((f"{reading}: {ours}" + (f" [{label}]" if label else ""), entries))
+            rows.append((f"{READING_TITLES[reading]}: {ours}" + (f" [{label}]" if label else ""), entries))
         sources = ", ".join(
             SOURCE_TITLES.get(s, s) for s in dict.fromkeys(frame.loc[frame["method"] == method, "source"])
         )

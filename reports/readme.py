@@ -18,10 +18,11 @@ import pandas as pd
 from methods import contract
 from reports import findings, reference, scoreboard
 from reports import papers as judged
-from reports.config import ReportError
+from reports.config import READING_TITLES
 from reports.findings import Finding
 from reports.published import SOURCE_TITLES
 from reports.queries import Tables
+from reports.site.status import privacy_status
 from reports.verdicts import read_findings
 from workflow import measured, new
 from workflow.files import write_text
@@ -32,6 +33,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 #: file of the repository -> its template.
 TEXTS = {"README.md": "readme.md", "docs/results.md": "results.md"}
 INDEX = "reports/findings/README.md"
+#: first words of a method's status -> what README's table says.
+CLAIMS = {"Not private": "no", "Private": "yes", "Claimed epsilon refuted": "claim refuted"}
 COMMAND = "python -m reports.build readme"
 #: of sources, and of folders that answer none (the common tasks), as findings are grouped.
 TITLES = {**{p.key: p.title for p in papers()}, **SOURCE_TITLES}
@@ -87,19 +90,11 @@ LISTED = (
 
 
 def claim(method: str, ledger: pd.DataFrame) -> str:
-    """Whether the ledgers of a method's fits keep the epsilon that was claimed; "no" for a method without a claim.
-
-    ``ledger``: columns of ``ledger.csv``, all text. The smallest epsilon of the accountants counts. Raises
-    ReportError for a private method whose ledgers are not there.
-    """
-    rows = ledger[(ledger["method"] == method) & (ledger["event"] == "(total)") & (ledger["epsilon_claimed"] != "")]
-    if rows.empty:
-        if any(contract.get(name, kind).privacy for kind, name in contract.pairs() if name == method):
-            raise ReportError(f"ledger.csv has no claimed epsilon of {method}")
-        return "no"
-    spent = pd.to_numeric(rows["epsilon"]).groupby(rows["cell"]).min().fillna(float("inf"))
-    claimed = pd.to_numeric(rows["epsilon_claimed"]).groupby(rows["cell"]).first()
-    return "claim refuted" if (spent > claimed * (1 + 1e-3)).any() else "yes"
+    """ "no" for a method without a privacy claim, else "yes" or "claim refuted" by :func:`privacy_status`."""
+    adapters = [contract.get(name, kind) for kind, name in contract.pairs() if name == method]
+    status = privacy_status(adapters, ledger[ledger["method"] == method], None)
+    (word,) = (word for start, word in CLAIMS.items() if status.startswith(start))
+    return word
 
 
 def _found(about: Listed, verdicts: pd.DataFrame) -> str:
@@ -139,6 +134,7 @@ def names(verdicts: pd.DataFrame, found: list[Finding], others: list[Finding]) -
         "printed_scored": printed.sum() - printed["no_score"],
         "single": int(((first["verdict"] == "compatible") & (first["n_published"] == "1")).sum()),
         "readings": [{"title": titles[r["source"]], **r} for r in scoreboard.by_reading(verdicts).to_dict("records")],
+        "reading_titles": READING_TITLES,
         "methods": methods,
         "all_methods": len(contract.names()),
         "papers": len([p for p in (ROOT / "papers").iterdir() if (p / "__init__.py").is_file()]),

@@ -28,7 +28,7 @@ def read(folder: Path = reference.FOLDER) -> pd.DataFrame:
 
 
 def distinct(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The rows of ``verdicts.csv`` without copied numbers, and without answers in a protocol that is not the reading's."""
+    """The rows of ``verdicts.csv`` without copied numbers and without answers in another protocol."""
     numbers = published.load()
     copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
     own = pd.Series([tuple(row) not in copies for row in verdicts[KEY].to_numpy()], index=verdicts.index, dtype=bool)

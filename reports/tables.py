@@ -15,7 +15,7 @@ from evaluation.metrics import DIAGNOSTICS
 from evaluation.summary import summarise
 from reports import published as published_numbers
 from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdown, number
-from reports.config import READINGS
+from reports.config import READING_TITLES, READINGS
 from reports.published import METHOD_TITLES, METRIC_TITLES, SOURCE_TITLES
 from reports.verdicts import BATCH
 from workflow.files import csv_text, write_text
@@ -42,11 +42,12 @@ _RULE_BATCH = (
     "sets; the verdict. The two batches are independent: the rule (reports/verdict.py, judge_batch) takes twice the "
     "bootstrap variance."
 )
-_READING_TITLES = {
-    "printed": "Reading: printed (algorithm and protocol as the paper states them)",
-    "authors": "Reading: released (what the authors' program does)",
-    "corrected": "Reading: corrected (this suite's repair of the private method)",
+_READING_MEANINGS = {
+    "printed": "algorithm and protocol as the paper states them",
+    "authors": "what that code does where it differs from the paper",
+    "corrected": "this suite's repair of the private method",
 }
+_READING_HEADS = {r: f"Reading: {READING_TITLES[r]} ({meaning})" for r, meaning in _READING_MEANINGS.items()}
 
 
 def write(folder: Path, table: Table, long: pd.DataFrame) -> None:
@@ -118,7 +119,7 @@ def _blocks(rows: pd.DataFrame, footnotes: Footnotes) -> list[Block]:
                 continue
             groups = [("", part)] if headline == "yes" else list(part.groupby("protocol", sort=False))
             for protocol, group in groups:
-                title = _READING_TITLES[reading] + (f"; besides: protocol {protocol}" if protocol else "")
+                title = _READING_HEADS[reading] + (f"; besides: protocol {protocol}" if protocol else "")
                 blocks.append(_block(title, group, one_method, grid, footnotes))
     return blocks
 

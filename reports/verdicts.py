@@ -299,10 +299,11 @@ def _name(cell) -> str:
 
 
 def read_findings(*paths: Path) -> pd.DataFrame:
-    """The index of findings, by default those of all papers. Raises ValueError for wrong columns or a bad pattern.
+    """The index of findings, by default those of all papers.
 
     The index of a paper says which findings speak of its cells, one of another paper's too; where that paper's folder
-    is not there, neither is the row.
+    is not there, neither is the row. Raises ValueError for wrong columns, a bad pattern, or a row for any source and
+    any data set.
     """
     if paths:
         rows = [row for path in paths for row in _index(path)]
@@ -320,6 +321,11 @@ def _index(path: Path) -> list[dict[str, str]]:
             raise ValueError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(FINDING_COLUMNS)}")
         rows = list(reader)
     for row in rows:
+        if row["source"] == row["dataset"] == "*":  # a report shows the findings of its sources and data sets
+            raise ValueError(
+                f"{path}: finding {row['finding']}: a row for any source and any data set belongs to no report; name "
+                "the source, or give a pattern of data sets"
+            )
         if row["dataset"] != "*":
             try:
                 re.compile(row["dataset"])

@@ -20,6 +20,12 @@ from privacy.budget import Budget
 
 
 class DeepEnsemble(Method):
+    """An ensemble of neural networks, each trained from its own start with Adam and early stopping.
+
+    Each network has one noise variance, as in the model, and is trained without adversarial examples. The ensemble
+    shows what error and log-likelihood the data allow.
+    """
+
     name = "deep_ensemble"
     title = "Deep ensemble"
     reference = "Lakshminarayanan, Pritzel & Blundell 2017, algorithm 1 without adversarial training"

@@ -85,8 +85,8 @@ class DPSGDLogistic(Descent):
     """Abadi et al. 2016, algorithm 1, on minus the log-posterior; the mean of the second half of the path.
 
     Poisson batches under add/remove (as in the paper: the clipped sum has sensitivity C); the prior, which reads no
-    row, is added after the noise. Rows around bought column means (``logistic_gaussian.centred``); steps, step size
-    and clipping norm by ``logistic_gaussian.gradients.plan_of``.
+    row, is added after the noise. Rows are centred by privately estimated column means. Steps, step size and clipping
+    norm follow from public and released numbers.
     """
 
     name = "dp_sgd"

@@ -14,6 +14,8 @@ from privacy.budget import Budget
 
 
 class ExactPosterior(Together, Method):
+    """The exact posterior of a conjugate model, computed in closed form from all rows."""
+
     name = "exact_posterior"
     title = "Exact posterior"
     reference = "control of this suite; conjugate updates (Bishop 2006, sections 2.1 to 2.3, exercise 3.12)"
@@ -34,7 +36,7 @@ class ExactPosterior(Together, Method):
 
 # The exact conjugate posterior of linear regression in the box: reference and positive control.
 class ExactPosteriorLinear(InFrame, ExactPosterior):
-    """Normal-inverse-gamma (Bishop 2006, exercise 3.12)."""
+    """The exact posterior of Bayesian linear regression: normal-inverse-gamma (Bishop 2006, exercise 3.12)."""
 
     name = "exact_posterior"
     models = ("bounded_linear_regression",)

@@ -15,10 +15,10 @@ from privacy.budget import Budget
 
 
 class LogisticRegressionFit(InFrame):
-    """scikit-learn's fit (the intercept is not penalised), a point estimate; rows in the box.
+    """Penalised logistic regression by scikit-learn, a point estimate; the intercept is not penalised.
 
-    The penalty is a prior precision and does not grow with n, so it is chosen on at most ``rows`` random training
-    rows: the one with the best log-likelihood over the folds.
+    The penalty is a prior precision and does not grow with n, so it is chosen on at most ``rows`` random training rows:
+    the one with the best log-likelihood over the folds.
     """
 
     name = "logistic_regression_fit"

@@ -20,7 +20,7 @@ class OutputPerturbation(InFrame):
 
     Against the paper: add/remove neighbours (the minimiser moves by at most R / convexity, half of what an exchanged
     row does), Gaussian noise, an intercept, rows around bought column means shortened to their typical norm R, and a
-    regularisation by formula (``_logistic_minimiser.output_perturbation``).
+    regularisation by formula.
     """
 
     name = "output_perturbation"

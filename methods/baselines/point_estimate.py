@@ -22,6 +22,12 @@ from privacy.budget import Budget
 
 
 class PointEstimate(Method):
+    """A point estimate of the network's weights by stochastic gradient descent, without privacy.
+
+    Learning rate and weight decay come from a small grid, judged on a part of each training split. The noise variance
+    is estimated on that part, and the network is then trained on all training rows.
+    """
+
     name = "point_estimate"
     title = "Point estimate (SGD)"
     reference = "vinaroz2023dpsep, appendix C, table 5; Hernandez-Lobato & Adams 2015, column BP"

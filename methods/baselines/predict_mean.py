@@ -19,6 +19,11 @@ from privacy.budget import Budget
 
 
 class PredictMean(Method):
+    """A Gaussian with the mean and the variance of the training targets, whatever the inputs.
+
+    A method that does not beat it has learned nothing from the inputs. It gives no privacy.
+    """
+
     name = "predict_mean"
     title = "Training mean"
     reference = "negative control of this suite"
@@ -41,7 +46,7 @@ class PredictMean(Method):
 
 # Negative control: mean and variance of the training targets, original units.
 class PredictMeanLinear(PredictMean):
-    """As on the network's data sets."""
+    """A Gaussian with the mean and the variance of the training targets, whatever the inputs, in original units."""
 
     name = "predict_mean"
     models = ("bounded_linear_regression",)
@@ -50,7 +55,10 @@ class PredictMeanLinear(PredictMean):
 
 # Negative control: the rate of class 1 among the training rows, whatever the inputs. Gives no privacy.
 class PredictMeanLogistic(InFrame, PredictMean):
-    """P(y = 1) = (rows of class 1 + 1/2) / (rows + 1): Jeffreys' prior keeps it off 0 and 1."""
+    """The rate of class 1 among the training rows, whatever the inputs.
+
+    P(y = 1) = (rows of class 1 + 1/2) / (rows + 1): Jeffreys' prior keeps it off 0 and 1.
+    """
 
     name = "predict_mean"
     title = "Training rate of class 1"

@@ -18,6 +18,11 @@ from privacy.budget import Budget
 
 
 class Ridge(Method):
+    """Linear regression with a ridge penalty that is chosen by leave-one-out on the training rows, without privacy.
+
+    The posterior is the exact Gaussian one at that penalty and the estimated noise variance.
+    """
+
     name = "ridge"
     title = "Linear regression (ridge)"
     reference = "yardstick of this suite; Hoerl & Kennard 1970; scikit-learn RidgeCV"
@@ -67,7 +72,10 @@ class Ridge(Method):
 
 # Yardstick: ridge regression on the rows of the common task, original units.
 class RidgeLinear(Ridge):
-    """As on the network's data sets: rows standardised by their own moments, nothing clipped to the box."""
+    """Linear regression with a ridge penalty chosen by leave-one-out, without privacy.
+
+    Rows are standardised by their own moments, and nothing is clipped.
+    """
 
     name = "ridge"
     models = ("bounded_linear_regression",)

@@ -15,7 +15,10 @@ from privacy.budget import Budget
 
 
 class SingleGaussian(InFrame):
-    """Mean and covariance of the training rows (maximum likelihood), in the box."""
+    """One Gaussian with the mean and the covariance of the training rows (maximum likelihood).
+
+    A mixture that does not beat it has learned no cluster. It gives no privacy.
+    """
 
     name = "single_gaussian"
     title = "One Gaussian"

@@ -9,10 +9,10 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVI(Reading):
-    """Mean-field DP-SGD on the negative lower bound; q at the mean of the kept iterates, privacy noise ignored.
+    """Mean-field variational inference by DP-SGD on the negative lower bound, read at the mean of the kept iterates.
 
-    The stored posterior holds the sufficient statistics of the trace, so that every other reading of the same run
-    (last iterate, noise-aware, Laplace, trace average) can be had from it: ``models.noise_aware.TracePosterior.read``.
+    The privacy noise in the iterates is ignored. The last iterate, the trace average and the noise-aware posteriors are
+    other readings of the same run, and cost no further privacy.
     """
 
     name = "dpvi"
@@ -27,7 +27,11 @@ class DPVI(Reading):
 
 # DPVI, read at the mean of the kept iterates, on linear regression in the box.
 class DPVILinear(BoxReading):
-    """:class:`DPVI` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """Mean-field DP-SGD on columns scaled to [-1, 1], read at the mean of the kept iterates.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "dpvi"
     title = DPVI.title
@@ -42,7 +46,11 @@ class DPVILinear(BoxReading):
 
 # DPVI, read at the mean of the kept iterates, on logistic regression in the box.
 class DPVILogistic(BoxReading):
-    """:class:`DPVI` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """Mean-field DP-SGD on columns scaled to [-1, 1], read at the mean of the kept iterates.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "dpvi"
     title = DPVI.title

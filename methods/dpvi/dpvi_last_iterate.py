@@ -9,7 +9,7 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVILastIterate(Reading):
-    """q at the last iterate: N(mu_T, softplus(rho_T)^2)."""
+    """The naive reading of a DPVI run: q at its last iterate, N(mu_T, softplus(rho_T)^2)."""
 
     name = "dpvi_last_iterate"
     title = "Naive (last iterate)"
@@ -23,7 +23,11 @@ class DPVILastIterate(Reading):
 
 # DPVI, read at its last iterate, on linear regression in the box.
 class DPVILastIterateLinear(BoxReading):
-    """:class:`DPVILastIterate` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """Mean-field DP-SGD on columns scaled to [-1, 1], read at its last iterate.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "dpvi_last_iterate"
     title = DPVILastIterate.title
@@ -38,7 +42,11 @@ class DPVILastIterateLinear(BoxReading):
 
 # DPVI, read at its last iterate, on logistic regression in the box.
 class DPVILastIterateLogistic(BoxReading):
-    """:class:`DPVILastIterate` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """Mean-field DP-SGD on columns scaled to [-1, 1], read at its last iterate.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "dpvi_last_iterate"
     title = DPVILastIterate.title

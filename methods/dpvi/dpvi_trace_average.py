@@ -9,7 +9,10 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVITraceAverage(Reading):
-    """N(mean of mu, softplus(mean of rho)^2 + variance of mu) over the kept iterates: post-processing of one run."""
+    """The trace average of a DPVI run: N(mean of mu, softplus(mean of rho)^2 + variance of mu) over the kept iterates.
+
+    It is post-processing of one run, and costs no further privacy.
+    """
 
     name = "dpvi_trace_average"
     title = "DPVI (trace average)"
@@ -23,7 +26,11 @@ class DPVITraceAverage(Reading):
 
 # DPVI with the variance of its iterates added, on linear regression in the box.
 class DPVITraceAverageLinear(BoxReading):
-    """:class:`DPVITraceAverage` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """Mean-field DP-SGD on columns scaled to [-1, 1]; the variance of the kept iterates is added to the mean one.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "dpvi_trace_average"
     title = DPVITraceAverage.title
@@ -38,7 +45,11 @@ class DPVITraceAverageLinear(BoxReading):
 
 # DPVI with the variance of its iterates added, on logistic regression in the box.
 class DPVITraceAverageLogistic(BoxReading):
-    """:class:`DPVITraceAverage` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """Mean-field DP-SGD on columns scaled to [-1, 1]; the variance of the kept iterates is added to the mean one.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "dpvi_trace_average"
     title = DPVITraceAverage.title

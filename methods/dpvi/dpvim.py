@@ -19,11 +19,11 @@ from privacy.ledger import Relation
 
 
 class DPVIM(Together, Method):
-    """The gradient of the deviations is made from the released gradient of the means, at no cost in privacy.
+    """DPVIm: the gradient of the deviations is made from the released gradient of the means, at no cost in privacy.
 
     NA-DPVI's own runs of DPVIm are not released, so its published row cannot be rebuilt: this is the method with the
-    settings stated here, in NA-DPVI's convention (Poisson batches, sums, plain descent) or with Adam as in the
-    original program. ``trace_variance`` is the noise-aware step: the variance of the kept means is added.
+    settings stated here, in NA-DPVI's convention (Poisson batches, sums, plain descent) or with Adam as in the original
+    code. ``trace_variance`` is the noise-aware step: the variance of the kept means is added.
     """
 
     name = "dpvim"
@@ -104,7 +104,11 @@ class BoxAligned(InBox):
 
 # DPVIm on linear regression in the box.
 class DPVIMLinear(BoxAligned):
-    """As :class:`BoxAligned`."""
+    """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
+
+    The clip is that of DPVI. Adam needs no curvature: when noise is most of a gradient, its steps are those of the rule
+    for DPVI, and when there is little noise, it takes the unit of each coordinate from the gradients.
+    """
 
     name = "dpvim"
     title = DPVIM.title
@@ -120,7 +124,11 @@ class DPVIMLinear(BoxAligned):
 
 # DPVIm on logistic regression in the box.
 class DPVIMLogistic(BoxAligned):
-    """As :class:`BoxAligned`."""
+    """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
+
+    The clip is that of DPVI. Adam needs no curvature: when noise is most of a gradient, its steps are those of the rule
+    for DPVI, and when there is little noise, it takes the unit of each coordinate from the gradients.
+    """
 
     name = "dpvim"
     title = DPVIM.title

@@ -9,9 +9,9 @@ from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
 
 
 class NADPVI(Reading):
-    """The density that the authors sample by NUTS, collapsed into six numbers a coordinate and drawn exactly.
+    """The noise-aware posterior of the optimum given the whole noisy trace of a DPVI run (algorithm 2 of the rebuttal).
 
-    What is stored are those numbers (``models.noise_aware.TracePosterior``): draws are made where they are scored.
+    The authors sample this density by NUTS. Here it is collapsed into six numbers per coordinate and drawn exactly.
     """
 
     name = "na_dpvi"
@@ -26,7 +26,11 @@ class NADPVI(Reading):
 
 # NA-DPVI by exact draws on linear regression in the box.
 class NADPVILinear(BoxReading):
-    """:class:`NADPVI` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], drawn exactly.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "na_dpvi"
     title = NADPVI.title
@@ -41,7 +45,11 @@ class NADPVILinear(BoxReading):
 
 # NA-DPVI by exact draws on logistic regression in the box.
 class NADPVILogistic(BoxReading):
-    """:class:`NADPVI` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], drawn exactly.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "na_dpvi"
     title = NADPVI.title

@@ -12,10 +12,11 @@ from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
 
 
 class NADPVILaplace(Reading):
-    """theta_j ~ N(mu*_j, softplus(rho*_j)^2 + variance of mu*_j) at the mode; the uncertainty of rho* is dropped.
+    """The noise-aware posterior of NA-DPVI by a Laplace approximation of the optimum.
 
-    The mode is found on nested grids; the authors run Adam with learning rate 1 for 100,000 steps, which does not stop
-    exactly there.
+    theta_j ~ N(mu*_j, softplus(rho*_j)^2 + variance of mu*_j) at the mode; the uncertainty of rho* is dropped. The mode
+    is found on nested grids; the authors run Adam with learning rate 1 for 100,000 steps, which does not stop exactly
+    there.
     """
 
     name = "na_dpvi_laplace"
@@ -37,7 +38,11 @@ class NADPVILaplace(Reading):
 
 # NA-DPVI by its Laplace approximation on linear regression in the box.
 class NADPVILaplaceLinear(BoxReading):
-    """:class:`NADPVILaplace` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "na_dpvi_laplace"
     title = NADPVILaplace.title
@@ -60,7 +65,11 @@ class NADPVILaplaceLinear(BoxReading):
 
 # NA-DPVI by its Laplace approximation on logistic regression in the box.
 class NADPVILaplaceLogistic(BoxReading):
-    """:class:`NADPVILaplace` on rows in the box; the numbers of the run by the formulas of ``_box``."""
+    """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
+
+    Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
+    was chosen on a data set of the suite.
+    """
 
     name = "na_dpvi_laplace"
     title = NADPVILaplace.title

@@ -13,7 +13,10 @@ from models.task import Task
 
 
 class NADPVINUTS(Reading):
-    """The same density as ``na_dpvi``; diagnostics tell R-hat, effective sample size and the agreement with it."""
+    """The noise-aware posterior of NA-DPVI by the No-U-Turn sampler, as the authors draw it: a check of ``na_dpvi``.
+
+    Diagnostics say R-hat, effective sample size and the agreement with the exact draws.
+    """
 
     name = "na_dpvi_nuts"
     title = "NA-DPVI (NUTS, check)"

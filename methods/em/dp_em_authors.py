@@ -18,11 +18,11 @@ from privacy.ledger import Relation
 
 
 class DPEM(Method):
-    """MAP EM whose weights, means and covariances get noise in each M-step (moment perturbation).
+    """DP-EM as its authors' code runs it (Park et al. 2017): MAP EM with noisy weights, means and covariances.
 
-    Nothing bounds what the program's scales hide, so every event is written with an infinite sensitivity. The budget's
-    (epsilon, delta) is what the program believes to spend; the eps' of each release that follows from it is a
-    diagnostic. Weights, means and covariances are estimated even where the task knows the noise.
+    Nothing bounds what the code's scales hide, so every event is written with an infinite sensitivity. The budget's
+    (epsilon, delta) is what the code believes to spend; the eps' of each release that follows from it is a diagnostic.
+    Weights, means and covariances are estimated even if the task knows the noise.
     """
 
     name = "dp_em_authors"
@@ -162,10 +162,10 @@ FRAME_LEAK = Leak(
 
 
 class DPEMMixture(InFrame, DPEM):
-    """:class:`DPEM` on rows in the box: the released program, whose ledger says infinity at every budget.
+    """The authors' DP-EM on columns scaled to [-1, 1], whose ledger says infinity at every budget.
 
-    The budget's (epsilon, delta) is what it believes to spend, in mode ``record``. The composition is the moments
-    accountant by consistent formulas, because the program's own grid has no entry at epsilon = 0.1.
+    The budget's (epsilon, delta) is what the code believes to spend, in mode ``record``. The composition is the moments
+    accountant by consistent formulas, because the code's own grid has no entry at epsilon = 0.1.
     """
 
     models = ("bounded_mixture",)
@@ -187,9 +187,9 @@ class DPEMMixture(InFrame, DPEM):
 
 # DP-EM as released (Park et al. 2017) as Gaussian-mixture regression in the box. It is not private.
 class DPEMLinear(RegressionInFrame, DPEM):
-    """:class:`DPEM` on the joint of inputs and target, read as the target given the inputs.
+    """The authors' DP-EM on the joint distribution of inputs and target, read as the target given the inputs.
 
-    Its ledger says infinity at every budget; mode ``record``. Settings as for a density in the box.
+    Its ledger says infinity at every budget; mode ``record``. Settings as for a density of scaled columns.
     """
 
     models = ("bounded_linear_regression",)

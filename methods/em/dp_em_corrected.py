@@ -273,11 +273,11 @@ def _shrunk(covariance: np.ndarray, noise: float, floor: float) -> np.ndarray:
 
 # DP-EM repaired, for a mixture of Gaussians in the box.
 class DPEMCorrectedMixture(InFrame, DPEMCorrected):
-    """:class:`DPEMCorrected` on rows in the box: one noisy vector of all moments a M-step, rows clipped to a ball.
+    """EM with one noisy vector of all moments per M-step, on columns scaled to [-1, 1] and rows clipped to a ball.
 
-    The ball is public, around the centre of the box; its radius is ``radius`` sqrt(d), where the corners of the box
-    are at 3 sqrt(d): a column has a standard deviation near 1, and the noise grows with the square of the radius. The
-    noise of the M-steps uses up what the frame has left of the budget.
+    The ball is public and has its centre at 0. Its radius is ``radius`` sqrt(d), in units in which the corners of [-1,
+    1]^d are at 3 sqrt(d): a column has a standard deviation near 1, and the noise grows with the square of the radius.
+    The noise of the M-steps uses up what the scaling has left of the budget.
     """
 
     models = ("bounded_mixture",)
@@ -325,9 +325,10 @@ LARGEST_EDGE = 0.1
 
 
 class DPEMCorrectedLinear(RegressionInFrame, DPEMCorrectedMixture):
-    """:class:`DPEMCorrected` on the joint of inputs and target, read as the target given the inputs.
+    """EM with one noisy vector per M-step on the joint distribution of inputs and target, read as the target given the
+    inputs.
 
-    Ball and noise as for a density in the box; a row is [x, y]. A covariance that serves for a density may still have
+    Ball and noise are as for a density; a row is [x, y]. A covariance that serves for a density may still have
     directions of the inputs that are smaller than its noise, and a regression divides by them: each component's input
     block gets a ``ridge``, as in AdaSSP (Wang 2018). It follows from the releases and falls to 0 with the noise.
     """

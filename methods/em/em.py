@@ -16,9 +16,10 @@ from privacy.budget import Budget
 
 
 class EM(Method):
-    """MAP EM from a start that looks at no row (a poor one: it often leaves two components in one cluster).
+    """EM for a mixture of Gaussians, a MAP estimate without privacy, from a start that reads no row.
 
-    Weights, means and covariances are estimated even where the task knows the noise.
+    The start is poor: it often leaves two components in one cluster. Weights, means and covariances are estimated even
+    if the task knows the noise.
     """
 
     name = "em"
@@ -74,9 +75,9 @@ class EM(Method):
 
 # EM for a mixture of Gaussians in the box.
 class EMMixture(InFrame, EM):
-    """:class:`EM` on rows in the box: MAP estimate of weights, means and covariances, though the task knows two.
+    """EM for a mixture of Gaussians on columns scaled to [-1, 1]: the MAP estimate of weights, means and covariances.
 
-    The program of Park et al. 2017 divides rows by their largest norm and stops after 11 M-steps, often before the
+    The code of Park et al. 2017 divides rows by their largest norm and stops after 11 M-steps, often before the
     components have parted. Here columns have a standard deviation near 1 already, rows are not divided, and it runs
     until it stops.
     """
@@ -102,9 +103,9 @@ class EMMixture(InFrame, EM):
 
 # EM as Gaussian-mixture regression in the box.
 class EMLinear(RegressionInFrame, EM):
-    """A mixture of Gaussians for the joint of inputs and target by MAP EM; prediction by the conditional of the target.
+    """Regression by EM for a mixture of Gaussians of inputs and target; the prediction is the target given the inputs.
 
-    Ghahramani & Jordan (1994). Settings as for a density in the box.
+    The method is that of Ghahramani & Jordan (1994). Settings are as for a density of scaled columns.
     """
 
     models = ("bounded_linear_regression",)

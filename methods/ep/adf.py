@@ -12,7 +12,11 @@ from privacy.budget import Budget
 
 
 class ADF(Method):
-    """q takes in one row after the other, many times over: each epoch counts the data again."""
+    """Probabilistic backpropagation (Hernandez-Lobato & Adams 2015): assumed-density filtering for a network.
+
+    The approximation q takes in one row after the other, and each epoch takes in all rows again. So the data are
+    counted once per epoch.
+    """
 
     name = "adf"
     title = "PBP (ADF)"

@@ -20,7 +20,7 @@ from privacy.budget import Budget
 
 
 class ClippedSEP(Method):
-    """``dp_sep`` with the noise left out: the same code, no mechanism, no guarantee."""
+    """DP-SEP as printed (Vinaroz & Park 2023, algorithm 3) without its noise, so without a guarantee."""
 
     name = "clipped_sep"
     title = "SEP clipped (algorithm 3 without noise)"
@@ -85,10 +85,12 @@ _SHAPE = "clipped_sep writes the noise's Gamma as (a - 1, -b) and scales it, whi
 
 
 class ClippedSEPLinear(InFrame):
-    """theta_f <- clip((theta - theta_0) / N), theta <- theta + (gamma / N) (clip(f_n) - theta_f), as printed.
+    """SEP whose sites are clipped as algorithm 3 of Vinaroz & Park 2023 prints it, for Bayesian linear regression.
+
+    A step is theta_f <- clip((theta - theta_0) / N), theta <- theta + (gamma / N) (clip(f_n) - theta_f).
 
     Read as everywhere in the suite: theta is ONE vector (mean naturals, precisions, and -b, a - 1 of the noise
-    variance), theta_0 is scaled to norm <= C, theta_f starts at 0 and moves by gamma / N^2 of a site a step, so that
+    variance), theta_0 is scaled to norm <= C, theta_f starts at 0 and moves by gamma / N^2 of a site per step, so that
     E epochs absorb about gamma E / N of the data: with the printed gamma = 1, the prior and E clipped rows.
 
     theta_f is an average of vectors of norm <= C, so its own clipping never acts (gamma <= N^2); and T(z) is exact
@@ -196,7 +198,7 @@ class ClippedSEPLogistic(InFrame):
 
 # Algorithm 3 of Vinaroz & Park 2023 without its noise, for a mixture of Gaussians in the box.
 class ClippedSEPMixture(SitesInFrame, ClippedSEP):
-    """:class:`ClippedSEP` on rows in the box, with other defaults than printed.
+    """The same on columns scaled to [-1, 1], with other defaults than printed.
 
     As printed (C = 1, gamma = 1) a pass takes in 1 / N of the data, and the prior itself is cut to norm 1. Here gamma
     is N, which is the step of SEP, and C is the norm of the site of a typical row under the prior, as of the corrected

@@ -12,7 +12,10 @@ from privacy.budget import Budget
 
 
 class ClippedSEPAuthors(Method):
-    """SEP from a clipped start, under a broad prior, with a frozen noise precision; no site is clipped."""
+    """SEP as the authors' code runs it for the column "SEP clipped" of Vinaroz & Park 2023: no site is clipped.
+
+    It starts from clipped parameters, under a broad prior, with a frozen noise precision.
+    """
 
     name = "clipped_sep_authors"
     title = "SEP clipped (authors' program)"

@@ -20,10 +20,10 @@ _OF_ROWS = frozenset({"clipped_sites", "zeroed_sites", "clipped_factors"})
 
 
 class DPSEP(Method):
-    """Clipped sites, Gaussian noise on the natural parameters after each row.
+    """Stochastic expectation propagation with clipped sites and Gaussian noise after each row (algorithm 3).
 
     The paper computes its noise multiplier with amplification by sampling; rows are taken "without replacement" (a
-    permutation an epoch), and that is what the ledger records.
+    permutation per epoch), and that is what the ledger records.
     """
 
     name = "dp_sep"
@@ -126,10 +126,10 @@ _REASON = (
 
 
 class DPSEPMixture(Method):
-    """Refused under add/remove neighbours.
+    """Not fitted: every task of this kind is refused, because algorithm 3 has no bound under add/remove neighbours.
 
     Algorithm 3 of Vinaroz & Park 2023 passes over the rows one by one and adds one noise vector after each. With a row
-    replaced, one step an epoch changes by 2 gamma C / N. With a row added or removed a whole step is there or not,
+    replaced, one step per epoch changes by 2 gamma C / N. With a row added or removed a whole step is there or not,
     together with its noise: at that step one of the two neighbours has a point where the other has a Gaussian, and
     nothing bounds the divergence of the two. A step of noise alone for a missing row would be another algorithm.
     """

@@ -13,10 +13,11 @@ from privacy.ledger import Relation, Sampling
 
 
 class DPSEPAuthors(Method):
-    """``clipped_sep_authors`` with other permutations: its noise is drawn and not used.
+    """The authors' code behind the column "DP-SEP" of Vinaroz & Park 2023: its noise is drawn and not used.
 
-    The normals that the program draws and drops (two per weight and step) are skipped in the random stream after each
-    epoch, so that the next permutation is another one: the sole difference between the two columns.
+    It is ``clipped_sep_authors`` with other permutations. The normals that the code draws and drops (two per weight and
+    step) are skipped in the random stream after each epoch, so that the next permutation is another one: the only
+    difference between the two columns.
     """
 
     name = "dp_sep_authors"

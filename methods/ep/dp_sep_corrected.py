@@ -128,9 +128,9 @@ class DPSEPCorrected(Method):
     Against algorithm 3: one clipped vector instead of blocks that each have norm C, its mean naturals and precisions
     scaled together so that a clipped site keeps its mean; noise for the update that is made; batches that the
     accountant knows, by default the whole data set (amplification buys nothing that fewer, larger steps do not);
-    sensitivity C under add/remove instead of 2 C; the noise precision is learned inside the released vector, not
-    frozen from a non-private run; standardisation from documented or bought ranges and released moments
-    (``privacy.scaling``). The prior's precision is fixed at b / (a - 1): no refinement, as in the published variant.
+    sensitivity C under add/remove instead of 2 C; the noise precision is learned inside the released vector, not frozen
+    from a non-private run; standardisation from documented or bought ranges and released moments. The prior's precision
+    is fixed at b / (a - 1): no refinement, as in the published variant.
     """
 
     name = "dp_sep_corrected"
@@ -296,8 +296,8 @@ class DPSEPCorrectedLogistic(InFrame):
     Against algorithm 3, as in the adapter for networks: one joint clipping, noise for the update that is made, whole
     batches (nothing is amplified, few steps suffice). New here: a site's mean natural is written about the cavity's
     mean, so that its norm does not grow with theta and the noise of the precision does not reach the mean; rows are
-    centred by bought means (``logistic_gaussian.centred``). Conversion from replace-one: there the clipped sum moves
-    by up to 2 C; under add/remove with n public one contribution of norm C is there or not, so the sensitivity is C.
+    centred by bought means. Conversion from replace-one: there the clipped sum moves by up to 2 C; under add/remove
+    with n public one contribution of norm C is there or not, so the sensitivity is C.
 
     Full covariance also for 101 parameters at epsilon = 1: the 5,151 entries of the precision have noise near 20 each,
     whose largest eigenvalue, near 300, is far below those of the data (thousands) in the directions that matter; a
@@ -306,8 +306,8 @@ class DPSEPCorrectedLogistic(InFrame):
     C = clip_factor R / sqrt(2), R the typical norm of a centred row: a row with slope 1/2 and precision 1/4 has |g z| =
     R / 2 and weight k |z|^2 = R / 2 with the weight 2 / R, and is just not clipped. On synthetic tables of 101 columns
     (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1, K = 16 in place of 8 changes the log-likelihood of a test
-    row by -.006 to .001 nats, half this C by -.03 to -.007, twice this C by -.005 to -.003. The noise of the
-    mean is added to the covariance.
+    row by -.006 to .001 nats, half this C by -.03 to -.007, twice this C by -.005 to -.003. The noise of the mean is
+    added to the covariance.
     """
 
     name = "dp_sep_corrected"
@@ -346,10 +346,10 @@ class DPSEPCorrectedLogistic(InFrame):
 
 # Corrected DP-SEP for a mixture of Gaussians in the box.
 class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
-    """:class:`DPSEPCorrected` on rows in the box: the clipped sites of a Poisson batch, one release a step.
+    """The corrected DP-SEP on columns scaled to [-1, 1]: the clipped sites of a Poisson batch, one release per step.
 
-    The noise of the steps uses up what the frame has left of the budget. Damping and clipping norm follow from sizes
-    and noise (``ep._mixture.corrected``).
+    The noise of the steps uses up what the scaling has left of the budget. Damping and clipping norm follow from sizes
+    and noise.
     """
 
     models = ("bounded_mixture",)

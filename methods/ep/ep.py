@@ -20,7 +20,10 @@ from privacy.budget import Budget
 
 
 class EP(Method):
-    """Damped sites of all rows are stored. On the network the prior is refined after each epoch."""
+    """Expectation propagation (Minka 2001) with one damped site per row.
+
+    The sites of all rows are stored. On the network the prior is refined after each epoch.
+    """
 
     name = "ep"
     title = "EP"
@@ -88,9 +91,9 @@ class EPLinear(InFrame):
     """EP with one site a row (Minka 2001), damped, started at sites of 0.
 
     A row's likelihood is a member of the conjugate family, so the site that matches the tilted distribution is T(z)
-    (``methods._shared.conjugate_linear.naturals``) whatever the cavity. A damped update of every row in each of E
-    epochs then leaves (1 - (1 - damping)^E) T(z) in every site, in any order of the rows: computed by that formula
-    from the sums over all rows, not row by row. With the defaults the share is 1 to 1e-8: the exact posterior.
+    whatever the cavity. A damped update of every row in each of E epochs then leaves (1 - (1 - damping)^E) T(z) in
+    every site, in any order of the rows: computed by that formula from the sums over all rows, not row by row. With the
+    defaults the share is 1 to 1e-8: the exact posterior.
     """
 
     name = "ep"
@@ -119,8 +122,8 @@ class EPLogistic(InFrame):
     """One Gaussian site a row along its margin, full covariance; all sites of a pass from one q (parallel EP).
 
     Against Minka 2001: parallel, not one row after another, so that a pass is matrix products; same fixed points. The
-    tilted moments are one-dimensional integrals of a logistic by a normal (``logistic_gaussian.kernel``). A pass takes
-    0.3 s at 44,000 rows and 101 parameters; it takes about six.
+    tilted moments are one-dimensional integrals of a logistic by a normal. A pass takes 0.3 s at 44,000 rows and 101
+    parameters; it takes about six.
     """
 
     name = "ep"
@@ -156,7 +159,7 @@ class EPLogistic(InFrame):
 
 # Expectation propagation for a mixture of Gaussians in the box.
 class EPMixture(SitesInFrame, EP):
-    """:class:`EP` on rows in the box: one damped site a row for all component means, sites in float64.
+    """Expectation propagation on columns scaled to [-1, 1]: one damped site per row for all component means.
 
     Minka (2001) visits rows until nothing moves; here the number of passes is fixed by n, and 1 - (1 - damping)^passes
     of the data are absorbed.

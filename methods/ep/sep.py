@@ -19,9 +19,9 @@ from privacy.budget import Budget
 
 
 class SEP(Method):
-    """One average site f with theta = theta_0 + N f; each row moves theta by f_n - f.
+    """Stochastic expectation propagation (Li et al. 2015): one average site f in place of one site per row.
 
-    On the network the prior is refined after each epoch.
+    theta = theta_0 + N f, and each row moves theta by f_n - f. On the network the prior is refined after each epoch.
     """
 
     name = "sep"
@@ -87,9 +87,9 @@ class SEP(Method):
 class SEPLinear(InFrame):
     """SEP (Li et al. 2015, algorithm 1) from f = 0: theta <- theta + damping (f_n - f), theta = theta_0 + N f.
 
-    The site f_n is T(z_n) whatever the cavity (``methods._shared.conjugate_linear.naturals``), so N f is a weighted
-    sum of the rows' T(z) in which late rows count more: the weights follow from the order alone and are computed at
-    once. It is the posterior of rows weighted like this, not the exact one; a smaller damping evens the weights out.
+    The site f_n is T(z_n) whatever the cavity, so N f is a weighted sum of the rows' T(z) in which late rows count
+    more: the weights follow from the order alone and are computed at once. It is the posterior of rows weighted like
+    this, not the exact one; a smaller damping evens the weights out.
     """
 
     name = "sep"
@@ -170,7 +170,7 @@ class SEPLogistic(InFrame):
 
 # Stochastic expectation propagation for a mixture of Gaussians in the box.
 class SEPMixture(SitesInFrame, SEP):
-    """:class:`SEP` on rows in the box: one average site for all component means (Li et al. 2015, algorithm 1)."""
+    """Stochastic expectation propagation on columns scaled to [-1, 1]: one average site for all component means."""
 
     models = ("bounded_mixture",)
     constants = (Constants.FORMULA, Constants.PRINTED)

@@ -8,14 +8,14 @@ from methods.mcmc._release import LINEAR, LOGISTIC, Purse, TestedChain, TestedSe
 
 
 class DPPenalty(TestedChain):
-    """Random-walk Metropolis-Hastings with the penalty test on clipped log-likelihood ratios (``_kernels.penalty``).
+    """Random-walk Metropolis-Hastings with the penalty test on clipped log-likelihood ratios.
 
-    Each accept step releases the sum of the rows' clipped log-likelihood ratios over their bound c, sensitivity 1
-    (``_targets.clipped_ratio_sum``), with noise s: one full-batch Gaussian event a step. Whether a proposal is taken is
-    a function of that number and of coins, and so are all draws. The start is the end of a DP-SGLD run, paid from the
-    same budget. Widths and number of proposals by ``_plans.walk``.
+    Each accept step releases the sum of the rows' clipped log-likelihood ratios over their bound c, sensitivity 1, with
+    noise s: one full-batch Gaussian event per step. Whether a proposal is taken is a function of that number and of
+    coins, and so are all draws. The start is the end of a DP-SGLD run, charged to the same budget. Widths and number of
+    proposals follow from public numbers and the budget.
 
-    Exact but for the clip: with ``ratio_clip`` None the bound is one that no row of the box exceeds, and the posterior
+    Exact but for the clip: with ``ratio_clip`` None the bound is one that no row in [-1, 1] exceeds, and the posterior
     is left invariant whatever the noise; the proposals are then several times smaller.
     """
 

@@ -17,13 +17,13 @@ from methods.mcmc._release import (
 
 
 class DPSGLD(Chain):
-    """Stochastic gradient Langevin dynamics at exact temperature on clipped gradients (``_kernels.sgld``).
+    """Stochastic gradient Langevin dynamics at exact temperature on clipped gradients.
 
     Each step releases one clipped sum of gradients over a full or Poisson batch, with noise 2 q / sqrt(h): the noise of
     the Langevin step itself, charged as what it is for privacy. Every iterate is a function of these releases, so that
-    the thinned draws, all of them or the last one cost the same (``draws``). Steps, step size and clip by
-    ``_plans.langevin``; a budget that is larger than the temperature asks for is left unspent where gradients are
-    bounded.
+    the thinned draws, all of them or the last one cost the same (``draws``). Steps, step size and clip follow from
+    public numbers and the budget; a budget that is larger than the temperature asks for is left unspent where gradients
+    are bounded.
 
     Against the papers: gradients are clipped (theirs are assumed to be bounded); drift h / 2 with noise of variance h
     (a drift of h samples at half the temperature); Poisson or full batches as charged.
@@ -43,7 +43,11 @@ class DPSGLD(Chain):
 
 # DP-SGLD on the weights of a network.
 class DPSGLDNetwork(NetworkChain):
-    """The same chain in the weights and the log noise variance, on Poisson batches of about 2,000 rows."""
+    """Stochastic gradient Langevin dynamics for the weights and the log noise variance of a network.
+
+    The chain is that of the linear models. Each step releases one clipped sum of gradients over a Poisson batch of
+    about 2,000 rows.
+    """
 
     name = "dp_sgld"
     title = "DP-SGLD"

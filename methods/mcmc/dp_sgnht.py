@@ -20,7 +20,7 @@ from methods.mcmc._release import (
 
 
 class DPSGNHT(Chain):
-    """Stochastic gradient Nose-Hoover thermostat on clipped gradients (``_kernels.sgnht``).
+    """Stochastic gradient Nose-Hoover thermostat on clipped gradients.
 
     As DP-SGLD with a momentum: one clipped sum of gradients a step is released, and position, momentum and friction are
     functions of these releases. Noise of the batches is absorbed by the friction; the bias of clipping is not.
@@ -59,7 +59,11 @@ class DPSGNHT(Chain):
 
 # DP-SGNHT on the weights of a network.
 class DPSGNHTNetwork(NetworkChain):
-    """The same chain in the weights and the log noise variance, on Poisson batches of about 2,000 rows."""
+    """The stochastic gradient Nose-Hoover thermostat for the weights and the log noise variance of a network.
+
+    The chain is that of the linear models. Each step releases one clipped sum of gradients over a Poisson batch of
+    about 2,000 rows.
+    """
 
     name = "dp_sgnht"
     title = "DP-SGNHT"

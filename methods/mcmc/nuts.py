@@ -23,6 +23,12 @@ from privacy.budget import Budget
 
 
 class NUTS(Method):
+    """The exact posterior by the No-U-Turn sampler of NumPyro, without privacy.
+
+    The weights of a network are known only up to permutation and sign of the hidden units. So convergence is judged on
+    the function at training inputs, the noise precision and the weight precision.
+    """
+
     name = "nuts"
     title = "NUTS"
     reference = "Hoffman & Gelman 2014, algorithm 6; NumPyro; R-hat and ESS as in Gelman et al. 2013, section 11.4"
@@ -157,10 +163,11 @@ def _posterior(draws: dict[str, np.ndarray], most: int, scale: Standardiser) -> 
 
 # Positive control: the exact posterior of logistic regression in the box by the No-U-Turn sampler.
 class NUTSLogistic(InFrame):
-    """NumPyro's sampler in the coordinates of the Laplace approximation, where the posterior is nearly N(0, I).
+    """The exact posterior of Bayesian logistic regression by the No-U-Turn sampler of NumPyro, without privacy.
 
-    Double precision; the whitening is a linear map and leaves the target what it is. All draws are stored, in single
-    precision. Diagnostics over all parameters: largest split R-hat, smallest effective sample size.
+    It runs in double precision in the coordinates of the Laplace approximation, in which the posterior is nearly
+    normal. The whitening is a linear map and leaves the target as it is. All draws are stored, in single precision.
+    Diagnostics over all parameters: largest split R-hat, smallest effective sample size.
     """
 
     name = "nuts"

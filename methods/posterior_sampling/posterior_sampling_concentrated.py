@@ -18,8 +18,8 @@ class PosteriorSamplingConcentrated(Method):
     """One draw from the posterior with a prior eta0 / m, strong enough for the budget.
 
     eta0 / m + sum_i (S(x_i), 1) with the largest m <= 1 at which the exact supremum over neighbours keeps the Renyi
-    budget (``methods._shared.exponential_family.guarantee``). A small m draws to the mean of the prior; public rows in
-    the prior (the model's ``public``, section 3.3) take that bias away.
+    budget. A small m draws to the mean of the prior; public rows in the prior (the model's ``public``, section 3.3)
+    take that bias away.
     """
 
     name = "posterior_sampling_concentrated"
@@ -41,7 +41,11 @@ class PosteriorSamplingConcentrated(Method):
 
 # One draw of the weights of linear regression in the box from a posterior with a stronger prior.
 class PosteriorSamplingConcentratedLinear(LinearPosteriorDraw):
-    """The smallest factor >= 1 of the prior precision at which the draw fits what the frame has left of the budget."""
+    """One draw from the posterior of Bayesian linear regression with a prior that is narrow enough for the budget.
+
+    The factor on the prior precision is the smallest one, at least 1, at which the draw fits what the scaling has left
+    of the budget.
+    """
 
     name = "posterior_sampling_concentrated"
     title = PosteriorSamplingConcentrated.title

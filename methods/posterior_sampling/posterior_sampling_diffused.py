@@ -18,8 +18,8 @@ class PosteriorSamplingDiffused(Method):
     """One draw from the posterior of a likelihood to the power r, flat enough for the budget.
 
     eta0 + r sum_i (S(x_i), 1) with the largest r <= 1 at which the exact supremum over neighbours keeps the Renyi
-    budget (``methods._shared.exponential_family.guarantee``). A small r draws towards the prior; public rows in the
-    prior (the model's ``public``, section 3.3) take that bias away.
+    budget. A small r draws towards the prior; public rows in the prior (the model's ``public``, section 3.3) take that
+    bias away.
     """
 
     name = "posterior_sampling_diffused"
@@ -41,7 +41,11 @@ class PosteriorSamplingDiffused(Method):
 
 # One draw of the weights of linear regression in the box from a flattened posterior.
 class PosteriorSamplingDiffusedLinear(LinearPosteriorDraw):
-    """The likelihood to the largest power <= 1 at which the draw fits what the frame has left of the budget."""
+    """One draw from the posterior of Bayesian linear regression with a likelihood that is flat enough for the budget.
+
+    The power of the likelihood is the largest one, at most 1, at which the draw fits what the scaling has left of the
+    budget.
+    """
 
     name = "posterior_sampling_diffused"
     title = PosteriorSamplingDiffused.title

@@ -17,9 +17,8 @@ from privacy.ledger import Relation
 class PosteriorSamplingDirect(Method):
     """A draw from the posterior: no tempering, calibrated to no budget.
 
-    It has a price all the same, which the ledger holds (``methods._shared.exponential_family.guarantee.supremum``):
-    finite at orders below 1 + the smallest Beta or Dirichlet parameter of the prior. A budget in mode ``enforce``
-    refuses it where that is too much.
+    It has a price all the same, which the ledger holds: finite at orders below 1 + the smallest Beta or Dirichlet
+    parameter of the prior. A budget in mode ``enforce`` refuses it where that is too much.
     """
 
     name = "posterior_sampling_direct"
@@ -40,7 +39,10 @@ class PosteriorSamplingDirect(Method):
 
 # One draw of the weights of linear regression in the box from the posterior as it stands.
 class PosteriorSamplingDirectLinear(LinearPosteriorDraw):
-    """Neither flattened nor concentrated; refused where its price is infinite or above the budget."""
+    """One draw from the posterior of Bayesian linear regression, neither flattened nor concentrated.
+
+    The draw is refused if its price is infinite or above the budget.
+    """
 
     name = "posterior_sampling_direct"
     title = PosteriorSamplingDirect.title

@@ -24,8 +24,7 @@ from privacy.ledger import Event, Relation
 class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
     """One draw from the posterior with a prior that is narrow enough for the budget.
 
-    beta = max(2 c^2 order / (n epsilon), beta0), whole likelihood; (order, epsilon)-RDP by theorem 16, proved in
-    ``methods.posterior_sampling._logistic.guarantee.renyi_bound``.
+    beta = max(2 c^2 order / (n epsilon), beta0), whole likelihood; (order, epsilon)-RDP by theorem 16.
     """
 
     name = "posterior_sampling_glm_concentrated"
@@ -43,9 +42,9 @@ class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
 class PosteriorSamplingGLMConcentratedLogistic(InFrame):
     """One draw from the posterior of the whole likelihood with a prior that is narrow enough for the budget.
 
-    The precision is the smallest, but not below the model's, at which the whole ledger keeps (epsilon, delta).
-    Against the paper: add/remove neighbours, for which the curve is a quarter of theorem 16's
-    (``_bounded_logistic.renyi_bound``). Rows have norm at most sqrt(D) as the box has it; there is an intercept.
+    The precision is the smallest, but not below the model's, at which the whole ledger keeps (epsilon, delta). Against
+    the paper: add/remove neighbours, for which the curve is a quarter of theorem 16's. Rows have norm at most sqrt(D)
+    as the box has it; there is an intercept.
     """
 
     name = "posterior_sampling_glm_concentrated"

@@ -24,8 +24,7 @@ from privacy.ledger import Event, Relation
 class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
     """One draw from the posterior of a likelihood that is flat enough for the budget.
 
-    beta = beta0, likelihood to the power min(1, sqrt(epsilon n beta / (2 c^2 order))); (order, epsilon)-RDP, proved in
-    ``methods.posterior_sampling._logistic.guarantee.renyi_bound``.
+    beta = beta0, likelihood to the power min(1, sqrt(epsilon n beta / (2 c^2 order))); (order, epsilon)-RDP.
     """
 
     name = "posterior_sampling_glm_diffused"
@@ -44,9 +43,9 @@ class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
 class PosteriorSamplingGLMDiffusedLogistic(InFrame):
     """One draw from the posterior with the model's prior and a likelihood that is flat enough for the budget.
 
-    Against the paper: add/remove neighbours, for which the curve is a quarter of theorem 16's
-    (``_bounded_logistic.renyi_bound``), and the power is the largest at which the whole ledger keeps (epsilon, delta).
-    Rows have norm at most sqrt(D) as the box has it; there is an intercept.
+    Against the paper: add/remove neighbours, for which the curve is a quarter of theorem 16's, and the power is the
+    largest at which the whole ledger keeps (epsilon, delta). Rows have norm at most sqrt(D) as the box has it; there is
+    an intercept.
     """
 
     name = "posterior_sampling_glm_diffused"

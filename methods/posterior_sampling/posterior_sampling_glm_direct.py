@@ -43,9 +43,9 @@ class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
 class PosteriorSamplingGLMDirectLogistic(InFrame):
     """A draw from the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
 
-    Its price is the curve of ``_bounded_logistic.renyi_bound``, order x D prior_sd^2 / 2: a quarter of theorem
-    16, which is for an exchanged record (one term of the log-likelihood differs, not two). An enforced budget that is
-    smaller is refused with the epsilon that it would need.
+    Its price is the curve order x D prior_sd^2 / 2: a quarter of theorem 16, which is for an exchanged record (one term
+    of the log-likelihood differs, not two). An enforced budget that is smaller is refused with the epsilon that it
+    would need.
     """
 
     name = "posterior_sampling_glm_direct"

@@ -30,10 +30,10 @@ from privacy.ledger import Event, Relation
 class PosteriorSamplingOPS(LogisticPosteriorDraw):
     """One draw from a tempered posterior whose prior is truncated to the ball |w| <= c / beta0.
 
-    Geumlek, Song & Chaudhuri 2017 read the Renyi epsilon of the budget as a pure epsilon and charge
-    4 power c^2 / beta0. That is unkind twice, and each setting takes one back: ``renyi_conversion`` uses that pure
-    epsilon0 implies order epsilon0^2 / 2; ``tight_range`` that 2 power c^2 / beta0 is enough. The ledger holds the
-    smallest bound that is proved (``methods.posterior_sampling._logistic.guarantee.truncated_bound``), in either case.
+    Geumlek, Song & Chaudhuri 2017 read the Renyi epsilon of the budget as a pure epsilon and charge 4 power c^2 /
+    beta0. Both choices charge more than is needed. ``renyi_conversion`` uses that pure epsilon0 implies order
+    epsilon0^2 / 2, and ``tight_range`` that 2 power c^2 / beta0 is enough. The ledger holds the smallest bound that is
+    proved, in either case.
     """
 
     name = "posterior_sampling_ops"
@@ -67,10 +67,10 @@ LEAST_MASS = 1e-3
 class PosteriorSamplingOPSLogistic(InFrame):
     """One draw from a tempered posterior, prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
 
-    The draw is pure power c radius DP under add/remove (``_bounded_logistic.pure_bound``; twice that for an
-    exchanged record). The power is the largest, at most 1, at which the whole ledger keeps (epsilon, delta), where the
-    pure epsilon enters by the Renyi divergence that it implies. The radius is ``radius_factor`` prior_sd sqrt(D): the
-    root mean square norm of theta under the prior.
+    The draw is pure power c radius DP under add/remove (twice that for an exchanged record). The power is the largest,
+    at most 1, at which the whole ledger keeps (epsilon, delta), where the pure epsilon enters by the Renyi divergence
+    that it implies. The radius is ``radius_factor`` prior_sd sqrt(D): the root mean square norm of theta under the
+    prior.
     """
 
     name = "posterior_sampling_ops"

@@ -20,8 +20,7 @@ class PosteriorSamplingQuery(Method):
 
     The rows of the task are the values phi(x_i), one column. theta is drawn by algorithm 2 or 3 of the Beta system with
     S = phi, so that rho ~ Beta(a + r sum phi, b + r sum (1 - phi)) or Beta(a / m + sum phi, b / m + sum (1 - phi)); the
-    guarantee covers values between 0 and 1 (``methods._shared.exponential_family.guarantee.supremum``). The released
-    number is the posterior's ``value``.
+    guarantee covers values between 0 and 1. The released number is the posterior's ``value``.
     """
 
     name = "posterior_sampling_query"

@@ -26,11 +26,11 @@ PRIOR_PRECISION = 1.0
 
 
 class AdaSSP(Method):
-    """Sufficient-statistics perturbation with an adaptive ridge (AdaSSP, Wang 2018, algorithm 2) on standardised rows.
+    """AdaSSP of Wang 2018 (algorithm 2): ridge regression from one noisy release of the second moments.
 
-    The numerics are those of ``methods._shared.adassp``; rows are brought to scale by ``privacy.scaling``, and no bound
-    keeps rows that are longer than three standard deviations in every column. The posterior is Gaussian: its covariance
-    adds to the Bayesian one what the noise does to the solution, to first order: A^-1 (noise^2 / 2) (1 + |w|^2) A^-1.
+    The penalty adapts to the noise. Rows are standardised under the same budget, and rows longer than three standard
+    deviations in every column are clipped. The posterior is Gaussian. Its covariance is the Bayesian one plus, to first
+    order, what the noise does to the solution: A^-1 (noise^2 / 2) (1 + |w|^2) A^-1.
     """
 
     name = "adassp"
@@ -106,11 +106,10 @@ def gaussian(found: adassp.Reading, noise: float, variance: float, scale: Standa
 
 # Yardstick: AdaSSP for linear regression in the box, a point estimate.
 class AdaSSPLinear(release.OneRelease):
-    """Sufficient-statistics perturbation with an adaptive ridge (AdaSSP, Wang 2018, algorithm 2), read as a point.
+    """AdaSSP of Wang 2018 (algorithm 2) on inputs and target scaled to [-1, 1], as a point estimate.
 
-    The same as :class:`AdaSSP` (``methods._shared.adassp``) but for how rows come to scale and what is
-    given back: they are in the box, so that nothing is bought for documented ranges and no row exceeds a public norm;
-    the result is a private point estimate, weights and residual variance, without a posterior.
+    Documented ranges of columns cost no budget, and no row exceeds a public norm. The result is a private point
+    estimate of weights and residual variance, without a posterior.
     """
 
     name = "adassp"

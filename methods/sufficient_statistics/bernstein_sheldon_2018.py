@@ -13,11 +13,12 @@ from privacy.ledger import Relation
 
 
 class BernsteinSheldon2018(Together, Method):
-    """One release of the sufficient statistics with Laplace noise, pure epsilon, then Gibbs.
+    """Noise-aware inference for exponential families (Bernstein & Sheldon 2018): noisy statistics, then Gibbs.
 
-    The neighbouring relation is another than DPVI's: one row replaced, the number of rows public. Every statistic has
-    noise of its own, scaled to its proven sensitivity, and the gamma-exponential's rows are summed over a section that
-    follows from the prior; what the released program does is ``bernstein_sheldon_2018_authors``.
+    The statistics are released once with Laplace noise under pure epsilon. The neighbouring relation differs from
+    DPVI's: one row is replaced, and the number of rows is public. Every statistic has noise of its own, scaled to its
+    proven sensitivity, and the gamma-exponential's rows are summed over a section that follows from the prior. A method
+    of its own, ``bernstein_sheldon_2018_authors``, shows what the authors' code does.
     """
 
     name = "bernstein_sheldon_2018"

@@ -13,13 +13,14 @@ from privacy.ledger import Relation
 
 
 class BernsteinSheldon2018Authors(Together, Method):
-    """With its faults: one draw of noise for all statistics, its own sensitivities, a section that follows the rows.
+    """Noise-aware inference for exponential families as the authors' code of Bernstein & Sheldon 2018 runs it, with its
+    faults.
 
-    The program adds one and the same Laplace number to every count of the Dirichlet, so each difference of two counts
-    leaves without noise: the ledger has these differences as a bare release, beside the noisy first count. The sampler
+    The code draws one Laplace number and adds it to every count of the Dirichlet, so each difference of two counts
+    leaves without noise: the ledger has these differences as a bare release, next to the noisy first count. The sampler
     takes the counts' noise for independent. The section of the gamma-exponential's sum is cut at the true parameter in
-    the program, here at the nearest that a method can know, one over the mean of the rows. Where there is one
-    statistic, nothing is shared, and epsilon follows from the sensitivity: 1 is right for the Beta-Bernoulli, the width
+    the authors' code, here at the nearest that a method can know, one over the mean of the rows. A model with one
+    statistic shares nothing, and its epsilon follows from the sensitivity: 1 is right for the Beta-Bernoulli, the width
     of the section is too small for the gamma-exponential.
     """
 

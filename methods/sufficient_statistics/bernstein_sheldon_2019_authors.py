@@ -15,9 +15,10 @@ from privacy.ledger import Relation
 
 
 class BernsteinSheldon2019Authors(Together, Method):
-    """With its faults: data ranges for sensitivities, the sampler handed exact sums in place of noisy means of x^4.
+    """Noise-aware linear regression as the authors' code of Bernstein & Sheldon 2019 runs it, with its faults.
 
-    Half of epsilon is meant for the fourth moments and is spent on nothing, so the moments' noise has scale
+    The code takes ranges of the data for sensitivities and hands exact sums to the sampler in place of noisy means of
+    x^4. Half of epsilon is meant for the fourth moments and is spent on nothing, so the moments' noise has scale
     sensitivity / (epsilon / 2). The ledger has both releases: one without noise, one that nothing bounds.
     """
 

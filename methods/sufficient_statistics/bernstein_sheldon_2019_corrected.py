@@ -78,12 +78,11 @@ class BernsteinSheldon2019Corrected(Together, Method):
 
 # Bernstein & Sheldon 2019 on linear regression in the box: Laplace-noised moments, then a noise-aware sampler.
 class BernsteinSheldon2019CorrectedLinear(InFrame):
-    """Noise-aware linear regression from Laplace-noised second moments of rows in the box.
+    """Noise-aware linear regression from Laplace-noised second moments of rows scaled to [-1, 1].
 
-    The published guarantee is pure epsilon for one row replaced. Here one row is more or less, n public: each of the k
-    moments moves by at most 1, and k Laplace releases share what the frame has left of (epsilon, delta), composed by
-    the accountant. The law of the inputs is neither public nor normal here;
-    ``methods.sufficient_statistics._bernstein_sheldon.box`` says how the sampler does without it.
+    The published guarantee is pure epsilon for one row replaced. Here one row is added or removed, and n is public:
+    each of the k moments moves by at most 1, and k Laplace releases share what the scaling has left of (epsilon,
+    delta), composed by the accountant. No distribution of the inputs is assumed: X'X is drawn given its noisy value.
     """
 
     name = "bernstein_sheldon_2019_corrected"

@@ -193,7 +193,7 @@ def _gaussian(what, sensitivity, multiplier, sampling=Sampling.FULL_BATCH, rate=
 
 # DP-VI (DP-SGD on the lower bound) for linear regression in the box.
 class VinarozDPVICorrectedLinear(descent.Descent):
-    """DP-SGD on the lower bound of q(w) = N(m, diag(s^2)), log v ~ N(mu, t^2) (``conjugate_linear.descent``).
+    """DP-SGD on the lower bound of q(w) = N(m, diag(s^2)), log v ~ N(mu, t^2).
 
     The paper's network has Monte Carlo draws and a fixed noise precision; one layer needs no draws, and the noise
     variance is part of q: at the optimum t^2 = 1 / (shape + (n + p) / 2), which is public. Parts of a row's gradient
@@ -201,8 +201,8 @@ class VinarozDPVICorrectedLinear(descent.Descent):
 
     The paper's guarantee is for replace-one with batches of fixed size, where a sum moves by up to 2 C. Here batches
     are Poisson and neighbours add or remove a row, n public: a row is in the sum or it is not, which moves it by at
-    most C (``methods._shared.conjugate_linear.kernel.clipped_sum``). All T steps are in the ledger, as one event of
-    the Poisson-subsampled Gaussian, and the noise multiplier is what the frame has left of the budget.
+    most C. All T steps are in the ledger, as one event of the Poisson-subsampled Gaussian, and the noise multiplier is
+    what the frame has left of the budget.
     """
 
     name = "dp_vi_vinaroz_corrected"
@@ -226,9 +226,9 @@ class VinarozDPVICorrectedLogistic(Descent):
     Against the paper's network: the gradient of a row's expected log-likelihood is one-dimensional quadrature, not a
     Monte Carlo draw; the KL, which reads no row, is added after the noise. Poisson batches under add/remove, where the
     clipped sum has sensitivity C (the paper's batches of fixed size are a matter of replace-one, with 2 C). q is
-    mean-field for rows around bought column means (``logistic_gaussian.centred``), so the intercept and the weights
-    are correlated in the box; without centring a diagonal covariance would be far off. Steps, step size and clipping
-    norm by ``logistic_gaussian.gradients.plan_of``.
+    mean-field for rows around bought column means, so the intercept and the weights are correlated in the box; without
+    centring a diagonal covariance would be far off. Steps, step size and clipping norm follow from public and released
+    numbers.
     """
 
     name = "dp_vi_vinaroz_corrected"

@@ -171,8 +171,7 @@ class VILogistic(InFrame):
 class VIMixture(MeansInFrame):
     """Coordinate ascent on the mean-field bound (Bishop 2006, section 10.2), means unknown, noise and weights known.
 
-    :class:`VI` is stochastic gradient descent for a network; this model is conditionally conjugate, and each update
-    is exact. Deterministic: it starts at the prior.
+    The model is conditionally conjugate, so each update is exact. It is deterministic and starts at the prior.
     """
 
     name = "vi"

@@ -13,10 +13,10 @@ from papers.jalko2017dpvi import run, tables, verdicts
 from papers.jalko2017dpvi.checks import BY_BUDGET
 from papers.jalko2017dpvi.run import KEY
 from reports import palette, style
+from reports.config import READING_TITLES
 from reports.figure import Figure
 
-READINGS = {r: (style.READING[r][0], w) for r, w in (
-    ("authors", "ours, as the program runs"), ("corrected", "ours, corrected"))}  # fmt: skip
+READINGS = {r: (style.READING[r][0], f"ours, {READING_TITLES[r]}") for r in ("authors", "corrected")}
 #: a mean of N runs lies within so many standard errors in 95 % of cases.
 CENTRAL = 1.96
 TICKS = (0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 200)

@@ -12,10 +12,11 @@ from papers.jalko2017dpvi import accounting, run
 from papers.jalko2017dpvi.checks import HALF, ORDERS
 from papers.jalko2017dpvi.run import KEY
 from papers.jalko2017dpvi.verdicts import errors_of
+from reports.config import READING_TITLES
 from reports.own_program import read_scores
 
 #: reading -> words.
-READINGS = {"published": "published", "authors": "as the program runs", "corrected": "corrected"}
+READINGS = {"published": "published", **{r: READING_TITLES[r] for r in ("authors", "corrected")}}
 METHODS = {"dpvi": "DPVI", "vi": "VI"}
 FIGURES = {
     "abalone_acc_vs_c": "Abalone, clip",

@@ -14,6 +14,7 @@ import datasets
 from evaluation.metrics import HIGHER_IS_BETTER
 from evaluation.summary import summarise
 from reports import palette, style
+from reports.config import READING_TITLES
 from reports.figure import Figure, half_width
 from reports.published import METHOD_TITLES
 from reports.tables import dataset_title, method_title, natural
@@ -312,7 +313,9 @@ def _marks(ours: pd.DataFrame) -> list[Any]:
     ]
     for reading, (colour, marker) in style.READING.items():
         if reading in set(ours["reading"]):
-            out.append(Line2D([], [], color=colour, marker=marker, linestyle="none", label=f"ours, {reading}"))
+            out.append(
+                Line2D([], [], color=colour, marker=marker, linestyle="none", label=f"ours, {READING_TITLES[reading]}")
+            )
     return out
 
 

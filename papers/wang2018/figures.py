@@ -13,10 +13,11 @@ from papers.wang2018 import run
 from papers.wang2018.tables import COMPARED, METHODS, RULES
 from papers.wang2018.verdicts import KEY, runs_of
 from reports import palette, style
+from reports.config import READING_TITLES
 from reports.figure import Figure
 from reports.own_program import read_scores
 
-READINGS = {"authors": "as the program runs", "printed": "as it is meant", "corrected": "corrected"}
+READINGS = {r: READING_TITLES[r] for r in ("authors", "printed", "corrected")}
 #: panels of one figure of errors: rows, columns.
 PANELS = (5, 3)
 BAND = (0.025, 0.975)
@@ -58,7 +59,7 @@ def errors(frame: pd.DataFrame, methods: list[str], stem: Path, title: str) -> l
             _key(figure, methods)
             style.save(figure, path, frame[frame["dataset"].isin(shown) & frame["method"].isin(methods)])
         caption = (
-            "As the authors' program runs. Mark: the published number, a single run (at the upper edge: above it); "
+            "Reading: authors' code. Mark: the published number, a single run (at the upper edge: above it); "
             "line and band: median and central 95 % of our runs on the same folds. Level lines: without privacy and "
             "the mean of the targets, published. Where the data cannot be had the published numbers stand alone."
         )

@@ -14,12 +14,14 @@ import datasets
 from methods import contract
 from methods.contract import Method
 from models.kind import kind as kind_of
+from reports.config import READING_TITLES
 from reports.ledger import TOTAL
 from reports.site.cells import Cell
 from reports.site.content import Content
 from reports.site.document import Document, plain
 from reports.site.mathml import equations
-from reports.site.words import cited, number, relation
+from reports.site.status import privacy_status
+from reports.site.words import cited, number, relation, setting_value
 
 #: as far as the range of a column is shown.
 COLUMNS = 60
@@ -34,23 +36,25 @@ def _methods(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[
     names = contract.names()
     index = Document("methods/index", "Methods", {f.id: f.title for f in content.findings})
     index.say(
-        "Every method of this suite, behind one interface. **Private** names the neighbouring relation that a method's "
-        "guarantee is for; a method without one gives no guarantee, whatever its source says."
+        "Every method of this suite, behind one interface. The column on privacy names the neighbouring relation of a "
+        "guarantee, or what the ledgers of the runs say against the claimed epsilon. A method that is not private "
+        "gives no guarantee, whatever its source says."
     )
+    statuses = _statuses(content, names)
     rows = []
     for name in sorted(names, key=lambda n: contract.get(n).title.lower()):
         m = contract.get(name)
         rows.append(
             [
                 {"href": f"methods/{name}.html", "text": m.title},
-                relation(m.privacy) if m.privacy else "no",
+                statuses[name],
                 m.role,
                 ", ".join(_kinds(name)),
                 cited(m.reference),
             ]
         )
     index.part(
-        "frame", columns=["Method", "Private", "Role", "Models", "Source"], rows=rows, label="Methods", sortable=True
+        "frame", columns=["Method", "Privacy", "Role", "Models", "Source"], rows=rows, label="Methods", sortable=True
     )
     index.toctree([f"methods/{n}" for n in names])
     yield index
@@ -58,7 +62,15 @@ def _methods(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[
     spent = _spent(content.ledger)
     seconds = _seconds(content.scores)
     for name in names:
-        yield _method(name, content, answers.get(name, []), spent.get(name, []), seconds.get(name, []))
+        told = answers.get(name, []), spent.get(name, []), seconds.get(name, [])
+        yield _method(name, content, statuses[name], *told)
+
+
+def _statuses(content: Content, names: Sequence[str]) -> dict[str, str]:
+    """Method -> what its page says first about its privacy."""
+    ledger = dict(list(content.ledger.groupby("method"))) if len(content.ledger) else {}
+    audit = dict(list(content.audit[0].groupby("method"))) if content.audit else {}
+    return {n: privacy_status(_adapters(n), ledger.get(n, pd.DataFrame()), audit.get(n)) for n in names}
 
 
 def _adapters(name: str) -> list[Method]:
@@ -77,7 +89,7 @@ def _kinds(name: str) -> list[str]:
 
 
 def _method(
-    name: str, content: Content, answers: Sequence[list], spent: Sequence[list], seconds: Sequence[list]
+    name: str, content: Content, status: str, answers: Sequence[list], spent: Sequence[list], seconds: Sequence[list]
 ) -> Document:
     adapters = _adapters(name)
     own = adapters[0]
@@ -85,20 +97,23 @@ def _method(
     page.part(
         "card",
         rows=[
+            ("Privacy", [status]),
             ("Name", [name]),
             ("Source", [cited(own.reference)]),
             ("Role", [str(own.role)]),
             ("Fits", [", ".join(_kinds(name))]),
-            ("Private", [f"yes: {relation(own.privacy)}" if own.privacy else "no: it gives no guarantee"]),
             ("Default settings", [", ".join(str(c) for c in own.constants) or "not stated"]),
             ("Code", [type(own).__module__.replace(".", "/") + ".py"]),
         ],
     )
     page.heading("What it is")
+    described: dict[str, list[str]] = {}
     for m in adapters:
-        if len(adapters) > 1:
-            page.say(f"**For {plain(', '.join(k.replace('_', ' ') for k in m.models))}**")
-        page.say(_docstring(m))
+        described.setdefault(_docstring(m), []).extend(k.replace("_", " ") for k in m.models)
+    for text, kinds in described.items():
+        if len(described) > 1:
+            page.say(f"**For {plain(', '.join(kinds))}**")
+        page.say(text)
     if told := equations().get(name):
         page.heading("Equations")
         page.say(told)
@@ -204,8 +219,8 @@ def _counterparts(page: Document, adapters: Sequence[Method]) -> None:
 
 
 def _docstring(method: Method) -> str:
-    """The class's words as Markdown: paragraphs, with what stands indented as code."""
-    text = inspect.getdoc(type(method)) or "No description."
+    """The description of the class's own as Markdown: paragraphs, with what is indented as code."""
+    text = inspect.cleandoc(vars(type(method)).get("__doc__") or "No description.")
     text = re.sub(r":\w+:`~?([^`<]+)(?:<[^>]+>)?`", r"`\1`", text)
     parts = re.split(r"(``[^`]+``|`[^`]+`)", text)
     safe = "".join(p if p.startswith("`") else re.sub(r"([\\*_{}\[\]<>|~$#&])", r"\\\1", p) for p in parts)
@@ -225,7 +240,7 @@ def settings_of(method: Method) -> list[list[str]]:
     for f in dataclasses.fields(method.Settings):
         default = f.default if f.default is not dataclasses.MISSING else f.default_factory()
         comment = re.sub(r":\w+:`~?([^`]+)`", r"\1", comments.get(f.name, ""))
-        out.append([f.name, f"{default}", comment.replace("``", "")])
+        out.append([f.name, setting_value(default), comment.replace("``", "")])
     return out
 
 
@@ -264,7 +279,9 @@ def _answers(found: Mapping[str, Sequence[Cell]]) -> dict[str, list[list]]:
         words = ("reproduced", "compatible", "inconclusive", "better", "worse")
         told = [by.get(w, 0) for w in words]
         link = {"href": f"cells/{key}.html", "text": key}
-        out.setdefault(ours, []).append([link, column, reading, sum(by.values()), *told, sum(by.values()) - sum(told)])
+        out.setdefault(ours, []).append(
+            [link, column, READING_TITLES[reading], sum(by.values()), *told, sum(by.values()) - sum(told)]
+        )
     return out
 
 

@@ -11,18 +11,19 @@ import numpy as np
 import pandas as pd
 
 from methods import contract
-from reports.config import READINGS, ReportError
+from reports.config import READING_TITLES, READINGS, ReportError
 from reports.published import KEY
 from reports.site.content import Content, Part
 from reports.site.document import Document
 from reports.site.words import (
-    READING_TITLES,
     key_of,
     method_title,
     metric_title,
     number,
+    published_texts,
     relation,
     setting_title,
+    setting_value,
     verdict_sentence,
 )
 from reports.tables import dataset_title
@@ -111,11 +112,12 @@ def _compared(row: Mapping[str, Any]) -> str:
 
 def published(row: Mapping[str, Any]) -> str:
     """The printed number, with its spread, and the number that is compared where that is another; medians as such."""
+    mean, std = published_texts(row["published_mean"], row["published_std"])
     if row["statistic"]:
-        return f"{row['statistic']} {row['published_mean']}"
-    spread = f" ± {row['published_std']}" if row["published_std"] else ""
+        return f"{row['statistic']} {mean}"
+    spread = f" ± {std}" if std else ""
     error = f" (error {number(float(row['published_error']))})" if row["published_error"] else ""
-    return f"{row['published_mean']}{spread}{error}"
+    return f"{mean}{spread}{error}"
 
 
 def ours(row: Mapping[str, Any] | None) -> str:
@@ -215,7 +217,7 @@ class _Runs:
         if arm is None:
             return ""
         found = {**arm.get("settings", {}), **{f"budget {k}": v for k, v in (arm.get("budget") or {}).items()}}
-        told = [f"{k} = {by_dataset(v, row['dataset'], k)}" for k, v in found.items()]
+        told = [f"{k} = {setting_value(by_dataset(v, row['dataset'], k))}" for k, v in found.items()]
         return ", ".join(told) or "the method's defaults"
 
 
@@ -273,5 +275,5 @@ def strip(values: Sequence[float], printed: str, most: int = DOTS, axis: Sequenc
         "low": number(low),
         "high": number(high) + (" (logarithmic)" if logarithmic else ""),
         "label": f"{len(x)} runs from {number(float(x[0]))} to {number(float(x[-1]))}, median "
-        f"{number(float(np.median(x)))}; published {printed or 'none'}",
+        f"{number(float(np.median(x)))}; published {published_texts(printed)[0] or 'none'}",
     }

@@ -9,7 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from reports import scoreboard
 from reports.blocks import Table
+from reports.config import READING_TITLES, READINGS
 from reports.contents import Advice
 from reports.figure import Figure
 from reports.findings import Finding
@@ -109,7 +111,7 @@ def verdicts_of(frame: pd.DataFrame, copies: Set[tuple[str, ...]] = frozenset())
 
 
 def counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
-    """Verdicts of the first reading of each published cell by method of the paper: method, verdict -> number, cells."""
+    """Verdicts of :func:`first_readings` by method of the paper: method, verdict -> number, cells."""
     rows = []
     for method, group in first_readings(verdicts).groupby("method", sort=False):
         found = group["verdict"].value_counts()
@@ -119,7 +121,23 @@ def counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def first_readings(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row a distinct published cell: as printed where it was run so, else the first headline reading."""
-    chosen = verdicts[(verdicts["headline"] == "yes") & ~verdicts["copy"]]
-    order = chosen["reading"].map({"printed": 0, "authors": 1, "corrected": 2})
-    return chosen.loc[order.sort_values(kind="stable").index].drop_duplicates(KEY).sort_index()
+    """One row per distinct published number: by the authors' code, as printed if there is none.
+
+    Corrected methods are other algorithms and never count as a reproduction.
+    """
+    return scoreboard.first(verdicts[(verdicts["headline"] == "yes") & ~verdicts["copy"]])
+
+
+def shown_reading(first: pd.DataFrame) -> str:
+    """Which readings rows of :func:`first_readings` are of, in words."""
+    there = set(first["reading"])
+    if there == {"authors", "printed"}:
+        return f"{READING_TITLES['authors']}, {READING_TITLES['printed']} if there is none"
+    return ", ".join(READING_TITLES[r] for r in READINGS if r in there)
+
+
+def as_printed(part: Part) -> pd.DataFrame:
+    """Verdicts of the distinct numbers of a paper that were scored as printed, a row per number."""
+    v = part.verdicts
+    main = (v["headline"] == "yes") | bool(part.judged)  # such a paper has one protocol, and marks one reading
+    return v[main & ~v["copy"] & (v["reading"] == "printed") & v["verdict"].isin(VERDICTS)].drop_duplicates(KEY)

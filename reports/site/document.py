@@ -10,6 +10,7 @@ from typing import Any
 
 import jinja2
 
+from reports.config import READING_TITLES
 from reports.site.words import SIGNS
 
 HERE = Path(__file__).parent
@@ -24,8 +25,15 @@ def environment() -> jinja2.Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["sign"] = lambda word: SIGNS.get(word, "·")
+    made.filters["reading"] = read_as
     made.filters["slug"] = lambda word: re.sub(r"[^a-z]+", "_", word.lower())
     return made
+
+
+def read_as(text: str) -> str:
+    """A text that may begin with the key of a reading and a colon, with the reading's title in its place."""
+    key, colon, rest = text.partition(":")
+    return f"{READING_TITLES[key].capitalize()}:{rest}" if colon and key in READING_TITLES else text
 
 
 def plain(text: str) -> str:

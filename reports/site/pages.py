@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from reports.contents import Advice
 from reports.findings import Finding
 from reports.site import paper_page
 from reports.site.cells import Cell
-from reports.site.content import Content, Part, counts, first_readings
+from reports.site.content import Content, Part, as_printed, counts, first_readings, shown_reading
 from reports.site.document import HERE, Document, plain
 from reports.site.words import method_title
 from reports.verdict import FAMILY
@@ -22,12 +23,18 @@ from workflow import verified
 
 #: findings that the front page names first, where they are there.
 FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
+#: characters of a finding on the front page, unless its first sentence is longer.
+FIRST_LENGTH = 260
 
 
 def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: Path) -> Iterator[Document]:
-    """All pages but those of cells, methods and data sets. ``downloads``: the folder of files that may be there."""
+    """All pages but those of cells, methods and data sets.
+
+    ``downloads``: the folder of files to take away; without any there is no page of them.
+    """
     known = {f.id: f.title for f in content.findings}
-    yield _front(content, known)
+    files = _files(downloads)
+    yield _front(content, known, bool(files))
     yield _papers(content, known)
     for part in content.papers:
         yield paper_page.paper(part, content, known, part.key in found)
@@ -38,7 +45,8 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: 
         yield _finding(finding, known)
     yield _glossary(content, known)
     yield _provenance(content, known)
-    yield _downloads(downloads, known)
+    if files:
+        yield _downloads(downloads, files, known)
     yield _checked(known)
 
 
@@ -56,7 +64,7 @@ def by_method(part: Part) -> list[dict[str, Any]]:
     return sorted(counts(part.verdicts), key=lambda r: palette.place(r["method"])[:2])
 
 
-def _front(content: Content, known: dict[str, str]) -> Document:
+def _front(content: Content, known: dict[str, str], downloads: bool) -> Document:
     page = Document("index", "Which published results of private Bayesian inference come back?", known)
     for why in content.broken:
         page.part("alert", text=f"Left out: {why}")
@@ -69,7 +77,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     page.part("finder")
     groups = [
         {
-            "title": part.title,
+            "title": f"{part.title}: {shown_reading(first_readings(part.verdicts))}",
             "address": f"papers/{part.key}.html",
             "rows": [{"title": method_title(r["method"], part.titles), **r} for r in by_method(part)],
         }
@@ -78,10 +86,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     ]
     page.heading("The answer in one picture")
     if groups:
-        page.say(
-            "Every distinct published number, by paper and method, with the verdict of its first reading: the "
-            "algorithm as printed, or the authors' program where only that was run."
-        )
+        page.say(picture_caption(content))
         page.part("legend")
         page.part("picture", groups=groups)
     else:
@@ -94,7 +99,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     if chosen:
         page.part(
             "linked",
-            items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": _first_words(f)} for f in chosen],
+            items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": first_sentences(f)} for f in chosen],
         )
         page.say(f"[All {len(content.findings)} findings](findings/index.md).")
     else:
@@ -124,23 +129,57 @@ def _front(content: Content, known: dict[str, str]) -> Document:
             "findings/index": "Findings",
             "glossary": "Glossary",
             "provenance": "Provenance",
-            "downloads": "Downloads",
+            **({"downloads": "Downloads"} if downloads else {}),
             "checked": "Recomputed here",
         }
     )
     return page
 
 
-def _first_words(finding: Finding) -> str:
-    """The first paragraph of a finding, as plain text, shortened at a sentence."""
+def picture_caption(content: Content) -> str:
+    """Which readings the front page's picture counts, by its data, and how many numbers are refuted as printed."""
+    first = [first_readings(part.verdicts) for part in content.papers if part.answered]
+    by = Counter(reading for frame in first for reading in frame["reading"])
+    said = [f"Each bar counts the distinct published numbers of one method ({by.total():,} in all)."]
+    if by["authors"] and by["printed"]:
+        said.append(
+            f"The verdict is that of the authors' code, for {by['authors']:,} numbers. The other {by['printed']:,} "
+            "have no run of that code, and their verdict is that of the algorithm as printed."
+        )
+    else:
+        how = "authors' code" if by["authors"] else "algorithm as printed"
+        said.append(f"The verdict is that of the {how}.")
+    printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
+    if by["authors"] and len(printed):
+        refuted = int(printed["verdict"].isin(["better", "worse"]).sum())
+        said.append(
+            f"As printed, {len(printed):,} numbers have a score, and {refuted:,} of them are refuted (ours is better "
+            "or worse). The pages of the papers show them."
+        )
+    return " ".join(said)
+
+
+def first_sentences(finding: Finding) -> str:
+    """Whole sentences from the start of a finding as plain text; "" if a table or list comes before the first one.
+
+    A sentence that ends in a colon belongs to the list or table below it, and is left out.
+    """
     body = re.sub(r"<!--.*?-->", "", finding.text, flags=re.S)
-    blocks = [b.strip() for b in body.split("\n\n")]
-    text = next((b for b in blocks if b and not b.startswith(("#", "|", "-", "*", "`"))), "")
-    text = re.sub(r"[`*]", "", " ".join(text.split()))
-    if len(text) <= 260:
-        return text
-    cut = text[:260].rfind(". ")
-    return text[: cut + 1] if cut > 80 else text[:257].rsplit(" ", 1)[0] + " ..."
+    for block in (b.strip() for b in body.split("\n\n")):
+        if not block or block.startswith("#"):
+            continue
+        if block.startswith(("|", "-", "*", "`")):
+            break
+        text = re.sub(r"[`*]", "", " ".join(block.split()))
+        whole = [s for s in re.split(r"(?<=[.!?])\s+(?=[A-Z\"])", text) if s.endswith((".", "!", "?"))]
+        said = whole[:1]
+        for sentence in whole[1:]:
+            if len(" ".join([*said, sentence])) > FIRST_LENGTH:
+                break
+            said.append(sentence)
+        if said:
+            return " ".join(said)
+    return ""
 
 
 def _papers(content: Content, known: dict[str, str]) -> Document:
@@ -170,6 +209,12 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> Do
     page.say(
         "Every method on the same data at the same budget: for each task what the scores say, and what they cannot "
         "know. The sentences are made from the scores."
+    )
+    page.say(
+        "The mean, the average rank and a finding can name different methods for one task. The first sentence of a "
+        "task is about the mean over its data sets, in which one large difference weighs much. The average rank only "
+        "counts the order of the methods on each data set. A finding compares methods on one data set at a time, "
+        "often with default settings."
     )
     for section in advice.sections:
         page.heading(section.title)
@@ -287,14 +332,13 @@ def _provenance(content: Content, known: dict[str, str]) -> Document:
     return page
 
 
-def _downloads(folder: Path, known: dict[str, str]) -> Document:
+def _files(folder: Path) -> list[Path]:
+    """The files to take away; none if the folder is not there."""
+    return sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
+
+
+def _downloads(folder: Path, found: Sequence[Path], known: dict[str, str]) -> Document:
     page = Document("downloads", "Downloads", known)
-    found = (
-        sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")) if folder.is_dir() else []
-    )
-    if not found:
-        page.say("No files are here yet. The tables and figures of each page name their own files.")
-        return page
     rows = [
         [
             {"href": f"downloads/{p.relative_to(folder).as_posix()}", "text": p.relative_to(folder).as_posix()},

@@ -11,11 +11,10 @@ import pandas as pd
 
 from reports import claims
 from reports.blocks import Table
-from reports.config import READINGS
+from reports.config import READING_TITLES, READINGS
 from reports.figure import Figure
-from reports.site.content import Content, Part, first_readings
+from reports.site.content import Content, Part, first_readings, shown_reading
 from reports.site.document import Document, plain
-from reports.site.words import READING_TITLES
 from reports.verdict import VERDICTS
 
 TITLE = attrgetter("title")
@@ -128,7 +127,7 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
         first = first_readings(v)
         rows.append(
             (
-                "What came back",
+                f"What came back ({shown_reading(first)})",
                 [{"word": w, "text": str(int((first["verdict"] == w).sum())), "findings": []} for w in words],
             )
         )
@@ -199,10 +198,10 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
         return [], []
     v, easy, hard = part.verdicts, [], []
     if "authors" in set(v["reading"]):
-        beside = ": its reading stands beside the printed one" if "printed" in set(v["reading"]) else ""
-        easy.append(f"the authors' program is public, and was read{beside}")
+        beside = ": its verdicts are listed with those as printed" if "printed" in set(v["reading"]) else ""
+        easy.append(f"the authors' code is public, and was read{beside}")
     else:
-        hard.append("no program of the authors: settings that the text leaves out had to be chosen")
+        hard.append("no code of the authors: settings that the text leaves out had to be chosen")
     without = first_readings(v)
     lost = without[without["verdict"] == "no_data"]
     if len(lost):
@@ -220,7 +219,7 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
         both = both.dropna(subset=["printed", "authors"])
         unlike = int((both["printed"] != both["authors"]).sum())
         if unlike:
-            hard.append(f"text and program are two algorithms: {unlike} of {len(both)} numbers get another verdict")
+            hard.append(f"text and code are two algorithms: {unlike} of {len(both)} numbers get another verdict")
     none = without[(without["published_std"] == "") & (without["statistic"] == "")]  # a box has its quartiles
     if len(none):
         hard.append(f"{len(none)} of {len(without)} numbers are printed without a spread")

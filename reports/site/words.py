@@ -6,7 +6,9 @@ import csv
 import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +36,37 @@ SIGNS = {
     "not testable here": "∅",
     "by proof": "∎",
 }
-READING_TITLES = {"printed": "as printed", "authors": "authors' program", "corrected": "corrected"}
 #: as in "after wang2018adaptive, algorithm 2".
 SOURCE_KEY = re.compile(r"\b[a-z][a-z_]*[12]\d{3}\w*")
 HERE = Path(__file__).parent
+#: most significant digits of a number that a paper prints; a float in a file has more.
+PRINTED_DIGITS = 8
 _PS = {"t": "t", "rank": "ranks", "resampled": "resampled runs", "bootstrap": "a bootstrap"}
 
 
 def number(value: float, digits: int = 4) -> str:
     """A number with so many significant digits; "" for NaN."""
     return "" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def published_texts(mean: str, spread: str = "") -> tuple[str, str]:
+    """A published number and its spread ("": none) as pages show them.
+
+    What is printed in a paper stays as it is. A file of the authors holds every digit of a float: then the spread has
+    four significant digits and the number as many decimals, or six significant digits if there is no spread.
+    """
+    if max(map(_significant, (mean, spread))) <= PRINTED_DIGITS:
+        return mean, spread
+    if not spread or not Decimal(spread):
+        return f"{float(mean):.6g}", spread
+    place = Decimal(spread).adjusted() - 3
+    step = Decimal(1).scaleb(min(place, 0))
+    return tuple(f"{Decimal(t).quantize(step):f}" for t in (mean, spread))
+
+
+def _significant(text: str) -> int:
+    """Digits of a number's text from the first that is not 0."""
+    return len(re.sub(r"[eE].*|[^0-9]", "", text).lstrip("0"))
 
 
 def key_of(row: Mapping[str, Any]) -> str:
@@ -86,6 +109,17 @@ def _words(name: str) -> str:
 def setting_title(setting: str) -> str:
     """``epsilon=1;clip=2`` as ``epsilon = 1, clip = 2``."""
     return ", ".join(re.sub(r"([=~])", r" \1 ", p, count=1) for p in setting.split(";") if p)
+
+
+def setting_value(value: Any) -> str:
+    """The value of a setting: long floats with six significant digits, a value that a list repeats written once."""
+    if isinstance(value, float) and _significant(repr(value)) > PRINTED_DIGITS:
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple) and value:
+        runs = [(text, len(list(of))) for text, of in groupby(map(setting_value, value))]
+        told = ", ".join(f"{text} ({n} times)" if n > 2 else ", ".join([text] * n) for text, n in runs)
+        return f"[{told}]" if isinstance(value, list) else f"({told})"
+    return str(value)
 
 
 def verdict_sentence(row: Mapping[str, Any]) -> str:

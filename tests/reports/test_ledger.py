@@ -138,7 +138,7 @@ def test_privacy_table_sets_claimed_beside_real(scores, config, all_verdicts, tm
     dp_sep, dp_vi = table.blocks
     names = [name for name, _ in dp_sep.rows]
     assert len(names) == len(set(names)) == 2  # both sources and six equal settings: one row a reading
-    assert names[0] == "printed: dp_sep [clip=1 or clip=2 or clip=3 or clip=4 or clip=5 or clip=10]"
+    assert names[0] == "as printed: dp_sep [clip=1 or clip=2 or clip=3 or clip=4 or clip=5 or clip=10]"
     wine = dict(dp_sep.rows)[names[0]][list(dp_sep.columns).index("Wine")]
     assert wine.lines == ("0.9",)
     assert wine.verdict == printed["claim"]

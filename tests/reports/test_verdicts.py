@@ -165,6 +165,9 @@ def test_index_of_findings_is_readable_and_checked(tmp_path):
     path.write_text("finding,title,source,method,reading,dataset\nf,t,*,*,*,(\n")
     with pytest.raises(ValueError, match="dataset pattern"):
         read_findings(path)
+    path.write_text("finding,title,source,method,reading,dataset\nf,t,*,claim:c,*,*\n")
+    with pytest.raises(ValueError, match="finding f: a row for any source and any data set belongs to no report"):
+        read_findings(path)
 
 
 def test_the_project_s_own_config_answers_every_cell_of_its_tables(scores_of):

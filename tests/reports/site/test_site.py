@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 import sys
 import types
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
@@ -21,15 +24,24 @@ from sphinx.errors import ExtensionError
 from methods import contract
 from reports import build as report
 from reports import scoreboard
+from reports.config import READING_TITLES
+from reports.findings import Finding
+from reports.published import KEY
 from reports.site import catalogue
+from reports.site import cells as cells_of
+from reports.site import pages as pages_of
 from reports.site.build import SiteError, _processes, classic
 from reports.site.cells import FEW, strip
+from reports.site.content import first_readings, shown_reading
 from reports.site.document import Document, plain
 from reports.site.mathml import equations, markup
-from reports.site.words import SOURCE_KEY, citations, cited, verdict_sentence
-from tests.reports.site.conftest import RUNS
+from reports.site.pages import first_sentences
+from reports.site.words import SOURCE_KEY, citations, cited, published_texts, setting_value, verdict_sentence
+from reports.verdict import VERDICTS
+from tests.reports.site.conftest import RUNS, verdicts
 from workflow import verified
 from workflow.files import csv_text
+from workflow.imports import ROOT
 
 #: elements without an end tag.
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "wbr"}
@@ -88,7 +100,7 @@ def read(site):
 
 
 def test_the_promised_addresses_are_there(site):
-    names = "index which-method privacy glossary provenance downloads checked search papers/index methods/index"
+    names = "index which-method privacy glossary provenance checked search papers/index methods/index"
     for name in [
         *names.split(),
         "papers/vinaroz2023dpsep",
@@ -352,6 +364,137 @@ def test_downloads_and_the_check_of_this_machine_outlive_a_new_build(odd):
     assert 'href="downloads/scores.csv.gz"' in text
     assert "2.5 MB" in text
     assert "a &lt;number&gt;" in text
+
+
+def test_without_files_there_is_no_page_of_downloads(site, odd):
+    assert not (site / "downloads.html").exists()
+    assert "Downloads" not in (site / "index.html").read_text()
+    assert 'href="downloads.html"' in (odd / "index.html").read_text()
+
+
+def test_every_finding_has_a_page_and_every_name_of_one_leads_there(committed):
+    made = {d.path: d.text() for d in pages_of.documents(committed, {}, Path("nowhere"))}
+    texts = [p for pattern in ("*/findings/*.md", "papers/*/findings/*.md") for p in ROOT.glob(pattern)]
+    ids = {path.stem for path in texts if path.name != "README.md"}
+    assert len(ids) >= 47
+    assert {p.removeprefix("findings/") for p in made if p.startswith("findings/")} == ids | {"index"}
+    index = made["findings/index"]
+    assert {i for i in ids if f'href="../findings/{i}.html"' not in index} == set()
+    assert f"[All {len(ids)} findings]" in made["index"]
+    named = {
+        i for part in committed.parts for f in (part.verdicts, part.claims) for t in f["finding"] for i in t.split()
+    }
+    assert len(named) > 20
+    assert named <= ids
+
+
+def test_a_finding_is_introduced_by_whole_sentences(committed):
+    said = {f.id: first_sentences(f) for f in committed.findings}
+    assert sum(map(bool, said.values())) > len(said) / 2
+    assert all(said[i] for i in pages_of.FIRST)
+    assert {i: text for i, text in said.items() if text and not text.endswith((".", "!", "?"))} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# T\n\nBoth claim (1, 1e-5). Computed from the ledger:\n\n| a |", "Both claim (1, 1e-5)."),
+        ("# T\n\nComputed from the ledger:\n\n| a |\n\nMade by a program.", ""),
+        ("# T\n\nWord " + 40 * "word " + "end. And more.", "Word " + 40 * "word " + "end. And more."),
+        ("# T\n\n" + "Long " + 60 * "word " + "end. And " + 60 * "more " + "end.", "Long " + 60 * "word " + "end."),
+    ],
+)
+def test_a_sentence_is_never_cut(text, said):
+    assert first_sentences(Finding("f", "T", text)) == said
+
+
+def test_the_caption_and_the_picture_are_of_one_reading(committed):
+    """Of the data behind the picture: by the authors' code, as printed for a number that has none, never corrected."""
+    expected, printed = {}, {}
+    for part in committed.papers:
+        for row in part.verdicts.to_dict("records"):
+            key, main = (part.key, *(row[k] for k in KEY)), row["headline"] == "yes"
+            if row["copy"]:
+                continue
+            if main and (row["reading"] == "authors" or (row["reading"] == "printed" and key not in expected)):
+                expected[key] = (row["reading"], row["verdict"])
+            if row["reading"] == "printed" and (main or part.judged) and row["verdict"] in VERDICTS:
+                printed[key] = row["verdict"] in ("better", "worse")
+    shown = Counter()
+    for part in committed.papers:
+        if not part.answered:
+            continue
+        mine = {k: v for k, v in expected.items() if k[0] == part.key}
+        rows = pages_of.by_method(part)
+        for word in VERDICTS:
+            assert sum(r[word] for r in rows) == sum(v == word for _, v in mine.values()), (part.key, word)
+        readings = {reading for reading, _ in mine.values()}
+        assert ("authors' code" in shown_reading(first_readings(part.verdicts))) == ("authors" in readings), part.key
+        assert ("as printed" in shown_reading(first_readings(part.verdicts))) == ("printed" in readings), part.key
+        shown.update(reading for reading, _ in mine.values())
+    said = pages_of.picture_caption(committed)
+    assert f"({len(expected):,} in all)" in said
+    assert f"authors' code, for {shown['authors']:,} numbers. The other {shown['printed']:,} have no run" in said
+    assert (
+        f"As printed, {len(printed):,} numbers have a score, and {sum(printed.values()):,} of them are refuted" in said
+    )
+    assert sum(printed.values()) > 0
+
+
+@pytest.mark.parametrize(("reading", "words"), [("printed", "algorithm as printed"), ("authors", "authors' code")])
+def test_the_caption_of_one_reading_names_no_other(reading, words):
+    rows = verdicts()
+    rows = rows[rows["reading"] == reading]
+    said = pages_of.picture_caption(SimpleNamespace(papers=[SimpleNamespace(verdicts=rows, answered=True, judged="")]))
+    assert f"The verdict is that of the {words}." in said
+    assert said.count("printed") == (reading == "printed")
+
+
+def test_a_reading_has_one_label_on_all_pages(site):
+    labels = {text.capitalize() for text in READING_TITLES.values()} | set(READING_TITLES.values())
+    found = 0
+    for page in site.rglob("*.html"):
+        if "findings" in page.parts or "_static" in page.parts:
+            continue
+        text = html.unescape(page.read_text(encoding="utf-8"))
+        heads = re.findall(r"<summary>Reading: ([^<(;]+?)(?: \(|;|<)", text) + re.findall(r"<h4>([^<;]+)(?:;|<)", text)
+        heads += re.findall(r">Ours, ([^<]+)</th>", text)
+        found += len(heads)
+        assert set(heads) <= labels, page.name
+        assert not re.search(r"<p>(?:printed|authors): |<th scope=.row.>(?:printed|authors):", text), page
+        for table in re.findall(r'aria-label="Verdicts">.*?</table>', text, re.S):
+            readings = set(re.findall(r"<td>([^<]+)</td>", table)) & {*READING_TITLES, *labels}
+            found += len(readings)
+            assert readings <= labels, page.name
+    assert found > 20
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "shown"),
+    [
+        ("0.627", "0.041", ("0.627", "0.041")),
+        ("955.0533", "", ("955.0533", "")),
+        ("0.7411483253588517", "0.0007256340137848346", ("0.7411483", "0.0007256")),
+        ("0.7411483253588517", "", ("0.741148", "")),
+        ("-1234.5678912345", "1.5000000000001", ("-1234.568", "1.500")),
+        ("0.123456789012", "0", ("0.123457", "0")),
+        ("123456.78901234", "98765.4321098", ("123457", "98765")),
+    ],
+)
+def test_a_number_of_a_file_is_shown_with_sensible_digits(mean, std, shown):
+    assert published_texts(mean, std) == shown
+
+
+def test_no_published_number_has_the_digits_of_a_float(committed):
+    shown = {cells_of.published(r) for part in committed.papers for r in part.verdicts.to_dict("records")}
+    assert len(shown) > 1000
+    assert {text for text in shown if re.search(r"\d\.\d{9}", text)} == set()
+
+
+def test_values_of_settings_are_short():
+    assert setting_value([5.656854249492381] * 7 + [0.20203050891044216]) == "[5.65685 (7 times), 0.202031]"
+    assert setting_value((0.0, 1e-4)) == "(0.0, 0.0001)"
+    assert setting_value("wine") == "wine"
 
 
 def test_an_interval_of_a_shift_is_not_told_as_one_of_the_mean():

@@ -1,0 +1,97 @@
+"""The status of a method's privacy says what the ledger and the audit say."""
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from methods import contract
+from privacy.ledger import Relation
+from reports.ledger import ANSWER, TOTAL
+from reports.site import catalogue
+from reports.site.status import privacy_status
+
+PRIVATE = SimpleNamespace(models=("bnn_regression",), privacy=Relation.ADD_REMOVE, leaks=())
+OTHER = SimpleNamespace(models=("mixture_of_gaussians",), privacy=Relation.REPLACE_ONE, leaks=())
+OPEN = SimpleNamespace(models=("bnn_regression",), privacy=None, leaks=())
+NONE = pd.DataFrame()
+
+
+def ledger(*rows):
+    """Of (claimed, epsilon) per cell: the answer, and a looser accountant whose total stays out of it."""
+    made = []
+    for cell, (claimed, epsilon) in enumerate(rows):
+        base = {"cell": str(cell), "event": TOTAL, "epsilon_claimed": claimed}
+        bounded = epsilon != float("inf")
+        made.append(base | {"epsilon": epsilon, "reason": f"{ANSWER}; dearest of 2 ledgers" if bounded else ""})
+        made.append(base | {"epsilon": 100 * epsilon, "reason": ""})
+        made.append(base | {"event": "sum", "epsilon": 9e9, "reason": ""})
+    return pd.DataFrame(made)
+
+
+def audit(*results, kind="bnn_regression"):
+    return pd.DataFrame([{"kind": kind, "check": f"check {n}", "result": r} for n, r in enumerate(results)])
+
+
+@pytest.mark.parametrize(
+    ("adapters", "of", "checks", "status"),
+    [
+        ([PRIVATE], ledger(("1.0", 0.99)), audit("passed"), "Private: add/remove, audited"),
+        ([PRIVATE], ledger(("1.0", 1 + 1e-12)), audit("passed"), "Private: add/remove, audited"),
+        ([PRIVATE], NONE, None, "Private: add/remove, not audited"),
+        ([PRIVATE], ledger(("", 5.0)), audit("passed", "leak"), "Private: add/remove, audited"),
+        ([PRIVATE], NONE, audit("passed", "failed"), "Private: add/remove, audit failed (check 1)"),
+        (
+            [PRIVATE, OTHER],
+            NONE,
+            audit("passed"),
+            "Private: add/remove (bnn regression), replace one (mixture of gaussians), audited (not for mixture of "
+            "gaussians)",
+        ),
+        ([OPEN], NONE, None, "Not private"),
+        ([OPEN], ledger(("", 3.0)), None, "Not private"),
+        (
+            [PRIVATE],
+            ledger(("1.0", 10.99), ("1.0", 59.7), ("5.0", 77.6)),
+            audit("passed"),
+            "Claimed epsilon refuted: 11 to 60 for a claimed 1, 78 for a claimed 5",
+        ),
+        (
+            [PRIVATE],
+            ledger(("1.0", 0.9), ("1.0", 2.5), ("", 7.0)),
+            audit("passed"),
+            "Claimed epsilon refuted in 1 of 2 runs: 2.5 for a claimed 1",
+        ),
+        (
+            [OPEN],
+            ledger(("0.1", float("inf")), ("1.0", float("inf"))),
+            None,
+            "Claimed epsilon refuted: infinite for a claimed 0.1, 1",
+        ),
+    ],
+)
+def test_the_status_follows_from_ledger_and_audit(adapters, of, checks, status):
+    assert privacy_status(adapters, of, checks) == status
+
+
+def test_leaks_that_a_method_names_are_in_its_status():
+    leaky = SimpleNamespace(**vars(PRIVATE) | {"leaks": ("ranges",)})
+    assert privacy_status([leaky], NONE, audit("passed")).endswith("audited, except for named leaks")
+    unlike = SimpleNamespace(**vars(OPEN) | {"leaks": ("ranges",)})
+    assert "leaks" not in privacy_status([PRIVATE, unlike], NONE, audit("passed"))
+
+
+def test_no_status_contradicts_the_committed_ledger(committed):
+    """Of each method: refuted if and only if some run's least valid total exceeds what the run claims."""
+    statuses = catalogue._statuses(committed, contract.names())
+    total = committed.ledger[committed.ledger["event"] == TOTAL]
+    sizes = pd.to_numeric(total["epsilon"]).where(total["reason"].str.contains(ANSWER), float("inf"))
+    claims = pd.to_numeric(total["epsilon_claimed"])
+    least = sizes.groupby([total["method"], total["cell"]]).min()
+    above = least > claims.groupby([total["method"], total["cell"]]).first() * (1 + 1e-9)
+    refuted = set(above[above].index.get_level_values("method"))
+    assert refuted == {n for n, said in statuses.items() if said.startswith("Claimed epsilon refuted")}
+    assert {"dp_sep", "dp_em_authors", "dp_bayes_by_backprop"} <= refuted
+    for name in set(statuses) - refuted:
+        private = any(m.privacy for m in catalogue._adapters(name))
+        assert statuses[name].startswith("Private: " if private else "Not private"), name
