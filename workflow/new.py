@@ -70,8 +70,8 @@ STARTS = {
     "bounded_logistic_regression": Start(
         "from models.bounded_logistic import LogisticPoint",
         "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 4.0 * task.y.mean() - 2.0))",
-        "2.0 * task.y[:, None] - 1.0",
-        "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 2.0 * mean))",
+        "task.y[:, None] - 0.5",
+        "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 4.0 * mean))",
     ),
     "bounded_mixture": Start(
         _MIXTURE.imports,
@@ -163,7 +163,7 @@ class $cls($base):
 
     @dataclass(frozen=True)
     class Settings:
-        clip: float = 1.0  #: to which each number of a row's statistic is cut (unit of the statistic)
+        clip: float = 0.5  #: to which each number of a row's statistic is cut (unit of the statistic)
 
     def $fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows, or a budget that states no privacy."""
@@ -177,7 +177,7 @@ class $cls($base):
             relation=self.privacy,
             proof="methods.$family.$name.clipped_sum",
         )
-        mean = np.clip(noise.release(total) / task.public.n, -settings.clip, settings.clip)
+        mean = noise.release(total) / task.public.n
         # diagnostics are released too: functions of released and public numbers alone
         $body
         return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale})
