@@ -137,7 +137,7 @@ def check_config(entries: Sequence[str]) -> None:
 def targets_first(argv: Sequence[str]) -> list[str]:
     """The words, with those after ``--config`` that are no KEY=VALUE put first.
 
-    Snakemake takes all that follows ``--config`` for its own, and no target has an equals sign. A bare key of ``CONFIG``
+    Snakemake takes all that follows ``--config`` for its own. No target has an equals sign. A bare key of ``CONFIG``
     stays, as one whose value was forgotten.
     """
     found, rest, inside = [], [], False

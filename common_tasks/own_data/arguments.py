@@ -33,10 +33,6 @@ class Parser(argparse.ArgumentParser):
 def whole(text: str) -> int:
     """A whole number, also written like 1e6. Raises ArgumentTypeError."""
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
         number = float(text)
     except ValueError:
         number = math.nan
