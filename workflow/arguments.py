@@ -53,22 +53,18 @@ def check_environment(given: Mapping[str, str] = os.environ) -> None:
         raise Wrong(f"DPBAYES_MIRROR names '{mirror}', which is no folder here; correct it, or unset DPBAYES_MIRROR")
 
 
-def targets() -> dict[str, str]:
-    """Words that Snakemake takes as targets -> what they are."""
-    out = {
-        "all": "everything",
-        "audit": "the privacy audit",
-        "report": "the report",
-        "manifest": "what a run was made with",
-    }
+def targets() -> list[str]:
+    """Words that Snakemake takes as targets: rules that make one file each, papers and their tables."""
+    out = ["all", *(name for name, many in all_rules().items() if not many)]
     for paper in papers.papers():
-        out[paper.key] = paper.title
-        out |= {alias: f"an older name of {paper.key}" for alias in paper.aliases}
-        out |= {f"{paper.key}_{extra.name}": "a table that is no score" for extra in paper.extra}
-    for path in sorted((ROOT / "papers").glob("*/rules.smk")):
-        names = rules(path.read_text(encoding="utf-8"))
-        out |= {name: f"a rule of {path.parent.name}" for name, many in names.items() if not many}
+        out += [paper.key, *paper.aliases, *(f"{paper.key}_{extra.name}" for extra in paper.extra)]
     return out
+
+
+def all_rules() -> dict[str, bool]:
+    """Names of all rules -> does it make many files?"""
+    files = [*sorted((ROOT / "workflow/rules").glob("*.smk")), *sorted((ROOT / "papers").glob("*/rules.smk"))]
+    return {name: many for path in files for name, many in rules(path.read_text(encoding="utf-8")).items()}
 
 
 def rules(text: str) -> dict[str, bool]:
@@ -80,12 +76,6 @@ def rules(text: str) -> dict[str, bool]:
         texts = re.findall(r'(f?)"([^"]*)"', made[1] if made else "")
         out[name] = any(re.search(r"\{\{\w+\}\}" if f else r"\{\w+\}", text) for f, text in texts)
     return out
-
-
-def many_rules() -> set[str]:
-    """Rules that make many files: a file of theirs is a target, not their name."""
-    files = [*(ROOT / "workflow" / "rules").glob("*.smk"), *(ROOT / "papers").glob("*/rules.smk")]
-    return {name for path in files for name, many in rules(path.read_text(encoding="utf-8")).items() if many}
 
 
 def check_target(word: str) -> None:
@@ -105,7 +95,7 @@ def check_target(word: str) -> None:
         )
     if word == "quick" or word == "tiny":
         raise Wrong(f"'{word}' is a scale: ./bench --cores 2 --config scale={word}")
-    if word in many_rules():
+    if all_rules().get(word):
         raise Wrong(f"the rule '{word}' makes many files; name one of them, as results/fits/CELL.json")
     from methods import contract
 

@@ -53,6 +53,7 @@ def test_a_wrong_word_names_the_right_one(words, said):
         ["bnn_regression"],
         ["wang2018"],
         ["audit"],
+        ["--cores", "1", "downloads"],
         [],
     ],
 )
