@@ -160,7 +160,7 @@ def check(argv: Sequence[str]) -> Namespace:
         raise Wrong(said.getvalue().strip().splitlines()[-1].partition("error: ")[2] or said.getvalue()) from None
     for flag, count in (("--cores", options.cores), ("--jobs", options.jobs)):
         if count is not None and count < 1:
-            raise Wrong(f"{flag} {count}; give a number above 0, or 'all'")
+            raise Wrong(f"{flag} {count}; give a number above 0")
     check_config(options.config or [])
     for word in options.targets or []:
         check_target(word)

@@ -24,7 +24,7 @@ from workflow.arguments import Wrong
         (["tests/workflow"], "./bench test tests/workflow"),
         (["datasets"], "'datasets' is no command and no target"),
         (["--cores", "two"], "number of cores (--cores, -c): must be integer or 'all'"),
-        (["--cores", "0"], "--cores 0; give a number above 0, or 'all'"),
+        (["--cores", "0"], "--cores 0; give a number above 0"),
         (["-c", "-1", "audit"], "--cores -1; give a number above 0"),
         (["--jobs", "0"], "--jobs 0; give a number above 0"),
         (["--config", "scale"], "--config scale: give scale=VALUE"),
@@ -113,7 +113,7 @@ def test_a_rule_with_wildcards_in_its_outputs_makes_many_files():
     [
         (["fulll"], "'fulll' is no command and no target; did you mean 'full'?"),
         (["tests"], "'tests' holds tests: ./bench test"),
-        (["full", "--cores=0"], "--cores 0; give a number above 0, or 'all'"),
+        (["full", "--cores=0"], "--cores 0; give a number above 0"),
         (["--config", "scale=tiny", "vinaroz2023dpse"],
          "'vinaroz2023dpse' is no command and no target; did you mean 'vinaroz2023dpsep'?"),
     ],
