@@ -7,6 +7,7 @@ import difflib
 import io
 import os
 import re
+from argparse import Namespace
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -52,22 +53,18 @@ def check_environment(given: Mapping[str, str] = os.environ) -> None:
         raise Wrong(f"DPBAYES_MIRROR names '{mirror}', which is no folder here; correct it, or unset DPBAYES_MIRROR")
 
 
-def targets() -> dict[str, str]:
-    """Words that Snakemake takes as targets -> what they are."""
-    out = {
-        "all": "everything",
-        "audit": "the privacy audit",
-        "report": "the report",
-        "manifest": "what a run was made with",
-    }
+def targets() -> list[str]:
+    """Words that Snakemake takes as targets: rules that make one file each, papers and their tables."""
+    out = ["all", *(name for name, many in all_rules().items() if not many)]
     for paper in papers.papers():
-        out[paper.key] = paper.title
-        out |= {alias: f"an older name of {paper.key}" for alias in paper.aliases}
-        out |= {f"{paper.key}_{extra.name}": "a table that is no score" for extra in paper.extra}
-    for path in sorted((ROOT / "papers").glob("*/rules.smk")):
-        names = rules(path.read_text(encoding="utf-8"))
-        out |= {name: f"a rule of {path.parent.name}" for name, many in names.items() if not many}
+        out += [paper.key, *paper.aliases, *(f"{paper.key}_{extra.name}" for extra in paper.extra)]
     return out
+
+
+def all_rules() -> dict[str, bool]:
+    """Names of all rules -> does it make many files?"""
+    files = [*sorted((ROOT / "workflow/rules").glob("*.smk")), *sorted((ROOT / "papers").glob("*/rules.smk"))]
+    return {name: many for path in files for name, many in rules(path.read_text(encoding="utf-8")).items()}
 
 
 def rules(text: str) -> dict[str, bool]:
@@ -81,16 +78,12 @@ def rules(text: str) -> dict[str, bool]:
     return out
 
 
-def many_rules() -> set[str]:
-    """Rules that make many files: a file of theirs is a target, not their name."""
-    files = [*(ROOT / "workflow" / "rules").glob("*.smk"), *(ROOT / "papers").glob("*/rules.smk")]
-    return {name for path in files for name, many in rules(path.read_text(encoding="utf-8")).items() if many}
-
-
 def check_target(word: str) -> None:
     """Raises Wrong for a word that is no target: it says what holds it, or the nearest target."""
+    if word == "tests" or word.startswith("tests/"):
+        raise Wrong(f"'{word}' holds tests: ./bench test{'' if word == 'tests' else f' {word}'}")
     known = targets()
-    if word in known or "/" in word or Path(word).exists():
+    if word in known or "/" in word:
         return
     if word in COMMANDS:
         raise Wrong(f"'{word}' is a command and stands first: ./bench {word} ...")
@@ -102,7 +95,7 @@ def check_target(word: str) -> None:
         )
     if word == "quick" or word == "tiny":
         raise Wrong(f"'{word}' is a scale: ./bench --cores 2 --config scale={word}")
-    if word in many_rules():
+    if all_rules().get(word):
         raise Wrong(f"the rule '{word}' makes many files; name one of them, as results/fits/CELL.json")
     from methods import contract
 
@@ -122,10 +115,7 @@ def check_config(entries: Sequence[str]) -> None:
     for entry in entries:
         key, sign, value = entry.partition("=")
         if not sign:
-            raise Wrong(
-                f"'{entry}' stands after --config, which takes KEY=VALUE; put it first: ./bench --cores 2 {entry} "
-                f"--config {' '.join(e for e in entries if '=' in e) or 'scale=quick'}"
-            )
+            raise Wrong(f"--config {entry}: give {entry}=VALUE")
         if key not in CONFIG:
             raise Wrong(f"--config {entry}: unknown key '{key}'; {close(key, list(CONFIG))}")
         if CONFIG[key] and value not in CONFIG[key]:
@@ -134,20 +124,44 @@ def check_config(entries: Sequence[str]) -> None:
             raise Wrong(f"--config {entry}: '{value}' is no folder here")
 
 
-def check(argv: Sequence[str]) -> None:
-    """Arguments for Snakemake. Raises Wrong for the first that cannot be meant."""
+def targets_first(argv: Sequence[str]) -> list[str]:
+    """The words, with those after ``--config`` that are no KEY=VALUE put first.
+
+    Snakemake takes all that follows ``--config`` for its own. No target has an equals sign. A bare key of ``CONFIG``
+    stays, as one whose value was forgotten.
+    """
+    found, rest, inside = [], [], False
+    for word in argv:
+        if word.startswith("-"):
+            inside = word in ("--config", "-C")
+            rest.append("--config" if inside else word)
+        else:
+            moved = inside and "=" not in word and word not in CONFIG
+            (found if moved else rest).append(word)
+    return found + rest
+
+
+def check(argv: Sequence[str]) -> Namespace:
+    """What Snakemake reads in the arguments. Raises Wrong for the first that cannot be meant."""
     if argv and not argv[0].startswith("-"):
         check_target(argv[0])  # the usual slip, told without Snakemake's parser, which takes a second to import
     from snakemake.cli import get_argument_parser
+    from snakemake.exceptions import CliException
 
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
             options, _ = get_argument_parser().parse_known_args(list(argv))
+    except CliException as e:  # of a number of cores or jobs
+        raise Wrong(str(e)) from None
     except SystemExit as e:
         if not e.code:  # --help, --version
             raise
         raise Wrong(said.getvalue().strip().splitlines()[-1].partition("error: ")[2] or said.getvalue()) from None
+    for flag, count in (("--cores", options.cores), ("--jobs", options.jobs)):
+        if count is not None and count < 1:
+            raise Wrong(f"{flag} {count}; give a number above 0")
     check_config(options.config or [])
     for word in options.targets or []:
         check_target(word)
+    return options

@@ -49,19 +49,20 @@ def main(argv: list[str]) -> int:
     os.chdir(ROOT)
     try:
         arguments.check_environment()
-        if argv[:1] != ["full"]:
-            arguments.check(argv)
-        command = scaled("full", argv[1:]) if argv[:1] == ["full"] else with_cores(argv)
-        if argv[:1] == ["full"]:
-            arguments.check(command)
+        full = argv[:1] == ["full"]
+        command = arguments.targets_first(argv[1:] if full else argv)
+        if full:
+            command = scaled("full", command)
+        given = arguments.check(command)
+        if not full:
+            command = with_cores(command)
     except arguments.Wrong as e:
         print(f"bench: {e}", file=sys.stderr)
         return 2
-    if argv[:1] == ["full"]:
+    if full:
         from workflow.plan import describe
 
-        given = command[command.index("--cores") + 1]
-        print(describe("full", int(given) if given.isdigit() else cores()), file=sys.stderr, flush=True)
+        print(describe("full", given.cores or cores()), file=sys.stderr, flush=True)
     # The lock's descriptor is handed on to Snakemake, so it is held as long as either of the two lives.
     lock_path = Path(".snakemake") / "bench.lock"
     lock_path.parent.mkdir(exist_ok=True)

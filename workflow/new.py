@@ -70,8 +70,8 @@ STARTS = {
     "bounded_logistic_regression": Start(
         "from models.bounded_logistic import LogisticPoint",
         "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 4.0 * task.y.mean() - 2.0))",
-        "2.0 * task.y[:, None] - 1.0",
-        "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 2.0 * mean))",
+        "task.y[:, None] - 0.5",
+        "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 4.0 * mean))",
     ),
     "bounded_mixture": Start(
         _MIXTURE.imports,
@@ -163,7 +163,7 @@ class $cls($base):
 
     @dataclass(frozen=True)
     class Settings:
-        clip: float = 1.0  #: to which each number of a row's statistic is cut (unit of the statistic)
+        clip: float = 0.5  #: to which each number of a row's statistic is cut (unit of the statistic)
 
     def $fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Raises ValueError for a task without rows, or a budget that states no privacy."""
@@ -175,9 +175,9 @@ class $cls($base):
             sensitivity=settings.clip * len(total) ** 0.5,
             noise_multiplier=left_for(budget, "sum of the clipped rows", self.privacy),
             relation=self.privacy,
-            proof="methods.$family.$name.clipped_sum",
+            proof=f"{__name__}.clipped_sum",
         )
-        mean = np.clip(noise.release(total) / task.public.n, -settings.clip, settings.clip)
+        mean = noise.release(total) / task.public.n
         # diagnostics are released too: functions of released and public numbers alone
         $body
         return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale})
@@ -217,7 +217,7 @@ def families() -> list[str]:
     return sorted({contract.module_of(name).split(".")[1] for name in contract.names()})
 
 
-def method_text(name: str, kind: str, family: str, private: bool) -> str:
+def method_text(name: str, kind: str, private: bool) -> str:
     """The text of the file. Raises Refused where there is no skeleton of a private method for that kind."""
     start, boxed = STARTS.get(kind), hasattr(model_kinds.kind(kind).model, "inner")
     if private and not (start and start.released):
@@ -241,7 +241,6 @@ def method_text(name: str, kind: str, family: str, private: bool) -> str:
         cls=class_name(name),
         title=name.replace("_", " ").capitalize(),
         kind=kind,
-        family=family,
         imports="\n".join(sorted(imports)),
         base="InFrame" if boxed else "Method",
         fit="fit_unit" if boxed else "fit",
@@ -273,7 +272,7 @@ def make_method(args: argparse.Namespace, root: Path) -> str:
     if args.family and family not in families() and close:
         raise Refused(f"no family '{family}'; did you mean '{close[0]}'? (a new family needs a name less like it)")
     path = f"methods/{family}/{name}.py"
-    write_new(root, {path: method_text(name, kind, family, args.private)})
+    write_new(root, {path: method_text(name, kind, args.private)})
     return (
         f"{path}: it runs as it is; experiments with `include_unlisted_methods` take it in\n"
         f"next: fill in what says TODO and the fit; `./bench try {name}` checks it and shows its scores"

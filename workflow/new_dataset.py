@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import re
 import string
 from pathlib import Path
 
@@ -31,7 +30,7 @@ $columns
 
 def parse(path: Path) -> Table:
     """$file: a header line, columns separated by $separator."""
-    rows = read_delimited(Path(path), "$delimiter", (*COLUMNS, "$target"))
+    rows = read_delimited(Path(path), "$delimiter", (*COLUMNS, $target))
     return Table(np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), COLUMNS)
 
 
@@ -43,12 +42,12 @@ DATASET = DataSet(
     n_rows=$rows,
     n_inputs=$inputs,
     columns=COLUMNS,
-    target="$target",
+    target=$target,
     unit="",
     licence="TODO: as the source states it",
     doi="",
     # name, sha256, addresses: Source("https://..."); without one the file is taken from the mirror alone
-    raw=(RawFile("$file", "$sha256", ()),),
+    raw=(RawFile($raw, "$sha256", ()),),
     parse=parse,
     task="$task",
     labels=$labels,
@@ -63,13 +62,14 @@ def dataset_text(
     name: str, file: str, columns: tuple[str, ...], target: str, rows: int, sha256: str, task: str = "regression",
     labels: tuple[str, ...] = (), delimiter: str = ",",
 ) -> str:  # fmt: skip
-    """The text of ``datasets/<name>.py``."""
+    """The text of ``datasets/<name>.py``. ``file``, ``columns`` and ``target`` have passed :func:`check_word`."""
     return TEXT.substitute(
         name=name,
         title=name.replace("_", " ").capitalize(),
         file=file,
+        raw=_quoted(file),
         columns="\n".join(f"    {_quoted(c)}," for c in columns),
-        target=target,
+        target=_quoted(target),
         rows=rows,
         inputs=len(columns),
         sha256=sha256,
@@ -78,6 +78,12 @@ def dataset_text(
         delimiter=delimiter,
         separator={",": "commas", ";": "semicolons"}[delimiter],
     )
+
+
+def check_word(what: str, word: str) -> None:
+    """Raises Refused for the name of a file or column that cannot stand in a program's text and docstring."""
+    if not word.isprintable() or set(word) & set('"\\$'):
+        raise Refused(f"rename the {what} {word!r}: no double quotes, backslashes, dollar signs or control characters")
 
 
 def _quoted(word: str) -> str:
@@ -96,24 +102,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def described(path: Path, target: str | None, task: str) -> dict:
     """What the skeleton needs to know of a table at hand. Raises Refused."""
+    check_word("file", path.name)
     if not path.is_file():
         raise Refused(f"no file {path}")
-    with path.open(encoding="utf-8") as f:
-        head = f.readline().rstrip("\r\n")
+    try:
+        head = path.read_text(encoding="utf-8").partition("\n")[0]
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path.name} is not UTF-8 ({error}); save it as UTF-8") from None
+    if head.startswith("\ufeff"):
+        raise Refused(f"{path.name} begins with a byte-order mark; save it as UTF-8 without one")
     delimiter = ";" if head.count(";") > head.count(",") else ","
     header = [h.strip().strip('"') for h in head.split(delimiter)]
     if len(header) < 2 or len(set(header)) < len(header) or not all(header):
         raise Refused(f"{path.name}: the first line is no header of two or more different names: {head[:80]}")
+    for name in header:
+        check_word(f"column of {path.name},", name)
     target = target or header[-1]
     if target not in header:
         raise Refused(f"{path.name} has no column '{target}'; its header: {', '.join(header)}")
     columns = tuple(h for h in header if h != target)
-    if bad := [h for h in header if re.search(r"[\"\\$$\n]", h)]:
-        raise Refused(f"{path.name}: rename the column {bad[0]!r}: no quotes, backslashes or dollar signs")
     try:
         rows = read_delimited(path, delimiter, (*columns, target))
     except DataError as error:
-        raise Refused(f"{error}") from None
+        # its advice is for a file that was fetched
+        raise Refused(f"{error}".replace("; delete the file and fetch it again", "; correct the table")) from None
     if not np.isfinite(rows).all():
         raise Refused(
             f"{path.name}: row {int(np.argwhere(~np.isfinite(rows))[0][0]) + 1} has a number that is not finite"

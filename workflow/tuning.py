@@ -1,11 +1,11 @@
 """Choose settings on public stand-ins: the second column of the common tasks. The same effort for every method.
 
-    python -m workflow.tuning --config common_tasks/experiments/common_linear_regression.yaml --out config/tuned
+    python -m workflow.tuning --config common_tasks/experiments/common_linear_regression.yaml
 
 For every data set and epsilon of the experiment, each private method that names a ``grid`` (six settings, the default
 first) fits the same stand-in (``workflow.stand_in``, one seed a data set). The setting with the best log-likelihood of
-the stand-in's test rows, or the default where none is better by ``MARGIN``, is written to ``<out>/<experiment>.json``,
-which the experiment's config names under ``tuned``. No row of a real data set is read. Choices that are there already
+the stand-in's test rows, or the default where none is better by ``MARGIN``, is written to the file that the
+experiment's config names under ``tuned``. No row of a real data set is read. Choices that are there already
 are kept (``--again`` makes them anew).
 """
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from models import kind as model_kinds
 from privacy.budget import BudgetExceeded, BudgetSpec
 from workflow.experiments import by_dataset, load
 from workflow.files import write_json
+from workflow.imports import ROOT
 from workflow.stand_in import tasks
 
 #: settings that every method may try.
@@ -79,13 +79,16 @@ def choose(method, stand_in: tuple, epsilons: list[float], delta: float) -> dict
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Choose settings on public stand-ins.")
-    parser.add_argument("--config", required=True, help="experiment file with include_unlisted_methods.budget_grid")
-    parser.add_argument("--out", default="config/tuned", type=Path, help="folder of <experiment>.json")
+    parser.add_argument(
+        "--config", required=True, help="experiment file with `tuned` and `include_unlisted_methods.budget_grid`"
+    )
     parser.add_argument("--datasets", nargs="*", help="default: all of the experiment")
     parser.add_argument("--again", action="store_true", help="make choices anew that are there already")
     args = parser.parse_args()
     config = load(args.config)
-    path = args.out / f"{config['experiment']}.json"
+    if "tuned" not in config:
+        parser.error(f"{args.config} has no line `tuned: FILE.json`, where the choices are written; add it")
+    path = ROOT / config["tuned"]
     known = json.loads(path.read_text()) if path.exists() else {}
     extra = config["include_unlisted_methods"]
     kind = config["model"]["kind"]

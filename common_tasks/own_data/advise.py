@@ -41,9 +41,10 @@ def main(argv: list[str] | None = None) -> int:
         "Which private method is best for rows of this size? Tries all on made-up tables, and reads no private row.",
         "Writes results/advise/NAME/index.html. Killed, the same command goes on where it was.",
     )
-    program.add_argument("--rows", type=int, required=True, metavar="N", help="rows of your table")
-    program.add_argument("--columns", type=int, required=True, metavar="D", help="its inputs, without the target")
-    program.add_argument("--seeds", type=int, default=5, metavar="K", help="tables of each shape (default: 5)")
+    whole = arguments.whole
+    program.add_argument("--rows", type=whole, required=True, metavar="N", help="rows of your table")
+    program.add_argument("--columns", type=whole, required=True, metavar="D", help="its inputs, without the target")
+    program.add_argument("--seeds", type=whole, default=5, metavar="K", help="tables of each shape (default: 5)")
     program.add_argument(
         "--known-ranges", action="store_true", help="the range of every column is public (default: none; bought)"
     )

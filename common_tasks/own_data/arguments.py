@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
 
 import pandas as pd
 import yaml
@@ -25,8 +26,19 @@ WORD = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 class Parser(argparse.ArgumentParser):
     """Errors in one line."""
 
-    def error(self, message: str) -> None:
-        raise SystemExit(f"{self.prog}: {message}; --help says what there is")
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; --help says what there is\n")
+
+
+def whole(text: str) -> int:
+    """A whole number, also written like 1e6. Raises ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number")
+    return int(number)
 
 
 def parser(program: str, description: str, after: str) -> Parser:
@@ -46,8 +58,9 @@ def parser(program: str, description: str, after: str) -> Parser:
     )
     found.add_argument("--out", type=Path, metavar="DIR", help=f"instead of results/{program}/NAME")
     found.add_argument("--methods", nargs="+", metavar="NAME", help="only these private methods, whatever they cost")
-    cores = min(2, os.cpu_count() or 1)
-    found.add_argument("--cores", type=int, default=int(os.environ.get("DPBAYES_CORES") or cores), metavar="N")
+    given = os.environ.get("DPBAYES_CORES", "")
+    cores = int(given) if given.isdecimal() else min(2, os.cpu_count() or 1)
+    found.add_argument("--cores", type=whole, default=cores, metavar="N", help=f"processes at once (default: {cores})")
     return found
 
 

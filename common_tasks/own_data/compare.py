@@ -17,6 +17,7 @@ import pandas as pd
 
 from common_tasks import advice
 from common_tasks.own_data import arguments, page, study, table
+from reports.site.document import plain
 from workflow.imports import code_hash
 
 SPLITS = 10
@@ -91,10 +92,15 @@ def compare(program: arguments.Parser, args, known: table.Facts) -> None:
         sets="table",
         reference=arguments.reference(args.task),
         tuning=what.tuning.words,
-        limits=f"It cannot know other rows than the {known.rows} of {known.file}, nor another model",
+        limits=limits(known),
     )
     block = arguments.block_of(what, frame, about)
     arguments.finish(program, what, block, page_text(args, known, frame), left)
+
+
+def limits(known: table.Facts) -> str:
+    """The third sentence, plain text."""
+    return f"It cannot know other rows than the {known.rows} of {known.file}, nor another model"
 
 
 def page_text(args, known: table.Facts, frame: pd.DataFrame) -> page.Text:
@@ -102,10 +108,11 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame) -> page.Text:
     wanted = [*known.columns, *([known.target] if args.task == "regression" else [])]
     bought = [c for c in wanted if c not in known.bounds]
     ranges = "The ranges of all columns are those of the file." if not bought else (
-        f"Ranges of {len(bought)} of {len(wanted)} columns are bought from the budget ({', '.join(bought[:8])}"
-        f"{', ...' if len(bought) > 8 else ''})."
+        f"Ranges of {len(bought)} of {len(wanted)} columns are bought from the budget "
+        f"({', '.join(map(plain, bought[:8]))}{', ...' if len(bought) > 8 else ''})."
     )  # fmt: skip
-    classes = f" Class 1 is '{known.labels[1]}', class 0 '{known.labels[0]}'." if known.labels else ""
+    zero, one = map(plain, known.labels or ("", ""))
+    classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],

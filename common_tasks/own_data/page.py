@@ -1,7 +1,12 @@
-"""The page of a study: Markdown, CSV, SVG, and one HTML file that docutils makes of the Markdown, figure inside."""
+"""The page of a study: Markdown, CSV, SVG, and one HTML file that docutils makes of the Markdown, figure inside.
+
+Names of files, columns and classes are a stranger's words. They go through ``reports.site.document.plain``, and the
+parser takes neither HTML nor other files.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from common_tasks.advice import Block
+from reports.site.document import plain
 from workflow.files import write_csv, write_text
 
 #: of a phone: the figure fits, a wide table scrolls by itself.
@@ -19,8 +25,8 @@ NARROW = "<style>svg { max-width: 100%; height: auto; } table { display: block; 
 class Text:
     """What the page says besides the block.
 
-    ``title``; ``before``: paragraphs below it; ``by``: heading of the table of scores by data set, and what its columns
-    mean; ``after``: paragraphs at the end.
+    ``title``: plain text; ``before``: paragraphs below it; ``by``: heading of the table of scores by data set, and what
+    its columns mean; ``after``: paragraphs at the end. Paragraphs are Markdown: values in them go through ``plain``.
     """
 
     title: str
@@ -42,18 +48,24 @@ def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -
 
 
 def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
-    """The page as Markdown."""
-    parts = [f"# {text.title}", *text.before, "## Which method", "\n".join(f"1. {s}" for s in block.sentences)]
-    parts += [f"![Scores of the private methods with intervals. {block.caption}](figure.svg)", block.caption]
-    parts += ["## Methods", block.table.to_markdown(index=False, disable_numparse=True)]
+    """The page as Markdown. All of the block is plain text."""
+    said, caption = [plain(s) for s in block.sentences], plain(block.caption)
+    parts = [f"# {plain(text.title)}", *text.before, "## Which method", "\n".join(f"1. {s}" for s in said)]
+    parts += [f"![Scores of the private methods with intervals. {caption}](figure.svg)", caption]
+    parts += ["## Methods", table(block.table)]
     if text.by:
         parts += [f"## {text.by}", by_dataset(block.data)]
         parts += ["\n".join(f"- {name}: {words}" for name, words in (text.meaning or {}).items())]
     if left_out:
-        parts += ["## Left out", "\n".join(f"- {name}: {why}" for name, why in left_out.items())]
+        parts += ["## Left out", "\n".join(f"- {plain(name)}: {plain(why)}" for name, why in left_out.items())]
     parts += ["## What this is", *text.after]
     parts += ["Numbers: [table.csv](table.csv), [advice.csv](advice.csv); figure: [figure.svg](figure.svg)."]
     return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def table(frame: pd.DataFrame) -> str:
+    """Plain texts as a Markdown table."""
+    return frame.rename(columns=plain).map(plain).to_markdown(index=False, disable_numparse=True)
 
 
 def by_dataset(data: pd.DataFrame) -> str:
@@ -68,11 +80,11 @@ def by_dataset(data: pd.DataFrame) -> str:
         rows.setdefault((name, r["tuned"]), {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
     kept = {(n, tuned): scores for (n, tuned), scores in rows.items() if not tuned or scores != rows.get((n, False))}
     frame = pd.DataFrame([{"method": n + (", tuned" if tuned else ""), **s} for (n, tuned), s in kept.items()])
-    return frame.to_markdown(index=False, disable_numparse=True)
+    return table(frame.fillna("-"))
 
 
 def html(source: str, folder: Path) -> str:
-    """The Markdown as one HTML file: style sheet and figure inside."""
+    """The Markdown as one HTML file: style sheet and figure inside, no HTML or file that the Markdown names."""
     from docutils.core import publish_string
     from myst_parser.parsers.docutils_ import Parser
 
@@ -81,6 +93,9 @@ def html(source: str, folder: Path) -> str:
         "image_loading": "embed",
         "myst_all_links_external": True,
         "myst_suppress_warnings": ["myst.header"],
+        "myst_disable_syntax": ["html_block", "html_inline"],
+        "raw_enabled": False,
+        "file_insertion_enabled": False,
         "report_level": 3,
         "halt_level": 4,
         "output_encoding": "unicode",
@@ -89,8 +104,11 @@ def html(source: str, folder: Path) -> str:
     }
     # paths of images are relative to the source
     where = str(folder / "advice.md")
-    made = publish_string(
-        source, source_path=where, destination_path=str(folder / "index.html"), parser=Parser(), writer="html5",
-        settings_overrides=settings,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        # MyST looks for raw nodes by a method that docutils calls obsolete
+        warnings.filterwarnings("ignore", r"nodes\.Node\.traverse", DeprecationWarning)
+        made = publish_string(
+            source, source_path=where, destination_path=str(folder / "index.html"), parser=Parser(), writer="html5",
+            settings_overrides=settings,
+        )  # fmt: skip
     return made.replace("</head>", f"{NARROW}</head>", 1)

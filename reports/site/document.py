@@ -37,8 +37,9 @@ def read_as(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text as Markdown that shows it letter by letter."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+|~$!&^@=-])", r"\\\1", " ".join(text.split()))
+    """A text as Markdown that shows it letter by letter; a control character is shown as U+FFFD."""
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]()<>#+|~$!&^@=%-])", r"\\\1", shown)
 
 
 class Document:

@@ -20,7 +20,14 @@ from workflow.arguments import Wrong
         (["quick"], "--config scale=quick"),
         (["fetch"], "makes many files"),
         (["dpsep_uci-wine-literature-nothing-12345678"], "./bench doubt"),
-        (["--cores", "2", "--config", "scale=tiny", "vinaroz2023dpsep"], "put it first"),
+        (["tests"], "./bench test"),
+        (["tests/workflow"], "./bench test tests/workflow"),
+        (["datasets"], "'datasets' is no command and no target"),
+        (["--cores", "two"], "number of cores (--cores, -c): must be integer or 'all'"),
+        (["--cores", "0"], "--cores 0; give a number above 0"),
+        (["-c", "-1", "audit"], "--cores -1; give a number above 0"),
+        (["--jobs", "0"], "--jobs 0; give a number above 0"),
+        (["--config", "scale"], "--config scale: give scale=VALUE"),
         (["--config", "scale=foo"], "scale is one of full, quick, tiny"),
         (["--config", "scle=full"], "did you mean 'scale'?"),
         (["--config", "reuse=yes"], "reuse is one of none, reference"),
@@ -46,11 +53,27 @@ def test_a_wrong_word_names_the_right_one(words, said):
         ["bnn_regression"],
         ["wang2018"],
         ["audit"],
+        ["--cores", "1", "downloads"],
         [],
     ],
 )
 def test_what_can_be_meant_passes(words):
     arguments.check(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--cores", "2", "--config", "a=b", "audit"], ["audit", "--cores", "2", "--config", "a=b"]),
+        (["-C", "a=b", "audit", "x", "-n"], ["audit", "x", "--config", "a=b", "-n"]),
+        (["audit", "--config", "a=b", "c=d", "-n"], ["audit", "--config", "a=b", "c=d", "-n"]),
+        (["--config", "a=b", "--", "audit"], ["--config", "a=b", "--", "audit"]),
+        (["--config", "scale", "audit"], ["audit", "--config", "scale"]),
+        ([], []),
+    ],
+)
+def test_targets_after_the_configuration_are_put_first(words, expected):
+    assert arguments.targets_first(words) == expected
 
 
 @pytest.mark.parametrize(
@@ -85,13 +108,23 @@ def test_a_rule_with_wildcards_in_its_outputs_makes_many_files():
     assert arguments.rules(text) == {"one": False, "many": True}
 
 
-def test_the_launcher_says_it_in_one_line_and_starts_nothing():
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fulll"], "'fulll' is no command and no target; did you mean 'full'?"),
+        (["tests"], "'tests' holds tests: ./bench test"),
+        (["full", "--cores=0"], "--cores 0; give a number above 0"),
+        (["--config", "scale=tiny", "vinaroz2023dpse"],
+         "'vinaroz2023dpse' is no command and no target; did you mean 'vinaroz2023dpsep'?"),
+    ],
+)  # fmt: skip
+def test_the_launcher_says_it_in_one_line_and_starts_nothing(words, said):
     made = subprocess.run(
-        [sys.executable, "-m", "workflow.launch", "fulll"], capture_output=True, text=True, cwd=launch.ROOT
+        [sys.executable, "-m", "workflow.launch", *words], capture_output=True, text=True, cwd=launch.ROOT
     )
     assert made.returncode == 2
     assert made.stdout == ""
-    assert made.stderr == "bench: 'fulll' is no command and no target; did you mean 'full'?\n"
+    assert made.stderr == f"bench: {said}\n"
 
 
 @pytest.mark.parametrize(

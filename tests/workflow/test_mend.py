@@ -16,7 +16,7 @@ from workflow.audit_cases import ORDER, SPEC, tiny_settings, tiny_task
 from workflow.mend import LINES, advice
 
 KIND = "bnn_regression"
-SOUND = new.method_text("mine", KIND, "mine", True)
+SOUND = new.method_text("mine", KIND, True)
 RELEASED = "noise.release(total) / task.public.n"
 
 

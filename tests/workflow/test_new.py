@@ -7,13 +7,13 @@ import sys
 import pytest
 from project import ROOT, copy_project, environment
 
+import datasets
 from datasets import DataError, fetch
 from methods.contract import MethodError
 from models import kind as model_kinds
-from workflow import new
+from workflow import new, new_dataset
 
-#: of five: one whose rows come as they are, one in the box
-PRIVATE = ("bnn_regression", "bounded_mixture")
+PRIVATE = tuple(kind for kind, start in new.STARTS.items() if start.released)
 
 
 def test_starts_are_of_kinds_that_there_are():
@@ -31,13 +31,13 @@ def test_a_kind_without_a_start_gets_a_file_that_says_what_is_missing(tmp_path, 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A copy of the project with a skeleton for each kind of model, and private ones."""
+    """A copy of the project with a skeleton for each kind of model, and private ones of all that have one."""
     project = tmp_path_factory.mktemp("new") / "project"
     left_out = shutil.ignore_patterns(".git", ".venv", "results", ".snakemake", ".pytest_cache", ".hypothesis")
     shutil.copytree(ROOT, project, ignore=left_out)
     for kind in new.STARTS:
         assert new.main(["method", f"sketch_{kind}", "--kind", kind, "--family", "sketches"], project) == 0
-    assert all(new.STARTS[kind].released for kind in PRIVATE)
+    assert len(PRIVATE) >= 5
     for kind in PRIVATE:
         name = f"private_sketch_{kind}"
         assert new.main(["method", name, "--kind", kind, "--family", "sketches", "--private"], project) == 0
@@ -75,9 +75,11 @@ def test_a_new_method_joins_every_comparison_of_its_kind(project):
         "common_network sketch_bnn_regression ",
         "common_density sketch_bounded_mixture ",
         "common_linear_regression sketch_bounded_linear_regression ",
-        *(f"common_network private_sketch_bnn_regression epsilon={e}" for e in ("0.1", "1", "8")),
-        *(f"common_density private_sketch_bounded_mixture epsilon={e}" for e in ("0.1", "1", "8")),
-    }
+        *(f"{task} private_sketch_{kind} epsilon={e}" for e in ("0.1", "1", "8") for task, kind in (
+            ("common_network", "bnn_regression"), ("common_density", "bounded_mixture"),
+            ("common_linear_regression", "bounded_linear_regression"),
+        )),
+    }  # fmt: skip
 
 
 def run(project, *command):
@@ -188,17 +190,63 @@ def test_a_data_set_without_file_or_address_says_where_it_is_looked_for(tmp_path
         ("a,b\n1,nan\n", "row 1 has a number that is not finite"),
         ("a,b\n1,2\n2,3\n", "'b' has 2, 3; give classes 0, 1, ..."),
         ("a,c\n1,2\n", "rows.csv has no column 'b'; its header: a, c"),
-        ("a,$b\n1,2\n", "rename the column '$b'"),
+        ("a,$b\n1,2\n", "rename the column of rows.csv, '$b'"),
+        ("a,b\x1b[31m\n1,2\n", r"rename the column of rows.csv, 'b\x1b[31m'"),
+        ("a,b\n1,é\n".encode("latin-1"), "rows.csv is not UTF-8"),
+        ("\ufeffa,b\n1,2\n", "rows.csv begins with a byte-order mark"),
+        ("a,b\n1,Süd\n", "column 2.); correct the table"),
     ],
 )
 def test_a_table_that_cannot_be_taken_is_refused(text, words, tmp_path, capsys):
     table = tmp_path / "rows.csv"
-    table.write_text(text)
-    target = "$b" if "$" in text else "a" if text.startswith("a,a") else "b"
-    given = ["dataset", "mine", str(table), "--target", target, "--task", "classification"]
+    table.write_bytes(text if isinstance(text, bytes) else text.encode())
+    given = ["dataset", "mine", str(table), "--target", "b", "--task", "classification"]
     assert new.main(given, tmp_path / "root") == 2
-    assert words in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
     assert not (tmp_path / "root").exists()
+
+
+#: what a name would do if it were run, in the folder of the process
+TOUCH = "str(__import__('os').system('touch ran'))"
+
+
+def scanned(folder, name):
+    """The name of the raw file of the one data set below ``folder``, found by a process of its own that runs there."""
+    code = f"import datasets; print(datasets.names() and datasets.get({name!r}).raw[0].name)"
+    given = environment() | {"PYTHONPATH": str(ROOT), datasets.OUTSIDE: str(folder / f"datasets/{name}.py")}
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, env=given, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("file", [f"x'+{TOUCH}+'.csv", f"{{{TOUCH}}}.csv", "#.csv", "it's.csv"])
+def test_the_name_of_a_file_is_not_run(file, tmp_path):
+    (tmp_path / file).write_text("a,b's\n1,2\n")
+    assert new.main(["dataset", "mine", str(tmp_path / file)], tmp_path) == 0
+    done = scanned(tmp_path, "mine")
+    assert (done.returncode, done.stdout.rstrip("\n")) == (0, file), done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "file",
+    [f'x"+{TOUCH}+".csv', f'"""\n{TOUCH}\n"""', f"x\n{TOUCH}\n.csv", "x\\.csv", "x\x1b[2J.csv", "x\udce9.csv"],
+)
+def test_the_name_of_a_file_that_could_end_a_text_is_refused(file, tmp_path, capsys):
+    (tmp_path / file).write_text("a,b\n1,2\n")
+    assert new.main(["dataset", "mine", str(tmp_path / file)], tmp_path) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "rename the file" in line
+    assert line.isprintable()
+    assert not (tmp_path / "datasets").exists()
+
+
+def test_a_name_that_were_run_would_show(tmp_path):
+    """So that the tests above can fail."""
+    text = new_dataset.dataset_text("mine", "FILE", ("a",), "b", 1, "0" * 64).replace('"FILE"', TOUCH.replace("'", '"'))
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets/mine.py").write_text(text)
+    assert scanned(tmp_path, "mine").returncode == 0
+    assert (tmp_path / "ran").exists()
 
 
 # ------------------------------------------------------------------------------------------------------ a paper

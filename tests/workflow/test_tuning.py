@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,6 +97,14 @@ def test_chosen_settings_become_cells_and_the_default_does_not(tmp_path):
     assert [(c.dataset, c.method, c.setting) for c in found] == [("power", "na_dpvi", "tuned;epsilon=1")]
     assert dict(found[0].settings)["burn_in"] == 0.5
     assert dict(found[0].budget)["epsilon"] == 1.0
+
+
+def test_choices_are_written_to_the_file_that_the_experiment_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning, "choose", lambda *_: {"1": {"settings": {}}})
+    given = ["--config", str(experiment(tmp_path, str(tmp_path / "mine.json"))), "--datasets", "power"]
+    monkeypatch.setattr(sys, "argv", ["tuning", *given])
+    tuning.main()
+    assert json.loads((tmp_path / "mine.json").read_text())["power"]["na_dpvi"] == {"1": {"settings": {}}}
 
 
 def test_a_missing_file_says_how_to_make_it(tmp_path):

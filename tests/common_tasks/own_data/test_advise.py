@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 import yaml
 
 import datasets
-from common_tasks.own_data import advise, page, study, surrogates
+from common_tasks.own_data import advise, arguments, page, study, surrogates
 from common_tasks.own_data.study import Study, affordable, experiment, private_methods, progress
 from datasets.fetch import build
 from datasets.protocols import surrogates as law
@@ -180,7 +181,7 @@ def test_scores_are_by_shape_and_seed():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("given", "said"),
     [
         (["--rows", "10", "--columns", "2"], "--rows 10; give at least 50"),
         (["--rows", "100", "--columns", "0"], "--columns 0; give at least 1"),
@@ -188,13 +189,34 @@ def test_scores_are_by_shape_and_seed():
         (["--rows", "1000000", "--columns", "50"], "fewer --seeds, or fewer --rows"),
         (["--rows", "100", "--columns", "2", "--epsilon", "0"], "--epsilon 0 is no budget"),
         (["--columns", "2"], "the following arguments are required: --rows"),
+        (["--rows", "1e6", "--columns", "50"], "tables of 1000000 x 50 are"),
+        (["--rows", "1.5", "--columns", "2"], "argument --rows: '1.5' is no whole number"),
+        (["--rows", "many", "--columns", "2"], "argument --rows: 'many' is no whole number"),
+        (["--rows", "inf", "--columns", "2"], "argument --rows: 'inf' is no whole number"),
+        (["--rows", "100", "--columns", "2", "--cores", "two"], "argument --cores: 'two' is no whole number"),
+        (["--rows", "100", "--columns", "2", "--cores", "0"], "--cores 0; give a number above 0"),
     ],
 )
-def test_the_command_line_of_advise_says_it_in_one_line(arguments, said):
-    with pytest.raises(SystemExit) as e:
-        advise.main(["--task", "regression", *arguments])
-    assert said in str(e.value)
-    assert "\n" not in str(e.value)
+def test_the_command_line_of_advise_says_it_in_one_line(given, said, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        advise.main(["--task", "regression", *given])
+    *warning, line = capsys.readouterr().err.splitlines()
+    assert all("warning: delta" in word for word in warning)
+    assert said in line
+
+
+@pytest.mark.parametrize(("given", "number"), [("1e6", 1_000_000), ("5000", 5000), ("2.5e3", 2500), ("1_000", 1000)])
+def test_a_number_of_rows_may_be_written_with_an_exponent(given, number):
+    words = ["--task", "regression", "--rows", given, "--columns", "2"]
+    program = arguments.parser("advise", "", "")
+    program.add_argument("--columns", type=int)
+    program.add_argument("--rows", type=arguments.whole)
+    assert program.parse_args(words).rows == number
+
+
+def test_cores_of_the_environment_may_be_all(monkeypatch):
+    monkeypatch.setenv("DPBAYES_CORES", "all")
+    assert arguments.parser("advise", "", "").parse_args(["--task", "density"]).cores >= 1
 
 
 def test_both_commands_have_a_help():
@@ -248,9 +270,9 @@ def test_the_workflow_plans_a_study(tmp_path):
     assert jobs["total"] == 7
 
 
-def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(command: str, *given: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", f"common_tasks.own_data.{command}", *arguments],
+        [sys.executable, "-m", f"common_tasks.own_data.{command}", *given],
         cwd=ROOT, capture_output=True, text=True, env=os.environ | {"DPBAYES_CORES": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -279,25 +301,30 @@ def test_advise_from_end_to_end_and_again(tmp_path):
 
 @pytest.mark.slow
 def test_compare_from_end_to_end(tmp_path):
-    """Two classes, two private methods. About 35 CPU seconds."""
+    """Two classes, two private methods, a file and columns named like HTML. About 35 CPU seconds."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 2))
     frame = pd.DataFrame(
-        {"a": x[:, 0], "b": 100 * x[:, 1], "class": np.where(x[:, 0] + 0.3 * x[:, 1] > 0, "yes", "no")}
+        {"a": x[:, 0], "<b>": 100 * x[:, 1], "class": np.where(x[:, 0] + 0.3 * x[:, 1] > 0, "<i>yes", "no")}
     )
-    frame.to_csv(tmp_path / "mine.csv", index=False)
+    file = "<img src=x onerror=alert(1)>.csv"
+    frame.to_csv(tmp_path / file, index=False)
     (tmp_path / "bounds.yaml").write_text("a: [-6, 6]\n")
     out = tmp_path / "out"
     done = run(
-        "compare", str(tmp_path / "mine.csv"), "--target", "class", "--task", "classification", "--epsilon", "4",
+        "compare", str(tmp_path / file), "--target", "class", "--task", "classification", "--epsilon", "4",
         "--bounds", str(tmp_path / "bounds.yaml"), "--methods", "output_perturbation", "posterior_sampling_ops",
         "--out", str(out),
     )  # fmt: skip
     assert "Page: " in done.stdout
     text = (out / "advice.md").read_text()
-    assert "Ranges of 1 of 2 columns are bought from the budget (b)." in text
-    assert "Class 1 is 'yes', class 0 'no'." in text
-    scores = pd.read_csv(out / "scores/compare_classification/own_mine.csv", dtype=str, keep_default_na=False)
+    assert r"Ranges of 1 of 2 columns are bought from the budget (\<b\>)." in text
+    assert r"Class 1 is 'no', class 0 '\<i\>yes'." in text
+    page = (out / "index.html").read_text()
+    assert page.count("&lt;img src=x") >= 2
+    assert not re.search("<img|<i>|<b>", page)
+    name = "own_img_src_x_onerror_alert_1"
+    scores = pd.read_csv(out / f"scores/compare_classification/{name}.csv", dtype=str, keep_default_na=False)
     assert set(scores["split"]) == {str(k) for k in range(10)}
     assert set(scores["status"]) == {"ok"}
     assert scores.loc[scores["epsilon"] != "", "epsilon"].astype(float).max() <= 4
