@@ -155,7 +155,7 @@ def pythons(project: Path = ROOT / "pyproject.toml") -> str:
 
 def skeleton() -> str:
     """The class that ``./bench new method my_method --kind bnn_regression`` writes, below its imports."""
-    text = new.method_text("my_method", "bnn_regression", "my_method", private=False)
+    text = new.method_text("my_method", "bnn_regression", private=False)
     return text[text.index("class ") :].rstrip("\n")
 
 

@@ -1,5 +1,6 @@
 """environment.yml, pyproject.toml, constraints.txt and requirements.lock say the same; none of them names an index."""
 
+import ast
 import os
 import re
 import shutil
@@ -7,9 +8,13 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import yaml
 from packaging.markers import Marker
+from packaging.specifiers import SpecifierSet
+
+from workflow.measured import recorded
 
 ROOT = Path(__file__).parent.parent
 
@@ -75,41 +80,144 @@ def test_the_lock_has_the_pins_of_the_constraints_each_with_its_hashes():
     )
 
 
+#: versions of Python that the project allows; 3.11.2 and 3.11.5 are those of distributions.
+PYTHONS = ("3.11.0", "3.11.2", "3.11.5", "3.12.0", "3.12.9", "3.13.0", "3.13.9")
+#: what has no one version for all of them: soupsieve, which makes no number, left Python 3.11.4 and older.
+SPLIT = {"soupsieve"}
+
+
+def test_every_python_gets_one_version_of_each_package():
+    """Else there are two sets of numbers, of which one is compared with the reference."""
+    for name in ("constraints.txt", "requirements.lock"):
+        lines = [pin for pin in re.split(r"\n(?=\S)", (ROOT / name).read_text()) if pin[0] != "#"]
+        pins = [re.sub(r"\s*\\\n.*", "", pin, flags=re.DOTALL).strip() for pin in lines]
+        names = [pin.split("==")[0] for pin in pins]
+        assert {n for n in names if names.count(n) > 1} <= SPLIT, name
+        for pin in pins:
+            if pin.split("==")[0] in SPLIT or "python" not in pin.partition(" ; ")[2]:
+                continue
+            # an upper end that no Python of the project reaches decides nothing
+            marker = Marker(pin.partition(" ; ")[2])
+            here = {"sys_platform": "linux", "platform_machine": "x86_64"}
+            assert all(marker.evaluate({**here, "python_full_version": v}) for v in PYTHONS), f"{name}: {pin}"
+        assert {
+            "numpy",
+            "scipy",
+            "jax",
+            "jaxlib",
+            "numba",
+            "llvmlite",
+            "numpyro",
+            "pandas",
+            "scikit-learn",
+            "torch",
+        } <= {*names}
+
+
 def test_the_lock_serves_every_python_of_the_project():
     """A marker that starts above 3.11.0 leaves the system Pythons of some distributions without a package."""
-    markers = {}
-    for pin in _locked():
-        if "python_full_version" in pin:
-            markers.setdefault(pin.split("==")[0], []).append(Marker(pin.partition(" ; ")[2]))
-    assert markers
-    for name, choices in markers.items():
-        for version in ("3.11.0", "3.11.2", "3.11.5", "3.12.0", "3.12.9"):
-            here = {"sys_platform": "linux", "platform_machine": "x86_64", "python_full_version": version}
-            assert sum(m.evaluate(here) for m in choices) == 1, f"{name} on Python {version}"
+    allowed = SpecifierSet(_project()["requires-python"])
+    assert all(version in allowed for version in PYTHONS)
+    assert not allowed.contains("3.10.14")
+    assert not allowed.contains("3.14.0")
+    for name in SPLIT:
+        markers = [Marker(pin.partition(" ; ")[2]) for pin in _locked() if pin.startswith(f"{name}==")]
+        for version in PYTHONS:
+            assert sum(m.evaluate({"python_full_version": version}) for m in markers) == 1, f"{name} on {version}"
 
 
-def test_a_file_with_another_hash_stops_the_set_up(tmp_path):
-    """It is not handed on to pip, which would take it."""
-    for name in ("bench", "pyproject.toml", "constraints.txt", "requirements.lock"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    uv, python = tmp_path / "bin/uv", tmp_path / ".venv/bin/python"
-    for path, does in ((uv, "echo 'cause: Hash mismatch for `tqdm`' >&2; exit 1"), (python, "touch ran_pip")):
+def test_bench_and_ci_take_the_pythons_of_the_project():
+    allowed = SpecifierSet(_project()["requires-python"])
+    bench = (ROOT / "bench").read_text()
+    check = re.search(r"^right_version='import sys; sys\.exit\((.+)\)'$", bench, re.MULTILINE)
+    assert check, "bench: no right_version"
+    for minor in range(9, 17):
+        refused = eval(check[1], {"sys": SimpleNamespace(version_info=(3, minor, 0, "final", 0))})
+        assert refused != allowed.contains(f"3.{minor}.0"), f"bench and requires-python differ on 3.{minor}"
+    minors = [m for m in range(9, 17) if allowed.contains(f"3.{m}.0")]
+    assert f"Python {', '.join(f'3.{m}' for m in minors[:-1])} or 3.{minors[-1]} found" in bench
+    ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["ci"]
+    assert ci["strategy"]["matrix"]["python"] == [f"3.{minors[0]}", f"3.{minors[-1]}"]
+
+
+#: module -> package, where the names differ.
+PACKAGE_OF = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
+
+
+def test_every_library_that_is_imported_is_declared():
+    """What another package happens to bring may be gone with its next version."""
+    extras = _project()["optional-dependencies"].values()
+    declared = {re.split(r"[=<>! ;\[]", d)[0] for d in [*_project()["dependencies"], *(d for e in extras for d in e)]}
+    folders = [p for p in ROOT.iterdir() if p.is_dir() and p.name[0] != "." and p.name != "results"]
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    assert len(files) > 500
+    own = {part for path in files for part in path.relative_to(ROOT).with_suffix("").parts}
+    missing = {}
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            for module in (m.split(".")[0] for m in modules):
+                package = PACKAGE_OF.get(module, module.replace("_", "-"))
+                if module not in sys.stdlib_module_names and module not in own and package not in declared:
+                    missing.setdefault(module, str(path.relative_to(ROOT)))
+    assert not missing, "imported, and not declared in pyproject.toml"
+
+
+def _set_up(folder: Path, uv: str) -> tuple[subprocess.CompletedProcess, list[str]]:
+    """``./bench setup`` where uv is the shell text ``uv`` and pip does nothing, and the calls of uv."""
+    for name in ("bench", "pyproject.toml", "constraints.txt", "requirements.lock", "config/measured.yaml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    for path, does in ((folder / "bin/uv", f'echo "$@" >>calls\n{uv}'), (folder / ".venv/bin/python", "touch ran_pip")):
         path.parent.mkdir(parents=True)
         path.write_text(f"#!/bin/sh\n{does}\n")
         path.chmod(0o755)
-    env = {
-        **os.environ,
-        "PATH": f"{uv.parent}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
-    done = subprocess.run([tmp_path / "bench", "setup"], env=env, capture_output=True, text=True)
+    here = (folder / "bin", Path(sys.executable).parent, os.environ["PATH"])
+    env = {**os.environ, "PATH": os.pathsep.join(map(str, here))}
+    done = subprocess.run([folder / "bench", "setup"], env=env, capture_output=True, text=True)
+    return done, (folder / "calls").read_text().splitlines()
+
+
+def test_a_file_with_another_hash_stops_the_set_up(tmp_path):
+    """It is not handed on to another call, which would take it."""
+    done, calls = _set_up(tmp_path, "echo 'cause: Hash mismatch for `tqdm`' >&2; exit 1")
     assert done.returncode == 1
     assert "requirements.lock" in done.stderr
     assert "tqdm" in done.stderr
+    assert len(calls) == 1
     assert not (tmp_path / "ran_pip").exists()
     hashed = (tmp_path / ".venv/hashed.txt").read_text()
     assert "\ntqdm==" in hashed
     assert "\ntorch==" not in hashed
     assert len(re.findall("^[a-z]", hashed, re.MULTILINE)) == len(_locked()) - 1
+
+
+def test_the_set_up_asks_for_torch_without_cuda_and_says_its_size(tmp_path):
+    done, calls = _set_up(tmp_path, "exit 0")
+    assert done.returncode == 0
+    assert len(calls) == 1
+    assert calls[0].endswith("-c .venv/hashed.txt --torch-backend cpu")
+    assert not (tmp_path / "ran_pip").exists()
+    known = {name: entry["value"] for name, entry in recorded().items()}
+    assert f"{known['packages']} packages, about {known['packages_mb']} MB of downloads" in done.stderr
+    assert "CUDA" not in done.stderr
+
+
+def test_where_torch_without_cuda_cannot_be_had_the_set_up_keeps_the_hashes(tmp_path):
+    done, calls = _set_up(tmp_path, 'case "$*" in *--torch-backend*) echo no such host >&2; exit 2;; esac')
+    assert done.returncode == 0
+    assert [call.replace(" --torch-backend cpu", "") for call in calls] == [calls[1]] * 2
+    assert calls[1].endswith("-c .venv/hashed.txt")
+    assert f"about {recorded()['cuda_mb']['value']} MB of downloads" in done.stderr
+    assert not (tmp_path / "ran_pip").exists()
+
+
+def test_pip_sets_up_where_uv_cannot(tmp_path):
+    done, calls = _set_up(tmp_path, "exit 2")
+    assert done.returncode == 0
+    assert len(calls) == 2
+    assert (tmp_path / "ran_pip").exists()
 
 
 def test_no_addresses_in_the_packaging_files():
@@ -129,7 +237,9 @@ def test_workflows_hooks_and_templates_can_be_read():
     for path in (ROOT / ".github/workflows").glob("*.yml"):
         workflow = yaml.safe_load(path.read_text())
         steps = [s for job in workflow["jobs"].values() for s in job["steps"]]
-        assert any(s.get("run") == ".ci/run" for s in steps), path.name
+        (run,) = (s for s in steps if s.get("run") == ".ci/run")
+        # else bench takes the first Python that it knows, which may be one that the runner brings
+        assert run["env"]["DPBAYES_PYTHON"] == "python", path.name
     templates = {p.stem: yaml.safe_load(p.read_text()) for p in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")}
     assert {"a-number-is-wrong", "add-a-method", "add-a-paper"} <= set(templates)
     for name in set(templates) - {"config"}:

@@ -1,14 +1,22 @@
 """Sizes, times and counts that texts quote: computed where that is possible, else read from ``config/measured.yaml``.
 
-    python -m workflow.measured               print them all
-    python -m workflow.measured --packages    ask the package index for the sizes of what ./bench downloads
+* ``python -m workflow.measured`` prints them all.
+* ``python -m workflow.measured --packages`` asks the package index for the sizes of what ``./bench`` downloads. Where
+  the index of torch's builds without CUDA gives no sizes, ``UV_FIND_LINKS`` names a folder with that build.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import yaml
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
 
 from workflow.imports import ROOT
 
@@ -35,7 +43,7 @@ def facts() -> dict[str, float]:
     full_cpu_hours         CPU hours that it is forecast to take, by the committed seconds of its fits
     full_hours_2_cores     hours by the clock on two cores, by the same forecast
     full_download_mb       MB of raw data, if none is there yet
-    sample_cells           committed results that ``./bench`` recomputes where all data can be had
+    sample_cells           committed cells that ``./bench`` recomputes where all data can be had
     sample_methods         methods among them
     sample_missing         methods that are too expensive for that sample
     sample_download_mb     MB of raw data that it needs
@@ -71,6 +79,47 @@ def _sample() -> dict[str, float]:
     }
 
 
+def packages() -> dict[str, float]:
+    """What the first call of ``./bench`` downloads on this kind of machine: packages, and MB without and with CUDA."""
+    links = os.environ.get("UV_FIND_LINKS", "")
+    without = _sizes(links) if links else _sizes("", "--torch-backend", "cpu")
+    return {
+        "packages": len(without),
+        "packages_mb": sum(without.values()) / 1e6,
+        "cuda_mb": sum(_sizes("").values()) / 1e6,
+    }
+
+
+def _sizes(links: str, *options: str) -> dict[str, int]:
+    """Bytes of the file of each package of the pins, as uv would choose them for this Python.
+
+    Raises ValueError for a file whose size the index does not tell.
+    """
+    command = ["uv", "pip", "compile", "-q", "--format", "pylock.toml", "--python", sys.executable, *options]
+    command += ["--extra", "suite", "-c", "constraints.txt", "pyproject.toml"]
+    made = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"UV_FIND_LINKS": links}, capture_output=True, text=True, check=True
+    )
+    return {p["name"]: _bytes(p) for p in tomllib.loads(made.stdout)["packages"]}
+
+
+def _bytes(package: dict) -> int:
+    rank = {tag: i for i, tag in enumerate(sys_tags())}
+    fits = []
+    for wheel in package.get("wheels", []):
+        name = unquote(wheel["url"].rpartition("/")[2])
+        best = min((rank[tag] for tag in parse_wheel_filename(name)[3] if tag in rank), default=None)
+        if best is not None:
+            fits.append((best, wheel))
+    file = min(fits, key=lambda found: found[0])[1] if fits else package["sdist"]
+    if "size" in file:
+        return file["size"]
+    url = urlsplit(file["url"])
+    if url.scheme != "file":
+        raise ValueError(f"{package['name']}: no size is told; UV_FIND_LINKS can name a folder that holds the file")
+    return Path(unquote(url.path)).stat().st_size
+
+
 if __name__ == "__main__":
-    for key, number in facts().items():
+    for key, number in (packages() if sys.argv[1:] == ["--packages"] else facts()).items():
         print(f"{key:20} {number:10.4g}")
