@@ -415,7 +415,7 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     if args.what == "readme":
         readme.write()
-        print("README.md, docs/result.svg and the rendered findings are made from the committed reference")
+        print("README.md, docs/results.md and the rendered findings are made from the committed reference")
         return 0
     loaded = [load_config(path) for path in configs]
     if args.what == "agree":
