@@ -17,6 +17,7 @@ from evaluation.metrics import (
     class_probability_scores,
     classification_scores,
     regression_scores,
+    scored,
 )
 from evaluation.posterior_sampling import heldout_scores
 from models.mixture_of_gaussians import posterior_given_labels
@@ -88,7 +89,7 @@ def mixture_of_gaussians(case: Case) -> Scores:
         error = mixture.label_error(posterior.responsibilities(case.test_x), case.test_y, order)
     except np.linalg.LinAlgError as e:
         raise ValueError(f"a covariance of the fit is not positive definite ({e})") from e
-    return {**distances, **(found if as_printed else {}), "label_error": (error, "share")}
+    return {**distances, **(found if as_printed else {}), **scored(label_error=error)}
 
 
 def fraction_nearer(case: Case) -> Scores:

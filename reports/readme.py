@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from evaluation.metrics import IN_NATS
+from evaluation.metrics import judged as judged_metric
 from reports import findings, reference, style
 from reports import papers as judged
 from reports.config import READINGS, ReportError
@@ -60,8 +62,8 @@ def ratio(ours: float, published: float, metric: str) -> float:
     Of a log-likelihood: the published over our predictive density of a test row, its geometric mean over the rows. The
     margins of the verdict rule, 10 % of an error and ln 1.1 nats, are then one number, 1.1. A published 0 gives inf.
     """
-    if metric == "test_log_likelihood":
-        return math.exp(min(published - ours, 700.0))
+    if (found := judged_metric(metric)).margin is IN_NATS:
+        return math.exp(min(found.direction * (published - ours), 700.0))
     return ours / published if published else math.inf
 
 
