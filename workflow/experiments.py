@@ -240,6 +240,7 @@ def load(path: str | Path) -> dict:
             raise ConfigError(
                 f"{path}: scales.{scale}.datasets: '{unknown[0]}' is not under datasets; add it there, too"
             )
+    config["scales"].setdefault("quick", config["scales"]["tiny"])
     try:
         return {**config, **{k: written_out(config[k]) for k in ("arms", "ablations") if k in config}}
     except ValueError as e:

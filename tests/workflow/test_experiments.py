@@ -48,6 +48,15 @@ def test_values_by_dataset_and_scale(write):
     assert [(c.dataset, c.splits) for c in cells(path, "tiny")] == [("wine", 1)]
 
 
+def test_quick_is_what_tiny_is_where_an_experiment_does_not_name_it(write):
+    path = write(text=BASE.replace("quick: {{splits: 2}}, ", ""))
+    quick, tiny = cells(path, "quick"), cells(path, "tiny")
+    assert [(c.dataset, c.splits, c.scale) for c in quick] == [("wine", 1, "quick")]
+    assert [(c.id, c.settings) for c in quick] == [(c.id, c.settings) for c in tiny]
+    with pytest.raises(ConfigError, match="'tiny' is a required property"):
+        cells(write(text=BASE.replace(", tiny: {{datasets: [wine], splits: 1}}", "")), "full")
+
+
 @pytest.mark.parametrize(
     ("dataset", "protocol", "method", "split", "words"),
     [
