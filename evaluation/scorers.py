@@ -82,7 +82,7 @@ def mixture_of_gaussians(case: Case) -> Scores:
         # The program hands the prior's covariance to a sampler that takes a precision.
         program_truth = posterior_given_labels(model, x, labels, prior_precision=model.prior_variance)
         distances = mixture.posterior_scores(truth, program_truth, posterior)
-        as_printed = not case.dataset.endswith("_released")
+        as_printed = not case.as_programmed
         left_out = mixture.PROGRAM if as_printed else mixture.PRINTED
         distances = {m: v for m, v in distances.items() if m not in left_out}
         order = mixture.match(truth.means, posterior.means)

@@ -104,6 +104,7 @@ def case_of(cell, k: int, data, posterior=None, drawn=None):
     """What the scorer of the cell's kind of model gets of split ``k``, with the random numbers of its prediction."""
     import numpy as np
 
+    import datasets
     from evaluation.case import Case
 
     return Case(
@@ -112,7 +113,7 @@ def case_of(cell, k: int, data, posterior=None, drawn=None):
         data=data,
         split=partial(cell.split_rows, data, k),
         rng=np.random.default_rng(cell.seed(k, "predict")),
-        dataset=cell.dataset,
+        as_programmed=datasets.get(cell.dataset).as_programmed,
         intervals=cell.intervals,
         drawn=drawn,
     )

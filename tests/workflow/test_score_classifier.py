@@ -15,7 +15,7 @@ def cell():
     return SimpleNamespace(
         about=kind("bnn_classification"),
         build_model=lambda: BNNClassification(4, 1, 3, 2.0),
-        dataset="made_up",
+        dataset="mnist_digits",
         intervals=False,
         split_rows=lambda data, k: (np.arange(5), np.arange(5, len(data.y))),
         seed=lambda k, role: [k, len(role)],
