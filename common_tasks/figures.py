@@ -219,7 +219,7 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
 
 
 def held_out(n: int) -> int:
-    """Test rows of a 90/10 split of n rows by the literature's law (``datasets.splits.literature``)."""
+    """Test rows of a 90/10 split of n rows by the literature's law (``datasets.protocols.splits.literature``)."""
     return n - (18 * n + 10) // 20
 
 

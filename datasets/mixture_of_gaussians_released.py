@@ -11,7 +11,7 @@ import numpy as np
 
 from datasets.base import DataSet, Table
 from datasets.mixture_of_gaussians import COLUMNS, COMPONENTS, INPUTS, NOISE_SD, REPLICATES, observe
-from datasets.replicates import TEST, TRAIN
+from datasets.protocols.replicates import TEST, TRAIN
 
 
 def draw(seed: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -318,7 +318,7 @@ def test_a_family_stands_alone(module):
     [
         ("privacy.x", "from methods.contract import Fit"),
         ("models.x", "def f():\n    import privacy.budget"),
-        ("methods.x", "from datasets import splits"),
+        ("methods.x", "from datasets.protocols import splits"),
         ("methods.x", "import tests.helper"),
         ("methods.ep._x", "from evaluation.metrics import rmse"),
         ("evaluation.x", "from methods import ridge"),

@@ -79,7 +79,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
             told = {m: (row["diagnostics"][m], u) for m, u in DIAGNOSTICS.items() if m in row["diagnostics"]}
             scores |= told if cell.about.diagnostics or cell.diagnostics else {}
             out.extend({**common, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items())
-    if cell.protocol == "simulated_truth" and len(record["splits"]) == cell.splits:
+    if cell.pooled and len(record["splits"]) == cell.splits:
         like = next((r for r in out if r["status"] == "ok"), None)
         try:
             out += whole_cell(cell, drawn, like)

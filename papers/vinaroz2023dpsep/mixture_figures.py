@@ -80,7 +80,7 @@ def clusters(folder: Path, source: str, scores: pd.DataFrame, fits: Path, data: 
     if len(panels) < 2 or not table.is_file():
         return _skip(name, f"no fit of data seed {SEED} on {RELEASED}")
     import datasets
-    from datasets.replicates import split
+    from datasets.protocols.replicates import split
     from models.mixture_of_gaussians import MixtureOfGaussians, posterior_given_labels
 
     loaded = datasets.load(table)

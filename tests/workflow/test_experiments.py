@@ -120,7 +120,12 @@ def test_intervals_and_diagnostics_are_facts_of_the_experiment_and_of_no_id(writ
 
 def test_a_cell_names_the_modules_that_its_scores_rest_on(write):
     (cell, *_) = cells(write(), "full")
-    fit = {"methods.baselines.predict_mean", "models.bnn_regression", "datasets.splits", f"datasets.{cell.dataset}"}
+    fit = {
+        "methods.baselines.predict_mean",
+        "models.bnn_regression",
+        "datasets.protocols.splits",
+        f"datasets.{cell.dataset}",
+    }
     score = {"models.posteriors", "evaluation.scorers"}
     assert cell.closure_roots == fit | score | {f"workflow.{part}" for part in ("worker", "draws", "exact", "score")}
 
