@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from common_tasks import comparisons as compare
+from common_tasks.advice.scale import mean, position
 from common_tasks.scores import (
     CONDITIONAL_NOTE,
     Arm,
@@ -21,7 +22,6 @@ from common_tasks.scores import (
 )
 from evaluation.metrics import METRICS
 from evaluation.paired import RATIO_90_10, THESE_ROWS, Difference
-from evaluation.scale import mean, position
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.tables import SCALE_BANNERS
 

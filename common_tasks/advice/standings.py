@@ -11,6 +11,7 @@ from typing import Any
 from scipy.stats import t as student
 
 from common_tasks import comparisons as compare
+from common_tasks.advice.scale import position
 from common_tasks.scores import (
     PRIVATE_YARDSTICK,
     Arm,
@@ -22,7 +23,6 @@ from common_tasks.scores import (
 from evaluation.metrics import METRICS
 from evaluation.paired import RATIO_90_10, Difference, paired
 from evaluation.ranking import better_by
-from evaluation.scale import position
 
 
 @dataclass(frozen=True)
