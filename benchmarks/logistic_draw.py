@@ -35,7 +35,7 @@ import numpy as np
 import pandas as pd
 
 import datasets
-from datasets import thirds
+from datasets.protocols import thirds
 from methods import contract
 from methods._shared.logistic.sampler import Plan, Target, laplace, sample
 from models.logistic_regression import LogisticRegression, rows_of, signed_rows

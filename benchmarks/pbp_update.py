@@ -24,12 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
-from methods.ep._pbp import ep_kernel, moment_kernel, natural_kernel, oracle
+from methods.ep._pbp import ep_kernel, moment_kernel, natural_kernel
 from methods.ep._pbp import hidden as hl
 from methods.ep._pbp.natural_training import _NOISE_BLOCK
 from methods.ep._pbp.state import initial, with_bias
 from methods.ep._pbp.training import SEP_RANGE, kernel_rows
 from models.bnn_regression import BNNRegression
+from tests.methods.ep import pbp_oracle as oracle
 
 ROOT = Path(__file__).resolve().parents[1]
 #: data set: inputs (without bias), hidden units, target of the numba SEP update in microseconds (None: no target).

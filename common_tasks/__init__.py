@@ -24,7 +24,7 @@ PAPER = Paper(
         *(
             Extra(
                 (f"sampler_common_{d}.csv",),
-                "workflow.sampler_distance:common_table",
+                "common_tasks.sampler_distance:table",
                 experiment="common_logistic_regression",
                 datasets=(d,),
             )

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from common_tasks import comparisons as compare
-from common_tasks.scores import METRIC_WORDS, UNITS, Arm, Family, label, title
+from common_tasks.scores import Arm, Family, label, title
+from evaluation.metrics import METRICS
 from reports.blocks import Block, Entry, Table, entry
 from reports.tables import SCALE_BANNERS, dataset_title
 
@@ -143,7 +144,7 @@ def _rows(family: Family, dataset: str, arm: Arm) -> list[Row]:
 
 
 def _entries(row: Row) -> list[Entry]:
-    what = [dataset_title(row["dataset"]), f"{METRIC_WORDS[row['metric']]} ({UNITS[row['metric']]})"]
+    what = [dataset_title(row["dataset"]), METRICS[row["metric"]].heading]
     told = _score(row["mean"], row["std"], f" ({row['n']})") if row["n"] else row["status"]
     default, gap, rows = "-", "-", "-"
     if "default_mean" in row:

@@ -14,16 +14,15 @@ from common_tasks import rank_figure as common_rank_figure
 from common_tasks.scores import (
     BARE,
     FREE_YARDSTICK,
-    METRIC_WORDS,
     PRIVATE,
     PRIVATE_YARDSTICK,
     REFERENCE,
-    UNITS,
     Family,
+    higher,
     name_of,
 )
 from evaluation.intervals import binomial_band
-from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.metrics import METRICS
 from reports import palette, style
 from reports.figure import Figure, half_width
 
@@ -78,7 +77,7 @@ def limits(table: pd.DataFrame, metric: str) -> tuple[float, float]:
     Nearer where most private scores are: few that are far off shall not press the others together.
     """
     values, bars = table["mean"], table["half_width"].fillna(0.0)
-    sign = 1.0 if HIGHER_IS_BETTER[metric] else -1.0
+    sign = METRICS[metric].direction
     good = float((sign * values).max())
     marks = table[table["group"].isin([PRIVATE_YARDSTICK, FREE_YARDSTICK, REFERENCE])]
     marks = marks[marks["group"] != PRIVATE_YARDSTICK] if (marks["group"] == FREE_YARDSTICK).any() else marks
@@ -111,15 +110,15 @@ def curves(folder: Path, family: Family, metric: str) -> Figure | None:
             here = table[table["dataset"] == dataset]
             _panel(ax, here, metric, handles, methods)
             ax.set_title(family.set_title(dataset))
-            ax.set_ylabel(f"{METRIC_WORDS[metric]} ({UNITS[metric]})", fontsize=8)
+            ax.set_ylabel(METRICS[metric].heading, fontsize=8)
             ax.set_xlabel("epsilon (delta = 1e-5)", fontsize=8)
         style.legend(figure, handles, methods, size=7.5)
         style.save(figure, folder / name, table)
     return Figure(
         name,
-        f"{METRIC_WORDS[metric].capitalize()} against epsilon: {family.title.partition(':')[0]}",
+        f"{METRICS[metric].title.capitalize()} against epsilon: {family.title.partition(':')[0]}",
         f"Mean over splits with 95 % intervals, default settings, points shifted sideways so that they stay apart; "
-        f"{'higher' if HIGHER_IS_BETTER[metric] else 'lower'} is better. Lines without markers have no privacy, bands "
+        f"{'higher' if higher(metric) else 'lower'} is better. Lines without markers have no privacy, bands "
         "are references among them. An arrow at the edge is a score beyond it, its number in the table. Splits move "
         "all methods together: what is separated in pairs stands in the table, not in the bars.",
     )
@@ -220,7 +219,7 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
 
 
 def held_out(n: int) -> int:
-    """Test rows of a 90/10 split of n rows by the literature's law (``datasets.splits.literature``)."""
+    """Test rows of a 90/10 split of n rows by the literature's law (``datasets.protocols.splits.literature``)."""
     return n - (18 * n + 10) // 20
 
 

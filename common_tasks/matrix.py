@@ -11,14 +11,14 @@ from common_tasks.scores import (
     BARE,
     FREE,
     FREE_YARDSTICK,
-    METRIC_WORDS,
     REFERENCE,
     Arm,
     Family,
     adapter,
+    higher,
     title,
 )
-from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.metrics import METRICS
 from evaluation.ranking import Rank, average_ranks
 from models.kind import kind as kind_of
 from reports.blocks import Block, Entry, Footnotes, Table, entry
@@ -93,7 +93,7 @@ def _standing(family: Family) -> dict[str, dict[str, Rank]]:
         private = compare.mean_ranks(family, metric, (at, False)) if at else {}
         fields = [family.field(d, metric, free) for d in family.datasets]
         fields = [f for f in fields if any(f.values())]
-        others = average_ranks(fields, HIGHER_IS_BETTER[metric]) if fields else {}
+        others = average_ranks(fields, higher(metric)) if fields else {}
         out[metric] = {}
         for arm, rank in {**private, **others}.items():
             out[metric].setdefault(arm.method, rank)
@@ -107,7 +107,7 @@ def _entry(family: Family, method: str, standing: dict[str, dict[str, Rank]]) ->
     told = [_status(family, a) for a in arms]
     reason = next((r for s, r in told if s != "ok" and r), "")
     if ranked and any(s == "ok" for s, _ in told):
-        lines = [f"{METRIC_WORDS[m]}: {r.rank:.3g} of {r.among}" for m, r in ranked.items()]
+        lines = [f"{METRICS[m].title}: {r.rank:.3g} of {r.among}" for m, r in ranked.items()]
         return lines, ""
     if arms:
         words = dict.fromkeys(s for s, _ in told)

@@ -11,7 +11,8 @@ import pandas as pd
 
 from common_tasks import ranks as common_ranks
 from common_tasks.ranks import Standing
-from common_tasks.scores import CONDITIONAL_MARK, METRIC_WORDS, PRIVATE, Arm, Family, label, name_of
+from common_tasks.scores import CONDITIONAL_MARK, PRIVATE, Arm, Family, label, name_of
+from evaluation.metrics import METRICS
 from reports import palette, style
 from reports.figure import Figure
 
@@ -58,7 +59,7 @@ def draw(folder: Path, family: Family) -> Figure | None:
                 beside = common_ranks.standing(family, metric, (column[0], False)) if column[1] else None
                 key = {"experiment": family.experiment, "metric": metric, "epsilon": column[0], "tuned": column[1]}
                 shown += [key | r for r in _panel(ax, family, found, beside, orders[metric], handles)]
-                words = METRIC_WORDS[metric].replace("test", "Test", 1)
+                words = METRICS[metric].title.replace("test", "Test", 1)
                 ax.set_title(f"{words}\nepsilon = {column[0]}" + (", tuned" if column[1] else ""), fontsize=8.5)
             names = [_name(a, family) for a in orders[metric].values()]
             line[0].set_yticks(range(len(names)), names, fontsize=7.5)

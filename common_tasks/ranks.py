@@ -12,7 +12,6 @@ import pandas as pd
 from common_tasks import comparisons as compare
 from common_tasks.scores import (
     CONDITIONAL_NOTE,
-    METRIC_WORDS,
     PRIVATE,
     PRIVATE_YARDSTICK,
     Arm,
@@ -21,6 +20,7 @@ from common_tasks.scores import (
     label,
     title,
 )
+from evaluation.metrics import METRICS
 from evaluation.paired import RATIO_90_10, THESE_ROWS
 from evaluation.ranking import Rank
 from reports.blocks import Block, Entry, Table, entry
@@ -113,7 +113,7 @@ def _block(f: Family, found: dict[tuple[str, compare.Column], Standing], words: 
             name = ", ".join(filter(None, (title(arm.method, f.kind), label(arm))))
             rows.append((name, [_entry(f, s, arm) for s in found.values()]))
             ids.append("" if words else row_id(f, arm))
-    heads = [f"{METRIC_WORDS[m]}, {column_words(c)}" for m, c in found]
+    heads = [f"{METRICS[m].title}, {column_words(c)}" for m, c in found]
     return Block(", ".join(filter(None, (f.title.partition(":")[0], words))), "Method", heads, rows, ids=ids)
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import pandas as pd
 
 from common_tasks import comparisons as compare
+from common_tasks.advice.scale import mean, position
 from common_tasks.scores import (
     CONDITIONAL_NOTE,
-    METRIC_WORDS,
-    UNITS,
     Arm,
     Family,
     column_words,
@@ -21,8 +20,8 @@ from common_tasks.scores import (
     name_of,
     title,
 )
+from evaluation.metrics import METRICS
 from evaluation.paired import RATIO_90_10, THESE_ROWS, Difference
-from evaluation.scale import mean, position
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.tables import SCALE_BANNERS
 
@@ -98,7 +97,7 @@ def table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
             names = [*family.datasets, EVERY, *([UNCONDITIONAL] if family.conditional else [])]
             order = sorted(found, key=lambda a: -_mean_of(found[a]))
             rows = [(_name(family, a), [_entry(family, metric, found[a].get(d)) for d in names]) for a in order]
-            words = f"{METRIC_WORDS[metric]}, {column_words(column)}"
+            words = f"{METRICS[metric].title}, {column_words(column)}"
             blocks.append(Block(words, "Method", heads, rows))
             long += [_long(family, metric, d, a, c) for a in order for d, c in found[a].items()]
     if not blocks:
@@ -180,7 +179,12 @@ def _between(d: Difference) -> str:
 
 def _long(family: Family, metric: str, dataset: str, arm: Arm, found: Cell) -> dict[str, Any]:
     row: dict[str, Any] = {"experiment": family.experiment, "dataset": dataset, "metric": metric}
-    row |= {"unit": UNITS[metric], "method": arm.method, "title": name_of(arm, family.kind), "setting": arm.setting}
+    row |= {
+        "unit": METRICS[metric].unit.words,
+        "method": arm.method,
+        "title": name_of(arm, family.kind),
+        "setting": arm.setting,
+    }
     row |= {"group": arm.role, "epsilon_claimed": arm.epsilon, "tuned": arm.tuned}
     real = dataset in family.datasets
     start, end, why = compare.ends(family, dataset, metric) if real else (compare.zero(family), None, "")

@@ -19,7 +19,8 @@ from typing import Any
 import pandas as pd
 
 from evaluation.arms import ABLATION
-from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.metrics import METRICS, UP
+from evaluation.metrics import main as main_metrics
 from evaluation.summary import summarise
 from methods.contract import Role
 from models.kind import kind as kind_of
@@ -27,14 +28,6 @@ from models.kind import kinds
 from reports.ledger import CONDITIONAL, conditional
 from reports.tables import dataset_title, natural
 
-#: metrics that are compared, in this order; a family has those that its scores hold.
-COMPARED = ("rmse", "test_error", "test_log_likelihood")
-METRIC_WORDS = {
-    "rmse": "test RMSE",
-    "test_error": "test error",
-    "test_log_likelihood": "test log-likelihood",
-}
-UNITS = {"rmse": "units of the target", "test_error": "share", "test_log_likelihood": "nats a row"}
 #: what an arm is, in the order of the tables.
 PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
     "Private",
@@ -107,7 +100,7 @@ class Family:
     @property
     def metrics(self) -> list[str]:
         """Metrics that are compared, those that the scores hold."""
-        return [m for m in COMPARED if any(key[2] == m for key in self.values)]
+        return [m for m in main_metrics() if any(key[2] == m for key in self.values)]
 
     @property
     def every_arm(self) -> tuple[Arm, ...]:
@@ -331,4 +324,4 @@ def column_words(column: tuple[str, bool]) -> str:
 
 
 def higher(metric: str) -> bool:
-    return HIGHER_IS_BETTER[metric]
+    return METRICS[metric].direction is UP

@@ -14,7 +14,8 @@ from common_tasks import comparisons as compare
 from common_tasks import privacy as common_privacy
 from common_tasks import ranks as common_ranks
 from common_tasks import tables as common_tables
-from common_tasks.scores import METRIC_WORDS, PRIVATE, PRIVATE_YARDSTICK, UNITS, Arm, Family, higher, name_of, trivial
+from common_tasks.scores import PRIVATE, PRIVATE_YARDSTICK, Arm, Family, higher, name_of, trivial
+from evaluation.metrics import METRICS, SHARE
 from evaluation.paired import THESE_ROWS
 from reports.ledger import CONDITIONAL
 
@@ -115,7 +116,7 @@ def in_short(family: Family) -> list[Sentence]:
         found = common_ranks.standing(family, metric, (epsilon, tuned))
         if found is None:
             continue
-        told = {"epsilon": epsilon, "effort": efforts[tuned], "metric": METRIC_WORDS[metric]}
+        told = {"epsilon": epsilon, "effort": efforts[tuned], "metric": METRICS[metric].title}
         told |= {"first": _first(family, found), "told": _told(family, found)}
         out.append(say("short", **told, beside=_beside(family, metric, epsilon) if tuned else ""))
         rest = _unconditional_ranks(family, metric, (epsilon, tuned))
@@ -171,7 +172,7 @@ def about(family: Family, column: compare.Column) -> list[tuple[str, list[Item]]
     for metric in family.metrics:
         winners = [_winner(family, dataset, metric, column) for dataset in family.datasets]
         said = [_rank(family, metric, column), *winners, *([s] for s in _losers(family, metric, column))]
-        out.append((METRIC_WORDS[metric].replace("test", "Test", 1), said))
+        out.append((METRICS[metric].title.replace("test", "Test", 1), said))
     intervals = [*_coverage(family, column), *_calibration(family, column)]
     out.append(("Intervals and calibration", [[s] for s in intervals]))
     out.append(("Cost", [_cost(family, column), _failed(family, column)]))
@@ -212,13 +213,13 @@ def _n(value: float) -> str:
 
 def _of(metric: str, value: float) -> str:
     """A score with its unit."""
-    return f"{_n(100 * value)} %" if UNITS[metric] == "share" else f"{_n(value)} {UNITS[metric]}"
+    return f"{_n(100 * value)} %" if METRICS[metric].unit is SHARE else f"{_n(value)} {METRICS[metric].unit.words}"
 
 
 def _between(metric: str, both: compare.Both) -> dict[str, str]:
     """Fields gap, low and high of a difference, and rows_low and rows_high."""
     law, rows = both
-    share = UNITS[metric] == "share"
+    share = METRICS[metric].unit is SHARE
     gap = f"{_n(100 * law.difference)} percentage points" if share else _of(metric, law.difference)
     ends = {"low": law.low, "high": law.high, "rows_low": rows.low, "rows_high": rows.high}
     return {"gap": gap} | {k: _n(100 * v if share else v) for k, v in ends.items()}
@@ -250,7 +251,7 @@ def _rank(family: Family, metric: str, column: compare.Column) -> list[Sentence]
     tail = ["; sets that reach into it: ", *listed(rivals)] if rivals else ["; no other set reaches into it"]
     tail = ["; every other set reaches into it"] if len(rivals) == len(found.law) - 1 else tail
     count = len(found.datasets)
-    told = {"metric": METRIC_WORDS[metric], "sets": f"{count} data set" + ("s" if count > 1 else "")}
+    told = {"metric": METRICS[metric].title, "sets": f"{count} data set" + ("s" if count > 1 else "")}
     out = [_best_rank("rank", family, found, **told, pairs=_pairs(found.pairs), rivals=tail)]
     rest = _unconditional_ranks(family, metric, column)
     if rest and len(rest.law) > 1:
@@ -263,7 +264,7 @@ def _winner(family: Family, dataset: str, metric: str, column: compare.Column) -
     if found is None:
         return []
     first, near = found
-    told = {"dataset": family.set_title(dataset), "metric": METRIC_WORDS[metric]}
+    told = {"dataset": family.set_title(dataset), "metric": METRICS[metric].title}
     told |= {"first": _row(family, metric, dataset, first)}
     told |= {"score": _of(metric, family.summary[dataset, first, metric]["mean"])}
     gap = compare.lead(family, dataset, metric, column)
@@ -340,11 +341,11 @@ def _losers(family: Family, metric: str, column: compare.Column) -> list[Sentenc
         dataset = next(iter(losers.values()))[0]
         yardstick = _row(family, metric, dataset, by[method], _name(family, by[method]))
         kind = "trivial" if trivial(by[method], family.kind) else "loses"
-        out.append(say(kind, metric=METRIC_WORDS[metric], yardstick=yardstick, losers=listed(items)))
+        out.append(say(kind, metric=METRICS[metric].title, yardstick=yardstick, losers=listed(items)))
     scored = {a: d for a in arms for d in reversed(family.datasets) if (d, a, metric) in family.values}
     if not out and by and scored:
         names = listed([[_row(family, metric, d, a, _name(family, a))] for a, d in scored.items()])
-        out.append(say("beaten_by_none", metric=METRIC_WORDS[metric], names=names))
+        out.append(say("beaten_by_none", metric=METRICS[metric].title, names=names))
     return out
 
 

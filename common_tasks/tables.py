@@ -14,9 +14,7 @@ import pandas as pd
 from common_tasks import comparisons as compare
 from common_tasks.scores import (
     CONDITIONAL_NOTE,
-    METRIC_WORDS,
     ROLES,
-    UNITS,
     Arm,
     Family,
     column_words,
@@ -25,6 +23,7 @@ from common_tasks.scores import (
     name_of,
     title,
 )
+from evaluation.metrics import METRICS
 from evaluation.paired import RATIO_90_10, THESE_ROWS
 from evaluation.ranking import Rank
 from evaluation.summary import mean_std
@@ -38,8 +37,7 @@ CALIBRATION = {
     "coverage_90": "of 90 %",
     "coverage_95": "of 95 %",
     "expected_calibration_error": "expected calibration error (share)",
-    "posterior_mean_error": "error of the posterior mean (posterior sd)",
-    "posterior_log_variance_ratio": "log variance ratio (nats)",
+    **{m: METRICS[m].heading for m in ("posterior_mean_error", "posterior_log_variance_ratio")},
 }
 #: file of ``common_tasks.controls``.
 CONTROLS = "common_controls.csv"
@@ -124,7 +122,7 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
                     rows.append((name, [*entries, _constants(family, dataset, arms)]))
                     ids.append(row_id(family, metric, dataset, arms[0]))
                     long += [_long(family, dataset, metric, a, winners, standing) for a in arms]
-            heading = f"{_heading(family, dataset)}: {METRIC_WORDS[metric]} ({UNITS[metric]})"
+            heading = f"{_heading(family, dataset)}: {METRICS[metric].heading}"
             blocks.append(Block(heading, "Method", heads, rows, ids=ids))
     notes = (
         "Mean ± standard deviation over splits (their number). Neighbours: one row more or less, delta = 1e-5; the "

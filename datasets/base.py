@@ -88,6 +88,10 @@ class DataSet:
         rows: its minimum and maximum, perhaps rounded. Whoever prints them has looked at the rows, so that such a range
         is no public knowledge, and a guarantee that takes it for free is conditional on it. All other ranges hold
         whatever the rows: a scale, a coding, the domain of a simulation. A table with ranges has to say, () for none.
+    range_guard : what the private release of ranges that are not documented has since a score of this table was looked
+        at: a leak of every method that uses that release here. "" for most.
+    as_programmed : a simulated set that is drawn as the authors' program draws it, where the paper prints another law.
+        Its scores are those that the program computes.
     n_splits : number of splits in the literature's standard set.
     table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" where it is not known.
     kind : "table" (genuine rows), "simulated" (drawn by the law of a published simulation study) or "synthetic"
@@ -112,6 +116,8 @@ class DataSet:
     y_bounds: Bounds = None
     bounds_citation: str = ""
     extremes: tuple[str, ...] | None = None
+    range_guard: str = ""
+    as_programmed: bool = False
     n_splits: int = 20
     table_sha256: str = ""
     kind: str = "table"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from datasets.trials import bernoulli
+from datasets.protocols.trials import bernoulli
 
 DATASET = bernoulli("bernoulli_half", 0.5, "1/2", "3415070bcfe2c8b8e030381337972e6d7a2b160a53f40c70c34ee75e83c5a654")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from datasets.trials import bernoulli
+from datasets.protocols.trials import bernoulli
 
 DATASET = bernoulli("bernoulli_third", 1 / 3, "1/3", "76920801aade60261d64f2cb6909948291ba47ed9d9475044ac422c38537b6ba")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datasets.trials import bernoulli
+from datasets.protocols.trials import bernoulli
 
 DATASET = bernoulli(
     "bernoulli_two_thirds", 2 / 3, "2/3", "23b49b033c28b9cf8d3888503abbfd9a544bd4d7a11b2896bbf729059ab0ca99"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from datasets.base import DataSet, Table
-from datasets.replicates import TEST, TRAIN
+from datasets.protocols.replicates import TEST, TRAIN
 
 COMPONENTS, INPUTS, NOISE_SD = 4, 4, 0.5
 REPLICATES = 200
@@ -21,7 +21,7 @@ def observe(rng: np.random.Generator, means: np.ndarray, n: int) -> tuple[np.nda
 def generate(rng: np.random.Generator) -> Table:
     """The printed law: mu_j ~ N(m, I) with m = 0 (the paper gives m no value), h_n uniform, x_n ~ N(mu_h, 0.5^2 I).
 
-    The target is the label, which no method sees. Blocks of :mod:`datasets.replicates`.
+    The target is the label, which no method sees. Blocks of :mod:`datasets.protocols.replicates`.
     """
     parts = []
     for _ in range(REPLICATES):

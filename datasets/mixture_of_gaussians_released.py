@@ -11,7 +11,7 @@ import numpy as np
 
 from datasets.base import DataSet, Table
 from datasets.mixture_of_gaussians import COLUMNS, COMPONENTS, INPUTS, NOISE_SD, REPLICATES, observe
-from datasets.replicates import TEST, TRAIN
+from datasets.protocols.replicates import TEST, TRAIN
 
 
 def draw(seed: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -58,6 +58,7 @@ DATASET = DataSet(
     licence="made by this project",
     doi="",
     generate=generate,
+    as_programmed=True,
     x_bounds=(None,) * INPUTS,
     n_splits=REPLICATES,
     table_sha256="ca717268fdcd4188c9d7f83aead98aa7b1d407a9013d495f1b6dee5e70cdea10",

@@ -16,8 +16,6 @@ import pandas as pd
 HERE = Path(__file__).resolve().parent
 #: of a ledger: what stands for all events of a fit together.
 TOTAL = "(total)"
-#: unit of the numbers that a paper with score files of its own has.
-UNITS = {"mse": "(target / largest |target|)^2", "test_error": "share", "test_log_likelihood": "nats"}
 #: patterns below the root of all files that the tables are read from; a wheel carries them.
 FILES = (
     "common_tasks/reference/scores/*.csv.gz",
@@ -29,6 +27,13 @@ FILES = (
     "reports/reference/manifest.json",
     "reports/reference/verdicts.csv",
 )
+
+
+@cache
+def units() -> dict[str, str]:
+    """Metric -> unit of its values, as the suite has them (``evaluation.metrics`` writes ``metrics.csv``)."""
+    told = pd.read_csv(HERE / "metrics.csv", dtype=str, keep_default_na=False)
+    return dict(zip(told["metric"], told["unit"], strict=True))
 
 
 @cache
@@ -145,7 +150,7 @@ def runs_of(frame: pd.DataFrame, paper: str, protocol: str) -> pd.DataFrame:
         ok = frame[frame["log_likelihood"] != ""]
         parts.append(ok.assign(value=ok["log_likelihood"], measure="test_log_likelihood", split=""))
     both = pd.concat(parts, ignore_index=True)
-    both["unit"] = both["measure"].map(UNITS)
+    both["unit"] = both["measure"].map(units())
     known = set(dictionary().query("table == 'scores'")["column"])
     return both[[c for c in both if c in known]]
 

@@ -21,7 +21,7 @@ class Case:
     data : the data set, ``x`` (n, d) and ``y`` (n,) of all rows in original units.
     split : gives the row numbers (training rows, test rows); called when rows are first asked for.
     rng : for the draws of a prediction; the same for every score of this fit.
-    dataset : name of the data set.
+    as_programmed : are the rows drawn as the authors' program draws them (``datasets.base.DataSet``)?
     intervals : does the experiment ask for the coverage of predictive intervals?
     drawn : what the draws of the posterior were kept as (``Kind.draws``); None for a kind that has no such step.
     """
@@ -31,7 +31,7 @@ class Case:
     data: Any
     split: Callable[[], tuple[np.ndarray, np.ndarray]]
     rng: np.random.Generator
-    dataset: str = ""
+    as_programmed: bool = False
     intervals: bool = False
     drawn: np.ndarray | None = None
 

@@ -15,6 +15,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from evaluation.metrics import scored
+
 #: alpha; the curve is C(alpha) over 1 - alpha.
 LEVELS = np.array([0.001, *np.arange(1, 20) / 20, 0.999])
 DRAWS, REDRAWS = 20_000, 20
@@ -160,7 +162,7 @@ def coverage_scores(fractions: np.ndarray, rng: np.random.Generator) -> dict[str
     least = floor(len(fractions), rng)
     name = "tarp_coverage_rmse"
     out = {
-        name: (float(rmse.mean()), "share"),
+        **scored(tarp_coverage_rmse=float(rmse.mean())),
         f"{name}_redraws": (float(rmse.std()), "share"),
         f"{name}_sd": (spread.sd, "share"),
         f"{name}_low": (spread.low, "share"),
@@ -229,7 +231,7 @@ def calibration_scores(probability: np.ndarray, y: np.ndarray) -> dict[str, tupl
         raise ValueError("labels must be 0 or 1")
     width, count = equal_width_curve(probability, y), equal_count_curve(probability, y)
     points = np.linspace(0.01, 0.99, 100)
-    out = {"calibration_rmse": (_rms(width.fraction - width.predicted), "share")}
+    out = scored(calibration_rmse=_rms(width.fraction - width.predicted))
     for name, x, z in (("inverse", count.predicted, count.fraction), ("program", count.fraction, count.predicted)):
         if len(np.unique(x)) == len(x) > 1:
             order = np.argsort(x)

@@ -1,21 +1,139 @@
-"""Scores of one fit on the test rows of its split. Never called inside a timed fit."""
+"""What a metric is, and the scores of one fit on the test rows of its split. Never called inside a timed fit.
+
+To add a metric, add its record to ``METRICS`` and a scorer that gives its values (``evaluation.scorers``), and write
+the units for readers of the results anew: ``python -m evaluation.metrics > dpbayes_bench/metrics.csv``.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+import csv
+import math
+import sys
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-#: metric -> is a higher value better?
-HIGHER_IS_BETTER = {
-    "rmse": False,
-    "test_log_likelihood": True,
-    **dict.fromkeys(("fnorm_mean", "fnorm_covariance", "fnorm_average", "fnorm", "kl", "kl_proxy"), False),
-    **dict.fromkeys(("squared_mean_error", "squared_covariance_error", "squared_average_error"), False),
-    **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error", "test_error", "heldout_nll"), False),
-    "expected_calibration_error": False,
-    **dict.fromkeys(("tarp_coverage_rmse", "calibration_rmse", "posterior_mean_error"), False),
-}
+
+class Direction(IntEnum):
+    """Which values are better: ``direction * (a - b)`` is above 0 where a is better than b."""
+
+    UP, NONE, DOWN = 1, 0, -1
+
+
+class Unit(NamedTuple):
+    """A unit as score files have it, and in words; headings without ``words`` show none."""
+
+    name: str
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far two values of a metric may lie apart and still count as the same.
+
+    The larger of ``least`` and ``part`` of the published value, in the metric's unit. With a ``factor`` the logarithms
+    of the two are compared, and may differ by its logarithm. ``words``: the margin for a reader.
+    """
+
+    words: str
+    least: float = 0.0
+    part: float = 0.0
+    factor: float = 1.0
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.factor != 1.0
+
+    def of(self, published) -> np.ndarray:
+        """The margin about ``published`` (any shape): units of the metric, of logarithms with a factor."""
+        size = np.abs(np.asarray(published, dtype=np.float64))
+        if not self.part:
+            return np.full(size.shape, math.log(self.factor) if self.logarithmic else self.least)
+        return np.maximum(self.least, self.part * size) if self.least else self.part * size
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric; everything that is said or decided about it is read from here.
+
+    name : its key in score files, in ``published.csv`` and in experiments.
+    title : its name in headings and sentences, without the unit.
+    unit : unit of its values.
+    direction : which values are better; NONE: it is shown and never judged.
+    margin : what counts as the same, in verdicts, comparisons and claims; ``UNJUDGED`` where the direction is NONE.
+    scale : "positive" where values are never below 0 and errors in proportion to the value are to be expected, else
+        "real".
+    main : the common tasks compare methods by it, in the order of ``METRICS``, and ``./bench try`` shows it first.
+    """
+
+    name: str
+    title: str
+    unit: Unit
+    direction: Direction
+    margin: Margin
+    scale: Literal["positive", "real"]
+    main: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The title with its unit: "test RMSE (units of the target)"."""
+        return f"{self.title} ({self.unit.words})" if self.unit.words else self.title
+
+
+UP, NONE, DOWN = Direction.UP, Direction.NONE, Direction.DOWN
+SHARE, NATS = Unit("share", "share"), Unit("nats", "nats")
+DATA, DATA_SQUARED = Unit("data", "data units"), Unit("data^2", "data units squared")
+OF_ERROR = Margin("10 % of the error", part=0.1)
+IN_NATS = Margin("ln 1.1 nats", least=math.log(1.1))
+OF_SHARE = Margin("the larger of .02 and 25 % of the value", least=0.02, part=0.25)
+BY_FACTOR = Margin("a factor of 2", factor=2.0)
+UNJUDGED = Margin("none")
+
+#: name -> metric, in the order in which the main ones are shown.
+METRICS = {
+    m.name: m
+    for m in (
+        Metric("rmse", "test RMSE", Unit("target", "units of the target"), DOWN, OF_ERROR, "positive", main=True),
+        Metric("test_error", "test error", SHARE, DOWN, OF_ERROR, "positive", main=True),
+        Metric("test_log_likelihood", "test log-likelihood", Unit("nats", "nats a row"), UP, IN_NATS, "real",
+               main=True),
+        # calibration
+        Metric("expected_calibration_error", "expected calibration error", SHARE, DOWN, OF_SHARE, "positive"),
+        Metric("calibration_rmse", "RMSE of the calibration", SHARE, DOWN, OF_SHARE, "positive"),
+        Metric("tarp_coverage_rmse", "RMSE of the TARP coverage", SHARE, DOWN, OF_SHARE, "positive"),
+        # distance to the exact posterior
+        Metric("posterior_mean_error", "error of the posterior mean", Unit("posterior sd", "posterior sd"), DOWN,
+               OF_ERROR, "positive"),
+        Metric("posterior_log_variance_ratio", "log variance ratio", NATS, NONE, UNJUDGED, "real"),
+        # mixtures of Gaussians; a KL proxy is a difference of log-densities and can be below 0
+        Metric("fnorm_mean", "F-norm of the means", DATA, DOWN, BY_FACTOR, "positive"),
+        Metric("fnorm_covariance", "F-norm of the covariances", DATA_SQUARED, DOWN, BY_FACTOR, "positive"),
+        Metric("fnorm_average", "average of the two F-norms", Unit("mixed"), DOWN, BY_FACTOR, "positive"),
+        Metric("fnorm", "F-norm", Unit("mixed"), DOWN, BY_FACTOR, "positive"),
+        Metric("kl", "KL(truth, fit) of matched components", NATS, DOWN, BY_FACTOR, "positive"),
+        Metric("kl_proxy", "KL divergence, proxy", NATS, DOWN, BY_FACTOR, "real"),
+        Metric("squared_mean_error", "squared error of the means, as programmed", Unit("data^2"), DOWN, BY_FACTOR,
+               "positive"),
+        Metric("squared_covariance_error", "squared error of the covariances, as programmed", Unit("data^4"), DOWN,
+               BY_FACTOR, "positive"),
+        Metric("squared_average_error", "average of the two squared errors, as programmed", Unit("mixed"), DOWN,
+               BY_FACTOR, "positive"),
+        Metric("program_kl_proxy", "KL proxy as programmed", NATS, DOWN, BY_FACTOR, "real"),
+        Metric("posterior_sd", "posterior standard deviation of a mean's coordinate", Unit("data"), DOWN, OF_ERROR,
+               "positive"),
+        Metric("label_error", "test rows in the wrong cluster", SHARE, DOWN, OF_ERROR, "positive"),
+        # one parameter drawn from a posterior
+        Metric("heldout_nll", "minus log-likelihood of the held-out trials", NATS, DOWN, IN_NATS, "real"),
+        # least squares on targets that are divided by the largest
+        Metric("mse", "mean squared error", Unit("(target / largest |target|)^2"), DOWN, OF_ERROR, "positive"),
+        # chains
+        Metric("mmd", "MMD", Unit(""), DOWN, OF_ERROR, "positive"),
+        Metric("acceptance", "acceptance rate", SHARE, UP, OF_SHARE, "positive"),
+        Metric("clipped_ratios", "share of clipped ratios", Unit("share"), DOWN, OF_SHARE, "positive"),
+    )
+}  # fmt: skip
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method; mean_sd
 #: is the mean standard deviation of a network's weights.
 DIAGNOSTICS = {
@@ -24,6 +142,36 @@ DIAGNOSTICS = {
     **{"stayed": "share", "missed": "share", "kept_from": "step"},
     "mean_sd": "weight",
 }
+
+
+def judged(name: str) -> Metric:
+    """The metric ``name``. Raises ValueError where there is none, or none that says which values are better."""
+    found = METRICS.get(name)
+    if found is None or found.direction is NONE:
+        raise ValueError(f"metric '{name}' has no direction; give it one in METRICS of evaluation/metrics.py")
+    return found
+
+
+def main() -> list[str]:
+    """Names of the metrics that methods are compared by, in the order in which they are shown."""
+    return [m.name for m in METRICS.values() if m.main]
+
+
+def heading(name: str) -> str:
+    """Title and unit of a metric; its name where there is no record of it."""
+    return METRICS[name].heading if name in METRICS else name
+
+
+def scored(**values: float) -> dict[str, tuple[float, str]]:
+    """Scores by metric with their units, as scorers give them: ``{"rmse": (value, "target")}``."""
+    return {name: (value, METRICS[name].unit.name) for name, value in values.items()}
+
+
+def write_units(stream) -> None:
+    """Metric and unit of all, as CSV: what ``dpbayes_bench``, which imports nothing of the suite, reads."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["metric", "unit"])
+    writer.writerows([m.name, m.unit.name] for m in METRICS.values())
 
 
 #: equal-width bins of the confidence (Guo, Pleiss, Sun & Weinberger 2017, section 3).
@@ -72,7 +220,7 @@ def regression_scores(predictive: Predictive, y: np.ndarray) -> dict[str, tuple[
         rmse = float(np.sqrt(np.mean((y - mean) ** 2)))
     if not np.isfinite(rmse):
         raise ValueError("the squared error is too large for a floating-point number: the fit has diverged")
-    return {"rmse": (rmse, "target"), "test_log_likelihood": (float(np.mean(density)), "nats")}
+    return scored(rmse=rmse, test_log_likelihood=float(np.mean(density)))
 
 
 def classification_scores(margins: np.ndarray, log_density: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
@@ -94,7 +242,7 @@ def classification_scores(margins: np.ndarray, log_density: np.ndarray, y: np.nd
     _finite(margins, "the margin")
     _finite(log_density, "the predictive log density")
     wrong = float(np.mean((margins > 0) != (y == 1)))
-    return {"test_error": (wrong, "share"), "test_log_likelihood": (float(np.mean(log_density)), "nats")}
+    return scored(test_error=wrong, test_log_likelihood=float(np.mean(log_density)))
 
 
 class Reliability(NamedTuple):
@@ -169,11 +317,11 @@ def categorical_scores(log_probabilities: np.ndarray, y: np.ndarray) -> dict[str
     wrong = float(np.mean(np.argmax(log_probabilities, axis=1) != labels))
     count, confidence, accuracy = reliability(log_probabilities, y)
     gap = np.abs(accuracy - confidence)[count > 0]
-    return {
-        "test_error": (wrong, "share"),
-        "test_log_likelihood": (float(np.mean(density)), "nats"),
-        "expected_calibration_error": (float(count[count > 0] @ gap / n), "share"),
-    }
+    return scored(
+        test_error=wrong,
+        test_log_likelihood=float(np.mean(density)),
+        expected_calibration_error=float(count[count > 0] @ gap / n),
+    )
 
 
 def _checked_labels(log_probabilities: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -196,3 +344,7 @@ def _finite(a: np.ndarray, what: str) -> None:
             f"{what} is not finite for {int(bad.sum())} of {a.size} test rows (first: row {int(bad.argmax())}); "
             "the fit has diverged"
         )
+
+
+if __name__ == "__main__":
+    write_units(sys.stdout)

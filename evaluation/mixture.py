@@ -21,6 +21,8 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from evaluation.metrics import scored
+
 #: the metrics that belong to one reading.
 PRINTED = ("fnorm_mean", "fnorm_covariance", "fnorm_average", "kl")
 PROGRAM = ("squared_mean_error", "squared_covariance_error", "squared_average_error", "program_kl_proxy")
@@ -91,17 +93,17 @@ def posterior_scores(truth: Components, program_truth: Components, fit: Componen
     squared_mean, squared_covariance = squared_errors(program_truth, fit, greedy)
     variance = float(np.trace(fit.covariances, axis1=1, axis2=2).mean()) / fit.means.shape[1]
     found = {
-        "fnorm_mean": (mean, "data"),
-        "fnorm_covariance": (covariance, "data^2"),
-        "fnorm_average": (0.5 * (mean + covariance), "mixed"),
-        "kl": (paired_kl(truth, fit, order), "nats"),
-        "squared_mean_error": (squared_mean, "data^2"),
-        "squared_covariance_error": (squared_covariance, "data^4"),
-        "squared_average_error": (0.5 * (squared_mean + squared_covariance), "mixed"),
-        "program_kl_proxy": (program_kl_proxy(program_truth, fit, greedy), "nats"),
-        "posterior_sd": (math.sqrt(variance), "data"),
+        "fnorm_mean": mean,
+        "fnorm_covariance": covariance,
+        "fnorm_average": 0.5 * (mean + covariance),
+        "kl": paired_kl(truth, fit, order),
+        "squared_mean_error": squared_mean,
+        "squared_covariance_error": squared_covariance,
+        "squared_average_error": 0.5 * (squared_mean + squared_covariance),
+        "program_kl_proxy": program_kl_proxy(program_truth, fit, greedy),
+        "posterior_sd": math.sqrt(variance),
     }
-    return _finite(found)
+    return _finite(scored(**found))
 
 
 def label_error(responsibilities: np.ndarray, labels: np.ndarray, order: np.ndarray) -> float:
@@ -111,7 +113,7 @@ def label_error(responsibilities: np.ndarray, labels: np.ndarray, order: np.ndar
 
 def density_scores(log_density: np.ndarray) -> dict[str, tuple[float, str]]:
     """Mean log-density of test rows. Raises ValueError where it is not finite."""
-    return _finite({"test_log_likelihood": (float(np.mean(log_density)), "nats")})
+    return _finite(scored(test_log_likelihood=float(np.mean(log_density))))
 
 
 def _finite(found: dict[str, tuple[float, str]]) -> dict[str, tuple[float, str]]:

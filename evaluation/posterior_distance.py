@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evaluation.metrics import scored
 from models.bounded import Frame
 from models.unconstrained import inverse_softplus, softplus
 
@@ -52,7 +53,7 @@ def distance_scores(found: Moments, exact: Moments) -> dict[str, tuple[float, st
     """
     if not all(np.isfinite(v).all() for v in (*found, *exact)):
         raise ValueError("a moment of the posterior is not finite: the fit has diverged")
-    out = {"posterior_mean_error": (float(np.mean(np.abs(found.mean - exact.mean) / exact.sd)), "posterior sd")}
+    out = {"posterior_mean_error": float(np.mean(np.abs(found.mean - exact.mean) / exact.sd))}
     if (found.sd > 0).all():
-        out["posterior_log_variance_ratio"] = (float(np.mean(2 * np.log(found.sd / exact.sd))), "nats")
-    return out
+        out["posterior_log_variance_ratio"] = float(np.mean(2 * np.log(found.sd / exact.sd)))
+    return scored(**out)

@@ -18,6 +18,7 @@ from scipy.special import betaln, digamma, expit, ndtr, zeta
 from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
+from evaluation.metrics import scored
 from models.exponential_family import DirichletCategorical, check_order
 
 #: standard deviations of a normal law that an integral covers; outside of them is less than 1e-32.
@@ -40,7 +41,7 @@ def heldout_scores(log_density: np.ndarray) -> dict[str, tuple[float, str]]:
     """
     if not np.isfinite(log_density).all():
         raise ValueError("the log-likelihood of a held-out row is not finite")
-    return {"heldout_nll": (-float(np.sum(log_density)), "nats")}
+    return scored(heldout_nll=-float(np.sum(log_density)))
 
 
 # -------------------------------------------------------------------------------------------------- what it is worth

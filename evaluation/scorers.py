@@ -17,6 +17,7 @@ from evaluation.metrics import (
     class_probability_scores,
     classification_scores,
     regression_scores,
+    scored,
 )
 from evaluation.posterior_sampling import heldout_scores
 from models.mixture_of_gaussians import posterior_given_labels
@@ -81,14 +82,14 @@ def mixture_of_gaussians(case: Case) -> Scores:
         # The program hands the prior's covariance to a sampler that takes a precision.
         program_truth = posterior_given_labels(model, x, labels, prior_precision=model.prior_variance)
         distances = mixture.posterior_scores(truth, program_truth, posterior)
-        as_printed = not case.dataset.endswith("_released")
+        as_printed = not case.as_programmed
         left_out = mixture.PROGRAM if as_printed else mixture.PRINTED
         distances = {m: v for m, v in distances.items() if m not in left_out}
         order = mixture.match(truth.means, posterior.means)
         error = mixture.label_error(posterior.responsibilities(case.test_x), case.test_y, order)
     except np.linalg.LinAlgError as e:
         raise ValueError(f"a covariance of the fit is not positive definite ({e})") from e
-    return {**distances, **(found if as_printed else {}), "label_error": (error, "share")}
+    return {**distances, **(found if as_printed else {}), **scored(label_error=error)}
 
 
 def fraction_nearer(case: Case) -> Scores:

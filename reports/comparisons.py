@@ -27,7 +27,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm as normal
 
-from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.metrics import METRICS, NONE
 from evaluation.paired import RATIO_90_10, RATIO_THIRDS, Difference, median_paired, paired, unpaired
 from reports.config import ReportError
 from reports.tables import dataset_title
@@ -60,8 +60,9 @@ def read_plan(path: Path = FILE) -> list[dict[str, str]]:
         if tuple(reader.fieldnames or ()) != PLAN:
             raise ReportError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(PLAN)}")
         rows = list(reader)
+    judged = {m.name for m in METRICS.values() if m.direction is not NONE}
     for row in rows:
-        if row["kind"] not in KINDS or row["metric"] not in HIGHER_IS_BETTER:
+        if row["kind"] not in KINDS or row["metric"] not in judged:
             raise ReportError(f"{path}: {row['id']}: kind '{row['kind']}', metric '{row['metric']}' is unknown")
     asked = [tuple(row[c] for c in PLAN if c != "kind") for row in rows]
     if twice := {a for a in asked if asked.count(a) > 1}:
@@ -117,7 +118,7 @@ def _row(asked: dict[str, str], dataset: str, setting: str, other_setting: str, 
     if found is None:
         return None
     d, mean, other = found
-    sign = 1 if HIGHER_IS_BETTER[metric] else -1
+    sign = METRICS[metric].direction
     size = float(margin(metric, other))
     worst = min(sign * d.low, sign * d.high)
     compared = "not separated" if not d.significant else "better" if sign * d.difference > 0 else "worse"

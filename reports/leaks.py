@@ -17,7 +17,7 @@ from methods.contract import LeakKind, Method
 from privacy import floating_point
 from privacy.ledger import Relation
 from reports.blocks import Block, Table, entry
-from reports.ledger import CONDITIONAL, GUARD, guarded
+from reports.ledger import CONDITIONAL, guarded, guards
 
 NAMED, DERIVED = "named by the method", "derived for every method: "
 #: kind of a leak -> question
@@ -56,7 +56,8 @@ def derived(method: Method) -> Iterator[tuple[LeakKind, str, str]]:
         where = ", ".join(t.title for t in map(datasets.get, datasets.names("table")) if t.extremes)
         yield LeakKind.RANGES, f"on {where} only: the guarantee is {CONDITIONAL}", "datasets.base.DataSet.extremes"
     if guarded(method):
-        yield LeakKind.TUNED, GUARD, "methods._shared.frames.InFrame; privacy.scaling"
+        for guard in guards(datasets.names("table")):
+            yield LeakKind.TUNED, guard, "methods._shared.frames.InFrame; privacy.scaling"
     if not method.releases_a_draw:
         yield (
             LeakKind.FLOATING_POINT,

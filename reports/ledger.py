@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,6 @@ TOTAL = "(total)"
 #: in the reason of the total that the suite takes as its answer.
 ANSWER = "taken as the answer"
 #: what is said of a data set with such ranges.
-#: data sets whose scores were in view when the range release got a guard, and the leak of all that use it there
-GUARDED = ("wine",)
-GUARD = (
-    "on wine only: the release of ranges that are not documented has a guard (range of an input hidden by noise) that "
-    "was added after looking at a score of split 0"
-)
 CONDITIONAL = "conditional on the ranges printed with the table, which are its extremes"
 #: where a budget names no delta: the one of the papers.
 DELTA = 1e-5
@@ -260,8 +254,17 @@ def leaks_of(method: str, dataset: str, kind: str, scaling: str | None = None) -
         return ()
     named = tuple(leak.sentence for leak in found.leaks if leak.applies(dataset, kind, scaling))
     reads = found.reads_ranges and scaling in (None, "public")
-    tuned = (GUARD,) if dataset in GUARDED and guarded(found) else ()
+    tuned = guards((dataset,)) if guarded(found) else ()
     return named + (range_leaks(dataset, kind) if reads else ()) + tuned
+
+
+def guards(names: Iterable[str]) -> tuple[str, ...]:
+    """The leak of every method that buys ranges by the release with a guard, on each of these data sets that has one.
+
+    A name that is no data set's has none.
+    """
+    told = [datasets.get(n) for n in names if n in datasets.names()]
+    return tuple(f"on {d.name} only: {d.range_guard}" for d in told if d.range_guard)
 
 
 def guarded(method) -> bool:
@@ -272,7 +275,7 @@ def guarded(method) -> bool:
     from methods._shared.frames import InFrame
     from methods.contract import LeakKind
 
-    own = any(leak.kind is LeakKind.TUNED and set(GUARDED) & set(leak.datasets) for leak in method.leaks)
+    own = any(leak.kind is LeakKind.TUNED and guards(leak.datasets) for leak in method.leaks)
     return isinstance(method, InFrame) and method.privacy is not None and not own
 
 

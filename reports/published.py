@@ -31,25 +31,6 @@ METHOD_TITLES = {
     "bernstein_sheldon_2018": "Bernstein & Sheldon (2018)",
     "bernstein_sheldon_2019": "Bernstein & Sheldon (2019)",
 }
-METRIC_TITLES = {
-    "rmse": "test RMSE (units of the target)",
-    "test_log_likelihood": "test log-likelihood (nats)",
-    "fnorm_mean": "F-norm of the means (data units)",
-    "fnorm_covariance": "F-norm of the covariances (data units squared)",
-    "fnorm_average": "average of the two F-norms",
-    "fnorm": "F-norm",
-    "kl_proxy": "KL divergence, proxy (nats)",
-    "kl": "KL(truth, fit) of matched components (nats)",
-    "squared_mean_error": "squared error of the means, as programmed",
-    "squared_covariance_error": "squared error of the covariances, as programmed",
-    "squared_average_error": "average of the two squared errors, as programmed",
-    "program_kl_proxy": "KL proxy as programmed (nats)",
-    "posterior_sd": "posterior standard deviation of a mean's coordinate",
-    "heldout_nll": "minus log-likelihood of the held-out trials (nats)",
-    "tarp_coverage_rmse": "RMSE of the TARP coverage (share)",
-    "calibration_rmse": "RMSE of the calibration (share)",
-    "label_error": "test rows in the wrong cluster (share)",
-}
 #: published columns that claim differential privacy.
 PRIVATE = (
     *("dp_sep", "dp_vi", "dp_em", "na_dpvi_nuts", "na_dpvi_laplace", "dpvi_last_iterate", "dpvim"),

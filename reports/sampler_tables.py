@@ -1,4 +1,4 @@
-"""Tables of ``workflow.sampler_distance``: how far released draws of logistic posteriors are from exact ones."""
+"""Tables of how far released draws of logistic posteriors are from exact ones (``evaluation.sampler_distance``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stacked(extra: Path, names: Sequence[str]) -> pd.DataFrame | None:
 
 
 def _distances(extra: Path | None, names: Sequence[str]) -> pd.DataFrame | None:
-    """What ``workflow.sampler_distance`` found, of the files that a config names."""
+    """What was measured, of the files that a config names."""
     return None if extra is None else stacked(extra, [n for n in names if re.match("sampler_(separable|common)", n)])
 
 

@@ -12,11 +12,12 @@ import pandas as pd
 
 from evaluation.coverage import CURVE
 from evaluation.metrics import DIAGNOSTICS
+from evaluation.metrics import heading as metric_heading
 from evaluation.summary import summarise
 from reports import published as published_numbers
 from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdown, number
 from reports.config import READING_TITLES, READINGS
-from reports.published import METHOD_TITLES, METRIC_TITLES, SOURCE_TITLES
+from reports.published import METHOD_TITLES, SOURCE_TITLES
 from reports.verdicts import BATCH
 from workflow.files import csv_text, write_text
 
@@ -83,7 +84,7 @@ def published_tables(verdicts: pd.DataFrame, scale: str) -> list[tuple[Table, pd
     """One (table, long frame) per (source, table number) that the verdicts hold, in the papers' order."""
     out = []
     for (source, number_), rows in verdicts.groupby(["source", "table"], sort=False):
-        metrics = " and ".join(METRIC_TITLES.get(m, m) for m in dict.fromkeys(rows["metric"]))
+        metrics = " and ".join(metric_heading(m) for m in dict.fromkeys(rows["metric"]))
         footnotes = Footnotes()
         table = Table(
             name=f"{source}_table{number_}",
@@ -149,7 +150,7 @@ def _block(title: str, rows: pd.DataFrame, one_method: bool, heads: dict[str, st
             (titles[c], [judged_entry(by[*c, m], footnotes) if (*c, m) in by else entry("-") for m in metrics])
             for c in columns
         ]
-        heads = [METRIC_TITLES.get(m, m) for m in metrics]
+        heads = [metric_heading(m) for m in metrics]
         return Block(title, dataset_title(datasets[0]), heads, lines, _ours(rows, titles))
     if heads:  # like tables 2 and 3 of NA-DPVI
         methods, settings = dict.fromkeys(rows["method"]), [s for s in heads if s in set(rows["setting"])]
@@ -280,7 +281,7 @@ def all_methods_table(
                     row_title = method_title(m) + (f" [{s}]" if s else "")
                     lines.append((row_title, [entry(_epsilons(found)), *entries]))
                     rows += [{**r, "title": method_title(m), "group": heading, "scale": scale} for r in found if r]
-            heading = f"Protocol {protocol}: {METRIC_TITLES.get(metric, metric)}"
+            heading = f"Protocol {protocol}: {metric_heading(metric)}"
             blocks.append(Block(heading, "Method", ["epsilon", *map(dataset_title, datasets)], lines))
     table = Table(
         name,

@@ -69,7 +69,7 @@ from scipy.special import ndtr, stdtr
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
-from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.metrics import METRICS, UP, judged
 
 AGREE = 0.05
 ANY_FALSE = 0.01
@@ -85,15 +85,6 @@ VERDICTS = ("reproduced", "compatible", "inconclusive", "better", "worse")
 #: verdicts of a cell of ours that has no score: its status, or that it was not run at this scale.
 NO_SCORE = ("failed", "timeout", "diverged", "not_supported", "no_data", "not_run")
 
-_LOG_LIKELIHOODS = frozenset({"test_log_likelihood", "heldout_nll"})
-_SHARES = frozenset({"tarp_coverage_rmse", "calibration_rmse", "expected_calibration_error"})
-#: norms of an error, squared errors and divergences: judged on the logarithmic scale.
-_RATIOS = frozenset(m for m in HIGHER_IS_BETTER if m.startswith(("fnorm", "squared_", "kl", "program_kl")))
-#: metrics that are never negative. The KL proxy is a difference of log-densities and can be.
-POSITIVE = frozenset(HIGHER_IS_BETTER) - _LOG_LIKELIHOODS - {"kl_proxy", "program_kl_proxy"}
-#: an error within 10 % of the published one, a log-likelihood within ln 1.1 nats, a coverage or calibration error
-#: within .02 or 25 % of the published one, a norm or divergence within a factor of 2.
-ERROR_MARGIN, NATS_MARGIN, SHARE_MARGIN, SHARE_PART, RATIO_MARGIN = 0.1, math.log(1.1), 0.02, 0.25, math.log(2)
 #: the standard deviation of a normal law is this many times its median absolute deviation.
 _MAD = 1.4826
 #: relative slack for what is below the rounding of the inputs: .3 - .2 - .1 is not 0 in binary.
@@ -160,13 +151,15 @@ def printed(mean: str, n: int, std: str = "", std_kind: str = "none", digits: in
 
 
 def margin(metric: str, published) -> np.ndarray:
-    """Delta: what counts as the same. Units of the metric; of a norm or divergence nats (:func:`equivalent`)."""
-    size = np.abs(np.asarray(published, dtype=np.float64))
-    if metric in _LOG_LIKELIHOODS:
-        return np.full(size.shape, NATS_MARGIN)
-    if metric in _RATIOS:
-        return np.full(size.shape, RATIO_MARGIN)
-    return np.maximum(SHARE_MARGIN, SHARE_PART * size) if metric in _SHARES else ERROR_MARGIN * size
+    """Delta: what counts as the same. Units of the metric; of a norm or divergence nats (:func:`equivalent`).
+
+    Raises ValueError for a metric without a direction.
+    """
+    return judged(metric).margin.of(published)
+
+
+def _positive(metric: str) -> bool:
+    return METRICS[metric].scale == "positive"
 
 
 def gap_of(ours, published, unit) -> np.ndarray:
@@ -196,7 +189,7 @@ def equivalent(mean, std, n: int, paper: Printed, metric: str) -> np.ndarray:
         return np.zeros(np.shape(mean), dtype=bool)
     mean, std = np.asarray(mean, dtype=np.float64), np.asarray(std, dtype=np.float64)
     gap, spread = gap_of(mean, paper.mean, paper.unit), np.fmax(std, paper.spread)
-    if metric in _RATIOS:
+    if METRICS[metric].margin.logarithmic:
         with np.errstate(divide="ignore", invalid="ignore"):
             low = np.log(np.maximum(np.asarray(paper.mean) - paper.unit, 0.0))
             high = np.log(np.maximum(np.asarray(paper.mean) + paper.unit, 0.0))
@@ -220,7 +213,7 @@ def tame(runs: np.ndarray, paper: Printed, metric: str) -> np.ndarray:
     at most a quarter of the published one (a spread of the size of the number itself is a skewed law).
     """
     light = light_tails(runs)
-    if metric not in POSITIVE:
+    if not _positive(metric):
         return light
     spread = np.asarray(paper.spread)
     narrow = (runs.std(axis=-1, ddof=1) <= runs.mean(axis=-1) / 4) & ~(spread > np.asarray(paper.mean) / 4)
@@ -277,13 +270,18 @@ def most_beyond(distance, variance, n_published: int) -> np.ndarray:
 
 def p_rank(runs, paper: Printed, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """One-sided bounds: P(ours so far above theirs), P(ours so far below theirs). ``runs`` (..., n)."""
+    return _p_rank(runs, paper, _positive(metric))
+
+
+def _p_rank(runs, paper: Printed, positive: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of :func:`p_rank`; ``positive``: can their runs not lie below 0? (Markov's inequality)"""
     runs = np.asarray(runs, dtype=np.float64)
     mean, spread = (np.asarray(a, dtype=np.float64)[..., None] for a in (paper.mean, paper.spread))
     variance = np.zeros_like(spread) if paper.n == 1 else np.square(spread)
     slack = _ROUNDING * (np.abs(runs) + np.abs(mean))
     above = most_beyond(runs - mean - paper.unit - slack, variance, paper.n)
     below = most_beyond(mean - runs - paper.unit - slack, variance, paper.n)
-    if metric in POSITIVE:
+    if positive:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             most = np.floor(paper.n * (mean + paper.unit) / runs * (1 + 1e-12))
         above = np.where(runs > 0, np.minimum(above, np.minimum(most, paper.n)), above).astype(np.int64)
@@ -325,7 +323,7 @@ def p_resampled(means: np.ndarray, n: int, paper: Printed) -> tuple[float, float
 def word(p: float, higher: bool, same: bool, metric: str, lost: int = 0, family: int = FAMILY) -> str:
     """One of ``VERDICTS``. ``higher``: is ours above the published number? ``same``: are they equivalent?"""
     if p <= ANY_FALSE / family:
-        found = "better" if higher == HIGHER_IS_BETTER[metric] else "worse"
+        found = "better" if higher == (METRICS[metric].direction is UP) else "worse"
     elif p <= AGREE:
         found = "inconclusive"
     else:
@@ -390,8 +388,7 @@ def _std(x: np.ndarray, mean: float) -> float:
 
 
 def _checked(runs: Sequence[float], metric: str) -> np.ndarray:
-    if metric not in HIGHER_IS_BETTER:
-        raise ValueError(f"metric '{metric}' has no direction; add it to evaluation.metrics.HIGHER_IS_BETTER")
+    judged(metric)
     x = np.sort(np.asarray(runs, dtype=np.float64))
     if not len(x) or not np.isfinite(x).all():
         raise ValueError(f"{len(x)} scores; a judged cell has at least one, all of them finite")
@@ -411,7 +408,7 @@ def _not_refuted(x: np.ndarray, paper: Printed, alpha: float) -> tuple[float, fl
     for side, far, near in ((0, first, last), (1, last, first)):
 
         def refuted(c: float, side: int = side) -> bool:
-            return 2 * float(p_rank(x - c, paper, "test_log_likelihood")[side]) <= alpha
+            return 2 * float(_p_rank(x - c, paper, False)[side]) <= alpha
 
         if not refuted(far):
             ends.append(-math.inf if side == 0 else math.inf)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
-from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.metrics import METRICS, UP
 from reports.verdict import AGREE, ANY_FALSE, FAMILY, Printed, gap_of, resampled_means
 
 #: published data sets whose scores were judged by resampling.
@@ -33,7 +33,7 @@ SKEWED = frozenset({"mixture_of_gaussians"})
 def word(runs, mean: float, std: float, paper: Printed, metric: str, dataset: str, batch: bool = False) -> str:
     """reproduced, inconclusive, better or worse. ``runs``: scores; ``batch``: one number with its bootstrap ``std``."""
     gap, n = float(gap_of(mean, paper.mean, paper.unit)), len(runs)
-    side = "better" if (mean > paper.mean) == HIGHER_IS_BETTER[metric] else "worse"
+    side = "better" if (mean > paper.mean) == (METRICS[metric].direction is UP) else "worse"
     if batch:
         agree, differ = (float(normal.isf(a / 2)) * std * math.sqrt(2) for a in (AGREE, ANY_FALSE / FAMILY))
     elif n < 2:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib
 import json
 import re
 from collections import Counter
@@ -21,6 +20,7 @@ from typing import Any
 import yaml
 
 import datasets
+from datasets import protocols
 from evaluation.arms import ABLATION, written_out
 from methods import contract
 from models import kind as model_kinds
@@ -29,20 +29,6 @@ from workflow import papers
 from workflow.imports import ROOT, code_hash, files
 
 SCALES = ("full", "quick", "tiny")
-#: split protocol -> the module that holds its law (``split`` of that module).
-PROTOCOL_HOME = {
-    "literature": "datasets.splits",
-    "authors": "datasets.splits",
-    "published_tail": "datasets.splits",
-    "folds": "datasets.folds",
-    "official": "datasets.protocols.official",
-    "thirds": "datasets.thirds",
-    "replicates": "datasets.replicates",
-    "trials": "datasets.trials",
-    "simulated_truth": "datasets.protocols.simulated_truth",
-    "repeats": "datasets.protocols.repeats",
-    "surrogates": "datasets.protocols.surrogates",
-}
 SEED_VERSION = "dpbayes-bench 1"
 #: the parser in C where PyYAML has it: the same values in a tenth of the time.
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -131,7 +117,11 @@ class Cell:
 
     @property
     def _roots(self) -> tuple[str, str, str]:
-        return contract.module_of(self.method, self.kind), self.about.model.__module__, PROTOCOL_HOME[self.protocol]
+        return (
+            contract.module_of(self.method, self.kind),
+            self.about.model.__module__,
+            protocols.home(self.protocol).__name__,
+        )
 
     @property
     def files(self) -> list[str]:
@@ -165,10 +155,14 @@ class Cell:
         digest = hashlib.sha256(text.encode()).digest()
         return [int.from_bytes(digest[k : k + 4], "little") for k in range(0, 16, 4)]
 
+    @property
+    def pooled(self) -> bool:
+        """Has the cell numbers of all its splits together, such as the coverage over simulated data sets?"""
+        return protocols.pooled(self.protocol)
+
     def split_rows(self, data, split: int):
         """Train and test rows of one split of the loaded data set, by the law of this cell's protocol."""
-        law = importlib.import_module(PROTOCOL_HOME[self.protocol])
-        return law.split(self.dataset, self.protocol, len(data.y), split, data.authors_order)
+        return protocols.home(self.protocol).split(self.dataset, self.protocol, len(data.y), split, data.authors_order)
 
     def build_model(self):
         values = dict(self.model)
@@ -231,8 +225,8 @@ def load(path: str | Path) -> dict:
         raise ConfigError(f"{path}: {'.'.join(map(str, e.path)) or '(top)'}: {e.message}")
     if config["experiment"] != path.stem:
         raise ConfigError(f"{path}: experiment is '{config['experiment']}'; name it like the file, '{path.stem}'")
-    if unknown := sorted(set(config["protocols"]) - set(PROTOCOL_HOME)):
-        raise ConfigError(f"{path}: protocol '{unknown[0]}'; known: {', '.join(PROTOCOL_HOME)}")
+    if unknown := sorted(set(config["protocols"]) - set(protocols.names())):
+        raise ConfigError(f"{path}: protocol '{unknown[0]}'; known: {', '.join(protocols.names())}")
     if config["model"]["kind"] not in model_kinds.kinds():
         raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(model_kinds.kinds())}")
     for scale, size in config["scales"].items():
@@ -240,6 +234,7 @@ def load(path: str | Path) -> dict:
             raise ConfigError(
                 f"{path}: scales.{scale}.datasets: '{unknown[0]}' is not under datasets; add it there, too"
             )
+    config["scales"].setdefault("quick", config["scales"]["tiny"])
     try:
         return {**config, **{k: written_out(config[k]) for k in ("arms", "ablations") if k in config}}
     except ValueError as e:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +67,37 @@ def text_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], digits: i
     writer.writeheader()
     writer.writerows({k: f"{v:.{digits}g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
     return buffer.getvalue()
+
+
+def kept(out: Path, head: dict, makers: Sequence[Callable[[], dict]]) -> list[dict]:
+    """The row of each maker; those that an interrupted run has finished are read from beside ``out``."""
+    partial = out.with_suffix(".partial")
+    lines = [json.loads(line) for line in partial.read_text().splitlines()] if partial.exists() else []
+    done = lines[1:] if lines[:1] == [head] else []
+    if not done:
+        write_text(partial, json.dumps(head) + "\n")
+    for k, make in enumerate(makers):
+        if k < len(done):
+            continue
+        done.append(make())
+        with partial.open("a", encoding="utf-8") as f:
+            f.write(json.dumps(done[-1]) + "\n")
+        said = f"row {k + 1} of {len(makers)}, {done[-1]['seconds']:.1f} CPU seconds"
+        print(f"{out.name}: {said}", file=sys.stderr, flush=True)
+    return done
+
+
+def resumed(
+    request: Request, name: str, head: dict, makers: Sequence[Callable[[], dict]], columns: Sequence[str]
+) -> str:
+    """A table of the rows that are made, ten digits, as CSV; finished rows of an interrupted run are not made again.
+
+    ``head``: what the rows rest on (hashes of code and data); rows that rest on something else are made anew.
+    """
+    out = request.out / name
+    text = text_of(columns, kept(out, head, makers), 10)
+    out.with_suffix(".partial").unlink()
+    return text
 
 
 def about(key: str, table: str) -> tuple[Paper, Extra]:

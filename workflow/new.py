@@ -303,7 +303,6 @@ arms:
   - {method: ridge, protocols: [literature]}
 scales:
   full: {}
-  quick: {splits: 2}
   tiny: {splits: 1}
 answers: []   # a published cell of published.csv -> the cell of ours that answers it
 """,

@@ -150,7 +150,7 @@ def choose(
             splits, cut = (0,), tuple(sorted(caps.items()))
         elif dear or group[0] in others:
             splits, cut = (0,), ()
-        elif group[0].protocol == "simulated_truth" and cost * n <= WHOLE_SECONDS:
+        elif group[0].pooled and cost * n <= WHOLE_SECONDS:
             splits, cut = tuple(range(n)), ()
         else:
             splits, cut = tuple(sorted({0} if rotating is None else {0, rotating % n, n - 1})), ()

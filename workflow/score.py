@@ -79,7 +79,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
             told = {m: (row["diagnostics"][m], u) for m, u in DIAGNOSTICS.items() if m in row["diagnostics"]}
             scores |= told if cell.about.diagnostics or cell.diagnostics else {}
             out.extend({**common, "metric": m, "value": _number(v), "unit": u} for m, (v, u) in scores.items())
-    if cell.protocol == "simulated_truth" and len(record["splits"]) == cell.splits:
+    if cell.pooled and len(record["splits"]) == cell.splits:
         like = next((r for r in out if r["status"] == "ok"), None)
         try:
             out += whole_cell(cell, drawn, like)
@@ -104,6 +104,7 @@ def case_of(cell, k: int, data, posterior=None, drawn=None):
     """What the scorer of the cell's kind of model gets of split ``k``, with the random numbers of its prediction."""
     import numpy as np
 
+    import datasets
     from evaluation.case import Case
 
     return Case(
@@ -112,7 +113,7 @@ def case_of(cell, k: int, data, posterior=None, drawn=None):
         data=data,
         split=partial(cell.split_rows, data, k),
         rng=np.random.default_rng(cell.seed(k, "predict")),
-        dataset=cell.dataset,
+        as_programmed=datasets.get(cell.dataset).as_programmed,
         intervals=cell.intervals,
         drawn=drawn,
     )

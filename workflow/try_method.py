@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from evaluation.metrics import main as main_metrics
 from methods import contract
 from workflow import spot_check
 from workflow.doubt import number, show
@@ -33,8 +34,6 @@ CHECKS = {
 TEST_SECONDS, FIT_SECONDS = 20, 30.0
 #: failed tests after which the others are not run: they fail for the same reason, and a loop costs each its limit.
 MOST = 3
-#: metrics that are shown first; of the others as many as make three.
-MAIN = ("rmse", "test_error", "test_log_likelihood", "posterior_distance")
 
 
 def known(name: str) -> str:
@@ -114,7 +113,8 @@ def comparison(cell: Cell, found: Sequence[dict]) -> str:
     committed = {m: v for m, v in others(cell).items() if m in mine}
     if not mine:
         return f"{found[0]['status']}: {found[0]['reason']}"
-    metrics = sorted(committed or mine, key=lambda m: (m not in MAIN, m))[:3]
+    first = main_metrics()
+    metrics = sorted(committed or mine, key=lambda m: (m not in first, m))[:3]
     budget = dict(cell.budget).get("epsilon") or 1.0
     lines: dict[tuple[str, str, str], dict[str, str]] = {}
     for metric in metrics:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from methods.contract import Diverged
 from workflow import machine, returned
 from workflow.noise import generator
 from workflow.record import empty_record, parameter_file
@@ -108,7 +109,7 @@ def failure(cell, split: int, error: Exception) -> dict:
     """The record of a split whose fit raised. Raises MachineFault where the machine is to blame."""
     if fault := machine.fault_of(error):
         raise fault from error
-    status = "diverged" if type(error).__name__ in ("Diverged", "FloatingPointError") else "failed"
+    status = "diverged" if isinstance(error, Diverged | FloatingPointError) else "failed"
     return empty_record(cell, split, status, f"{type(error).__name__}: {error}")
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from common_tasks import comparisons as compare
 from common_tasks.advice.standings import Standings, number
 from common_tasks.advice.table import is_default
-from common_tasks.scores import METRIC_WORDS, Arm, title
+from common_tasks.scores import Arm, title
+from evaluation.metrics import METRICS
 from evaluation.paired import Difference
 from reports import palette, style
 
@@ -114,7 +115,7 @@ def _said_by_twin(table: Standings, arm: Arm, d: Difference, low: float, high: f
 
 
 def _label(table: Standings) -> str:
-    return f"scaled {METRIC_WORDS[table.metric]}" if table.scaled else table.words
+    return f"scaled {METRICS[table.metric].title}" if table.scaled else table.words
 
 
 def _point(

@@ -9,7 +9,8 @@ from dataclasses import replace
 from common_tasks import comparisons as compare
 from common_tasks import tables as common_tables
 from common_tasks.advice.standings import Standing, Standings, number, with_interval
-from common_tasks.scores import CONDITIONAL_MARK, UNITS, Arm, title
+from common_tasks.scores import CONDITIONAL_MARK, Arm, title
+from evaluation.metrics import METRICS
 from evaluation.paired import Difference
 from reports.ledger import CONDITIONAL
 
@@ -33,7 +34,8 @@ def best(table: Standings) -> str:
     """What is best, by what is told apart; then, by epsilon, how methods without a score on every data set compare."""
     found, (epsilon, tuned) = table.of(table.main), table.main
     start = f"At epsilon = {epsilon} ({_settings(tuned)}) "
-    score = f"{with_interval(found.scores[found.first])}{'' if table.scaled else ' ' + UNITS[table.metric]}"
+    unit = "" if table.scaled else f" {METRICS[table.metric].unit.words}"
+    score = f"{with_interval(found.scores[found.first])}{unit}"
     first = table.name(found.first)
     if len(found.order) == 1:
         out = f"{start}{first} is the only private method with a score"

@@ -11,19 +11,18 @@ from typing import Any
 from scipy.stats import t as student
 
 from common_tasks import comparisons as compare
+from common_tasks.advice.scale import position
 from common_tasks.scores import (
-    METRIC_WORDS,
     PRIVATE_YARDSTICK,
-    UNITS,
     Arm,
     Family,
     higher,
     name_of,
     title,
 )
+from evaluation.metrics import METRICS
 from evaluation.paired import RATIO_90_10, Difference, paired
 from evaluation.ranking import better_by
-from evaluation.scale import position
 
 
 @dataclass(frozen=True)
@@ -107,12 +106,12 @@ class Standings:
     @cached_property
     def words(self) -> str:
         """What a number is."""
-        kind, metric = self.family.kind, METRIC_WORDS[self.metric]
+        kind, metric = self.family.kind, METRICS[self.metric].title
         if self.scaled:
             one = self.ends(self.datasets[0])[1]
             return f"Scaled {metric}: 0 is {title(self.zero.method, kind)}, 1 is {title(one.method, kind)}, no privacy"
         above = f" above {title(self.zero.method, kind)}" if self.zero else ""
-        return f"{metric.capitalize()} in {UNITS[self.metric]}{above}"
+        return f"{metric.capitalize()} in {METRICS[self.metric].unit.words}{above}"
 
     def ends(self, dataset: str) -> tuple[Arm | None, Arm | None, str]:
         """What is 0, what is 1, and why there is no scale, by intervals that fit how these rows came about."""
@@ -215,7 +214,11 @@ class Standings:
         return out
 
     def _row(self, arm: Arm, dataset: str, d: Difference) -> dict[str, Any]:
-        row = {"task": self.family.task, "metric": self.metric, "unit": "scaled" if self.scaled else UNITS[self.metric]}
+        row = {
+            "task": self.family.task,
+            "metric": self.metric,
+            "unit": "scaled" if self.scaled else METRICS[self.metric].unit.words,
+        }
         row |= {"method": arm.method, "title": self.name(arm), "epsilon": arm.epsilon, "tuned": arm.tuned}
         return row | {"dataset": dataset, "score": d.difference, "low": d.low, "high": d.high, "splits": d.n}
 

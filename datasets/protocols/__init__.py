@@ -1,1 +1,42 @@
-"""Laws of splits, one module each; a package, so that the scan for data sets passes it by."""
+"""Laws of splits, a function ``split`` in a module each; a package, so that the scan for data sets passes it by.
+
+A module's protocol has its name; one that holds several names them in ``PROTOCOLS``. It says ``POOLED = True`` where a
+cell has numbers of all its splits together, such as the coverage over simulated data sets. A new protocol is one new
+file in this folder and no other change.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
+
+
+@cache
+def _homes() -> Mapping[str, ModuleType]:
+    found: dict[str, ModuleType] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        if hasattr(module, "split"):
+            found |= dict.fromkeys(getattr(module, "PROTOCOLS", (info.name,)), module)
+    return found
+
+
+def names() -> list[str]:
+    """Names of all protocols, sorted."""
+    return sorted(_homes())
+
+
+def home(protocol: str) -> ModuleType:
+    """The module with the law of a protocol. Raises KeyError that lists the known ones."""
+    try:
+        return _homes()[protocol]
+    except KeyError:
+        raise KeyError(f"unknown protocol '{protocol}'; datasets/protocols/ has {', '.join(names())}") from None
+
+
+def pooled(protocol: str) -> bool:
+    """Has a cell numbers of all its splits together?"""
+    return getattr(home(protocol), "POOLED", False)

@@ -14,6 +14,8 @@ import numpy as np
 from datasets.base import DataSet, Table
 
 TRAIN, REPLICATES = 5000, 500
+#: the coverage of the true parameters is a number of all replicates together.
+POOLED = True
 
 
 def split(

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.coverage import REDRAWS
+from evaluation.metrics import METRICS
 from evaluation.summary import CELL, summarise
 from reports.blocks import Block, Entry, Footnotes, Table, entry, number
 from reports.contents import Run, Tables
@@ -29,8 +30,7 @@ CALIBRATION = {
     "calibration_rmse": ("calibration error, equal widths", 4),
     "calibration_rmse_inverse": ("the same, interpolated", 4),
     "calibration_rmse_program": ("the same, as programmed", 4),
-    "test_error": ("test error (share)", 4),
-    "test_log_likelihood": ("test log-likelihood (nats a row)", 4),
+    **{m: (METRICS[m].heading, 4) for m in ("test_error", "test_log_likelihood")},
 }
 #: metric of the check against NUTS -> (words, the worst of several splits, decimals).
 CHECK = {

@@ -28,6 +28,6 @@ PAPER = Paper(
             for d in ("abalone", "adult", "mnist")
         ),
         # and against quadrature where one side of the posterior is a wall
-        Extra(("sampler_separable.csv",), "workflow.sampler_distance:separable_table"),
+        Extra(("sampler_separable.csv",), f"{HERE}.separable:table"),
     ),
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.metrics import METRICS
 from evaluation.paired import RATIO_THIRDS
 from evaluation.summary import mean_std
 from reports import palette, style
@@ -195,7 +196,7 @@ def heldout(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
 def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: str, words: str) -> Figure | None:
     """Figures 3 and 6: a panel for each order (row) and data set (column), the score of one draw against epsilon."""
     ok = scores[(scores["status"] == "ok") & (scores["metric"] == metric)]
-    sign = -1.0 if metric == "test_log_likelihood" else 1.0
+    sign = -METRICS[metric].direction  # the paper draws minus the log-likelihood
     rows = []
     for (dataset, method, setting), group in ok.groupby(["dataset", "method", "setting"], sort=False):
         found = re.fullmatch(r"(?:(.*);)?order=([^;]+);epsilon=e\^([^;]+)", setting)

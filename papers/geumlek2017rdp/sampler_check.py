@@ -12,8 +12,8 @@ once more, with other random numbers and ten times the draws, and both rows stay
 
 Posteriors that an interrupted run has finished are kept beside the output and not done again.
 
-``--table separable`` and ``--table common`` measure how far the draws are from exact ones, and what that adds to delta,
-where these chains say little: ``workflow.sampler_distance``.
+How far the draws are from exact ones, and what that adds to delta, where these chains say little: ``separable``, and
+``common_tasks.sampler_distance``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from methods._shared.logistic.reference import compare, long_chains
 from methods._shared.logistic.sampler import Target, sample
 from models.logistic_regression import potential, rows_of, signed_rows
 from workflow.experiments import Cell
+from workflow.extra import text_of
 from workflow.files import write_text
 from workflow.imports import code_hash
-from workflow.sampler_distance import table
 from workflow.worker import make_task
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def chains(request: Request) -> dict[str, str]:
     data, laws = request.data(), LAWS if request.scale == "full" else LAWS[:1]
     if data.status != "ok":
         print(f"{name}: {data.reason}", file=sys.stderr)
-        return {name: table([], COLUMNS)}
+        return {name: text_of(COLUMNS, [])}
     known = {(c.method, c.setting): c for c in request.cells("full") if c.dataset == dataset}
     partial = (request.out / name).with_suffix(".partial")
     head = {"code": code_hash(__name__), "data": data.data_hash}
@@ -144,4 +144,4 @@ def chains(request: Request) -> dict[str, str]:
             said = f"{count} draws, R-hat {row['rhat']:.4f}, {row['seconds_of_chains']:.0f} s"
             print(f"{name}: posterior {k + 1} of {len(laws)}: {said}", file=sys.stderr, flush=True)
     partial.unlink()
-    return {name: table(done, COLUMNS)}
+    return {name: text_of(COLUMNS, done, 10)}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from evaluation import metrics
 from papers.raisa2021thesis import models, run, verdicts
 from papers.raisa2021thesis.run import KEY
 from reports.own_program import read_scores
@@ -30,7 +31,7 @@ MODELS = {
     "gauss_30d": "Gauss, d = 30",
     "correlated_gauss_2d": "correlated Gauss, d = 2",
 }
-METRICS = {"mmd": "MMD", "acceptance": "acceptance rate", "clipped_ratios": "share of clipped ratios"}
+METRICS = {m: metrics.METRICS[m].title for m in run.METRICS}
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:

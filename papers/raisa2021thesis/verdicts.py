@@ -45,15 +45,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
+from evaluation.metrics import METRICS, UP
 from papers.raisa2021thesis import run
 from papers.raisa2021thesis.run import KEY
-from reports.verdict import AGREE, ANY_FALSE, mann_whitney
+from reports.verdict import AGREE, ANY_FALSE, mann_whitney, margin
 
 PROTOCOL = "one_generated_table"
 UNIT = 1e-5
 #: published chains of a box.
 N = 20
-HIGHER_IS_BETTER = {"mmd": False, "acceptance": True, "clipped_ratios": False}
 #: standard error of a normal law's median in units of sd / sqrt n; interquartile range of it in units of sd.
 MEDIAN, RANGE = math.sqrt(math.pi / 2), 1.3489795
 REASONS = {
@@ -96,10 +96,6 @@ def spread(q1: float, q3: float) -> float:
     return (q3 - q1) / RANGE
 
 
-def margin(metric: str, median: float) -> float:
-    return 0.1 * median if metric == "mmd" else max(0.02, 0.25 * median)
-
-
 def judge(runs: np.ndarray, box: Box, metric: str, family: int) -> dict[str, float | str]:
     """One box. ``runs``: (n,), finite."""
     median, (q1, q3) = float(np.median(runs)), np.quantile(runs, [0.25, 0.75])
@@ -108,7 +104,7 @@ def judge(runs: np.ndarray, box: Box, metric: str, family: int) -> dict[str, flo
     above, below = p_rank(runs, box)
     p = min(1.0, 2 * min(above, below))
     gap = max(0.0, abs(difference) - UNIT)
-    same = gap + student.isf(AGREE, N - 1) * error <= margin(metric, box["median"])
+    same = gap + student.isf(AGREE, N - 1) * error <= float(margin(metric, box["median"]))
     half = student.isf(AGREE / 2, N - 1) * error
     return {
         "mean": runs.mean(), "median": median, "std": runs.std(ddof=1), "n": len(runs), "difference": difference,
@@ -119,7 +115,7 @@ def judge(runs: np.ndarray, box: Box, metric: str, family: int) -> dict[str, flo
 
 def word(p: float, higher: bool, same: bool, metric: str, family: int) -> str:
     if p <= ANY_FALSE / family:
-        return "better" if higher == HIGHER_IS_BETTER[metric] else "worse"
+        return "better" if higher == (METRICS[metric].direction is UP) else "worse"
     if p <= AGREE:
         return "inconclusive"
     return "reproduced" if same else "compatible"

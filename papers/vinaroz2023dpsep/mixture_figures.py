@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
+from evaluation.metrics import METRICS
 from evaluation.mixture import greedy_match
 from reports import palette, style
 from reports.figure import Figure
-from reports.published import METRIC_TITLES, SOURCE_TITLES
+from reports.published import SOURCE_TITLES
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ def clusters(folder: Path, source: str, scores: pd.DataFrame, fits: Path, data: 
     if len(panels) < 2 or not table.is_file():
         return _skip(name, f"no fit of data seed {SEED} on {RELEASED}")
     import datasets
-    from datasets.replicates import split
+    from datasets.protocols.replicates import split
     from models.mixture_of_gaussians import MixtureOfGaussians, posterior_given_labels
 
     loaded = datasets.load(table)
@@ -210,7 +211,7 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
                     value = float(part["published_mean"].iloc[0])
                     ax.plot([k - 0.42, k + 0.42], [value, value], color=style.PUBLISHED, linewidth=1.5, zorder=5)
             ax.set_yscale("log")
-            ax.set_ylabel(METRIC_TITLES[metric], fontsize=8)
+            ax.set_ylabel(METRICS[metric].heading, fontsize=8)
             ax.set_xticks(range(len(columns)), [row_title(*c) for c in columns], rotation=25, ha="right", fontsize=8)
         from matplotlib.lines import Line2D
 

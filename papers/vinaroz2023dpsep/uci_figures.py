@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import datasets
-from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.metrics import METRICS
 from evaluation.summary import summarise
 from reports import palette, style
 from reports.config import READING_TITLES
@@ -233,7 +233,7 @@ def _panel_column(ax, k: int, part: pd.DataFrame, width: float) -> list[dict[str
         low, high = r["mean"] - bar, r["mean"] + bar
         if math.isfinite(bar):
             # An interval of an error may reach below zero, which a logarithmic axis cannot show.
-            bottom = low if HIGHER_IS_BETTER[r["metric"]] else max(low, 1e-3 * r["mean"])
+            bottom = low if METRICS[r["metric"]].scale == "real" else max(low, 1e-3 * r["mean"])
             ax.plot([x, x], [bottom, high], color=colour, linewidth=1.3, zorder=4)
         ax.plot([x], [r["mean"]], marker=marker, color=colour, markersize=5, linestyle="none", zorder=5)
         rows.append(

@@ -6,8 +6,9 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from evaluation.metrics import judged
 from reports.claims.context import Context, parts_of
-from reports.claims.differences import difference, sign_of
+from reports.claims.differences import difference
 from reports.claims.judging import Absent, Comparison, judge, margin_of
 from reports.claims.methods import Method, Methods, Words, methods_of
 from reports.claims.record import ClaimTest, Outcome
@@ -116,7 +117,7 @@ class _Pairs:
                 for ra in self._rows(a):
                     for rb in self._rows(b):
                         if self._alike(ra) == self._alike(rb):
-                            gap = sign_of(ra["metric"]) * (float(ra["mean"]) - float(rb["mean"]))
+                            gap = judged(ra["metric"]).direction * (float(ra["mean"]) - float(rb["mean"]))
                             spread = max((float(r["std"]) for r in (ra, rb) if r["std"]), default=math.nan)
                             cells = self.context.cells(ra), self.context.cells(rb)
                             wanted.append(_Pair(ra, *cells, f"{a} vs {b}", gap, spread))

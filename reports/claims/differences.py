@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from scipy.stats import norm as normal
 
-from evaluation.metrics import HIGHER_IS_BETTER
+from evaluation.metrics import judged
 from evaluation.paired import RATIO_90_10, RATIO_THIRDS, Difference, paired, unpaired
 from reports.claims.context import Data
 from reports.verdicts import BATCH
@@ -37,7 +37,7 @@ def difference(
             continue
         va, vb = data.values.get(a), data.values.get(b)
         if va and vb:
-            sign = sign_of(metric)
+            sign = judged(metric).direction
             va, vb = ({k: sign * v for k, v in x.items()} for x in (va, vb))
             same = a[1] == b[1] and set(va) & set(vb)
             ratio = max(_RATIOS.get(protocol, RATIO_90_10) for protocol in (a[1], b[1]))
@@ -56,15 +56,10 @@ def _batch_difference(data: Data, a: tuple, b: tuple) -> tuple[Callable[[float],
     if not all(value and sd for value, sd, _ in found):
         return None
     (va, sa, na), (vb, sb, nb) = ((value[""], sd[""], len(of)) for value, sd, of in found)
-    gap = sign_of(a[4]) * (va - vb)
+    gap = judged(a[4]).direction * (va - vb)
 
     def at(alpha: float) -> Difference:
         half = float(normal.isf(alpha / 2)) * math.hypot(sa, sb)
         return Difference(gap, gap - half, gap + half, min(na, nb), False)
 
     return at, vb
-
-
-def sign_of(metric: str) -> int:
-    """1 for a metric of which more is better, else -1."""
-    return 1 if HIGHER_IS_BETTER[metric] else -1

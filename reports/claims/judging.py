@@ -13,13 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from evaluation.metrics import IN_NATS, OF_ERROR, judged
 from evaluation.paired import Difference
 from reports.claims.record import HOLDS, QUANTIFIERS, REFUTED, UNTESTED, UNTOLD, Outcome
 
 ALPHA = 0.05
-#: margins of "not worse", "comparable" and "close": share of an error, and nats.
-SHARE, NATS = 0.10, math.log(1.1)
-IN_NATS = ("test_log_likelihood", "heldout_nll")
 
 
 @dataclass(frozen=True)
@@ -141,6 +139,7 @@ def judge(made: list[Comparison], absent: Absent, quantifier: str | None, unit: 
 
 
 def margin_of(metric: str, reference: float) -> tuple[float, str]:
-    """How much worse still counts as not worse, and its words: ln 1.1 nats of a log-likelihood, 10 % of an error
-    (``reference``: the other method's mean)."""
-    return (NATS, "ln 1.1 nats") if metric in IN_NATS else (SHARE * abs(reference), "10 % of the error")
+    """How much worse still counts as not worse, and its words: a margin in nats where the metric has one, else 10 % of
+    the error (``reference``: the other method's mean)."""
+    margin = IN_NATS if judged(metric).margin is IN_NATS else OF_ERROR
+    return float(margin.of(reference)), margin.words

@@ -6,9 +6,9 @@ import itertools
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
+from evaluation.metrics import judged
 from evaluation.paired import median_paired
 from reports.claims.context import Context, parts_of
-from reports.claims.differences import sign_of
 from reports.claims.judging import Absent, Comparison, judge
 from reports.claims.methods import Methods, OneMethod, Words, method_of, methods_of
 from reports.claims.record import ClaimTest, Outcome
@@ -65,7 +65,7 @@ class Closer(ClaimTest):
                 found[float(value)] = context.cells(row)[0]
         steps = sorted(found)
         pairs = [(found[b], found[a], f"{self.along} {a:g} to {b:g}") for a, b in itertools.pairwise(steps)]
-        return judge(*_medians(context, pairs, None, sign_of(self.metric)), self.quantifier)
+        return judge(*_medians(context, pairs, None, judged(self.metric).direction), self.quantifier)
 
 
 def _called(cell: tuple) -> str:

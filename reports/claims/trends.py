@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import pearsonr
 
+from evaluation.metrics import judged
 from evaluation.paired import Difference, paired
 from reports.claims.context import Context, parts_of
-from reports.claims.differences import sign_of
 from reports.claims.judging import Absent, Comparison, judge
 from reports.claims.methods import OneMethod, Words, method_of
 from reports.claims.record import ClaimTest, Outcome
@@ -44,7 +44,7 @@ class Worsens(_Trend):
             if len(scores) < len(printed) or not common:
                 absent.add(row)
                 continue
-            sign = -sign_of(row["metric"])
+            sign = -judged(row["metric"]).direction
             slope = partial(paired, worse := _slopes(scores, common, sign), dict.fromkeys(worse, 0.0))
             ends = sign * (float(printed[max(printed)]) - float(printed[min(printed)]))
             made.append(Comparison(f"{row['dataset']}, {row['metric']}", slope, 0, ends))

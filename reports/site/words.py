@@ -12,7 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from reports.published import KEY, METHOD_TITLES, METRIC_TITLES
+from evaluation.metrics import heading
+from reports.published import KEY, METHOD_TITLES
 from reports.verdict import VERDICTS
 
 #: a sign beside each word, so that no verdict hangs on colour alone.
@@ -97,7 +98,7 @@ def method_title(name: str, own: Mapping[str, str] | None = None) -> str:
 
 
 def metric_title(name: str) -> str:
-    return METRIC_TITLES.get(name, name.replace("_", " "))
+    return heading(name).replace("_", " ")
 
 
 def _words(name: str) -> str:

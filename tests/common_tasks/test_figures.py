@@ -88,7 +88,7 @@ def test_one_method_on_one_split_is_drawn(tmp_path):
 
 @pytest.mark.parametrize(("n", "test"), [(10, 1), (1588, 159), (9527, 953), (45730, 4573)])
 def test_held_out_rows_are_those_of_the_split(n, test):
-    from datasets.splits import literature
+    from datasets.protocols.splits import literature
 
     assert common_figures.held_out(n) == test == len(literature(n, 1)[0][1])
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import datasets
-from datasets import thirds
 from datasets.adult import COLUMNS, LEVELS
 from datasets.base import DataError
 from datasets.fetch import build, fetch
+from datasets.protocols import thirds
 
 MIRROR = os.environ.get("DPBAYES_MIRROR")
 needs_mirror = pytest.mark.skipif(not MIRROR, reason="DPBAYES_MIRROR is not set: no raw files to parse")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.metrics import HIGHER_IS_BETTER, categorical_scores, reliability
+from evaluation.metrics import METRICS, categorical_scores, reliability
 
 
 def log_p(*rows):
@@ -17,7 +17,7 @@ def test_scores_by_hand():
     assert scores["test_error"] == (0.5, "share")
     assert scores["test_log_likelihood"][0] == pytest.approx((np.log(0.8) + np.log(0.05)) / 2)
     assert scores["expected_calibration_error"][0] == pytest.approx((0.2 + 0.9) / 2)
-    assert set(scores) <= set(HIGHER_IS_BETTER)
+    assert set(scores) <= set(METRICS)
 
 
 def test_one_bin_lets_the_gaps_cancel():

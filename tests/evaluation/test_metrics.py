@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from evaluation.metrics import HIGHER_IS_BETTER, classification_scores, regression_scores
+from evaluation.metrics import METRICS, classification_scores, regression_scores
 from models.predictive import GaussianPredictive, MixturePredictive
 
 
@@ -12,7 +12,7 @@ def test_agrees_with_scipy_on_a_gaussian():
     rng = np.random.default_rng(0)
     mean, sd, y = rng.normal(size=30), rng.uniform(0.5, 2, 30), rng.normal(size=30)
     scores = regression_scores(GaussianPredictive(mean, sd**2), y)
-    assert set(scores) <= set(HIGHER_IS_BETTER)
+    assert set(scores) <= set(METRICS)
     # Both sides are double arithmetic on 30 numbers of size 1.
     assert scores["rmse"] == (pytest.approx(np.linalg.norm(y - mean) / np.sqrt(30), rel=1e-13), "target")
     assert scores["test_log_likelihood"] == (pytest.approx(norm.logpdf(y, mean, sd).mean(), rel=1e-13), "nats")

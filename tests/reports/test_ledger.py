@@ -231,7 +231,7 @@ def test_a_leak_is_shown_where_it_applies(method, start, yes, no):
 
 def test_a_method_shows_the_leaks_of_the_kind_of_model_that_it_fits():
     assert ledger.leaks_of("adassp", "wine", KIND)
-    assert ledger.leaks_of("adassp", "wine", LINEAR) == (ledger.GUARD,)
+    assert ledger.leaks_of("adassp", "wine", LINEAR) == ledger.guards(["wine", "no_data_set"])
     assert ledger.leaks_of("adassp", "kin8nm", LINEAR) == ()
     (n,) = ledger.leaks_of("dpvi", "kin8nm", LINEAR)
     assert n in ledger.leaks_of("dpvi", "adult_complete", LOGISTIC)

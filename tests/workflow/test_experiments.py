@@ -48,6 +48,15 @@ def test_values_by_dataset_and_scale(write):
     assert [(c.dataset, c.splits) for c in cells(path, "tiny")] == [("wine", 1)]
 
 
+def test_quick_is_what_tiny_is_where_an_experiment_does_not_name_it(write):
+    path = write(text=BASE.replace("quick: {{splits: 2}}, ", ""))
+    quick, tiny = cells(path, "quick"), cells(path, "tiny")
+    assert [(c.dataset, c.splits, c.scale) for c in quick] == [("wine", 1, "quick")]
+    assert [(c.id, c.settings) for c in quick] == [(c.id, c.settings) for c in tiny]
+    with pytest.raises(ConfigError, match="'tiny' is a required property"):
+        cells(write(text=BASE.replace(", tiny: {{datasets: [wine], splits: 1}}", "")), "full")
+
+
 @pytest.mark.parametrize(
     ("dataset", "protocol", "method", "split", "words"),
     [
@@ -111,7 +120,12 @@ def test_intervals_and_diagnostics_are_facts_of_the_experiment_and_of_no_id(writ
 
 def test_a_cell_names_the_modules_that_its_scores_rest_on(write):
     (cell, *_) = cells(write(), "full")
-    fit = {"methods.baselines.predict_mean", "models.bnn_regression", "datasets.splits", f"datasets.{cell.dataset}"}
+    fit = {
+        "methods.baselines.predict_mean",
+        "models.bnn_regression",
+        "datasets.protocols.splits",
+        f"datasets.{cell.dataset}",
+    }
     score = {"models.posteriors", "evaluation.scorers"}
     assert cell.closure_roots == fit | score | {f"workflow.{part}" for part in ("worker", "draws", "exact", "score")}
 

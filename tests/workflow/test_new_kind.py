@@ -9,7 +9,7 @@ import pytest
 from project import add_experiment, copy_project, environment, place_data
 
 import datasets
-from datasets import splits
+from datasets.protocols import splits
 from workflow import new
 
 METHOD = '''

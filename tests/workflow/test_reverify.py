@@ -163,7 +163,13 @@ def test_the_closure_holds_all_that_a_score_row_depends_on():
     for module in (
         *("workflow.worker", "workflow.draws", "workflow.exact", "workflow.score", "workflow.experiments"),
         *("evaluation.metrics", "evaluation.posterior_distance", "models.posteriors", "models.bounded"),
-        *("models.bounded_logistic", "privacy.budget", "privacy.accountants", "privacy.scaling", "datasets.splits"),
+        *(
+            "models.bounded_logistic",
+            "privacy.budget",
+            "privacy.accountants",
+            "privacy.scaling",
+            "datasets.protocols.splits",
+        ),
         *(f"datasets.{d}" for d in {c.dataset for c in of}),
     ):
         assert module in found, module

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from datasets import protocols
 from models.bnn_classification import BNNClassification, ClassifierMeanField, size
 from models.kind import kind
-from workflow.experiments import PROTOCOL_HOME
 from workflow.score import score_split
 
 
@@ -15,7 +15,7 @@ def cell():
     return SimpleNamespace(
         about=kind("bnn_classification"),
         build_model=lambda: BNNClassification(4, 1, 3, 2.0),
-        dataset="made_up",
+        dataset="mnist_digits",
         intervals=False,
         split_rows=lambda data, k: (np.arange(5), np.arange(5, len(data.y))),
         seed=lambda k, role: [k, len(role)],
@@ -39,4 +39,4 @@ def test_scores_of_a_classifier():
 
 def test_the_model_and_its_split_have_a_home():
     assert kind("bnn_classification").model is BNNClassification
-    assert PROTOCOL_HOME["official"] == "datasets.protocols.official"
+    assert protocols.home("official").__name__ == "datasets.protocols.official"

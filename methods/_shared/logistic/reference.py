@@ -1,4 +1,4 @@
-"""Long chains of another sampler (NumPyro's No-U-Turn sampler), to judge the runs of ``sampler`` by.
+"""Long chains of another sampler (NumPyro's No-U-Turn sampler), to judge independent draws of ``sampler`` by.
 
 For a few fixed posteriors, not for every draw. The target is written down here a second time, in JAX. The chains move
 in the whitened coordinates of the Laplace approximation, a linear map that leaves the target what it is.
@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods._shared.logistic.sampler import Target, laplace
+from methods._shared.logistic.sampler import Plan, Target, laplace, sample
 from methods.contract import Diverged
+
+#: draws made in one batch.
+BATCH = 2000
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,13 @@ def long_chains(
         np.asarray(effective_sample_size(square)),
         float(effective_sample_size(value[..., None])[0]),
     )
+
+
+def independent_draws(z: np.ndarray, target: Target, seeds, plan: Plan) -> np.ndarray:
+    """Independent draws, (k, d), one a seed, by the sampler of the methods."""
+    parts = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
+    rngs = [[np.random.default_rng(s) for s in part] for part in parts]
+    return np.concatenate([sample(z, [target] * len(part), part, plan).weights for part in rngs])
 
 
 def compare(weights: np.ndarray, energy: np.ndarray, chains: Chains) -> dict[str, float]:

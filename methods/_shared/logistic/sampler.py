@@ -10,9 +10,10 @@ column each, and every gradient is two matrix products.
 
 The chain leaves the target invariant whatever the step size, but a finite run started elsewhere is not an exact
 sample. The privacy guarantees of ``guarantee`` are for exact samples; ``reference`` compares with long chains of
-another sampler, ``one_weight`` with exact laws in one dimension, and ``workflow.sampler_distance`` says what the
-distance adds to delta. Sources: Neal 2011, MCMC using Hamiltonian dynamics, sections 5.3.1 and 5.4.1; mode by
-accelerated majorisation with the bound sigmoid' <= 1/4 (Boehning & Lindsay 1988), then Newton steps.
+another sampler, ``papers/geumlek2017rdp/one_weight.py`` with exact laws in one dimension, and
+``evaluation.sampler_distance`` says what the distance adds to delta. Sources: Neal 2011, MCMC using Hamiltonian
+dynamics, sections 5.3.1 and 5.4.1; mode by accelerated majorisation with the bound sigmoid' <= 1/4 (Boehning & Lindsay
+1988), then Newton steps.
 
 A trajectory that is rejected leaves the point where it is, and the run goes on: nothing is tried again until one is
 accepted, which would draw from another law. What is made again, from fresh random numbers, is a whole run whose draw

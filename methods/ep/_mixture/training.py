@@ -9,8 +9,8 @@ import numpy as np
 
 from methods.contract import Diverged, Fit
 from methods.ep._dpsep_program import Settings
-from methods.ep._mixture import kernel, oracle
-from methods.ep._mixture.oracle import Naturals
+from methods.ep._mixture import kernel, naturals
+from methods.ep._mixture.naturals import Naturals
 from models.mixture_of_gaussians import MixtureMeans, MixtureOfGaussians
 from models.task import Task
 from privacy.budget import Budget, GaussianMechanism
@@ -26,7 +26,7 @@ def compile_kernels(components: int, d: int) -> None:
     rng, ledger = np.random.default_rng(0), Ledger()
     ep(task, rng, method="compile", epochs=1, damping=0.5, ledger=ledger)
     sep(task, rng, method="compile", epochs=1, damping=0.5, ledger=ledger)
-    prior, data, f = oracle.prior_naturals(task.model, d), *(oracle.zeros(components, d) for _ in range(2))
+    prior, data, f = naturals.prior_naturals(task.model, d), *(naturals.zeros(components, d) for _ in range(2))
     counts = np.zeros(len(kernel.COUNTS))
     kernel.settle(prior.L, *data, *f, 0.5, 1.0, 1e-4, kernel.ALGORITHM_3, counts)
     from privacy.normal import NormalStream  # compiled too; blocks of noise come from it
@@ -42,7 +42,7 @@ def sep(task: Task, rng: np.random.Generator, *, method: str, epochs: int, dampi
     a density any more (k above 1 can do that).
     """
     _require(method, task, epochs, damping=damping)
-    prior, n = oracle.prior_naturals(task.model, task.x.shape[1]), task.n
+    prior, n = naturals.prior_naturals(task.model, task.x.shape[1]), task.n
     data, counts = _noisy_epochs(
         task, prior, method=method, epochs=epochs, order=lambda: rng.permutation(n), rule=kernel.SEP,
         coefficient=damping, bound=math.inf, factor_bound=math.inf, floor=0.0,
@@ -60,7 +60,7 @@ def ep(task: Task, rng: np.random.Generator, *, method: str, epochs: int, dampin
     if damping > 1:
         raise ValueError(f"{method}: damping = {damping}; give a number above 0 and at most 1")
     n, d, components = task.n, task.x.shape[1], task.model.components
-    prior, data = oracle.prior_naturals(task.model, d), oracle.zeros(components, d)
+    prior, data = naturals.prior_naturals(task.model, d), naturals.zeros(components, d)
     sites_h, sites_L = np.zeros((n, components, d)), np.zeros((n, components, d, d))
     counts = np.zeros(len(kernel.COUNTS))
     for epoch in range(int(epochs)):
@@ -93,7 +93,7 @@ def algorithm3(
     """
     _require(method, task, epochs, clip=clip, gamma=gamma, floor=floor)
     n = task.n
-    theta_0 = oracle.clipped_jointly(oracle.prior_naturals(task.model, task.x.shape[1]), clip)
+    theta_0 = naturals.clipped_jointly(naturals.prior_naturals(task.model, task.x.shape[1]), clip)
     data, counts = _noisy_epochs(
         task, theta_0, method=method, epochs=epochs, order=lambda: rng.permutation(n), rule=kernel.ALGORITHM_3,
         coefficient=gamma / n, bound=clip, factor_bound=clip, floor=floor,
@@ -143,7 +143,7 @@ def released(task: Task, *, method: str, settings: Settings, budget: Budget, noi
             steps=s.epochs,
             sampling=Sampling.FIXED_PARTITION,
         )
-    prior = oracle.clipped_apart(oracle.prior_naturals(task.model, task.x.shape[1]), s.clip)
+    prior = naturals.clipped_apart(naturals.prior_naturals(task.model, task.x.shape[1]), s.clip)
     order = np.arange(n)
     data, counts = _noisy_epochs(
         task, prior, method=method, epochs=s.epochs, order=lambda: order, rule=kernel.RELEASED,
@@ -175,7 +175,7 @@ def _noisy_epochs(
     of noise, or release step by step while they are audited.
     """
     n, d, components = task.n, task.x.shape[1], task.model.components
-    data, f = (oracle.zeros(components, d) for _ in range(2))
+    data, f = (naturals.zeros(components, d) for _ in range(2))
     counts = np.zeros(len(kernel.COUNTS))
     sizes = [components * d, components * d * (d + 1) // 2]
     if len(mechanisms) == 1:
@@ -202,7 +202,7 @@ def _noisy_epochs(
         value = np.concatenate([data.h.ravel(), data.L[:, upper[0], upper[1]].ravel()])
         parts = np.split(value, np.cumsum(sizes)[:-1])
         out = np.concatenate([m.release(part) for m, part in zip(mechanisms, parts, strict=True)])
-        moved = oracle.noise_of(out, components, d)
+        moved = naturals.noise_of(out, components, d)
         data.h[:], data.L[:] = moved
         kernel.settle(prior.L, *data, *f, 1.0 / n, *limits[2:], rule, counts)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from methods.contract import Diverged
 from methods.ep._dpsep_program import Settings
-from methods.ep._pbp import ep_kernel, natural_kernel, oracle, training
+from methods.ep._pbp import ep_kernel, natural_kernel, training
 from methods.ep._pbp import hidden as hl
 from methods.ep._pbp.state import Naturals, PriorFactor, State, initial
 from models.bnn_regression import BNNRegression
@@ -34,6 +34,22 @@ def _unpacked(arrays: list[np.ndarray], gamma: np.ndarray, hidden: int, inputs: 
         float(gamma[0]) - 1.0,
         -float(gamma[1]),
     )
+
+
+def absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip: float, floor: float) -> Naturals:
+    """Lines 10 to 12 of algorithm 3: floor what must be positive, theta_f = (theta_new - theta_0) / N, clip.
+
+    Returns theta_0 + N theta_f.
+    """
+    fixed = replace(
+        theta_new,
+        lam1=np.where(theta_new.lam1 > 0, theta_new.lam1, floor),
+        lam2=np.where(theta_new.lam2 > 0, theta_new.lam2, floor),
+        shape=theta_new.shape if theta_new.shape > 0 else floor,
+        rate=theta_new.rate if theta_new.rate < 0 else -floor,
+    )
+    theta_f = (fixed - theta_0) * (1.0 / n)
+    return fixed if theta_f.norm() <= clip else theta_0 + theta_f.clipped(clip) * n
 
 
 def storage_for(n: int, hidden: int, inputs: int, choice: str) -> str:
@@ -164,7 +180,7 @@ def train_naturals(
                 steps(chosen, silent, codes=np.array([*codes[:3], 0]), factor_bound=math.inf)
                 value = _unpacked(arrays, gamma, hidden, inputs)
                 released = _release(mechanism, value, rules, hidden, inputs)
-                moved = oracle.absorb(released, prior_naturals, n, rules.factor_bound, rules.floor)
+                moved = absorb(released, prior_naturals, n, rules.factor_bound, rules.floor)
                 arrays[:] = _packed(moved)
                 gamma[:2] = moved.shape + 1.0, -moved.rate
         state = state.with_naturals(_unpacked(arrays, gamma, hidden, inputs))

@@ -41,7 +41,7 @@ def require(method: str, task: Task, epochs: int) -> None:
 
 
 def refined(state: State, prior: PriorFactor) -> tuple[State, PriorFactor]:
-    """Prior refinement of both layers (Hernandez-Lobato & Adams 2015); fast form of ``oracle.refine_prior``."""
+    """Prior refinement of both layers (Hernandez-Lobato & Adams 2015); its slow form stands with the tests."""
     hyper = np.array([state.a_w, state.b_w])
     out = {}
     for layer in ("1", "2"):

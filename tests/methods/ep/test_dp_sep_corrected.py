@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from methods import contract
 from methods.ep import dp_sep_corrected
-from methods.ep._pbp import oracle, sites
+from methods.ep._pbp import sites
 from methods.ep._pbp.layout import Layout
 from methods.ep._pbp.state import Naturals
 from methods.ep.dp_sep_corrected import schedule
@@ -24,6 +24,7 @@ from privacy import audit
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec, Mode
 from privacy.ledger import Relation, Sampling
+from tests.methods.ep import pbp_oracle as oracle
 
 METHOD = contract.get("dp_sep_corrected")
 HUGE = np.full(4, 1e12)
@@ -176,7 +177,7 @@ def test_overrides_reach_the_plan():
 
 
 def test_without_noise_and_clipping_it_is_batch_sep():
-    """Oracle: the same recursion in plain NumPy with the sites of methods.ep._pbp.oracle.
+    """Oracle: the same recursion in plain NumPy with the sites of ``pbp_oracle``.
 
     Noise of 1e-12 x 1e3 in naturals of up to 1e3, and 12 damped steps: 1e-6 is above what that leaves.
     """

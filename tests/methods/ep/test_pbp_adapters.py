@@ -250,8 +250,9 @@ def test_the_audited_road_is_the_same_algorithm():
 
 def test_what_an_audited_release_returns_is_what_goes_on():
     """A mechanism that adds a known vector, against the oracle's algorithm 3 with the same vector."""
-    from methods.ep._pbp import oracle, training
+    from methods.ep._pbp import natural_training, training
     from methods.ep._pbp.state import Naturals, initial
+    from tests.methods.ep import pbp_oracle as oracle
 
     shift = np.random.default_rng(3).normal(0, 0.02, 2 * (11 * 3 + 12) + 2)
 
@@ -269,7 +270,7 @@ def test_what_an_audited_release_returns_is_what_goes_on():
     added = Naturals.from_vector(shift, 11, 3)
     for i in rng.permutation(n):
         theta = oracle.propose(theta, theta_0, x[i], y[i], n, 20.0, 1.0) + added
-        theta = oracle.absorb(theta, theta_0, n, 1.0, 1e-4)
+        theta = natural_training.absorb(theta, theta_0, n, 1.0, 1e-4)
     assert result.posterior.v2 == pytest.approx(1 / theta.lam2, rel=1e-8)
     np.testing.assert_allclose(result.posterior.m1, theta.eta1 / theta.lam1, rtol=1e-7)
     assert result.posterior.noise_rate == pytest.approx(-theta.rate, rel=1e-8)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy.special import erfcx
 
-from methods.ep._pbp import compiled, ep_kernel, lanes, oracle, training
+from methods.ep._pbp import compiled, ep_kernel, lanes, natural_training, training
 from methods.ep._pbp import hidden as hl
 from methods.ep._pbp.natural_kernel import (
     CHECK_NONE,
@@ -23,6 +23,7 @@ from methods.ep._pbp.natural_kernel import (
     GAMMA_JOINT,
 )
 from methods.ep._pbp.state import Naturals
+from tests.methods.ep import pbp_oracle as oracle
 from tests.methods.ep.pbp_cases import EP, moment_epoch, natural_steps, noise_as_naturals, problem, relative
 
 #: kernel against oracle over an epoch of a few dozen rows. Both are float64; training amplifies rounding.
@@ -257,7 +258,7 @@ def test_natural_kernel_is_the_oracle_of_algorithm_3(bound, gamma, deviation, hi
     theta = start
     for t, i in enumerate(order):
         theta = oracle.propose(theta, theta_0, x[i], y[i], 40, gamma, bound)
-        theta = oracle.absorb(theta + noise_as_naturals(noise[t], hidden, 4), theta_0, 40, bound, 1e-4)
+        theta = natural_training.absorb(theta + noise_as_naturals(noise[t], hidden, 4), theta_0, 40, bound, 1e-4)
     assert relative(ours, theta) < EPOCH
     if deviation == 1.0:
         assert counts["floored"] > 0

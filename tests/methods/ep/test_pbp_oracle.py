@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from methods.ep._pbp import oracle, training
+from methods.ep._pbp import training
 from methods.ep._pbp.state import Naturals
 from models.bnn_regression import relu_moments
+from tests.methods.ep import pbp_oracle as oracle
 from tests.methods.ep.pbp_cases import problem
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evaluation.sampler_distance import COLUMNS as COLUMNS_OF_DISTANCE
 from evaluation.summary import COLUMNS
 from papers.geumlek2017rdp import PAPER, figures, tables
 from reports import sampler_tables
 from reports.blocks import markdown
 from reports.ledger import CONDITIONAL
 from tests.made_up_run import run_of
-from workflow.sampler_distance import COLUMNS as COLUMNS_OF_DISTANCE
 
 CONCENTRATED, OPS = "posterior_sampling_glm_concentrated", "posterior_sampling_ops"
 

@@ -29,7 +29,7 @@ def test_ellipse_holds_98_percent():
 def scene(tmp_path):
     """The released law's table in short, and a stored fit of data seed 60 by two methods."""
     from datasets.mixture_of_gaussians_released import draw
-    from datasets.replicates import TEST, TRAIN
+    from datasets.protocols.replicates import TEST, TRAIN
 
     x, labels, means = draw(figures.SEED, TRAIN)
     n = 60 * (TRAIN + TEST)

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from methods import contract
 from methods.contract import Diverged
 from methods.ep._dpsep_program import Settings as Program
-from methods.ep._mixture import kernel, oracle, training
-from methods.ep._mixture.oracle import Naturals
+from methods.ep._mixture import kernel, naturals, training
+from methods.ep._mixture.naturals import Naturals
 from models.mixture_of_gaussians import MixtureOfGaussians, posterior_given_labels
 from models.task import Task
 from privacy import audit
 from privacy.budget import BudgetSpec
 from privacy.ledger import Ledger, Mechanism, Relation, Sampling
+from tests.methods.ep.mixture import oracle
 
 SILENT = np.zeros((0, 0))
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 10**6))
@@ -65,7 +66,7 @@ def kernel_steps(
 
 def kernel_site(x, cavity, s2):
     """One undamped step of SEP from nothing: the data part is the site."""
-    nothing = oracle.zeros(*cavity.h.shape)
+    nothing = naturals.zeros(*cavity.h.shape)
     return kernel_steps(x[None], [0], cavity, nothing, nothing, n=1, s2=s2, k=1.0, rule=kernel.SEP)[0]
 
 
@@ -201,12 +202,12 @@ def test_lifted_eigenvalues(d, seed, size):
 def overlapping(seed=1, n=25, d=3, components=3):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((components, d))[rng.integers(0, components, n)] + 0.7 * rng.standard_normal((n, d))
-    return x, oracle.prior_naturals(MixtureOfGaussians(components), d), rng.permutation(n), rng
+    return x, naturals.prior_naturals(MixtureOfGaussians(components), d), rng.permutation(n), rng
 
 
 def test_sep_steps_are_those_of_the_oracle():
     x, prior, order, _ = overlapping()
-    data = nothing = oracle.zeros(3, 3)
+    data = nothing = naturals.zeros(3, 3)
     got, f, counts = kernel_steps(x, order, prior, data, nothing, n=25, s2=0.25, k=0.7, rule=kernel.SEP)
     for i in order:
         data = oracle.sep_step(x[i], prior, data, 25, 0.25, 0.7)
@@ -217,9 +218,9 @@ def test_sep_steps_are_those_of_the_oracle():
 
 def test_ep_steps_are_those_of_the_oracle():
     x, prior, order, rng = overlapping()
-    h, L = copies(oracle.zeros(3, 3))
+    h, L = copies(naturals.zeros(3, 3))
     sites_h, sites_L, counts = np.zeros((25, 3, 3)), np.zeros((25, 3, 3, 3)), np.zeros(len(kernel.COUNTS))
-    data, own = oracle.zeros(3, 3), [oracle.zeros(3, 3)] * 25
+    data, own = naturals.zeros(3, 3), [naturals.zeros(3, 3)] * 25
     for _ in range(3):
         kernel.ep_steps(x, order, *prior, h, L, sites_h, sites_L, 0.25, 0.6, counts)
         for i in order:
@@ -235,15 +236,15 @@ def test_algorithm_3_is_that_of_the_oracle(deviation):
     """With noise: eigenvalues are lifted and theta_f is clipped on the way."""
     x, prior, order, rng = overlapping()
     n, gamma, clip = 25, 50.0, 0.1 if deviation else 3.0
-    theta_0 = oracle.clipped_jointly(prior, clip)
+    theta_0 = naturals.clipped_jointly(prior, clip)
     noise = deviation * rng.standard_normal((n, 9 + 18)) if deviation else SILENT
-    theta_f = oracle.zeros(3, 3)
+    theta_f = naturals.zeros(3, 3)
     got, f, counts = kernel_steps(
         x, order, theta_0, theta_f, theta_f, n=n, s2=0.25, k=gamma / n, rule=kernel.ALGORITHM_3, bound=clip,
         factor_bound=clip, floor=1e-2, noise=noise,
     )  # fmt: skip
     for t, i in enumerate(order):
-        numbers = oracle.noise_of(noise[t], 3, 3) if deviation else None
+        numbers = naturals.noise_of(noise[t], 3, 3) if deviation else None
         theta_f = oracle.algorithm3_step(x[i], theta_0, theta_f, n, 0.25, gamma, clip, 1e-2, numbers)
     assert_close(f, theta_f)
     assert_close(got, theta_f.times(n))
@@ -258,16 +259,16 @@ def test_the_released_program_is_that_of_the_oracle(deviation):
     n, clip = (4, 0.4) if deviation else (25, 3.0)
     x, prior, _, rng = overlapping(n=n)
     x, order, gamma = 3.0 * x, np.tile(np.arange(n), 3), n if deviation else 5.0
-    prior = oracle.clipped_apart(prior, clip)
+    prior = naturals.clipped_apart(prior, clip)
     noise = deviation * rng.standard_normal((len(order), 9 + 18)) if deviation else SILENT
-    data = f = oracle.zeros(3, 3)
+    data = f = naturals.zeros(3, 3)
     got, got_f, counts = kernel_steps(
         x, order, prior, data, f, n=n, s2=0.25, k=gamma / n, rule=kernel.RELEASED, bound=clip,
         factor_bound=clip if deviation else math.inf, floor=1e-2, noise=noise,
     )  # fmt: skip
     skipped = 0
     for t, i in enumerate(order):
-        numbers = oracle.noise_of(noise[t], 3, 3) if deviation else None
+        numbers = naturals.noise_of(noise[t], 3, 3) if deviation else None
         data, f, left = oracle.authors_step(x[i], prior, data, f, n, 0.25, gamma, clip, 1e-2, numbers)
         skipped += left
     assert_close(got, data)
@@ -280,7 +281,7 @@ def test_the_released_program_is_that_of_the_oracle(deviation):
 @pytest.mark.parametrize("row", [[1e200, 0.0, 1.0], [-1e155, 1e155, 1e155], [np.inf, 0.0, 0.0]])
 def test_a_site_that_is_not_finite_counts_as_zero(row):
     _, prior, _, _ = overlapping()
-    nothing = oracle.zeros(3, 3)
+    nothing = naturals.zeros(3, 3)
     for rule in (kernel.ALGORITHM_3, kernel.SEP):
         data, _, counts = kernel_steps(
             np.array([row]), [0], prior, nothing, nothing, n=1, s2=0.25, k=1.0, rule=rule, bound=1.0
@@ -583,7 +584,7 @@ def test_clipping_is_felt_and_bounds_what_is_absorbed():
         task_of(x), contract.get("clipped_sep").Settings(epochs=20, clip=0.5, gamma=30.0), open_budget(),
         np.random.default_rng(0),
     )  # fmt: skip
-    prior = oracle.clipped_jointly(oracle.prior_naturals(MixtureOfGaussians(3), 2), 0.5)
+    prior = naturals.clipped_jointly(naturals.prior_naturals(MixtureOfGaussians(3), 2), 0.5)
     data = np.linalg.inv(fit.posterior.covariances) - prior.L
     assert fit.diagnostics["clipped_sites"] > 0
     assert 1.0 < np.linalg.norm(data) <= 30 * 0.5

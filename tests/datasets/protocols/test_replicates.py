@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import datasets
-from datasets import folds, mixture_of_gaussians_released, replicates, trials
+from datasets import mixture_of_gaussians_released
 from datasets.mixture_of_gaussians import NOISE_SD, observe
-from datasets.protocols import repeats, simulated_truth
+from datasets.protocols import folds, repeats, replicates, simulated_truth, trials
 
 #: simulated sets that carry their true parameter -> its dimension
 WITH_TRUTH = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from common_tasks.advice.scale import mean, position
 from evaluation.paired import THESE_ROWS, Difference
-from evaluation.scale import mean, position
 
 
 def as_splits(values):

@@ -1,6 +1,6 @@
 """The slow and obvious form of every update: plain NumPy, natural parameters, straight from the formulas.
 
-The kernels are tested against this file; it is never used in a timed fit. Sources: Hernandez-Lobato & Adams 2015
+The kernels are tested against this file. Sources: Hernandez-Lobato & Adams 2015
 (moments, tilted distribution, prior refinement), Li et al. 2015 (SEP), Vinaroz & Park 2023 (algorithm 3).
 Inputs ``x`` are one row with the bias last, shape (D,), ``y`` a number; both standardised.
 """
@@ -187,22 +187,6 @@ def propose(theta: Naturals, theta_0: Naturals, x, y, n: int, gamma: float, clip
     cavity = theta_0 + theta_f * (n - 1)
     site = (tilted(cavity, x, y) - cavity).clipped(clip)
     return site * (gamma / n) + theta_f * (n - gamma / n) + theta_0
-
-
-def absorb(theta_new: Naturals, theta_0: Naturals, n: int, clip: float, floor: float) -> Naturals:
-    """Lines 10 to 12 of algorithm 3: floor what must be positive, theta_f = (theta_new - theta_0) / N, clip.
-
-    Returns theta_0 + N theta_f.
-    """
-    fixed = replace(
-        theta_new,
-        lam1=np.where(theta_new.lam1 > 0, theta_new.lam1, floor),
-        lam2=np.where(theta_new.lam2 > 0, theta_new.lam2, floor),
-        shape=theta_new.shape if theta_new.shape > 0 else floor,
-        rate=theta_new.rate if theta_new.rate < 0 else -floor,
-    )
-    theta_f = (fixed - theta_0) * (1.0 / n)
-    return fixed if theta_f.norm() <= clip else theta_0 + theta_f.clipped(clip) * n
 
 
 def refine_prior(state: State, prior: PriorFactor) -> tuple[State, PriorFactor]:

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import kstest, norm
 
 from methods._shared.logistic.sampler import Plan, Target, laplace, sample
-from methods.posterior_sampling._logistic import one_weight
 from methods.posterior_sampling._logistic.guarantee import renyi_bound
+from papers.geumlek2017rdp import one_weight
 
 SEPARABLE = np.ones((10, 1))
 

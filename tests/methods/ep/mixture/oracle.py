@@ -1,6 +1,6 @@
 """The slow and obvious form of every step: plain NumPy, moments and matrix inverses, straight from the formulas.
 
-The kernels are tested against this file; a fit takes only its prior and its clipping from here. Natural parameters of
+The kernels are tested against this file. Natural parameters of
 J components in D dimensions are ``h`` (J, D), precision times mean, and ``L`` (J, D, D), precision; theta = prior +
 data part, and a site is the moment-matched tilted distribution over the cavity. Sources: Minka 2001 (EP), Li et al.
 2015 (SEP and its mixture of Gaussians), Vinaroz & Park 2023 (algorithm 3, and the program that they released).
@@ -8,37 +8,11 @@ data part, and a site is the moment-matched tilted distribution over the cavity.
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import softmax
 
-from models.mixture_of_gaussians import MixtureOfGaussians, gaussian_log_density
-
-
-class Naturals(NamedTuple):
-    """``h`` (J, D) and ``L`` (J, D, D) of a Gaussian over each component mean, or of a factor of it."""
-
-    h: np.ndarray
-    L: np.ndarray
-
-    def plus(self, other: Naturals, factor: float = 1.0) -> Naturals:
-        """self + factor x other."""
-        return Naturals(self.h + factor * other.h, self.L + factor * other.L)
-
-    def times(self, factor: float) -> Naturals:
-        return Naturals(self.h * factor, self.L * factor)
-
-
-def prior_naturals(model: MixtureOfGaussians, d: int) -> Naturals:
-    """Naturals of N(m_j, prior_variance I), the same precision for every component."""
-    precision = 1.0 / model.prior_variance
-    return Naturals(precision * model.prior_means(d), np.tile(precision * np.eye(d), (model.components, 1, 1)))
-
-
-def zeros(components: int, d: int) -> Naturals:
-    return Naturals(np.zeros((components, d)), np.zeros((components, d, d)))
+from methods.ep._mixture.naturals import Naturals, clipped_apart, clipped_jointly
+from models.mixture_of_gaussians import gaussian_log_density
 
 
 def tilted(x: np.ndarray, cavity: Naturals, noise_variance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -70,42 +44,12 @@ def site(x: np.ndarray, cavity: Naturals, noise_variance: float) -> Naturals:
     return Naturals(np.einsum("kij,kj->ki", precisions, means) - cavity.h, precisions - cavity.L)
 
 
-def clipped_jointly(f: Naturals, bound: float) -> Naturals:
-    """All numbers of h and L (full matrices) as one vector, scaled to norm <= bound."""
-    norm = math.hypot(np.linalg.norm(f.h), np.linalg.norm(f.L))
-    return f.times(min(1.0, bound / norm) if norm > 0 else 1.0)
-
-
-def clipped_apart(f: Naturals, bound: float) -> Naturals:
-    """h of all components scaled to Frobenius norm <= bound, and L by itself."""
-    h, precision = np.linalg.norm(f.h), np.linalg.norm(f.L)
-    return Naturals(
-        f.h * (min(1.0, bound / h) if h > 0 else 1.0),
-        f.L * (min(1.0, bound / precision) if precision > 0 else 1.0),
-    )
-
-
-def symmetric(upper: np.ndarray, d: int) -> np.ndarray:
-    """(J, D (D + 1) / 2) upper triangles, row by row, to (J, D, D) symmetric matrices."""
-    out = np.zeros((len(upper), d, d))
-    rows, columns = np.triu_indices(d)
-    out[:, rows, columns] = upper
-    out[:, columns, rows] = upper
-    return out
-
-
 def floored(precisions: np.ndarray, floor: float) -> np.ndarray:
     """Eigenvalues <= 0 of each of (J, D, D) become ``floor``."""
     values, vectors = np.linalg.eigh(precisions)
     lifted = np.where(values > 0, values, floor)
     fixed = np.einsum("kia,ka,kja->kij", vectors, lifted, vectors)
     return np.where((values > 0).all(axis=1)[:, None, None], precisions, fixed)
-
-
-def noise_of(numbers: np.ndarray, components: int, d: int) -> Naturals:
-    """One row of the block of noise that ``kernel.noisy_steps`` takes."""
-    cut = components * d
-    return Naturals(numbers[:cut].reshape(components, d), symmetric(numbers[cut:].reshape(components, -1), d))
 
 
 def ep_step(

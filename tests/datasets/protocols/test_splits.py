@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import datasets
-from datasets import splits
+from datasets.protocols import splits
 
 # sha256 over train, then test indices (little-endian int64) of the literature's standard splits.
 LITERATURE = {

@@ -1,0 +1,79 @@
+"""How far draws are from exact ones, and what that adds to (epsilon, delta).
+
+Every row is one posterior at one budget. Let t be the total variation between a draw and the exact posterior. Where t
+is at most that much on both of two neighbours, an (epsilon, delta) of exact draws is one of (epsilon, delta + (1 +
+e^epsilon) t) of the program's: P(draw in S) <= P(exact in S) + t <= e^epsilon P(exact' in S) + delta + t <= e^epsilon
+(P(draw' in S) + t) + delta + t. The columns ``delta_added_*`` say (1 + e^epsilon) t, at most 1, with t of this one
+data set: a bound for all data sets would need the largest t of all.
+
+below, above : share of the draws beyond the exact quantiles at ``level`` and 1 - ``level``. All intervals are 95 %:
+Clopper & Pearson for shares, Dvoretzky, Kiefer & Wolfowitz for distances; references count by their effective size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import beta
+
+from privacy.ledger import Ledger
+
+ALPHA = 0.05
+COLUMNS = (
+    *("task", "dataset", "method", "setting", "n", "d", "power", "precision", "radius", "epsilon", "delta"),
+    *("draws", "reference", "reference_size", "level", "below", "below_low", "below_high"),
+    *("above", "above_low", "above_high", "kolmogorov", "kolmogorov_low", "kolmogorov_high"),
+    *("tv_low", "tv_high", "tv_by", "delta_added_low", "delta_added_high", "law_p"),
+    *("delta_exact", "delta_drawn", "epsilon_exact", "epsilon_drawn", "seconds"),
+)
+
+
+def share(count: int, of: int) -> tuple[float, float, float]:
+    """count / of and its interval (Clopper & Pearson)."""
+    low = float(beta.ppf(ALPHA / 2, count, of - count + 1)) if count else 0.0
+    high = float(beta.isf(ALPHA / 2, count + 1, of - count)) if count < of else 1.0
+    return count / of, low, high
+
+
+def half_width(size: float, alpha: float = ALPHA) -> float:
+    """With probability 1 - alpha no empirical distribution function of ``size`` draws is further off (Massart 1990)."""
+    return math.sqrt(math.log(2.0 / alpha) / (2.0 * size))
+
+
+def kolmogorov(a: np.ndarray, b: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """Largest difference of the distribution functions of draws ``a`` and ``b``, (k,) and (m,); b may be weighted."""
+    weight = np.full(len(b), 1.0 / len(b)) if weight is None else weight / weight.sum()
+    order = np.argsort(b)
+    both = np.concatenate([a, b])
+    of_b = np.concatenate([[0.0], np.cumsum(weight[order])])[np.searchsorted(b[order], both, side="right")]
+    of_a = np.searchsorted(np.sort(a), both, side="right") / len(a)
+    return float(np.abs(of_a - of_b).max())
+
+
+def added(epsilon: float, distance: float) -> float:
+    """What a total variation adds to delta, at most 1."""
+    return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * distance)
+
+
+def epsilon_of(events: Sequence, delta: float) -> float:
+    """What events cost at ``delta``."""
+    from privacy.accountants import epsilon_of  # heavy
+
+    return float(epsilon_of(Ledger([*events]), delta).epsilon)
+
+
+def facts(target, epsilon: float, delta: float, draws: int, level: float, counts, gap, tv) -> dict:
+    """The columns that all rows fill alike.
+
+    target : the posterior (its ``power``, ``precision`` and ``radius``). counts : draws below and above the exact
+    quantiles. gap : Kolmogorov distance and its interval. tv : interval of the total variation.
+    """
+    row = {"power": target.power, "precision": target.precision, "radius": target.radius}
+    row |= {"epsilon": epsilon, "delta": delta, "draws": draws, "level": level}
+    for name, count in zip(("below", "above"), counts, strict=True):
+        row |= dict(zip((name, f"{name}_low", f"{name}_high"), share(int(count), draws), strict=True))
+    row |= dict(zip(("kolmogorov", "kolmogorov_low", "kolmogorov_high"), gap, strict=True))
+    row |= {"tv_low": tv[0], "tv_high": tv[1]}
+    return row | {"delta_added_low": added(epsilon, tv[0]), "delta_added_high": added(epsilon, tv[1])}

@@ -1,0 +1,90 @@
+"""How far the released draws of logistic posteriors are from exact ones where one side of the posterior is a wall.
+
+    python -m workflow.extra geumlek2017rdp sampler_separable.csv
+
+The posteriors are those of n equal rows of one column and class, the worst case for a sampler that starts at a
+Gaussian: one side is a wall, the other the prior's tail. Exact law, quantiles, and the law of the draws by quadrature
+(``one_weight``): ``tv_low`` and ``tv_high`` are that distance -+ its error; where quadrature does not follow, the
+interval of the draws' Kolmogorov distance and the distance of the run's start take their place (``tv_by``). ``law_p``:
+Kolmogorov-Smirnov p-value of the draws against the law computed for them. ``delta_*`` and ``epsilon_*``: what one
+flipped label can show at most, at the ledger's epsilon and at ``delta``, of exact draws and of the program's (blank
+where quadrature does not follow). The other columns: ``evaluation.sampler_distance``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import kstest
+
+from evaluation.sampler_distance import COLUMNS, epsilon_of, facts, half_width
+from methods import contract
+from methods._shared.logistic.reference import independent_draws
+from models.logistic_regression import LogisticRegression
+from papers.geumlek2017rdp import one_weight
+from workflow.extra import resumed
+from workflow.imports import code_hash
+
+if TYPE_CHECKING:
+    from workflow.extra import Request
+
+CONCENTRATED, DIFFUSED = "posterior_sampling_glm_concentrated", "posterior_sampling_glm_diffused"
+DIRECT, OPS = "posterior_sampling_glm_direct", "posterior_sampling_ops"
+#: method, Renyi budget (order, epsilon) or none, rows n and beta0, whose product is the precision of the prior.
+SEPARABLE = (
+    *((CONCENTRATED, (10.0, math.exp(k)), 100, 1e-3) for k in (-1, 1, 3)),
+    *((DIFFUSED, (10.0, math.exp(k)), 100, 1e-3) for k in (-1, 1, 3)),
+    (OPS, (10.0, math.exp(3)), 100, 1e-3),
+    *((DIRECT, None, n, beta0) for n, beta0 in ((100, 1e-3), (10, 1e-3), (100, 1e-4), (10, 1e-4), (100, 1e-5))),
+)
+#: draws, and the smallest level at which they say something of a tail.
+DRAWS, LEVEL, DELTA = 5000, 1e-3, 1e-5
+
+
+def separable_row(number: int, count: int = DRAWS, wrong=None) -> dict:
+    """One row: posterior ``SEPARABLE[number]``. ``wrong``: a function that spoils the draws, for tests."""
+    from privacy.budget import BudgetSpec
+
+    name, renyi, n, beta0 = SEPARABLE[number]
+    start = time.process_time()
+    method = contract.get(name, "logistic_regression")
+    spec = BudgetSpec() if renyi is None else BudgetSpec(renyi=renyi)
+    settings = method.Settings()
+    release = method.release(LogisticRegression(beta0, 1.0, "none"), n, settings, spec.open(np.random.default_rng(0)))
+    z, target = np.ones((n, 1)), release.target
+    other = np.concatenate([-z[:1], z[1:]])
+    here, there = one_weight.neighbours(z, other, target, settings.plan)
+    w = independent_draws(z, target, np.random.SeedSequence([18, number]).spawn(count), settings.plan)[:, 0]
+    w = w if wrong is None else wrong(w)
+    gap, width = float(kstest(w, here.exact_cdf).statistic), half_width(count)
+    low, high = max(0.0, gap - width), min(1.0, gap + width)
+    if here.known:
+        tv = max(0.0, here.distance - here.error), min(1.0, here.distance + here.error)
+    else:
+        tv = low, here.start_distance
+    level, epsilon = LEVEL, epsilon_of([release.event], DELTA)
+    counts = (w < here.quantile(level)).sum(), (w > here.quantile(1.0 - level)).sum()
+    row = {"task": "separable", "dataset": "", "method": name, "n": n, "d": 1}
+    row["setting"] = f"beta0={beta0:g}" if renyi is None else f"order={renyi[0]:g};epsilon=e^{math.log(renyi[1]):.0f}"
+    row |= facts(target, epsilon, DELTA, count, level, counts, (gap, low, high), tv)
+    row |= {"reference": "quadrature", "reference_size": "", "law_p": "", "seconds": 0.0}
+    row["tv_by"] = "quadrature" if here.known else "draws and start"
+    row |= dict.fromkeys(("delta_exact", "delta_drawn", "epsilon_exact", "epsilon_drawn"), "")
+    row["delta_exact"] = one_weight.hidden(here, there, epsilon, drawn=False)
+    row["epsilon_exact"] = one_weight.epsilon_at(here, there, DELTA, drawn=False)
+    if here.known and there.known:
+        row["law_p"] = float(kstest(w, here.drawn_cdf).pvalue)
+        row["delta_drawn"] = one_weight.hidden(here, there, epsilon, drawn=True)
+        row["epsilon_drawn"] = one_weight.epsilon_at(here, there, DELTA, drawn=True)
+    return row | {"seconds": time.process_time() - start}
+
+
+def table(request: Request) -> dict[str, str]:
+    """The table, as text; below full scale of one posterior, which runs every line."""
+    (name,) = request.extra.tables
+    makers = [partial(separable_row, k) for k in range(len(SEPARABLE) if request.scale == "full" else 1)]
+    return {name: resumed(request, name, {"code": code_hash(__name__)}, makers, COLUMNS)}
