@@ -15,6 +15,9 @@ HIGHER_IS_BETTER = {
     **dict.fromkeys(("program_kl_proxy", "posterior_sd", "label_error", "test_error", "heldout_nll"), False),
     "expected_calibration_error": False,
     **dict.fromkeys(("tarp_coverage_rmse", "calibration_rmse", "posterior_mean_error"), False),
+    **dict.fromkeys(("mse", "mmd"), False),
+    # of chains, by convention: more accepted and fewer clipped is better
+    **{"acceptance": True, "clipped_ratios": False},
 }
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method; mean_sd
 #: is the mean standard deviation of a network's weights.

@@ -10,6 +10,7 @@ import pandas as pd
 
 from papers.raisa2021thesis import models, run, verdicts
 from papers.raisa2021thesis.run import KEY
+from reports.evidence import MEDIAN, spread_of
 from reports.own_program import read_scores
 
 #: name of a method here -> as the source writes it.
@@ -60,7 +61,7 @@ def medians(scores: pd.DataFrame) -> pd.DataFrame:
                 at = dict(
                     zip(("q1", "median", "q3"), np.quantile(verdicts.runs_of(cell), [0.25, 0.5, 0.75]), strict=True)
                 )
-            se = verdicts.MEDIAN * verdicts.spread(at["q1"], at["q3"]) / math.sqrt(verdicts.N)
+            se = MEDIAN * spread_of(at["q1"], at["q3"]) / math.sqrt(verdicts.N)
             rows.append({"reading": reading, **{k: cell[k] for k in ("metric", "dataset", "method")},
                          "epsilon": epsilon_of(cell["setting"]), **at, "se": se})  # fmt: skip
     return pd.DataFrame(rows)

@@ -1,7 +1,6 @@
-"""Published cells, the rank test, every committed verdict by other code, and what else is committed."""
+"""Published cells, every committed verdict by other code, and what else is committed."""
 
 import gzip
-import itertools
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -51,42 +50,12 @@ def test_the_published_means_are_of_whole_rows():
         assert (5 * n * means).to_numpy() == pytest.approx(np.rint(5 * n * means).to_numpy(), abs=1e-7)
 
 
-def test_the_rank_test_by_all_choices():
-    """Against counting every choice of three among eight, with ties."""
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        ours, theirs = rng.integers(0, 4, 5) / 10, rng.integers(0, 6, 3) / 10
-        pooled = stats.rankdata(np.concatenate([theirs, ours]))
-        seen = pooled[:3].sum()
-        sums = np.array([sum(c) for c in itertools.combinations(pooled, 3)])
-        p = min(1, 2 * min(np.mean(sums <= seen + 1e-9), np.mean(sums >= seen - 1e-9)))
-        got, z = verdicts.rank_test(ours, theirs)
-        assert got == pytest.approx(p, rel=1e-12)
-        assert (z > 0) == (seen > sums.mean())
-
-
-def test_the_rank_test_without_ties_is_scipys():
-    rng = np.random.default_rng(1)
-    ours, theirs = rng.standard_normal(40), rng.standard_normal(10) + 0.5
-    expected = stats.mannwhitneyu(theirs, ours, method="exact").pvalue
-    assert verdicts.rank_test(ours, theirs)[0] == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_rate_of_false_words_of_the_rank_test():
-    """600 cells of whole test rows: p <= 5 % at most as often as Binomial(600, .05) has it (1e-6)."""
-    rng = np.random.default_rng(2)
-    p = [
-        verdicts.rank_test(rng.binomial(836, 0.25, 40) / 836, rng.binomial(836, 0.25, 10) / 836)[0] for _ in range(600)
-    ]
-    assert np.sum(np.array(p) <= 0.05) <= stats.binom.isf(1e-6, 600, 0.05)
-
-
 def test_words_of_a_cell():
     cell = verdicts.published().to_dict("records")[0]
     m, n = 1 - float(cell["mean"]), 40
     noise = np.random.default_rng(3).standard_normal(n) * 0.002
     for shift, word in ((0.0, "reproduced"), (0.05, "worse"), (-0.05, "better")):
-        found = verdicts.judge(cell, m + shift + noise - noise.mean(), None, 87)
+        found = verdicts.compared(cell, m + shift + noise - noise.mean(), None, 87)
         assert found["verdict"] == word
 
 
