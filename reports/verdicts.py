@@ -353,17 +353,21 @@ def scoreboard(verdicts: pd.DataFrame, published: pd.DataFrame | None = None, co
     words that are counted, ``verdict_v1`` for those of the old rule.
     """
     numbers = published_numbers.load() if published is None else published
-    copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
-    own = verdicts[np.array([tuple(r) not in copies for r in verdicts[KEY].to_numpy()], dtype=bool)]  # also of no rows
+    own = verdicts[~published_numbers.is_copy(verdicts, numbers)]
     own = own[own["headline"] == "yes"]
     rows = []
     for (source, reading), g in own.groupby(["source", "reading"], sort=False):
-        counts = g[column].value_counts()
-        judged = {v: int(counts.get(v, 0)) for v in VERDICTS}
-        rest = {v: int(counts.get(v, 0)) for v in ("no_data", "not_run")}
         alone = int(((g[column] == "reproduced") & (g["also_fits"] == "")).sum())
-        first = {"source": source, "reading": reading, "family": family_of(source, numbers), "cells": len(g)}
-        rows.append(first | judged | {"of_these_distinctive": alone, "no_score": len(g) - sum(judged.values())} | rest)
+        rows.append(counted(source, reading, family_of(source, numbers), g[column], alone))
     return pd.DataFrame(rows, columns=BOARD).sort_values(
         "reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True
     )
+
+
+def counted(source: str, reading: str, family: int, words: pd.Series, distinctive: int = 0) -> dict[str, Any]:
+    """One row of :func:`scoreboard`. ``words``: the verdict of each of its cells."""
+    counts = words.value_counts()
+    judged = {v: int(counts.get(v, 0)) for v in VERDICTS}
+    first = {"source": source, "reading": reading, "family": family, "cells": len(words)}
+    rest = {v: int(counts.get(v, 0)) for v in ("no_data", "not_run")}
+    return first | judged | {"of_these_distinctive": distinctive, "no_score": len(words) - sum(judged.values())} | rest

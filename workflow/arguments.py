@@ -64,9 +64,6 @@ def targets() -> dict[str, str]:
         out[paper.key] = paper.title
         out |= {alias: f"an older name of {paper.key}" for alias in paper.aliases}
         out |= {f"{paper.key}_{extra.name}": "a table that is no score" for extra in paper.extra}
-    for path in sorted((ROOT / "papers").glob("*/rules.smk")):
-        names = rules(path.read_text(encoding="utf-8"))
-        out |= {name: f"a rule of {path.parent.name}" for name, many in names.items() if not many}
     return out
 
 
@@ -83,7 +80,7 @@ def rules(text: str) -> dict[str, bool]:
 
 def many_rules() -> set[str]:
     """Rules that make many files: a file of theirs is a target, not their name."""
-    files = [*(ROOT / "workflow" / "rules").glob("*.smk"), *(ROOT / "papers").glob("*/rules.smk")]
+    files = (ROOT / "workflow" / "rules").glob("*.smk")
     return {name for path in files for name, many in rules(path.read_text(encoding="utf-8")).items() if many}
 
 

@@ -1,4 +1,4 @@
-"""Small tables that findings rest on: ``python -m papers.raisa2021thesis.checks NAME --out FILE.csv``."""
+"""Small tables that findings rest on."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import pandas as pd
 from matplotlib.cbook import boxplot_stats
 from scipy.stats import binom
 
-from papers.raisa2021thesis import models, run, streams, verdicts
+from papers.raisa2021thesis import PAPER, models, run, streams, verdicts
 from papers.raisa2021thesis.chains import Setting
 from papers.raisa2021thesis.models import MODELS, Problem
 from privacy.budget import Budget
 from privacy.ledger import Relation
 from reports.evidence import AGREE, Box, p_box
-from reports.own_program import check_command
 from reports.verdict import ANY_FALSE
 
 
@@ -121,7 +120,7 @@ SHIFTS = (1.0, 2.0, 3.0)
 
 def rates(mirror: str | None = None) -> pd.DataFrame:
     """How often the rank test of a box speaks: of one law (false) and of shifted normal ones (power)."""
-    repeats, family = run.config()["check_repeats"]["rates"], run.config()["family"]
+    repeats, family = run.config()["check_repeats"]["rates"], PAPER.family
     laws = {name: (law, 0.0) for name, law in LAWS.items()}
     laws |= {f"normal, {s:g} deviations off": (LAWS["normal"], 0.05 * s) for s in SHIFTS}
     rows = []
@@ -138,6 +137,3 @@ def rates(mirror: str | None = None) -> pd.DataFrame:
 
 
 CHECKS = {"exact": exact, "starts": starts, "rates": rates}
-
-if __name__ == "__main__":
-    raise SystemExit(check_command("papers.raisa2021thesis.checks", "a table that findings rest on", CHECKS))

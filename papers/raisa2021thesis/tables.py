@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.raisa2021thesis import models, run, verdicts
+from papers.raisa2021thesis import PAPER, claims, models, run, verdicts
 from papers.raisa2021thesis.run import KEY
 from reports.evidence import MEDIAN, spread_of
-from reports.own_program import read_scores
+from reports.queries import Tables
+from workflow.program import read_scores
 
 #: name of a method here -> as the source writes it.
 METHODS = {
@@ -32,6 +33,36 @@ MODELS = {
     "correlated_gauss_2d": "correlated Gauss, d = 2",
 }
 METRICS = {"mmd": "MMD", "acceptance": "acceptance rate", "clipped_ratios": "share of clipped ratios"}
+
+
+def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
+    """Tables by file name, from all score rows."""
+    judged = verdicts.build(scores, PAPER.family)
+    return {
+        "verdicts.csv.gz": judged,
+        "joint.csv": verdicts.joint(judged),
+        "counts.csv": counts(judged),
+        "iterations.csv": iterations(),
+        "ledger.csv": ledger(scores),
+        "claims.csv": claims.build(medians(scores)),
+    }
+
+
+def names(tables: Tables) -> dict[str, object]:
+    """What the texts of findings may use besides queries."""
+
+    def paid(method: str, against: str) -> str:
+        """Median MMD from a paid start less that from the published one, by epsilon; ``against``: starts or boxes."""
+        told = run.config()["starts"]
+        at = {(r["start"], int(r["epsilon"])): float(r["median"]) for r in tables.rows("starts", method=method)}
+        theirs = {e: at["published", e] for e in told["epsilons"]}
+        if against == "boxes":
+            rows = tables.rows("verdicts", dataset=told["model"], method=method, metric="mmd")
+            theirs = {epsilon_of(r["setting"]): float(r["median"]) for r in rows}
+        return ", ".join(f"{at['paid for', e] - theirs[e]:+.2f}" for e in told["epsilons"])
+
+    known = {"METHODS": METHODS, "MODELS": MODELS, "METRICS": METRICS}
+    return known | {"paid": paid, "config": run.config() | {"family": PAPER.family}}
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:

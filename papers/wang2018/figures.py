@@ -14,7 +14,7 @@ from papers.wang2018.tables import COMPARED, METHODS, RULES
 from papers.wang2018.verdicts import KEY, runs_of
 from reports import palette, style
 from reports.figure import Figure
-from reports.own_program import read_scores
+from workflow.program import read_scores
 
 READINGS = {"authors": "as the program runs", "printed": "as it is meant", "corrected": "corrected"}
 #: panels of one figure of errors: rows, columns.
