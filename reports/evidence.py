@@ -18,7 +18,7 @@ runs. gap = max(0, |mean - m| - u) is at most the distance of the two means.
 :func:`all_runs`    mean and spread of N runs, and each of the runs
 ==================  ====================================================================================================
 
-Where the paper's splits are also ours the two means move together, and :func:`means` is conservative.
+If the paper's splits are also ours, the two means move together, and :func:`means` is conservative.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ LOG_LIKELIHOODS = frozenset({"test_log_likelihood", "heldout_nll"})
 RATIOS = frozenset(m for m in HIGHER_IS_BETTER if m.startswith(("fnorm", "squared_", "kl", "program_kl")))
 #: metrics that are never negative. The KL proxy is a difference of log-densities and can be.
 POSITIVE = frozenset(HIGHER_IS_BETTER) - LOG_LIKELIHOODS - {"kl_proxy", "program_kl_proxy"}
-#: the standard deviation of a normal law is this many times its median absolute deviation.
+#: the standard deviation of a normal distribution is this many times its median absolute deviation.
 _MAD = 1.4826
-#: standard error of a normal law's median in units of sd / sqrt(n); its interquartile range in units of sd.
+#: of a normal distribution: standard error of its median in units of sd / sqrt(n), interquartile range in units of sd.
 MEDIAN, RANGE = math.sqrt(math.pi / 2), 1.3489795
 #: relative slack for what is below the rounding of the inputs: .3 - .2 - .1 is not 0 in binary.
 _ROUNDING = 4 * np.finfo(np.float64).eps
@@ -102,7 +102,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Found:
-    """What a kind of evidence says about a number.
+    """The answer of a kind of evidence about a number.
 
     p, p_kind : the chance of what is seen if both programs are one, two-sided, and how it is bounded; NaN where nothing
     can be said. higher : is ours above the published number? bound : the one-sided 95 % bound of the distance of the
@@ -160,7 +160,7 @@ def gap_of(ours, published, unit) -> np.ndarray:
 
 @lru_cache(maxsize=512)
 def _quantile(alpha: float, n: int | None = None) -> float:
-    """t(1 - alpha; n - 1), of the normal law without ``n``."""
+    """t(1 - alpha; n - 1), of the normal distribution without ``n``."""
     return float(normal.isf(alpha) if n is None else student.isf(alpha, n - 1))
 
 
@@ -169,9 +169,9 @@ def means(paper: Printed, values: Sequence[float], metric: str, level: float) ->
 
     ``t`` : the spread of our runs is small and without heavy tails (:func:`tame`), so both means are close to normal:
         p = P(|t(n-1)| >= gap / (max(s, S) sqrt(1/n + 1/N))). max(s, S): either may be too small by chance. A single
-        published run (N = 1) is no mean, so far tails of the law itself are asked for, and n runs show none beyond
-        1 / (n + 1): there p is at least 1 %.
-    ``rank`` : otherwise a bound on the Mann-Whitney test from m, S and N alone, for any law of the scores.
+        published run (N = 1) is no mean, so far tails of the distribution itself are asked for, and n runs show none
+        beyond 1 / (n + 1). There p is at least 1 %.
+    ``rank`` : otherwise a bound on the Mann-Whitney test from m, S and N alone, for any distribution of the scores.
 
         *Theirs at or above x.* Let k of their N runs lie at or above x, and d = x - m - u > 0, so that x exceeds their
         mean by d at least. For a given k their variance (divided by N) is least with k runs at x and N - k at one value
@@ -186,23 +186,23 @@ def means(paper: Printed, values: Sequence[float], metric: str, level: float) ->
         Markov.
         *The test.* Pairs (one of theirs, one of ours) with theirs at or above ours number at most U = sum_i K(x_i),
         ties included. If all n + N runs are exchangeable, the number of such pairs (ties broken at random, which can
-        only lower it) has the null law of Mann and Whitney, so P(Mann-Whitney(n, N) <= U) bounds the chance of ours
-        lying so far above theirs. p is twice the smaller of this and its mirror image, at most 1. Full separation gives
-        2 / C(n + N, N): 3.8e-5 for n = 20, N = 5, which misses 1 % / 290, and 3.0e-5 for n = 21.
+        only lower it) has the null distribution of Mann and Whitney, so P(Mann-Whitney(n, N) <= U) bounds the chance of
+        ours lying so far above theirs. p is twice the smaller of this and its mirror image, at most 1. Full separation
+        gives 2 / C(n + N, N): 3.8e-5 for n = 20, N = 5, which misses 1 % / 290, and 3.0e-5 for n = 21.
     ``resampled`` : N >= 2 runs, not tame, and no s_pub to bound them by. p = twice the share of 100,000 means of N of
         our runs, drawn with replacement, that lie at or beyond m -+ u on the scarcer side, (count + 1) / 100,001, and
-        at least 2 / (floor(n/N) + 1). The limit is what the data support for any law: their mean is exchangeable with
-        the means of floor(n/N) disjoint groups of our runs, so it is the largest of them all with probability
-        1 / (floor(n/N) + 1); resampling knows nothing beyond the largest of our runs. (Without the limit a paper drawn
-        from this suite's own scores of the mixture lies outside all 100,000 means in up to 2 % of draws, also where our
-        runs happen to look free of heavy tails.) So resampling alone never refutes. Where ranks with Markov's
-        inequality give a smaller p, that p counts, and its kind is ``rank``; it is an exact bound.
+        at least 2 / (floor(n/N) + 1). The limit is what the data support for any distribution: their mean is
+        exchangeable with the means of floor(n/N) disjoint groups of our runs, so it is the largest of them all with
+        probability 1 / (floor(n/N) + 1); resampling knows nothing beyond the largest of our runs. (Without the limit a
+        paper drawn from this suite's own scores of the mixture lies outside all 100,000 means in up to 2 % of draws,
+        also where our runs happen to look free of heavy tails.) So resampling alone never refutes. Where ranks with
+        Markov's inequality give a smaller p, that p counts, and its kind is ``rank``; it is an exact bound.
 
-    ``low``, ``high``: the 95 % interval of the difference; widened by one unit it holds 0 where p > 5 %. Of ``rank``
-    that of a shift of our runs against theirs, the unit included; where no spread is published and the runs are not
-    tame, the central 95 % of the means of N of our runs, less m. ``detectable``: infinite where nothing is refuted (too
-    few runs, or no published spread). Markov's inequality, which sees one direction only, is left out of the interval
-    and of ``detectable``. A single run of ours has no spread, so p is NaN.
+    ``low``, ``high``: the 95 % interval of the difference; widened by one unit it holds 0 if p > 5 %. For ``rank`` it
+    is the interval of a shift of our runs against theirs, the unit included. If no spread is published and the runs are
+    not tame, it is the central 95 % of the means of N of our runs, less m. ``detectable`` is infinite if nothing can be
+    refuted (too few runs, or no published spread). Markov's inequality, which sees one direction only, is left out of
+    the interval and of ``detectable``. A single run of ours has no spread, so p is NaN.
     """
     x = np.sort(np.asarray(values, dtype=np.float64))
     n, mean = len(x), math.fsum(x) / len(x)
@@ -266,7 +266,7 @@ def bound_of_means(mean, std, n: int, paper: Printed, metric: str) -> np.ndarray
 
 
 def light_tails(runs: np.ndarray) -> np.ndarray:
-    """s <= 2 * 1.4826 MAD, the last axis of ``runs`` holding the runs: at most twice that of a normal law."""
+    """s <= 2 * 1.4826 MAD, the last axis of ``runs`` holding the runs: at most twice that of a normal distribution."""
     deviation = np.median(np.abs(runs - np.median(runs, axis=-1, keepdims=True)), axis=-1)
     return runs.std(axis=-1, ddof=1) <= 2 * _MAD * deviation
 
@@ -275,7 +275,7 @@ def tame(runs: np.ndarray, paper: Printed, metric: str) -> np.ndarray:
     """Are means of these runs close to normal? ``runs`` (..., n).
 
     No heavy tails (:func:`light_tails`) and, for a metric that is never negative, s at most a quarter of our mean and S
-    at most a quarter of the published one (a spread of the size of the number itself is a skewed law).
+    at most a quarter of the published one (a spread of the size of the number itself is a skewed distribution).
     """
     light = light_tails(runs)
     if metric not in POSITIVE:
@@ -431,8 +431,8 @@ def single(paper: Printed, values: Sequence[float], metric: str, level: float, *
     """One published run of a positive score on splits that are also ours, so that only its noise differs from ours.
 
     :func:`means` refutes no single published run: there, our runs differ by their splits too and are few. Here many
-    repetitions differ by nothing but noise whose law is known, and the test of one number is what the source allows. A
-    published spread over splits is shared by both, so ``paper`` has none, and N = 1.
+    repetitions differ by nothing but noise of a known distribution, and the test of one number is what the source
+    allows. A published spread over splits is shared by both, so ``paper`` has none, and N = 1.
 
     ``t`` : the logarithms of our runs have light tails and a spread of at most 1/4 (a positive number's spread is then
         small against it): p = P(|t(n - 1)| >= gap / (s sqrt(1 + 1 / n))), on the logarithms, gap less one unit.
@@ -506,9 +506,9 @@ def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found
     theirs; p is twice the smaller of this and its mirror image.
 
     Medians are compared: the bound is gap + t(.95; N - 1) 1.2533 s sqrt(1/n + 1/N), with s the larger of both
-    interquartile ranges over 1.349. It assumes that both laws are close to normal around their medians (then a median's
-    standard error is 1.2533 s / sqrt n); no refutation rests on that. The interval ``low``, ``high`` is made the same
-    way. Raises ValueError for another N than 20.
+    interquartile ranges over 1.349. It assumes that both distributions are close to normal around their medians (then a
+    median's standard error is 1.2533 s / sqrt n); no refutation rests on that. The interval ``low``, ``high`` is made
+    the same way. Raises ValueError for another N than 20.
     """
     x = np.asarray(values, dtype=np.float64)
     median, (q1, q3) = float(np.median(x)), np.quantile(x, [0.25, 0.75])
@@ -523,7 +523,7 @@ def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found
 
 
 def spread_of(q1: float, q3: float) -> float:
-    """The standard deviation of a normal law with these quartiles."""
+    """The standard deviation of a normal distribution with these quartiles."""
     return (q3 - q1) / RANGE
 
 
@@ -567,7 +567,8 @@ def all_runs(paper: Printed, values: Sequence[float], metric: str, level: float)
 def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     """(p, z): two-sided exact p of the sum of their ranks, ties with their mean rank; z: that sum, standardised.
 
-    The null law counts all choices of N among the n + N pooled ranks (doubled, so that they are whole numbers).
+    The null distribution counts all choices of N among the n + N pooled ranks (doubled, so that they are whole
+    numbers).
     """
     pooled = np.concatenate([theirs, ours])
     ranks = np.rint(2 * rankdata(np.round(pooled, 12))).astype(int)

@@ -80,7 +80,7 @@ def fill(path: Path, tables: Tables, **names: object) -> str:
 
 
 def folders() -> list[Path]:
-    """Where the findings on experiments are: ``reports/findings`` and those of the papers."""
+    """The folders of the findings on experiments: ``reports/findings`` and those of the papers."""
     return [HERE, *(p.home / "findings" for p in papers.of_experiments())]
 
 

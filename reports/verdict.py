@@ -8,14 +8,15 @@ programs are one, is bounded for a mean, a single run or a box plot is a kind of
 
     better, worse   p <= 1 % / family. family: the published cells of a reading that are judged together (290 for the
                     five first sources, fixed for good; a later source has its own), so the chance of any false one
-                    among them is at most 1 % (``rank``: for any law; ``t`` and ``normal``: for normal scores)
+                    among them is at most 1 % (``rank``: for any distribution; ``t`` and ``normal``: for normal
+                    scores)
     inconclusive    p <= 5 %, or nothing can be said (a single run of ours against a mean)
     reproduced      p > 5 %, and the two are shown to be equivalent: the one-sided 95 % bound of their distance is
                     within :func:`margin`
     compatible      p > 5 %, and they are not: nothing refutes the number and nothing shows it
 
-A cell of ours that lost splits (diverged, failed, timed out) is at best ``inconclusive``: what survives is a selection
-that flatters it. ``worse`` stands, because the lost ones would not have made it better.
+A cell of ours with splits without a score (diverged, failed, timed out) is at best ``inconclusive``: what survives is a
+selection that flatters it. ``worse`` stands, because the others would not have made it better.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m workflow.program KEY scores NAME --out FILE.csv.gz
     python -m workflow.program KEY checks NAME --out FILE.csv
 
-What follows from these files is made by ``reports.papers``.
+``reports.papers`` makes what follows from these files.
 """
 
 from __future__ import annotations
