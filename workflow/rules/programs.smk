@@ -25,9 +25,13 @@ rule program_scores:
         f"{RESULTS}/{{program}}/scores/{{name}}.csv.gz",
     log:
         f"{RESULTS}/logs/{{program}}_scores_{{name}}.log",
+    params:
+        scale=SCALE,
+        mirror=MIRROR_OPTION,
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.program {wildcards.program:q} scores {wildcards.name:q} --scale {SCALE:q} "
-        "--raw {RESULTS:q}/raw {MIRROR_OPTION} --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.program {wildcards.program:q} scores {wildcards.name:q} "
+        "--scale {params.scale:q} --raw {RESULTS:q}/raw {params.mirror} --out {output:q} 2> {log:q} "
+        "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule program_check:
@@ -41,8 +45,10 @@ rule program_check:
         f"{RESULTS}/{{program}}/checks/{{name}}.csv",
     log:
         f"{RESULTS}/logs/{{program}}_check_{{name}}.log",
+    params:
+        mirror=MIRROR_OPTION,
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.program {wildcards.program:q} checks {wildcards.name:q} {MIRROR_OPTION} "
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.program {wildcards.program:q} checks {wildcards.name:q} {params.mirror} "
         "--out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
