@@ -23,13 +23,8 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/cells.smk"
 include: "workflow/rules/extra.smk"
+include: "workflow/rules/programs.smk"
 include: "workflow/rules/reports.smk"
-
-
-# what belongs to one paper alone stands in its folder, its rules too
-for path in sorted(Path("papers").glob("*/rules.smk")):
-
-    include: str(path)
 
 
 rule all:

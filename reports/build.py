@@ -258,15 +258,13 @@ def _group(run: Run, about: homes.Paper | None) -> _Group:
 def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
     """A paper of the site. Of numbers that a source repeats each has its own row."""
     frame = stacked([run.verdicts for run in group.runs])
-    numbers = published.load()
-    copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", published.KEY].to_numpy()))
     mine = {f.id for f in told if findings.home_of(f.id).split("/")[-2] == group.key}
     return site.Part(
         key=group.key,
         title=" and ".join(group.sources.values()) if group.sources else group.title,
         sources=group.sources,
         rerun=f"./bench --cores 2 {group.key}",
-        verdicts=verdicts_of(frame, copies),
+        verdicts=verdicts_of(frame, published.is_copy(frame)),
         claims=stacked(group.claims),
         tables=group.tables,
         methods=group.methods,
@@ -280,22 +278,22 @@ def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
 
 
 def _housed(paper: papers.Paper, folder: Path, drawn: prepared.Drawn | None) -> site.Part:
-    """A paper that judges its own numbers, from what it committed; its figures are drawn into ``folder``."""
+    """A paper with a program of its own, from what it committed; its figures are drawn into ``folder``."""
     figures = drawn.parts.get(paper.key, {}).get("figures", []) if drawn is not None else None
     if figures is None:
-        figures = homes.resolve(paper.figures)(paper.reference, folder) if paper.figures else []
+        figures = homes.resolve(paper.program.figures)(paper.reference, folder)
     return site.Part(
         key=paper.key,
         title=paper.title,
-        sources={row["source"]: paper.title for row in paper.board},
+        sources={paper.key: paper.title},
         rerun=f"./bench --cores 2 {paper.key}",
         verdicts=verdicts_of(paper.verdicts),
         claims=paper.claims,
         figures=figures,
         findings=paper.findings,
         judged=paper.judged,
-        runs=homes.resolve(paper.runs)(paper.reference) if paper.runs else {},
-        titles=homes.resolve(paper.titles) if paper.titles else {},
+        runs=homes.resolve(paper.program.runs)(paper.reference),
+        titles=homes.resolve(paper.program.titles),
     )
 
 
@@ -402,19 +400,25 @@ def main(argv: list[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     configs = args.config or list(homes.experiments().values())
     known = homes.experiments() | {p.stem: p for given in configs for p in sorted(given.parent.glob("*.yaml"))}
+    # a paper with a program of its own has its reference in its folder, which no other takes the place of
+    own = args.reference == reference.FOLDER
     if args.check or args.what == "check":
         print(f"against the papers: {reference.check(known, args.reference)} verdicts agree with the committed scores")
-        wrong = {key: names for key, names in papers.stale().items() if names}
+        wrong = {key: names for key, names in papers.stale().items() if names} if own else {}
         for key, names in wrong.items():
-            how = f"python -m papers.{key}.build --scores papers/{key}/reference/scores makes it anew"
+            how = f"python -m reports.papers {key} makes it anew"
             print(f"papers/{key}/reference: {', '.join(names)} is not what its scores give; {how}", file=sys.stderr)
         return int(bool(wrong))
     if args.what == "derived":
         reference.derive(known, args.reference)
+        for key in [key for key, names in papers.stale().items() if names] if own else []:
+            papers.remake(key)
         print("verdicts, claims and comparisons are those of the committed scores")
         return 0
     if args.what == "readme":
         readme.write()
+        for paper in papers.load():
+            papers.write_findings(paper.key, paper.reference)
         print("README.md, docs/results.md and the rendered findings are made from the committed reference")
         return 0
     loaded = [load_config(path) for path in configs]

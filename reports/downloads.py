@@ -7,7 +7,7 @@
 ========================================== =========================================================================
 
 Without ``--results`` the tables are those of the committed reference. With it scores, verdicts, claims and ledger are
-those of that run; papers that judge their own numbers keep the committed ones. The same input gives the same bytes.
+those of that run; papers with a program of their own keep the committed ones. The same input gives the same bytes.
 
 Parquet is written by fastparquet: 4 MB where pyarrow is 55, and pandas does not change its type of strings (nor import
 it in every process) because it is there.
@@ -46,7 +46,7 @@ def scores(results: Path | None = None) -> pd.DataFrame:
     rows = rows.rename(columns={"metric": "measure"})
     rows["paper"] = rows["experiment"].map(_paper)
     rows["epsilon_asked"] = tables.epsilon_asked(rows["setting"])
-    own = [tables.scores_of(path) for path in tables.score_files(ROOT) if tables.paper_of(path) in _judging_papers()]
+    own = [tables.scores_of(path) for path in tables.score_files(ROOT) if tables.paper_of(path) in papers.programs()]
     return tables.typed_scores([rows, *own])
 
 
@@ -54,11 +54,6 @@ def _paper(experiment: str) -> str:
     """Key of the paper of an experiment; "" for one of no paper."""
     found = papers.paper_of(experiment)
     return found.key if found else ""
-
-
-def _judging_papers() -> list[str]:
-    """Papers that judge their own numbers."""
-    return [path.parent.name for path in sorted((ROOT / "papers").glob("*/paper.yaml"))]
 
 
 def claim_rows(results: Path | None = None) -> pd.DataFrame:
@@ -70,7 +65,7 @@ def claim_rows(results: Path | None = None) -> pd.DataFrame:
     for column in ("source", "place", "statement"):
         rows[column] = [getattr(c, column) if c else "" for c in known]
     frames = [rows[[c for c in rows if c not in ("test", "proof")]]]
-    for key in _judging_papers():
+    for key in papers.programs():
         own = tables.text(ROOT / "papers" / key / "reference" / "claims.csv").rename(columns={"claim": "id"})
         frames.append(own.assign(paper=key, source=_source(key)))
     return tables.typed(pd.concat(frames, ignore_index=True), "claims")

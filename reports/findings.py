@@ -80,8 +80,8 @@ def fill(path: Path, tables: Tables, **names: object) -> str:
 
 
 def folders() -> list[Path]:
-    """Where findings are: ``reports/findings`` and those of all papers."""
-    return [HERE, *(p.home / "findings" for p in papers.papers())]
+    """The folders of the findings on experiments: ``reports/findings`` and those of the papers."""
+    return [HERE, *(p.home / "findings" for p in papers.of_experiments())]
 
 
 def sources() -> list[Path]:

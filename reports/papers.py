@@ -1,86 +1,142 @@
-"""What the folders of ``papers/`` give to the page: a line of the scoreboard a reading, and findings. Read as files.
+"""Papers with a program of their own: tables, findings and figures from their scores, and what they give to the page.
 
-A paper that judges its own numbers has ``papers/<key>/paper.yaml`` (title, family, how it is judged, the finding to
-name first, and "module:name" of its ``figures``, of the ``runs`` behind its numbers and of ``titles`` of its methods),
-``reference/verdicts.csv.gz`` (the key of a published cell, reading, verdict) and ``findings/*.md``, rendered. Removing
-the folder removes it from the page.
+    python -m reports.papers KEY --results results
+    python -m reports.papers KEY
+
+The first makes the tables of ``papers/KEY/reference`` and the rendered findings from a run at full scale, the second
+from the committed scores. ``--out DIR`` writes tables (and findings, beside it) elsewhere, ``--figures DIR`` draws.
+``workflow.papers.Program`` says what the paper gives for it.
 """
 
 from __future__ import annotations
 
+import argparse
+import shutil
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
-from reports import claims
+from reports import claims, findings
 from reports.findings import Finding
-from reports.verdict import VERDICTS
-from workflow.papers import resolve
-
-HOME = Path(__file__).resolve().parents[1] / "papers"
+from reports.queries import Tables
+from workflow.files import write_text
+from workflow.papers import Paper as Folder
+from workflow.papers import Program, programs, resolve
+from workflow.program import read_scores, write
 
 
 @dataclass(frozen=True)
 class Paper:
-    """``board``: rows with the columns of ``reports.verdicts.scoreboard``; ``first``: the finding to name first."""
+    """What a paper with a program gives to the pages. ``first``: the finding to name first."""
 
     key: str
     title: str
-    board: list[dict]
     findings: list[Finding]
     first: Finding
-    #: how its cells are judged, half a sentence.
-    judged: str
     #: its verdicts, every column text, and its claims with the columns of ``reports.claims``.
     verdicts: pd.DataFrame
     claims: pd.DataFrame
     #: its committed tables.
     reference: Path
-    #: "module:function": (reference, folder) -> figures, drawn there; (reference) -> {(keys of a cell, reading): runs}.
-    figures: str = ""
-    runs: str = ""
-    #: "module:name": name of a method in its tables -> how it is written.
-    titles: str = ""
+    program: Program
+
+    @property
+    def judged(self) -> str:
+        """How its numbers are judged, half a sentence."""
+        return self.program.judged
 
 
-def load(home: Path = HOME) -> list[Paper]:
-    """All papers with a committed reference, by key."""
+def load() -> list[Paper]:
+    """All papers with a program and a committed reference, by key.
+
+    Raises ValueError where the finding to name first is not there.
+    """
     found = []
-    for path in sorted(Path(home).glob("*/paper.yaml")):
-        reference = path.parent / "reference" / "verdicts.csv.gz"
-        if not reference.is_file():
+    for key, (paper, program) in programs().items():
+        path = paper.reference / "verdicts.csv.gz"
+        if not path.is_file():
             continue
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
-        verdicts = pd.read_csv(reference, dtype=str, keep_default_na=False)
-        rows = [_row(path.parent.name, reading, g, told) for reading, g in verdicts.groupby("reading", sort=False)]
-        texts = _findings(path.parent / "findings")
-        first = {f.id: f for f in texts}.get(told["finding"])
+        verdicts = pd.read_csv(path, dtype=str, keep_default_na=False)
+        texts = _findings(paper.home / "findings")
+        first = {f.id: f for f in texts}.get(program.finding)
         if first is None:
-            raise ValueError(f"{path}: no finding '{told['finding']}'; there are {', '.join(f.id for f in texts)}")
-        said = _claims(path.parent / "reference" / "claims.csv")
-        own = {"reference": reference.parent, **{k: told[k] for k in ("figures", "runs", "titles") if k in told}}
-        found.append(Paper(path.parent.name, told["title"], rows, texts, first, told["judged"], verdicts, said, **own))
+            raise ValueError(
+                f"{paper.home}: no finding '{program.finding}'; there are {', '.join(f.id for f in texts)}"
+            )
+        said = _claims(paper.reference / "claims.csv", key)
+        found.append(Paper(key, paper.title, texts, first, verdicts, said, paper.reference, program))
     return found
 
 
-def stale(home: Path = HOME) -> dict[str, list[str]]:
-    """Key -> committed tables that are not what the committed scores give, of each paper with a program of its own."""
-    keys = [path.parent.name for path in sorted(Path(home).glob("*/paper.yaml"))]
-    return {key: resolve(f"papers.{key}.build:PROGRAM").check() for key in keys}
+def build(key: str, scores: Path, checks: Path, out: Path) -> None:
+    """The tables of a paper and what they are made from, below ``out``.
+
+    ``scores``, ``checks``: folders of its score files and small tables. Raises ValueError for a reference below full
+    scale, FileNotFoundError where a file is missing.
+    """
+    paper, program = programs()[key]
+    out.mkdir(parents=True, exist_ok=True)
+    found = read_scores(scores)
+    wrong = set(found["scale"]) - {"full"}
+    if wrong and out.resolve() == paper.reference.resolve():
+        raise ValueError(f"{scores}: scores of scale {sorted(wrong)}; only full may become reference")
+    for name in program.checks:
+        _copy(checks / f"{name}.csv", out / f"{name}.csv")
+    for name, frame in resolve(program.tables)(found, out).items():
+        write(out / name, frame)
+    (out / "scores").mkdir(exist_ok=True)
+    for path in sorted(scores.glob("*.csv.gz")):
+        _copy(path, out / "scores" / path.name)
 
 
-def _row(source: str, reading: str, rows: pd.DataFrame, told: dict) -> dict:
-    counts = rows["verdict"].value_counts()
-    judged = {v: int(counts.get(v, 0)) for v in VERDICTS}
-    first = {"source": source, "reading": reading, "family": int(told["family"]), "cells": len(rows)}
-    rest = {v: int(counts.get(v, 0)) for v in ("no_data", "not_run")}
-    # no other method was tried on a cell of such a source, so nothing is called distinctive
-    return first | judged | {"of_these_distinctive": 0, "no_score": len(rows) - sum(judged.values())} | rest
+def render(key: str, reference: Path, source: Path | None = None) -> dict[str, str]:
+    """Id -> rendered Markdown of the findings of a paper, from the tables of ``reference``."""
+    paper, program = programs()[key]
+    tables = Tables(findings.read_below(reference))
+    names = {"rows": tables.rows, "value": tables.value, "of": tables.of, **resolve(program.names)(tables)}
+    found = findings.render(source or paper.home / "findings" / "source", tables, **names)
+    return {f.id: f.text for f in found}
 
 
-def _claims(path: Path) -> pd.DataFrame:
+def write_findings(key: str, reference: Path, out: Path | None = None) -> None:
+    """Render the findings of a paper into the folder ``out`` (default: beside their sources)."""
+    home = out or programs()[key][0].home / "findings"
+    for name, text in render(key, reference).items():
+        write_text(home / f"{name}.md", text)
+
+
+def remake(key: str) -> None:
+    """Make the committed tables of a paper again from its committed scores."""
+    reference = programs()[key][0].reference
+    build(key, reference / "scores", reference, reference)
+
+
+def stale(*keys: str) -> dict[str, list[str]]:
+    """Key -> committed tables that are not what the committed scores give, of these papers (default: of all)."""
+    return {key: _stale(programs()[key][0]) for key in keys or programs()}
+
+
+def _stale(paper: Folder) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        build(paper.key, paper.reference / "scores", paper.reference, out)
+        made = sorted(p.name for p in out.glob("*.csv*"))
+        return [n for n in made if not _text(paper.reference / n).equals(_text(out / n))]
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.resolve() != target.resolve():
+        shutil.copyfile(source, target)
+
+
+def _text(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def _claims(path: Path, source: str) -> pd.DataFrame:
     """Its claims, a row a claim and reading; none where it has no file of them."""
     if not path.is_file():
         return pd.DataFrame(columns=claims.COLUMNS)
@@ -89,7 +145,7 @@ def _claims(path: Path) -> pd.DataFrame:
         dict.fromkeys(claims.COLUMNS, "")
         | {"id": f"{r['claim']}-{r['reading']}", "verdict": r["verdict"], "quote": r["quote"], "margin": "none"}
         | {"statement": r.get("statement", ""), "figure": f"{r['reading']}: {r['evidence']}", "place": r["place"]}
-        | {"source": path.parents[1].name}
+        | {"source": source}
         for r in rows
     ]
     out = pd.DataFrame(made, columns=claims.COLUMNS)
@@ -105,3 +161,26 @@ def _findings(folder: Path) -> list[Finding]:
         text = path.read_text(encoding="utf-8")
         out.append(Finding(path.stem, text.splitlines()[0].lstrip("# ").strip(), text))
     return out
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m reports.papers", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("key", choices=sorted(programs()), help="folder of the paper")
+    parser.add_argument("--results", type=Path, help="folder of a run (default: the committed scores)")
+    parser.add_argument("--out", type=Path, help="folder of the tables (default: papers/KEY/reference)")
+    parser.add_argument("--figures", type=Path, help="draw the figures into this folder")
+    options = parser.parse_args(argv)
+    paper, program = programs()[options.key]
+    out = options.out or paper.reference
+    run = options.results / paper.key if options.results else None
+    scores, checks = (run / "scores", run / "checks") if run else (paper.reference / "scores", paper.reference)
+    build(paper.key, scores, checks, out)
+    own = out.resolve() == paper.reference.resolve()
+    write_findings(paper.key, out, None if own else out.parent / "findings")
+    if options.figures:
+        resolve(program.figures)(out, options.figures)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from workflow.papers import papers
+from workflow.papers import of_experiments, papers
 
 NUMBERS, ANNOTATIONS, SIZES = "published.csv", "annotations.csv", "dataset_sizes.csv"
 KEY = ["source", "table", "dataset", "method", "setting", "metric"]
@@ -57,8 +58,8 @@ def _load(folder: Path) -> pd.DataFrame:
 
 
 def folders() -> list[Path]:
-    """Folders of the papers that have published numbers."""
-    return [p.home for p in papers() if (p.home / NUMBERS).is_file()]
+    """Folders of the papers with experiments that have published numbers."""
+    return [p.home for p in of_experiments() if (p.home / NUMBERS).is_file()]
 
 
 def load(*homes: Path) -> pd.DataFrame:
@@ -89,9 +90,16 @@ def original_of(row, published: pd.DataFrame):
     return published[keep].iloc[0]
 
 
+def is_copy(rows: pd.DataFrame, published: pd.DataFrame | None = None) -> np.ndarray:
+    """Which rows are of a number that repeats another (``same_as``), bool (n,). ``rows`` has the columns of ``KEY``."""
+    numbers = load() if published is None else published
+    copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
+    return np.array([tuple(row) in copies for row in rows[KEY].to_numpy()], dtype=bool)
+
+
 def dataset_sizes() -> pd.DataFrame:
     """Published sizes of the data sets, of all papers: source, table, dataset, n, d (strings)."""
-    paths = [p.home / SIZES for p in papers() if (p.home / SIZES).is_file()]
+    paths = [p.home / SIZES for p in of_experiments() if (p.home / SIZES).is_file()]
     found = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths]
     return (
         pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["source", "table", "dataset", "n", "d"])

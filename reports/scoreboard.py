@@ -29,10 +29,7 @@ def read(folder: Path = reference.FOLDER) -> pd.DataFrame:
 
 def distinct(verdicts: pd.DataFrame) -> pd.DataFrame:
     """The rows of ``verdicts.csv`` without copied numbers and without answers in another protocol."""
-    numbers = published.load()
-    copies = set(map(tuple, numbers.loc[numbers["same_as"] != "", KEY].to_numpy()))
-    own = pd.Series([tuple(row) not in copies for row in verdicts[KEY].to_numpy()], index=verdicts.index, dtype=bool)
-    return verdicts[own & (verdicts["headline"] == "yes")]
+    return verdicts[~published.is_copy(verdicts) & (verdicts["headline"] == "yes").to_numpy()]
 
 
 def first(verdicts: pd.DataFrame, order: Sequence[str] = ORDER) -> pd.DataFrame:

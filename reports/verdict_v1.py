@@ -24,7 +24,8 @@ from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from evaluation.metrics import METRICS, UP
-from reports.verdict import AGREE, ANY_FALSE, FAMILY, Printed, gap_of, resampled_means
+from reports.evidence import AGREE, Printed, gap_of, resampled_means
+from reports.verdict import ANY_FALSE, FAMILY
 
 #: published data sets whose scores were judged by resampling.
 SKEWED = frozenset({"mixture_of_gaussians"})

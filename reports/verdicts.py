@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from reports import findings as finding_texts
 from reports import published as published_numbers
 from reports import verdict_v1
 from reports.config import READINGS, ReportError, in_scope
+from reports.evidence import Printed, Runs, batch, printed
 from reports.published import KEY
-from reports.verdict import FAMILY, Printed, Verdict, equivalent, judge, judge_batch, printed, word_of
+from reports.verdict import FAMILY, Verdict, equivalent, judge
 from workflow.papers import papers
 
 COLUMNS = [
@@ -41,7 +43,7 @@ COLUMNS = [
     *["headline", "reason", "median"],
 ]
 #: metric of a whole batch of data sets -> (the metric that is its standard deviation over data sets, the metric that
-#: has a row for each of them): judged by ``reports.verdict.judge_batch``.
+#: has a row for each of them): its evidence is ``reports.evidence.batch``.
 BATCH = {"tarp_coverage_rmse": ("tarp_coverage_rmse_sd", "tarp_fraction")}
 #: of every folder of findings: which cells they speak of.
 FINDINGS = "index.csv"
@@ -161,14 +163,8 @@ class _Lookup:
     def verdict(self, ours: dict[str, Any], paper: Printed, metric: str, family: int) -> Verdict:
         """The rule on one cell of ours (a row of :meth:`get` or :meth:`rivals`)."""
         if metric in BATCH:
-            return judge_batch(ours["mean"], ours["std"], paper, metric, family)
-        return judge(self.runs(ours["cell"], metric), paper, metric, lost_of(ours), family)
-
-    def word(self, ours: dict[str, Any], paper: Printed, metric: str, family: int) -> str:
-        """Its word alone."""
-        if metric in BATCH:
-            return judge_batch(ours["mean"], ours["std"], paper, metric, family).verdict
-        return word_of(self.runs(ours["cell"], metric), paper, metric, lost_of(ours), family)
+            return judge(Runs(paper, [ours["mean"]], metric, partial(batch, sd=ours["std"])), family=family)
+        return judge(Runs(paper, self.runs(ours["cell"], metric), metric), lost_of(ours), family)
 
     def rivals(self, dataset: str, protocol: str, metric: str) -> list[dict[str, Any]]:
         return [
@@ -264,7 +260,7 @@ def also_fits(cell, answer: dict[str, Any], lookup: _Lookup, several_settings: s
         for r in rivals
         if (metric in BATCH or equivalent(r["mean"], r["std"], r["n"], paper, metric)) and not lost_of(r)
     ]
-    fits = [r for r in near if lookup.word(r, paper, metric, family) == "reproduced"]
+    fits = [r for r in near if lookup.verdict(r, paper, metric, family).verdict == "reproduced"]
     return " ".join(sorted(f"{r['method']}[{r['setting']}]" if r["setting"] else r["method"] for r in fits))
 
 

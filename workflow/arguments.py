@@ -63,7 +63,7 @@ def targets() -> list[str]:
 
 def all_rules() -> dict[str, bool]:
     """Names of all rules -> does it make many files?"""
-    files = [*sorted((ROOT / "workflow/rules").glob("*.smk")), *sorted((ROOT / "papers").glob("*/rules.smk"))]
+    files = sorted((ROOT / "workflow/rules").glob("*.smk"))
     return {name: many for path in files for name, many in rules(path.read_text(encoding="utf-8")).items()}
 
 

@@ -1,15 +1,15 @@
 """Papers and the common tasks: each is a folder, found by scanning, that says what it holds in one object ``PAPER``.
 
 ``papers/<key>/__init__.py`` (and ``common_tasks/__init__.py``) sets ``PAPER = Paper(key=..., ...)``; beside it stand
-``experiments/*.yaml``, ``published.csv`` with ``annotations.csv``, ``findings/`` and ``reference/``. Removing a paper
-is removing its folder. Code is named as "module:function" and imported when it is called, so that listing the papers
-imports nothing heavy.
+``experiments/*.yaml`` (or the paper's own program), ``published.csv`` with ``annotations.csv``, ``findings/`` and
+``reference/``. Removing a paper is removing its folder. Code is named as "module:function" and imported when it is
+called, so that listing the papers imports nothing heavy.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -50,6 +50,43 @@ class Extra:
 
 
 @dataclass(frozen=True)
+class Program:
+    """A paper's own program: it runs each published number many times, where an experiment has splits.
+
+    ``scores``: names of its score files. ``rows``: "module:function", called with (name, scale, mirror, folder of raw
+    files); it gives the rows of one score file. ``checks``: names of small tables that findings rest on. ``check``:
+    "module:dict", name -> function of the mirror that gives the table. ``recompute``: a module that recomputes single
+    cells (``workflow.spot_check`` says with what).
+
+    The others are called by ``reports.papers``. ``tables``: (score rows, folder of the checks) -> table by file name,
+    the verdicts among them. ``names``: (``reports.queries.Tables``) -> what the texts of findings may use besides.
+    ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the reference) -> runs by
+    key of a published number and reading. ``titles``: how its methods are written.
+
+    ``judged``: how its numbers are judged, half a sentence. ``finding``: the finding to name first.
+    """
+
+    scores: tuple[str, ...]
+    rows: str
+    checks: tuple[str, ...]
+    check: str
+    recompute: str
+    tables: str
+    names: str
+    figures: str
+    runs: str
+    titles: str
+    judged: str
+    finding: str
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules from which all that is made from the scores is reached."""
+        named = (self.tables, self.names, self.figures, self.runs, self.titles)
+        return tuple(dict.fromkeys(n.partition(":")[0] for n in named))
+
+
+@dataclass(frozen=True)
 class Paper:
     """What a folder holds. ``key`` is its name and that of its target rule; ``aliases``: older names of the rule.
 
@@ -57,7 +94,7 @@ class Paper:
     that share the 1 % of a false word (``reports.verdict``). ``methods_table``: name of its table of all methods.
     ``tables``, ``figures``: "module:function" called by the report for each experiment, ``page`` once for all of them,
     ``derived`` for committed tables that follow from committed scores (``reports.contents`` says with what).
-    ``extra``: its tables that are no scores.
+    ``extra``: its tables that are no scores. ``program``: what takes the place of experiments, where it has none.
     """
 
     key: str
@@ -70,6 +107,7 @@ class Paper:
     page: str = ""
     derived: str = ""
     extra: tuple[Extra, ...] = ()
+    program: Program | None = None
 
     @property
     def home(self) -> Path:
@@ -84,7 +122,8 @@ class Paper:
     def modules(self) -> tuple[str, ...]:
         """Modules that the report calls."""
         named = (self.tables, self.figures, self.page, self.derived)
-        return tuple(dict.fromkeys(n.partition(":")[0] for n in named if n))
+        own = self.program.modules if self.program else ()
+        return tuple(dict.fromkeys([*(n.partition(":")[0] for n in named if n), *own]))
 
     @property
     def experiments(self) -> dict[str, Path]:
@@ -106,12 +145,24 @@ def papers() -> tuple[Paper, ...]:
     for key, home in _homes().items():
         module = importlib.import_module(".".join(home.relative_to(ROOT).parts))
         paper = vars(module).get("PAPER")
-        if paper is None:  # it judges its numbers itself (``reports.papers``)
-            continue
+        if paper is None:
+            raise ValueError(f"{home}: its __init__.py sets no PAPER; `./bench new paper KEY` writes one")
         if paper.key != key:
             raise ValueError(f"{home}: PAPER.key is '{paper.key}'; name it like the folder, '{key}'")
         found.append(paper)
     return tuple(found)
+
+
+@cache
+def of_experiments() -> tuple[Paper, ...]:
+    """Those whose numbers come from experiments: their scores, tables and findings are one reference."""
+    return tuple(p for p in papers() if not p.program)
+
+
+@cache
+def programs() -> dict[str, tuple[Paper, Program]]:
+    """Key -> paper and program of those with a program of their own: each has a reference of its own."""
+    return {p.key: (p, p.program) for p in papers() if p.program}
 
 
 @cache
@@ -132,16 +183,16 @@ def paper_of(experiment: str) -> Paper | None:
     return next((p for p in papers() if experiment in p.experiments), None)
 
 
-def resolve(named: str) -> Callable[..., Any]:
-    """The function that "module:function" names."""
+def resolve(named: str) -> Any:
+    """The function or table that "module:name" names."""
     module, _, name = named.partition(":")
     return vars(importlib.import_module(module))[name]
 
 
 def homes(folder: Path = REFERENCE) -> list[Path]:
-    """Folders that make up the reference ``folder``: itself and, of the committed one, those of all papers."""
+    """Folders that make up the reference ``folder``: itself and, of the committed one, those of all experiments."""
     folder = Path(folder).resolve()
-    return [folder, *(p.reference for p in papers())] if folder == REFERENCE else [folder]
+    return [folder, *(p.reference for p in of_experiments())] if folder == REFERENCE else [folder]
 
 
 def find(name: str, folder: Path = REFERENCE) -> Path | None:

@@ -2,7 +2,7 @@
 
 Chosen are the cheapest cells by what they cost when they were committed: one a method and a paper, then one a pair
 (experiment, method) for as long as the CPU seconds last. Of a cell the first split is fitted; a fit is never cut short.
-A paper with a program of its own names in its ``paper.yaml`` (``spot_check``) a module with
+A paper with a program of its own names in ``PAPER`` (``recompute``) a module with
 
 * ``cells() -> list[OwnCell]``: cells that it can recompute, cheapest first;
 * ``every() -> dict``: the ids of all its cells; ``id_of(verdict) -> str``: the one that a committed verdict is of;
@@ -18,8 +18,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-import yaml
 
 from evaluation.arms import ABLATION
 from workflow import papers, sample, verified
@@ -156,11 +154,7 @@ def _mean(values: list[float]) -> str:
 
 def programs() -> dict[str, str]:
     """Key of each paper with a program of its own -> the module that recomputes its cells."""
-    found = {}
-    for path in sorted((ROOT / "papers").glob("*/paper.yaml")):
-        if module := yaml.safe_load(path.read_text(encoding="utf-8")).get("spot_check"):
-            found[path.parent.name] = module
-    return found
+    return {key: program.recompute for key, (_, program) in papers.programs().items()}
 
 
 def own_cells(module: str) -> list[OwnCell]:

@@ -1,0 +1,26 @@
+"""Jälkö, Dikmen & Honkela (2017), Differentially private variational inference for non-conjugate models (UAI)."""
+
+from workflow.papers import Paper, Program
+
+HERE = "papers.jalko2017dpvi"
+
+PAPER = Paper(
+    key="jalko2017dpvi",
+    title="Jälkö et al. 2017 (UAI)",
+    sources={"jalko2017dpvi": "Jälkö et al. 2017 (UAI)"},
+    family=87,
+    program=Program(
+        scores=("abalone_acc_vs_c", "adult_acc_vs_c", "adult_acc_vs_q", "sgld_vs_advi_abalone", "non_dp"),
+        rows=f"{HERE}.run:rows",
+        checks=("delta", "epsilons", "rules", "direction", "sgld", "coding", "sequences"),
+        check=f"{HERE}.checks:CHECKS",
+        recompute=f"{HERE}.spot_check",
+        tables=f"{HERE}.tables:build",
+        names=f"{HERE}.tables:names",
+        figures=f"{HERE}.figures:build",
+        runs=f"{HERE}.tables:runs",
+        titles=f"{HERE}.tables:METHODS",
+        judged="its cells are means over runs on one split, judged by the rule of the suite in a family of their own",
+        finding="jalko2017-true-budgets",
+    ),
+)

@@ -1,5 +1,4 @@
-"""What else the findings rest on: ``python -m papers.jalko2017dpvi.checks NAME --out FILE.csv``; each is one small
-table.
+"""What else the findings rest on; each is one small table.
 
 ``delta``      what the source's delta allows on tables of this size
 ``epsilons``   every cell's budget: as the program prints it, and by bounds for the sampling that it does
@@ -26,7 +25,6 @@ from papers.jalko2017dpvi import accounting, data, dpvi, run, sgld, verdicts
 from privacy.accountants import epsilon_of, gdp_mu
 from privacy.budget import BudgetSpec
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
-from reports.own_program import check_command
 
 SIZES = {"abalone_coded": 3_341, "adult_coded": 26_048}
 #: of the comparison's accounting: share of delta, delta of the composition, orders.
@@ -306,7 +304,3 @@ CHECKS = {
     "coding": coding,
     "sequences": sequences,
 }
-
-
-if __name__ == "__main__":
-    raise SystemExit(check_command("papers.jalko2017dpvi.checks", "one table that findings rest on", CHECKS))

@@ -1,4 +1,4 @@
-"""All cells of one figure's file: ``python -m papers.jalko2017dpvi.run TABLE --out FILE.csv.gz``.
+"""All cells of one figure's file.
 
 A cell is ``repeats`` repetitions of one fit on the one split, all in one array program (``dpvi``); its ledger is that
 of one fit. A run is the number of test rows whose label is predicted.
@@ -25,10 +25,10 @@ import yaml
 from datasets.base import DataError
 from papers.jalko2017dpvi import data, dpvi
 from privacy.budget import BudgetSpec
-from reports import own_program
+from workflow import program
 
 HERE = Path(__file__).parent
-CONFIG = HERE / "experiments" / "jalko2017dpvi.yaml"
+CONFIG = HERE / "program.yaml"
 KEY = ["source", "table", "dataset", "method", "setting", "metric"]
 #: AdaGrad's rate of the runs without privacy.
 PLAIN_RATE = 0.01
@@ -46,7 +46,7 @@ def config() -> dict:
 
 def published() -> pd.DataFrame:
     """The published cells, strings."""
-    return own_program.published(HERE)
+    return program.published(HERE)
 
 
 def fields(setting: str) -> dict[str, float]:
@@ -67,7 +67,7 @@ def setting_of(text: str) -> dpvi.Setting:
 
 def generator(*key: str) -> np.random.Generator:
     """The stream of one cell, the same for both readings."""
-    return own_program.stream("jalko2017dpvi", *key)
+    return program.stream("jalko2017dpvi", *key)
 
 
 def budget_of(cell: dict, setting: dpvi.Setting, rng: np.random.Generator):
@@ -142,8 +142,3 @@ def rows(table: str, scale: str, mirror: str | None, raw: str | Path) -> Iterato
                 yield row | {"status": "no_data", "reason": reasons[cell["dataset"]]}
             else:
                 yield row | {"status": "ok"} | row_of(cell, reading, splits[cell["dataset"]], row["repeats"])
-
-
-if __name__ == "__main__":
-    told = "the score rows of one table"
-    raise SystemExit(own_program.score_command("papers.jalko2017dpvi.run", told, config()["tables"], rows, COLUMNS))

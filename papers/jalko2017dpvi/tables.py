@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.jalko2017dpvi import accounting, run
+from papers.jalko2017dpvi import PAPER, accounting, claims, run, verdicts
 from papers.jalko2017dpvi.checks import HALF, ORDERS
 from papers.jalko2017dpvi.run import KEY
 from papers.jalko2017dpvi.verdicts import errors_of
 from reports.config import READING_TITLES
-from reports.own_program import read_scores
+from reports.queries import Tables
+from workflow.program import read_scores
 
 #: reading -> words.
 READINGS = {"published": "published", **{r: READING_TITLES[r] for r in ("authors", "corrected")}}
@@ -25,6 +26,50 @@ FIGURES = {
     "sgld_vs_advi_abalone": "Abalone, noise",
     "non_dp": "without privacy",
 }
+
+
+def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
+    """Tables by file name, from all score rows and the folder of the checks."""
+    judged = verdicts.build(scores, PAPER.family)
+    return {
+        "verdicts.csv.gz": judged,
+        "joint.csv": verdicts.joint(judged),
+        "counts.csv": counts(judged),
+        "ledger.csv": ledger(scores, checks),
+        "claims.csv": claims.build(claims.Tables(accuracies(judged), pd.read_csv(checks / "sgld.csv"))),
+    }
+
+
+def names(tables: Tables) -> dict[str, object]:
+    """What the texts of findings may use besides queries."""
+
+    def dpvi(reading: str, sigma: str) -> str:
+        """Our accuracy on a cell of the fourth figure."""
+        found = [r for r in tables.rows("verdicts", reading=reading, table="sgld_vs_advi_abalone")
+                 if abs(run.fields(r["setting"])["sigma"] / float(sigma) - 1) < 1e-4]  # fmt: skip
+        if len(found) != 1:
+            raise ValueError(f"{len(found)} cells have sigma {sigma}")
+        return format(1 - float(found[0]["mean"]), ".3f")
+
+    def spent(delta: str) -> dict[str, list[dict[str, str]]]:
+        """Printed budgets by what replace-one with replacement, which was run, spends at ``delta``: ``more`` than
+        printed where the realised epsilon is above it, ``less`` where the bound is below it, else ``open``."""
+        out = {"all": [], "more": [], "less": [], "open": []}
+        for r in tables.rows("ledger", reading="corrected"):
+            if not r["printed"]:
+                continue
+            key = {k: r[k] for k in ("dataset", "sigma", "kappa", "T")} | {"delta": delta}
+            low, high = (
+                float(tables.value("epsilons", "epsilon", rule=f"replace-one, with replacement: {kind}", **key))
+                for kind in ("realised", "bound")
+            )
+            printed = float(r["printed"])
+            out["all"].append(r)
+            out["more" if low > printed else "less" if high < printed else "open"].append(r)
+        return out
+
+    known = {"READINGS": READINGS, "FIGURES": FIGURES, "config": run.config(), "family": PAPER.family}
+    return known | {"dpvi": dpvi, "spent": spent}
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:

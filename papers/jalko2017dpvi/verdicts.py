@@ -4,24 +4,25 @@ The published metric is accuracy; it is judged as the error 1 - accuracy, which 
 The published spread is sqrt(var / n) with ddof = 0, and enters as the rule turns a standard error into one. Ours: the
 repetitions, on the same split.
 
-Of ten cells all single runs are published. Their p is that of the exact two-sample rank test of Wilcoxon, Mann and
-Whitney on our runs and theirs, given the ties (:func:`rank_test`); the rule's own p and word stand beside it. The
-words, their levels and the margin are the rule's.
+Of ten cells all single runs are published, and judged by them (``reports.evidence.all_runs``); p and word by mean and
+spread alone stand beside it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.stats import chi2, rankdata
+from scipy.stats import chi2
 
 from papers.jalko2017dpvi import run
 from papers.jalko2017dpvi.run import HERE, KEY
-from reports import verdict as rule
+from reports.evidence import Runs, all_runs, printed, rank_test
+from reports.verdict import judge
 
 PROTOCOL, METRIC = "first_rows_train", "test_error"
 NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
@@ -52,32 +53,11 @@ def errors_of(row: dict) -> np.ndarray:
     return 1 - np.array(row["runs"].split(), dtype=np.float64) / int(row["n_test"])
 
 
-def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    """(p, z): two-sided exact p of the sum of their ranks, ties with their mean rank; z: that sum, standardised.
-
-    The null law counts all choices of N among the n + N pooled ranks (doubled, so that they are whole numbers).
-    """
-    pooled = np.concatenate([theirs, ours])
-    ranks = np.rint(2 * rankdata(np.round(pooled, 12))).astype(int)
-    n, total = len(theirs), len(pooled)
-    seen = int(ranks[:n].sum())
-    largest = int(np.sort(ranks)[-n:].sum())
-    ways = np.zeros((n + 1, largest + 1))
-    ways[0, 0] = 1.0
-    for r in ranks:
-        ways[1:, r:] += ways[:-1, : largest + 1 - r]
-    law = ways[n] / ways[n].sum()
-    p = min(1.0, 2 * min(law[: seen + 1].sum(), law[seen:].sum()))
-    mean = n * ranks.mean()
-    sd = math.sqrt(n * (total - n) / total * ranks.var(ddof=1))
-    return float(p), (seen - mean) / sd
-
-
-def judge(cell: dict, ours: np.ndarray, theirs: np.ndarray | None, family: int) -> dict:
-    """One cell. ``theirs``: its single runs, where they are published."""
+def compared(cell: dict, ours: np.ndarray, theirs: np.ndarray | None, family: int) -> dict:
+    """The columns of one cell. ``theirs``: its single runs, where they are published."""
     mean = str(1 - Decimal(cell["mean"]))
-    paper = rule.printed(mean, int(cell["n_published"]), cell["std"], cell["std_kind"])
-    found = rule.judge(ours, paper, METRIC, family=family)
+    paper = printed(mean, int(cell["n_published"]), cell["std"], cell["std_kind"])
+    found = judge(Runs(paper, ours, METRIC), family=family)
     out = {
         "published_error": mean, "mean": ours.mean(), "std": ours.std(ddof=1), "n": len(ours),
         "difference": found.difference, "low": found.low, "high": found.high, "p": found.p, "p_kind": found.p_kind,
@@ -86,11 +66,9 @@ def judge(cell: dict, ours: np.ndarray, theirs: np.ndarray | None, family: int) 
     }  # fmt: skip
     if theirs is None:
         return out
-    p, z = rank_test(ours, theirs)
-    same = bool(rule.equivalent(ours.mean(), ours.std(ddof=1), len(ours), paper, METRIC))
-    said = rule.word(p, z < 0, same, METRIC, family=family)
-    by_rule = {"rule_p": found.p, "rule_verdict": found.verdict, "rank_z": z}
-    return out | by_rule | {"p": p, "p_kind": "rank of all runs", "verdict": said}
+    each = judge(Runs(replace(paper, runs=tuple(theirs)), ours, METRIC, all_runs), family=family)
+    by_mean = {"rule_p": found.p, "rule_verdict": found.verdict, "rank_z": rank_test(ours, theirs)[1]}
+    return out | by_mean | {"p": each.p, "p_kind": each.p_kind, "verdict": each.verdict}
 
 
 def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
@@ -110,7 +88,7 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
                 "published_std": cell["std"],
             }
             if found["status"] == "ok":
-                said = judge(cell, errors_of(found), singles.get((cell["table"], cell["setting"])), family)
+                said = compared(cell, errors_of(found), singles.get((cell["table"], cell["setting"])), family)
             else:
                 said = {"verdict": found["status"], "p_kind": "", "reason": found["reason"]}
             out.append(row | said | {"headline": "yes" if reading == "authors" else "no"})

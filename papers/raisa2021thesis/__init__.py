@@ -1,2 +1,42 @@
 """Räisä (2021), Differentially private MCMC (thesis): 592 box plots of penalty and Hamiltonian chains on seven
-models."""
+models.
+
+``boxes.csv``: the box plots of the figures (MMD, acceptance rate, share of clipped log-likelihood ratios), read from
+their vector files to 1e-5; five numbers and the count of outliers of 20 chains each. ``published.csv``: the same with
+the suite's keys and names of methods. Algorithms, settings and streams are those of the thesis' repository
+(oraisa/masters-thesis, MIT).
+"""
+
+from pathlib import Path
+
+import yaml
+
+from workflow.papers import Paper, Program
+
+HERE = "papers.raisa2021thesis"
+_SETTINGS = yaml.safe_load((Path(__file__).parent / "program.yaml").read_text(encoding="utf-8"))["settings"]
+
+#: names of the score files, MODEL.METHOD; the long chains last.
+SCORES = tuple(f"{model}.{method}" for method, models in _SETTINGS.items() for model in models)
+
+PAPER = Paper(
+    key="raisa2021thesis",
+    title="Räisä 2021 (thesis)",
+    sources={"raisa2021thesis": "Räisä 2021 (thesis)"},
+    family=592,
+    program=Program(
+        scores=SCORES,
+        rows=f"{HERE}.run:rows",
+        checks=("exact", "starts", "rates"),
+        check=f"{HERE}.checks:CHECKS",
+        recompute=f"{HERE}.spot_check",
+        tables=f"{HERE}.tables:build",
+        names=f"{HERE}.tables:names",
+        figures=f"{HERE}.figures:build",
+        runs=f"{HERE}.tables:runs",
+        titles=f"{HERE}.tables:METHODS",
+        judged="its numbers are medians of box plots of 20 chains, judged by ranks from medians, quartiles and "
+        "whiskers in a family of their own",
+        finding="raisa2021-boxes",
+    ),
+)

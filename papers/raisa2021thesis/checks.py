@@ -1,4 +1,4 @@
-"""Small tables that findings rest on: ``python -m papers.raisa2021thesis.checks NAME --out FILE.csv``."""
+"""Small tables that findings rest on."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pandas as pd
 from matplotlib.cbook import boxplot_stats
 from scipy.stats import binom
 
-from papers.raisa2021thesis import models, run, streams, verdicts
+from papers.raisa2021thesis import PAPER, models, run, streams, verdicts
 from papers.raisa2021thesis.chains import Setting
 from papers.raisa2021thesis.models import MODELS, Problem
 from privacy.budget import Budget
 from privacy.ledger import Relation
-from reports.own_program import check_command
-from reports.verdict import AGREE, ANY_FALSE
+from reports.evidence import AGREE, Box, p_box
+from reports.verdict import ANY_FALSE
 
 
 def exact(mirror: str | None = None) -> pd.DataFrame:
@@ -98,11 +98,11 @@ def _paid(p: Problem, setting: Setting, epsilon: float, count: int, rng: np.rand
     return run.run_chains(p, setting, epsilon, count, rng, start, share=1 - SHARE)
 
 
-def box_of(values: np.ndarray) -> dict[str, float]:
+def box_of(values: np.ndarray) -> Box:
     """What a published box keeps of runs: matplotlib's numbers, to five digits."""
     b = boxplot_stats(values)[0]
     at = {"median": b["med"], "q1": b["q1"], "q3": b["q3"], "whisker_low": b["whislo"], "whisker_high": b["whishi"]}
-    return {k: round(float(v), 5) for k, v in at.items()} | {"outliers": len(b["fliers"])}
+    return verdicts.box_of({k: round(float(v), 5) for k, v in at.items()} | {"outliers": len(b["fliers"])})
 
 
 #: rng, number of runs, starts -> runs: laws of which both sides are drawn in :func:`rates`.
@@ -120,7 +120,7 @@ SHIFTS = (1.0, 2.0, 3.0)
 
 def rates(mirror: str | None = None) -> pd.DataFrame:
     """How often the rank test of a box speaks: of one law (false) and of shifted normal ones (power)."""
-    repeats, family = run.config()["check_repeats"]["rates"], run.config()["family"]
+    repeats, family = run.config()["check_repeats"]["rates"], PAPER.family
     laws = {name: (law, 0.0) for name, law in LAWS.items()}
     laws |= {f"normal, {s:g} deviations off": (LAWS["normal"], 0.05 * s) for s in SHIFTS}
     rows = []
@@ -129,7 +129,7 @@ def rates(mirror: str | None = None) -> pd.DataFrame:
         for i in range(repeats):
             at = rng.standard_normal(verdicts.N)
             theirs, ours = law(rng, verdicts.N, at), law(rng, verdicts.N, at) + shift
-            p[i] = min(1.0, 2 * min(verdicts.p_rank(ours, box_of(theirs))))
+            p[i] = min(1.0, 2 * min(p_box(ours, box_of(theirs))))
         rows.append({"law": name, "shift": shift, "repeats": repeats, "inconclusive_or_more": np.mean(p <= AGREE),
                      "at_1_percent": np.mean(p <= 0.01), "better_or_worse": np.mean(p <= ANY_FALSE / family),
                      "least_p": p.min()})  # fmt: skip
@@ -137,6 +137,3 @@ def rates(mirror: str | None = None) -> pd.DataFrame:
 
 
 CHECKS = {"exact": exact, "starts": starts, "rates": rates}
-
-if __name__ == "__main__":
-    raise SystemExit(check_command("papers.raisa2021thesis.checks", "a table that findings rest on", CHECKS))

@@ -11,7 +11,7 @@ from papers.raisa2021thesis import tables
 from papers.raisa2021thesis.tables import METHODS, MODELS
 from reports import style
 from reports.figure import Figure
-from reports.own_program import read_scores
+from workflow.program import read_scores
 
 LOOKS = {"published": (style.PUBLISHED, "o", "published"), "authors": (style.READING["authors"][0], "s", "ours")}
 STARTS = {"published": "-", "paid for": "-", "ten deviations off": "--", "mean of the prior": ":"}

@@ -1,4 +1,4 @@
-"""All boxes of one model and method: ``python -m papers.raisa2021thesis.run MODEL.METHOD --out FILE.csv.gz``.
+"""All boxes of one model and method.
 
 Twenty chains of the length that the largest epsilon allows, on the source's data and from the source's starts, with
 noise of our own. The noise does not depend on epsilon, so a cell at a smaller epsilon is the beginning of the same
@@ -27,10 +27,10 @@ from papers.raisa2021thesis.models import Model, Problem, problem
 from privacy.accountants import epsilon_of, gdp_epsilon
 from privacy.budget import Budget, BudgetSpec, GaussianMechanism, Mode
 from privacy.ledger import Relation
-from reports import own_program
+from workflow import program
 
 HERE = Path(__file__).parent
-CONFIG = HERE / "experiments" / "raisa2021thesis.yaml"
+CONFIG = HERE / "program.yaml"
 KEY = ["source", "table", "dataset", "method", "setting", "metric"]
 METRICS = ("mmd", "acceptance", "clipped_ratios")
 #: random pairs of which the width of the kernel is the median distance.
@@ -48,12 +48,7 @@ def config() -> dict:
 
 def published() -> pd.DataFrame:
     """The published boxes, strings, with the keys of the suite."""
-    return own_program.published(HERE)
-
-
-def tables() -> list[str]:
-    """Names of the score files, MODEL.METHOD; the long chains last."""
-    return [f"{model}.{method}" for method, of in config()["settings"].items() for model in of]
+    return program.published(HERE)
 
 
 def setting_of(model: str, method: str) -> Setting:
@@ -61,7 +56,7 @@ def setting_of(model: str, method: str) -> Setting:
 
 
 def generator(*key: str) -> np.random.Generator:
-    return own_program.stream("raisa2021thesis", *key)
+    return program.stream("raisa2021thesis", *key)
 
 
 def mu_of(setting: Setting, n: int, iterations: int) -> float:
@@ -209,11 +204,3 @@ def rows(name: str, scale: str, mirror: str | None = None, raw: str | Path = "")
                 "median": repr(float(np.median(v))),
             }
             yield row | {"runs": " ".join(f"{x:.9g}" for x in v)}
-
-
-if __name__ == "__main__":
-    raise SystemExit(
-        own_program.score_command(
-            "papers.raisa2021thesis.run", "the score rows of one model and method", tables(), rows, COLUMNS
-        )
-    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from papers.raisa2021thesis import run
+from papers.raisa2021thesis import SCORES, run
 from workflow.spot_check import EQUAL, OwnCell, Row, kernels_band, word
 
 KEY = "raisa2021thesis"
@@ -34,7 +34,7 @@ def _id(name: str) -> str:
 
 def every() -> dict[str, str]:
     """Id -> name of its score file."""
-    return {_id(name): name for name in run.tables() if _path(name).is_file()}
+    return {_id(name): name for name in SCORES if _path(name).is_file()}
 
 
 def _path(name: str) -> Path:

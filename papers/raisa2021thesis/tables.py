@@ -9,9 +9,12 @@ import numpy as np
 import pandas as pd
 
 from evaluation import metrics
-from papers.raisa2021thesis import models, run, verdicts
+from papers.raisa2021thesis import PAPER, claims, models, run, verdicts
 from papers.raisa2021thesis.run import KEY
-from reports.own_program import read_scores
+from reports.evidence import MEDIAN, spread_of
+from reports.queries import Tables
+from reports.verdict import margin
+from workflow.program import read_scores
 
 #: name of a method here -> as the source writes it.
 METHODS = {
@@ -32,6 +35,46 @@ MODELS = {
     "correlated_gauss_2d": "correlated Gauss, d = 2",
 }
 METRICS = {m: metrics.METRICS[m].title for m in run.METRICS}
+
+
+def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
+    """Tables by file name, from all score rows."""
+    judged = verdicts.build(scores, PAPER.family)
+    return {
+        "verdicts.csv.gz": judged,
+        "joint.csv": verdicts.joint(judged),
+        "counts.csv": counts(judged),
+        "iterations.csv": iterations(),
+        "ledger.csv": ledger(scores),
+        "claims.csv": claims.build(medians(scores)),
+    }
+
+
+def names(tables: Tables) -> dict[str, object]:
+    """What the texts of findings may use besides queries."""
+
+    def paid(method: str, against: str) -> str:
+        """Median MMD from a paid start less that from the published one, by epsilon; ``against``: starts or boxes."""
+        told = run.config()["starts"]
+        at = {(r["start"], int(r["epsilon"])): float(r["median"]) for r in tables.rows("starts", method=method)}
+        theirs = {e: at["published", e] for e in told["epsilons"]}
+        if against == "boxes":
+            rows = tables.rows("verdicts", dataset=told["model"], method=method, metric="mmd")
+            theirs = {epsilon_of(r["setting"]): float(r["median"]) for r in rows}
+        return ", ".join(f"{at['paid for', e] - theirs[e]:+.2f}" for e in told["epsilons"])
+
+    def reproduced(metric: str) -> str:
+        """How many boxes of a metric are reproduced, of those that were run."""
+        of_metric = {"dataset": "all", "metric": metric}
+        boxes = tables.of("joint", "boxes", "sum", ".0f", method="all", metric=metric)
+        return f"{tables.of('counts', 'reproduced', 'sum', '.0f', **of_metric)} of {boxes}"
+
+    shares = [
+        float(r["published_mean"]) for r in tables.rows("verdicts", metric="clipped_ratios", verdict="reproduced")
+    ]
+    known = {"METHODS": METHODS, "MODELS": MODELS, "METRICS": METRICS, "paid": paid, "reproduced": reproduced}
+    known["margin_above_median"] = sum(margin("clipped_ratios", share) > share for share in shares)
+    return known | {"config": run.config() | {"family": PAPER.family}}
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
@@ -61,7 +104,7 @@ def medians(scores: pd.DataFrame) -> pd.DataFrame:
                 at = dict(
                     zip(("q1", "median", "q3"), np.quantile(verdicts.runs_of(cell), [0.25, 0.5, 0.75]), strict=True)
                 )
-            se = verdicts.MEDIAN * verdicts.spread(at["q1"], at["q3"]) / math.sqrt(verdicts.N)
+            se = MEDIAN * spread_of(at["q1"], at["q3"]) / math.sqrt(verdicts.N)
             rows.append({"reading": reading, **{k: cell[k] for k in ("metric", "dataset", "method")},
                          "epsilon": epsilon_of(cell["setting"]), **at, "se": se})  # fmt: skip
     return pd.DataFrame(rows)

@@ -1,1 +1,32 @@
 """Wang (2018), Revisiting differentially private linear regression: AdaSSP, AdaOPS and what they are compared with."""
+
+import csv
+from pathlib import Path
+
+from workflow.papers import Paper, Program
+
+HERE = "papers.wang2018"
+with open(Path(__file__).parent / "datasets.csv", encoding="utf-8") as lines:
+    TABLES = tuple(row["dataset"] for row in csv.DictReader(lines))
+
+PAPER = Paper(
+    key="wang2018",
+    title="Wang 2018 (UAI)",
+    sources={"wang2018adaptive": "Wang 2018 (UAI)"},
+    family=2668,
+    program=Program(
+        scores=TABLES,
+        rows=f"{HERE}.run:rows",
+        checks=("counterexample", "counterexample_adaops", "cap", "targets", "scaling", "noise", "penalties"),
+        check=f"{HERE}.checks:CHECKS",
+        recompute=f"{HERE}.spot_check",
+        tables=f"{HERE}.tables:build",
+        names=f"{HERE}.tables:names",
+        figures=f"{HERE}.figures:build",
+        runs=f"{HERE}.tables:runs",
+        titles=f"{HERE}.tables:METHODS",
+        judged="its cells are single runs, judged by a rule of their own; its findings say how often that rule is "
+        "wrong",
+        finding="wang2018-wrong-factor",
+    ),
+)

@@ -1,4 +1,4 @@
-"""What else the findings rest on: ``python -m papers.wang2018.checks NAME --out FILE.csv``; each is one small table.
+"""What else the findings rest on; each is one small table.
 
 ``counterexample``         two neighbouring tables on which the program's draw is not (epsilon, delta)-private
 ``counterexample_adaops``  the same of AdaOPS, by Monte Carlo (both in ``papers.wang2018.counterexamples``)
@@ -25,7 +25,6 @@ from papers.wang2018 import data, run
 from papers.wang2018.counterexamples import counterexample, counterexample_adaops
 from privacy.calibration import gaussian_noise_multiplier
 from privacy.repeats import NoiseSource
-from reports.own_program import check_command
 
 
 class _Told:
@@ -156,7 +155,3 @@ def penalties(mirror: str | None) -> pd.DataFrame:
 
 
 CHECKS = {f.__name__: f for f in (counterexample, counterexample_adaops, cap, targets, scaling, noise, penalties)}
-
-
-if __name__ == "__main__":
-    raise SystemExit(check_command("papers.wang2018.checks", "one table that findings rest on", CHECKS))

@@ -15,7 +15,7 @@ from papers.wang2018.verdicts import KEY, runs_of
 from reports import palette, style
 from reports.config import READING_TITLES
 from reports.figure import Figure
-from reports.own_program import read_scores
+from workflow.program import read_scores
 
 READINGS = {r: READING_TITLES[r] for r in ("authors", "printed", "corrected")}
 #: panels of one figure of errors: rows, columns.

@@ -1,4 +1,4 @@
-"""All methods, readings and budgets on one table: ``python -m papers.wang2018.run NAME --out FILE.csv.gz``.
+"""All methods, readings and budgets on one table.
 
 One run of a method is the mean over the ten given folds of the mean squared error on the fold's test rows, in units
 of the largest absolute centred target squared. The noise is drawn ``repeats`` times in one array operation a
@@ -32,9 +32,8 @@ from methods._shared.private_least_squares.perturbed_moments import adassp, ssp
 from papers.wang2018 import data
 from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats
-from reports.own_program import score_command
 
-CONFIG = Path(__file__).parent / "experiments" / "wang2018.yaml"
+CONFIG = Path(__file__).parent / "program.yaml"
 NOISE_FREE = ("trivial", "non_private")
 COLUMNS = (
     *("dataset", "method", "reading", "epsilon", "delta", "metric", "scale", "repeats", "status", "reason"),
@@ -179,8 +178,3 @@ def facts(ledger) -> str:
             for e in ledger
         ]
     )
-
-
-if __name__ == "__main__":
-    told = "the score rows of one table"
-    raise SystemExit(score_command("papers.wang2018.run", told, data.names(), rows, COLUMNS))

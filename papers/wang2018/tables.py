@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, mannwhitneyu
 
-from papers.wang2018 import run
+from papers.wang2018 import PAPER, claims, data, run, verdicts
 from papers.wang2018.verdicts import KEY, runs_of
-from reports.own_program import read_scores
+from reports.queries import Tables
+from workflow.program import read_scores
 
 #: order and titles of the methods, everywhere.
 METHODS = {
@@ -31,6 +32,36 @@ METHODS = {
 #: private methods of the paper's own comparison (its figures results_<set>).
 COMPARED = ("ssp", "adassp", "adaops", "ops_balanced", "objpert")
 RULES = ("ops_balanced", "ops_diffused", "ops_worstcase", "ops_concentrated")
+#: budgets that findings show.
+SHOWN = ("0.01", "0.1", "1", "2", "5", "10")
+
+
+def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
+    """Tables by file name, from all score rows and the folder of the checks."""
+    judged = verdicts.build(scores, PAPER.family)
+    errors = pd.concat([published_means(judged), medians(scores)], ignore_index=True)
+    won, charged = wins(errors), ledger(scores)
+    shown = pd.read_csv(checks / "counterexample_adaops.csv", dtype=str)
+    return {
+        "verdicts.csv.gz": judged,
+        "joint.csv": verdicts.joint(judged),
+        "leave_one_out.csv": verdicts.leave_one_out(scores, PAPER.family),
+        "counts.csv": counts(judged),
+        "ledger.csv": charged,
+        "wins.csv": won,
+        "orders.csv": orders(scores),
+        "effects.csv": effects(errors),
+        "claims.csv": claims.build(claims.Tables(won, charged, shown, judged)),
+    }
+
+
+def names(tables: Tables) -> dict[str, object]:
+    """What the texts of findings may use besides queries."""
+    return {
+        "METHODS": METHODS, "RULES": RULES, "EPSILONS": run.config()["epsilons"], "SHOWN": SHOWN,
+        "family": PAPER.family,
+        "WHY": {name: recipe.why for name, recipe in data.RECIPES.items() if recipe.why},
+    }  # fmt: skip
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reports import scoreboard
@@ -19,7 +20,7 @@ from reports.published import KEY
 from reports.verdict import VERDICTS
 from workflow import verified
 
-#: columns of the verdicts that the pages read; a paper that judges its own numbers may have fewer.
+#: columns of the verdicts that the pages read; a paper with a program of its own may have fewer.
 _TEXT = [*KEY, "reading", "protocol", "our_method", "our_setting", "cell", "published_mean", "published_std"]
 _WORDS = ["p_kind", "verdict", "finding", "headline", "reason"]
 _NUMBERS = ["mean", "std", "n", "difference", "low", "high", "p", "detectable"]
@@ -30,9 +31,9 @@ class Part:
     """One paper, or an experiment of none: all that its pages show.
 
     ``verdicts``: of :func:`verdicts_of`; ``scores``: tidy rows of its runs, for the strips, or None; ``configs``: its
-    experiments; ``judged``: how a paper that judges its own numbers does it, half a sentence; ``rerun``: the command
-    that computes all of it; ``runs``: (six keys of a published cell, reading) -> runs, where they are not in scores;
-    ``titles``: of its methods, beside those that are known.
+    experiments; ``judged``: how the numbers of a paper with its own program are judged, half a sentence; ``rerun``: the
+    command that computes all of it; ``runs``: (six keys of a published cell, reading) -> runs, where they are not in
+    scores; ``titles``: of its methods, beside those that are known.
     """
 
     key: str
@@ -91,17 +92,17 @@ class Content:
         return [p for p in self.parts if p.answered or len(p.claims) or p.figures or p.methods]
 
 
-def verdicts_of(frame: pd.DataFrame, copies: Set[tuple[str, ...]] = frozenset()) -> pd.DataFrame:
+def verdicts_of(frame: pd.DataFrame, copy: Sequence[bool] | np.ndarray | None = None) -> pd.DataFrame:
     """The verdicts with every column that pages read: texts as they are, numbers as float64 (NaN: none).
 
-    ``copies``: keys of published cells that repeat another; their rows have ``copy``.
+    ``copy``: which rows are of a published cell that repeats another (``reports.published.is_copy``); by default none.
     """
     out = pd.DataFrame(index=range(len(frame)))
     for column in [*_TEXT, *_WORDS]:
         out[column] = frame[column].fillna("").astype(str).to_numpy() if column in frame else ""
     for column in _NUMBERS:
         out[column] = pd.to_numeric(frame[column], errors="coerce").to_numpy() if column in frame else float("nan")
-    out["copy"] = [tuple(row) in copies for row in out[KEY].to_numpy()]
+    out["copy"] = np.zeros(len(frame), dtype=bool) if copy is None else np.asarray(copy, dtype=bool)
     # Of a share that is printed as one minus itself, the number that is compared.
     out["published_error"] = frame["published_error"].astype(str).to_numpy() if "published_error" in frame else ""
     # Of a box plot its median is published, and compared with the median of ours.

@@ -60,8 +60,7 @@ def project(tmp_path_factory):
         if path != kept:
             path.unlink()
     for path in (project / "papers").glob("*/experiments/*.yaml"):
-        if not (path.parents[1] / "rules.smk").exists():
-            path.unlink()
+        path.unlink()
     left_out = ("extra", "tuned")
     config = {k: v for k, v in config.items() if k not in left_out} | {"arms": []}
     del config["scales"]["tiny"]["unlisted"]

@@ -14,9 +14,10 @@ from evaluation import metrics
 from evaluation.metrics import DIAGNOSTICS, METRICS, NONE, UP, Margin, Metric, Unit
 from reports import comparisons, readme
 from reports.claims.judging import margin_of
+from reports.evidence import Runs, printed
 from reports.site.words import metric_title
 from reports.tables import all_methods_table
-from reports.verdict import judge, margin, printed
+from reports.verdict import judge, margin
 from reports.verdict_v1 import word
 from tests.common_tasks import made_up
 from workflow import try_method
@@ -35,9 +36,10 @@ def test_a_verdict_takes_direction_margin_and_scale_from_it(toy):
     assert float(margin(toy, -50.0)) == 3.0
     paper = printed("10.0", 10, "0.1", "sd")
     runs = [-5.0 + 0.01 * k for k in range(20)]  # below 0: no fault of a metric on the real line
-    assert judge(runs, paper, toy).verdict == "worse"
-    assert judge([-x + 20 for x in runs], paper, toy).verdict == "better"
-    assert judge([12.0 + 0.01 * k for k in range(20)], printed("13", 10, "0.1", "sd"), toy).verdict == "reproduced"
+    assert judge(Runs(paper, runs, toy)).verdict == "worse"
+    assert judge(Runs(paper, [-x + 20 for x in runs], toy)).verdict == "better"
+    near = Runs(printed("13", 10, "0.1", "sd"), [12.0 + 0.01 * k for k in range(20)], toy)
+    assert judge(near).verdict == "reproduced"
     assert word(runs, -5.0, 0.1, paper, toy, "wine") == "worse"
 
 

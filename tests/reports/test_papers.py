@@ -1,10 +1,14 @@
-"""What the folders of papers/ give to the page."""
+"""Papers with a program of their own: tables and findings from their scores, and what they give to the page."""
 
 import gzip
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from reports import papers
+from workflow.papers import Paper, Program, programs
+from workflow.program import read_scores, write
 
 VERDICTS = """source,dataset,reading,verdict
 x,a,authors,reproduced
@@ -12,37 +16,100 @@ x,b,authors,worse
 x,c,authors,no_data
 x,a,printed,compatible
 """
+CODE = dict.fromkeys(("rows", "check", "recompute", "names", "figures", "runs", "titles"), "")
 
 
-def folder(home, finding="two"):
-    own = home / "someone"
+def table_of_sums(scores, folder):
+    return {"sums.csv": pd.DataFrame({"sum": [scores["value"].astype(float).sum()]})}
+
+
+class Someone(Paper):
+    """A paper in a folder of the test."""
+
+    folder = None
+
+    @property
+    def home(self):
+        return self.folder
+
+
+@pytest.fixture
+def someone(tmp_path, monkeypatch):
+    """A paper with a program, known to ``reports.papers`` alone, whose scores are below ``tmp_path``/made."""
+    own = tmp_path / "someone"
     (own / "reference").mkdir(parents=True)
     (own / "findings").mkdir()
-    (own / "paper.yaml").write_text(f"title: Someone\nsource: x\nfamily: 4\nfinding: {finding}\njudged: so\n")
+    program = Program(scores=("wine",), checks=("small",), tables="sums", judged="so", finding="two", **CODE)
+    paper = Someone("someone", "Someone", {"x": "Someone"}, family=4, program=program)
+    monkeypatch.setattr(Someone, "folder", own)
+    monkeypatch.setattr(papers, "programs", lambda: {"someone": (paper, paper.program)})
+    monkeypatch.setattr(papers, "resolve", lambda name: table_of_sums)
+    write(tmp_path / "made" / "wine.csv.gz", pd.DataFrame({"scale": ["full"], "value": ["1.5"]}))
+    write(tmp_path / "made" / "small.csv", pd.DataFrame({"x": [1 / 3]}))
     (own / "reference" / "verdicts.csv.gz").write_bytes(gzip.compress(VERDICTS.encode()))
     for name in ("one", "two"):
         (own / "findings" / f"{name}.md").write_text(f"# The {name}\n\ntext\n")
-    return home
+    return paper
 
 
-def test_a_line_a_reading_and_the_findings(tmp_path):
-    (found,) = papers.load(folder(tmp_path))
-    lines = {row["reading"]: row for row in found.board}
-    assert list(lines) == ["authors", "printed"]
-    assert {k: lines["authors"][k] for k in ("cells", "reproduced", "worse", "no_data", "no_score", "family")} == {
-        "cells": 3, "reproduced": 1, "worse": 1, "no_data": 1, "no_score": 1, "family": 4
-    }  # fmt: skip
+def test_verdicts_and_findings(someone):
+    (found,) = papers.load()
+    assert found.verdicts["verdict"].tolist() == ["reproduced", "worse", "no_data", "compatible"]
     assert [f.title for f in found.findings] == ["The one", "The two"]
     assert found.first.id == "two"
     assert found.judged == "so"
 
 
-def test_a_folder_without_reference_gives_nothing(tmp_path):
-    home = folder(tmp_path)
-    (home / "someone" / "reference" / "verdicts.csv.gz").unlink()
-    assert papers.load(home) == []
+def test_a_folder_without_reference_gives_nothing(someone):
+    (someone.reference / "verdicts.csv.gz").unlink()
+    assert papers.load() == []
 
 
-def test_a_first_finding_that_is_not_there(tmp_path):
+def test_a_first_finding_that_is_not_there(someone, monkeypatch):
+    other = replace(someone.program, finding="three")
+    monkeypatch.setattr(papers, "programs", lambda: {"someone": (someone, other)})
     with pytest.raises(ValueError, match="three"):
-        papers.load(folder(tmp_path, finding="three"))
+        papers.load()
+
+
+def test_tables_follow_from_scores_or_are_named(someone, tmp_path):
+    papers.build("someone", tmp_path / "made", tmp_path / "made", someone.reference)
+    assert papers.stale() == {"someone": []}
+    (someone.reference / "sums.csv").write_text("sum\n2\n")
+    assert papers.stale() == {"someone": ["sums.csv"]}
+
+
+def test_only_full_scale_becomes_reference(someone, tmp_path):
+    write(tmp_path / "made" / "wine.csv.gz", pd.DataFrame({"scale": ["tiny"], "value": ["1.5"]}))
+    with pytest.raises(ValueError, match=r"scale \['tiny'\]; only full may become reference"):
+        papers.build("someone", tmp_path / "made", tmp_path / "made", someone.reference)
+    papers.build("someone", tmp_path / "made", tmp_path / "made", tmp_path / "elsewhere")
+    assert (tmp_path / "elsewhere/sums.csv").read_text() == "sum\n1.5\n"
+
+
+# ----- what is committed
+
+OWN = sorted(programs())
+
+
+@pytest.mark.parametrize("key", OWN)
+def test_the_findings_are_current(key):
+    paper, program = programs()[key]
+    rendered = papers.render(key, paper.reference)
+    assert program.finding in rendered
+    for name, text in rendered.items():
+        assert (paper.home / "findings" / f"{name}.md").read_text(encoding="utf-8") == text, f"render {name} again"
+
+
+@pytest.mark.parametrize("key", OWN)
+def test_the_reference_is_of_full_scale_and_without_dates(key):
+    paper, _ = programs()[key]
+    assert set(read_scores(paper.reference / "scores")["scale"]) == {"full"}
+    for path in paper.reference.rglob("*.gz"):
+        assert path.read_bytes()[4:8] == bytes(4)
+        gzip.decompress(path.read_bytes())
+
+
+def test_the_committed_tables_follow_from_the_committed_scores():
+    """Of the paper for which this is cheap; `python -m reports.build check` asks for all."""
+    assert papers.stale("jalko2017dpvi") == {"jalko2017dpvi": []}

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from reports.verdict import printed
+from reports.evidence import printed
 from reports.verdict_v1 import word
 
 

@@ -1,5 +1,6 @@
 """Papers are found by their folders, cheaply, and say what they hold."""
 
+import importlib
 import subprocess
 import sys
 
@@ -13,11 +14,16 @@ PAPERS = papers.papers()
 
 
 def test_the_papers_that_are_committed_are_found():
-    apart = {p.parent.name for p in (ROOT / "papers").glob("*/paper.yaml")}  # they judge themselves
-    published = {p.parent.name for p in (ROOT / "papers").glob("*/published.csv")}
-    assert published - apart
-    assert {p.key for p in PAPERS} >= published - apart
+    folders = {p.parent.name for p in (ROOT / "papers").glob("*/__init__.py")}
+    assert {p.key for p in PAPERS} == folders | {"common_tasks"}
+    assert {p.parent.name for p in (ROOT / "papers").glob("*/published.csv")} <= folders
     assert PAPERS[-1].key == "common_tasks"
+
+
+def test_a_paper_has_experiments_or_a_program():
+    assert {p.key for p in papers.of_experiments()} | set(papers.programs()) == {p.key for p in PAPERS}
+    for paper in PAPERS:
+        assert bool(paper.experiments) != bool(paper.program), paper.key
 
 
 def test_listing_papers_and_their_experiments_imports_nothing_heavy():
@@ -33,6 +39,10 @@ def test_listing_papers_and_their_experiments_imports_nothing_heavy():
 def test_what_a_paper_names_is_there(paper):
     for name in (paper.tables, paper.figures, paper.page, paper.derived, *(e.make for e in paper.extra)):
         assert not name or callable(papers.resolve(name)), name
+    if own := paper.program:
+        assert all(callable(papers.resolve(n)) for n in (own.rows, own.tables, own.names, own.figures, own.runs))
+        assert papers.resolve(own.titles)
+        assert {"cells", "every", "id_of", "recompute"} <= set(vars(importlib.import_module(own.recompute)))
     for e in paper.extra:
         assert not e.experiment or e.experiment in paper.experiments
         assert e.experiment or not e.fits, "whose fits?"
@@ -48,7 +58,8 @@ def test_its_experiments_name_the_tables_that_it_makes(paper):
 
 
 def test_no_two_papers_have_a_table_or_an_experiment_of_the_same_name():
-    names = [p.relative_to(home.reference) for home in PAPERS for p in home.reference.rglob("*.csv*")]
+    homes = papers.of_experiments()  # tables of a program are found in the folder of its paper alone
+    names = [p.relative_to(home.reference) for home in homes for p in home.reference.rglob("*.csv*")]
     assert len(set(names)) == len(names)
     assert len(papers.experiments()) == sum(len(p.experiments) for p in PAPERS)
 
@@ -70,6 +81,12 @@ def test_a_paper_under_another_name_is_refused(monkeypatch):
 
     monkeypatch.setattr(papers.importlib, "import_module", lambda name: Module)
     with pytest.raises(ValueError, match="name it like the folder"):
+        papers.papers.__wrapped__()
+
+
+def test_a_folder_without_a_record_is_refused(monkeypatch):
+    monkeypatch.setattr(papers.importlib, "import_module", lambda name: subprocess)
+    with pytest.raises(ValueError, match="sets no PAPER"):
         papers.papers.__wrapped__()
 
 

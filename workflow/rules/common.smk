@@ -95,7 +95,8 @@ for why in contract.broken():
 
 #: target rules: the papers and the common tasks, by the names of their folders
 PAPERS = papers.papers()
-PARTS = [p.key for p in PAPERS]
+#: those of experiments, which are parts of the report of a run
+PARTS = [p.key for p in papers.of_experiments()]
 
 
 def cells_of(experiment, dataset=None):
@@ -129,7 +130,7 @@ wildcard_constraints:
     dataset="[a-z0-9_]+",
     experiment="[a-z0-9_]+",
     cell="[a-z0-9_.-]+",
-    part="|".join(PARTS),
+    part="|".join(PARTS) or "(?!)",
 
 
 onstart:

@@ -163,7 +163,11 @@ for paper in PAPERS:
         name:
             paper.key
         input:
-            f"{RESULTS}/parts/{paper.key}/report/index.html",
+            (
+                f"{RESULTS}/{paper.key}/tables/verdicts.csv.gz"
+                if paper.program
+                else f"{RESULTS}/parts/{paper.key}/report/index.html"
+            ),
 
 
 for alias in sorted({a for p in PAPERS for a in p.aliases} - set(PARTS)):

@@ -1,7 +1,5 @@
-"""Published cells, the rank test, every committed verdict by other code, and what else is committed."""
+"""Published cells, every committed verdict by other code, and what else is committed."""
 
-import gzip
-import itertools
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -11,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from papers.jalko2017dpvi import build, claims, findings, run, verdicts
-from reports.own_program import read_scores
+from papers.jalko2017dpvi import PAPER, claims, run, verdicts
+from workflow.program import read_scores
 
 REFERENCE = Path(verdicts.__file__).parent / "reference"
 HOME = Path(verdicts.__file__).parent
@@ -25,12 +23,12 @@ def table(name):
 
 def test_published_cells():
     cells = verdicts.published()
-    assert len(cells) == run.config()["family"] == 87
+    assert len(cells) == PAPER.family == 87
     assert cells[verdicts.KEY].duplicated().sum() == 0
     assert cells["table"].value_counts().to_dict() == {
         "abalone_acc_vs_c": 25, "adult_acc_vs_c": 25, "adult_acc_vs_q": 25, "sgld_vs_advi_abalone": 10, "non_dp": 2,
     }  # fmt: skip
-    assert set(cells["table"]) == set(run.config()["tables"])
+    assert set(cells["table"]) == set(PAPER.program.scores)
 
 
 def test_the_single_runs_give_the_published_means_and_errors():
@@ -51,42 +49,12 @@ def test_the_published_means_are_of_whole_rows():
         assert (5 * n * means).to_numpy() == pytest.approx(np.rint(5 * n * means).to_numpy(), abs=1e-7)
 
 
-def test_the_rank_test_by_all_choices():
-    """Against counting every choice of three among eight, with ties."""
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        ours, theirs = rng.integers(0, 4, 5) / 10, rng.integers(0, 6, 3) / 10
-        pooled = stats.rankdata(np.concatenate([theirs, ours]))
-        seen = pooled[:3].sum()
-        sums = np.array([sum(c) for c in itertools.combinations(pooled, 3)])
-        p = min(1, 2 * min(np.mean(sums <= seen + 1e-9), np.mean(sums >= seen - 1e-9)))
-        got, z = verdicts.rank_test(ours, theirs)
-        assert got == pytest.approx(p, rel=1e-12)
-        assert (z > 0) == (seen > sums.mean())
-
-
-def test_the_rank_test_without_ties_is_scipys():
-    rng = np.random.default_rng(1)
-    ours, theirs = rng.standard_normal(40), rng.standard_normal(10) + 0.5
-    expected = stats.mannwhitneyu(theirs, ours, method="exact").pvalue
-    assert verdicts.rank_test(ours, theirs)[0] == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_rate_of_false_words_of_the_rank_test():
-    """600 cells of whole test rows: p <= 5 % at most as often as Binomial(600, .05) has it (1e-6)."""
-    rng = np.random.default_rng(2)
-    p = [
-        verdicts.rank_test(rng.binomial(836, 0.25, 40) / 836, rng.binomial(836, 0.25, 10) / 836)[0] for _ in range(600)
-    ]
-    assert np.sum(np.array(p) <= 0.05) <= stats.binom.isf(1e-6, 600, 0.05)
-
-
 def test_words_of_a_cell():
     cell = verdicts.published().to_dict("records")[0]
     m, n = 1 - float(cell["mean"]), 40
     noise = np.random.default_rng(3).standard_normal(n) * 0.002
     for shift, word in ((0.0, "reproduced"), (0.05, "worse"), (-0.05, "better")):
-        found = verdicts.judge(cell, m + shift + noise - noise.mean(), None, 87)
+        found = verdicts.compared(cell, m + shift + noise - noise.mean(), None, 87)
         assert found["verdict"] == word
 
 
@@ -174,25 +142,10 @@ def gaussian_binomial(n, k):
     return ways(n, k)
 
 
-def test_the_committed_tables_follow_from_the_committed_scores():
-    assert build.PROGRAM.check() == []
-
-
-def test_the_findings_are_current():
-    rendered = findings.render(REFERENCE)
-    assert len(rendered) == 7
-    for name, text in rendered.items():
-        assert (findings.HERE / f"{name}.md").read_text(encoding="utf-8") == text, f"render {name} again"
-
-
-def test_the_reference_is_of_full_scale_and_without_dates():
+def test_every_cell_has_all_its_repetitions():
     scores = read_scores(REFERENCE / "scores")
-    assert set(scores["scale"]) == {"full"}
     assert set(scores["repeats"]) == {str(run.config()["repeats"]["full"])}
     assert set(scores["status"]) == {"ok"}
-    for path in REFERENCE.rglob("*.gz"):
-        assert path.read_bytes()[4:8] == bytes(4)
-        gzip.decompress(path.read_bytes())
 
 
 def test_the_corrected_ledger_is_that_of_the_noise():

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments
-from papers.wang2018 import checks, counterexamples, run
+from papers.wang2018 import counterexamples, run
 from privacy.budget import BudgetSpec
 from privacy.repeats import OneFit
-from reports.own_program import score_command
+from workflow import program
 
 MIRROR = os.environ.get("DPBAYES_MIRROR")
 needs_mirror = pytest.mark.skipif(not MIRROR, reason="DPBAYES_MIRROR is not set: no raw files to parse")
@@ -58,10 +58,6 @@ def test_streams_depend_on_the_cell_alone():
     assert run.generator("a", "ssp", "1", 0).standard_normal() == draws["a", "ssp", "1", 0]
 
 
-def test_the_configuration_names_every_check():
-    assert run.config()["checks"] == list(checks.CHECKS)
-
-
 def test_unknown_methods_are_named():
     with pytest.raises(KeyError, match="ops_guess"):
         run.engine("ops_guess")
@@ -70,9 +66,10 @@ def test_unknown_methods_are_named():
 @needs_mirror
 def test_a_table_through_the_command(tmp_path):
     out = tmp_path / "servo.csv.gz"
-    words = ["servo", "--scale", "tiny", "--mirror", MIRROR, "--raw", str(tmp_path), "--out", str(out)]
-    score_command("papers.wang2018.run", "told", ["servo"], run.rows, run.COLUMNS, words)
+    words = ["--scale", "tiny", "--mirror", MIRROR, "--raw", str(tmp_path), "--out", str(out)]
+    assert program.main(["wang2018", "scores", "servo", *words]) == 0
     rows = pd.read_csv(out, dtype=str, keep_default_na=False)
+    assert list(rows) == list(run.COLUMNS)
     readings = run.config()["readings"]
     assert len(rows) == sum(len(r) * (1 if m in run.NOISE_FREE else 10) for m, r in readings.items())
     assert set(rows["status"]) == {"ok"}

@@ -1,0 +1,603 @@
+"""Kinds of evidence: what runs of ours say about a published number. One function per kind.
+
+A source publishes a mean of N runs, a single run, a box plot, or all its runs. The kinds differ in their bound on p,
+the chance of what is seen if both programs are one. :mod:`reports.verdict` turns what they find into a word.
+
+Ours: n runs x_1..x_n with mean ``mean`` and standard deviation s (ddof = 1). Published: m, the mean of N runs, and
+their standard deviation s_pub, where it is printed (a standard error is first turned into one, se sqrt(N)). u: one unit
+of the last digit of m, which covers a number that was rounded as well as one that was truncated; u_s: one unit of the
+last digit of s_pub, times sqrt(N) for a standard error. S = s_pub + u_s is at least the standard deviation of their
+runs. gap = max(0, |mean - m| - u) is at most the distance of the two means.
+
+==================  ====================================================================================================
+:func:`means`       mean and spread of N runs, with splits of their own or with ours
+:func:`batch`       one number of one batch of data sets, such as a coverage error
+:func:`single`      one run on the same splits, which differs from ours only by its noise
+:func:`exact`       one run without noise
+:func:`box`         a box plot of N chains
+:func:`all_runs`    mean and spread of N runs, and each of the runs
+==================  ====================================================================================================
+
+If the paper's splits are also ours, the two means move together, and :func:`means` is conservative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtr, stdtr
+from scipy.stats import norm as normal
+from scipy.stats import rankdata
+from scipy.stats import t as student
+
+from evaluation.metrics import METRICS
+
+#: level of intervals and of bounds: 95 %.
+AGREE = 0.05
+#: means drawn by :func:`p_resampled`, and the seed of the stream that draws them: the same for every cell.
+RESAMPLES, RESAMPLING_SEED = 100_000, 20210601
+#: least p of a single published run judged by t among runs whose splits differ (:func:`means`).
+SINGLE = 0.01
+#: largest spread of the logarithms of runs that :func:`single` judges by t.
+NARROW = 0.25
+#: the standard deviation of a normal distribution is this many times its median absolute deviation.
+_MAD = 1.4826
+#: of a normal distribution: standard error of its median in units of sd / sqrt(n), interquartile range in units of sd.
+MEDIAN, RANGE = math.sqrt(math.pi / 2), 1.3489795
+#: relative slack for what is below the rounding of the inputs: .3 - .2 - .1 is not 0 in binary.
+_ROUNDING = 4 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A published mean.
+
+    mean : its value. unit : u. spread : S, NaN where none is printed. n : N runs behind it. runs : these runs, where
+    each is published.
+    """
+
+    mean: float
+    unit: float
+    spread: float
+    n: int
+    runs: tuple[float, ...] = ()
+
+    @property
+    def number(self) -> float:
+        """The number that is compared."""
+        return self.mean
+
+
+@dataclass(frozen=True)
+class Box:
+    """A published box plot of ``n`` values.
+
+    outliers : how many values are drawn beyond the whiskers. unit : one unit of the last digit of each number.
+    """
+
+    median: float
+    q1: float
+    q3: float
+    whisker_low: float
+    whisker_high: float
+    outliers: int
+    unit: float
+    n: int
+
+    @property
+    def number(self) -> float:
+        """The number that is compared."""
+        return self.median
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer of a kind of evidence about a number.
+
+    p, p_kind : the chance of what is seen if both programs are one, two-sided, and how it is bounded; NaN where nothing
+    can be said. higher : is ours above the published number? bound : the one-sided 95 % bound of the distance of the
+    two, in the units of the margin. difference : ours - published. low, high : its 95 % interval. detectable : the
+    smallest distance that would have been refuted. reason : a remark for readers.
+    """
+
+    p: float
+    p_kind: str
+    higher: bool
+    bound: float
+    difference: float
+    low: float = math.nan
+    high: float = math.nan
+    detectable: float = math.nan
+    reason: str = ""
+
+
+#: (published number, our runs (n,), metric, level of a refutation) -> what they say.
+Kind = Callable[..., Found]
+
+
+def unit_of(published: str, digits: int | None = None) -> float:
+    """One unit of the last digit of a number as printed; ``digits`` of its table if those are more."""
+    text = published.strip().lower()
+    if not text or "e" in text:
+        raise ValueError(f"published number '{published}': give plain decimal digits, as the paper prints them")
+    decimals = len(text.partition(".")[2])
+    return 10.0 ** -max(decimals, digits or 0)
+
+
+def printed(mean: str, n: int, std: str = "", std_kind: str = "none", digits: int | None = None) -> Printed:
+    """A published number from its strings. ``std_kind``: sd, se, or none and redraws (no spread of runs).
+
+    Raises ValueError for another kind, a spread below 0 and a count below 1.
+    """
+    if n < 1:
+        raise ValueError(f"n_published {n}: a published number comes from at least one run")
+    if std_kind not in ("sd", "se", "none", "redraws"):
+        raise ValueError(f"std_kind '{std_kind}': give sd, se, redraws or none")
+    spread = math.nan
+    if std and std_kind in ("sd", "se"):
+        if float(std) < 0:
+            raise ValueError(f"published spread '{std}': it is below 0")
+        spread = (float(std) + unit_of(std)) * (math.sqrt(n) if std_kind == "se" else 1.0)
+    return Printed(float(mean), unit_of(mean, digits), spread, n)
+
+
+def gap_of(ours, published, unit) -> np.ndarray:
+    """max(0, |ours - published| - unit); 0 too for what is below the rounding of the inputs. Broadcasts."""
+    ours, published = np.asarray(ours, dtype=np.float64), np.asarray(published, dtype=np.float64)
+    gap = np.maximum(0.0, np.abs(ours - published) - unit)
+    return np.where(gap <= _ROUNDING * (np.abs(ours) + np.abs(published)), 0.0, gap)
+
+
+@lru_cache(maxsize=512)
+def _quantile(alpha: float, n: int | None = None) -> float:
+    """t(1 - alpha; n - 1), of the normal distribution without ``n``."""
+    return float(normal.isf(alpha) if n is None else student.isf(alpha, n - 1))
+
+
+def means(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
+    """Mean and spread of N published runs. The kind of p is one of three:
+
+    ``t`` : the spread of our runs is small and without heavy tails (:func:`tame`), so both means are close to normal:
+        p = P(|t(n-1)| >= gap / (max(s, S) sqrt(1/n + 1/N))). max(s, S): either may be too small by chance. A single
+        published run (N = 1) is no mean, so far tails of the distribution itself are asked for, and n runs show none
+        beyond 1 / (n + 1). There p is at least 1 %.
+    ``rank`` : otherwise a bound on the Mann-Whitney test from m, S and N alone, for any distribution of the scores.
+
+        *Theirs at or above x.* Let k of their N runs lie at or above x, and d = x - m - u > 0, so that x exceeds their
+        mean by d at least. For a given k their variance (divided by N) is least with k runs at x and N - k at one value
+        that keeps the mean, which makes it d^2 k / (N - k). It is at most v = S^2. So d^2 k <= v (N - k), and
+
+            k <= K(x) = floor(N v / (v + d^2))       (Cantelli's inequality for N numbers; attained, so not improvable)
+
+        K(x) = N where d <= 0. v = 0 for N = 1. Authors divide by N or by N - 1 and do not say which; (N - 1)/N S^2, the
+        variance in the second case, would be too small in the first, so v = S^2. Without s_pub (v unbounded)
+        K(x) = N - 1: not all numbers exceed their mean. Where scores are never negative, Markov's inequality holds too:
+        k x <= N (m + u), so K(x) <= floor(N (m + u) / x). Theirs at or below x: the same with d = m - u - x, without
+        Markov.
+        *The test.* Pairs (one of theirs, one of ours) with theirs at or above ours number at most U = sum_i K(x_i),
+        ties included. If all n + N runs are exchangeable, the number of such pairs (ties broken at random, which can
+        only lower it) has the null distribution of Mann and Whitney, so P(Mann-Whitney(n, N) <= U) bounds the chance of
+        ours lying so far above theirs. p is twice the smaller of this and its mirror image, at most 1. Full separation
+        gives 2 / C(n + N, N): 3.8e-5 for n = 20, N = 5, which misses 1 % / 290, and 3.0e-5 for n = 21.
+    ``resampled`` : N >= 2 runs, not tame, and no s_pub to bound them by. p = twice the share of 100,000 means of N of
+        our runs, drawn with replacement, that lie at or beyond m -+ u on the scarcer side, (count + 1) / 100,001, and
+        at least 2 / (floor(n/N) + 1). The limit is what the data support for any distribution: their mean is
+        exchangeable with the means of floor(n/N) disjoint groups of our runs, so it is the largest of them all with
+        probability 1 / (floor(n/N) + 1); resampling knows nothing beyond the largest of our runs. (Without the limit a
+        paper drawn from this suite's own scores of the mixture lies outside all 100,000 means in up to 2 % of draws,
+        also where our runs happen to look free of heavy tails.) So resampling alone never refutes. Where ranks with
+        Markov's inequality give a smaller p, that p counts, and its kind is ``rank``; it is an exact bound.
+
+    ``low``, ``high``: the 95 % interval of the difference; widened by one unit it holds 0 if p > 5 %. For ``rank`` it
+    is the interval of a shift of our runs against theirs, the unit included. If no spread is published and the runs are
+    not tame, it is the central 95 % of the means of N of our runs, less m. ``detectable`` is infinite if nothing can be
+    refuted (too few runs, or no published spread). Markov's inequality, which sees one direction only, is left out of
+    the interval and of ``detectable``. A single run of ours has no spread, so p is NaN.
+    """
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    n, mean = len(x), math.fsum(x) / len(x)
+    difference = mean - paper.mean
+    if n < 2:
+        why = "one run of ours: no spread, so nothing can be said"
+        return Found(math.nan, "", difference > 0, math.inf, difference, reason=why)
+    std = _std(x, mean)
+    p, kind, higher = _decided(x, mean, std, paper, metric)
+    detectable, reason = math.inf, ""
+    if kind == "t":
+        error = float(_error(std, n, paper))
+        low, high = (difference + sign * _quantile(AGREE / 2, n) * error for sign in (-1, 1))
+        if paper.n > 1:
+            detectable = _quantile(level / 2, n) * error + paper.unit
+        reason = "our runs do not vary: only the last digit counts" if error == 0 else ""
+    elif paper.n > 1 and math.isnan(paper.spread):
+        ends = np.quantile(resampled_means(x, paper.n), [AGREE / 2, 1 - AGREE / 2])
+        low, high = (float(e) - paper.mean for e in ends)
+    else:
+        low, high = _not_refuted(x, paper, AGREE)
+        up, down = _not_refuted(x, paper, level)
+        detectable = max(difference - up, down - difference, 0.0)
+    bound = float(bound_of_means(mean, std, n, paper, metric))
+    return Found(p, kind, higher, bound, difference, low, high, detectable, reason)
+
+
+def _decided(x: np.ndarray, mean: float, std: float, paper: Printed, metric: str) -> tuple[float, str, bool]:
+    """(p, its kind, is ours above the published number?) of at least two scores ``x``, sorted."""
+    if bool(tame(x, paper, metric)):
+        return float(p_t(mean, std, len(x), paper)), "t", mean > paper.mean
+    one_sided, kind = tuple(float(p) for p in p_rank(x, paper, metric)), "rank"
+    if paper.n > 1 and math.isnan(paper.spread):
+        by_means = p_resampled(resampled_means(x, paper.n), len(x), paper)
+        if min(by_means) <= min(one_sided):
+            one_sided, kind = by_means, "resampled"
+    return min(1.0, 2 * min(one_sided)), kind, one_sided[0] < one_sided[1]
+
+
+def bound_of_means(mean, std, n: int, paper: Printed, metric: str) -> np.ndarray:
+    """The one-sided 95 % bound of the distance of two means: gap + t(.95; n-1) max(s, S) sqrt(1/n + 1/N).
+
+    It is to the digits that are printed: gap leaves one unit out, so where a unit is more than the margin the unit
+    decides. The spread is that of the test for a difference: a published mean with a larger spread than ours is not
+    known better than its own spread says. A norm or divergence is compared by its logarithm: gap = distance of ln mean
+    to the logarithms of m - u .. m + u, and the standard deviation is max(s / mean, S / m) (first order). Vectorised
+    over ``mean``, ``std`` and the fields of ``paper`` but its count. Infinite below two runs.
+    """
+    if n < 2:
+        return np.full(np.shape(mean), np.inf)
+    mean, std = np.asarray(mean, dtype=np.float64), np.asarray(std, dtype=np.float64)
+    gap, spread = gap_of(mean, paper.mean, paper.unit), np.fmax(std, paper.spread)
+    if METRICS[metric].margin.logarithmic:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = np.log(np.maximum(np.asarray(paper.mean) - paper.unit, 0.0))
+            high = np.log(np.maximum(np.asarray(paper.mean) + paper.unit, 0.0))
+            gap = np.where(gap > 0, np.fmax(np.log(mean) - high, low - np.log(mean)), 0.0)
+            spread = np.fmax(std / mean, paper.spread / np.asarray(paper.mean))
+            gap = np.where((mean > 0) & (np.asarray(paper.mean) > 0), gap, np.inf)
+    return gap + _quantile(AGREE, n) * spread * math.sqrt(1 / n + 1 / paper.n)
+
+
+def _positive(metric: str) -> bool:
+    return METRICS[metric].scale == "positive"
+
+
+def light_tails(runs: np.ndarray) -> np.ndarray:
+    """s <= 2 * 1.4826 MAD, the last axis of ``runs`` holding the runs: at most twice that of a normal distribution."""
+    deviation = np.median(np.abs(runs - np.median(runs, axis=-1, keepdims=True)), axis=-1)
+    return runs.std(axis=-1, ddof=1) <= 2 * _MAD * deviation
+
+
+def tame(runs: np.ndarray, paper: Printed, metric: str) -> np.ndarray:
+    """Are means of these runs close to normal? ``runs`` (..., n).
+
+    No heavy tails (:func:`light_tails`) and, for a metric that is never negative, s at most a quarter of our mean and S
+    at most a quarter of the published one (a spread of the size of the number itself is a skewed distribution).
+    """
+    light = light_tails(runs)
+    if not _positive(metric):
+        return light
+    spread = np.asarray(paper.spread)
+    narrow = (runs.std(axis=-1, ddof=1) <= runs.mean(axis=-1) / 4) & ~(spread > np.asarray(paper.mean) / 4)
+    return light & narrow
+
+
+def p_t(mean, std, n: int, paper: Printed) -> np.ndarray:
+    """Two-sided p by t(n - 1) of gap / (max(s, S) sqrt(1/n + 1/N)), at least SINGLE for N = 1. Vectorised."""
+    p = _tail(gap_of(mean, paper.mean, paper.unit), _error(std, n, paper), lambda x: stdtr(n - 1, -x))
+    return np.maximum(p, SINGLE if paper.n == 1 else 0.0)
+
+
+def _error(std, n: int, paper: Printed) -> np.ndarray:
+    return np.fmax(np.asarray(std, dtype=np.float64), paper.spread) * math.sqrt(1 / n + 1 / paper.n)
+
+
+def _tail(gap, error, survival: Callable) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gap > 0, 2 * survival(np.divide(gap, error)), 1.0)
+
+
+@lru_cache(maxsize=64)
+def mann_whitney(n: int, n_published: int) -> np.ndarray:
+    """P(U <= u) for u = 0..nN, exact: U = number of pairs with theirs above ours, no ties, all orders equally likely.
+
+    The largest of all n + N is ours with probability n / (n + N), and then in no pair; else it is theirs, and in n:
+    P(n, N; u) = n/(n+N) P(n-1, N; u) + N/(n+N) P(n, N-1; u - n).
+    """
+    size = n * n_published + 1
+    rows = np.zeros((n_published + 1, size))
+    rows[:, 0] = 1.0  # none of ours: no pair
+    for k in range(1, n + 1):
+        for j in range(1, n_published + 1):
+            moved = np.zeros(size)
+            moved[k:] = rows[j - 1, : size - k]
+            rows[j] = k / (k + j) * rows[j] + j / (k + j) * moved
+    out = np.minimum(np.cumsum(rows[-1]), 1.0)
+    out.setflags(write=False)
+    return out
+
+
+def most_beyond(distance, variance, n_published: int) -> np.ndarray:
+    """K: how many of N runs can lie ``distance`` or more beyond their mean, given their variance (divided by N).
+
+    Vectorised; ``variance`` NaN where it is not known. ``distance`` <= 0: all N.
+    """
+    d2 = np.square(np.maximum(distance, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(np.isnan(variance), 1.0 - 0.5 / n_published, variance / (variance + d2))
+    # A share that rounding leaves below a whole number of runs counts as that number: the bound stays a bound.
+    most = np.floor(n_published * np.minimum(share, 1.0) * (1 + 1e-12))
+    return np.where(d2 > 0, most, n_published).astype(np.int64)
+
+
+def p_rank(runs, paper: Printed, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """One-sided bounds: P(ours so far above theirs), P(ours so far below theirs). ``runs`` (..., n)."""
+    return _p_rank(runs, paper, _positive(metric))
+
+
+def _p_rank(runs, paper: Printed, positive: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of :func:`p_rank`; ``positive``: can their runs not lie below 0? (Markov's inequality)"""
+    runs = np.asarray(runs, dtype=np.float64)
+    mean, spread = (np.asarray(a, dtype=np.float64)[..., None] for a in (paper.mean, paper.spread))
+    variance = np.zeros_like(spread) if paper.n == 1 else np.square(spread)
+    slack = _ROUNDING * (np.abs(runs) + np.abs(mean))
+    above = most_beyond(runs - mean - paper.unit - slack, variance, paper.n)
+    below = most_beyond(mean - runs - paper.unit - slack, variance, paper.n)
+    if positive:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            most = np.floor(paper.n * (mean + paper.unit) / runs * (1 + 1e-12))
+        above = np.where(runs > 0, np.minimum(above, np.minimum(most, paper.n)), above).astype(np.int64)
+    null = mann_whitney(runs.shape[-1], paper.n)
+    return null[above.sum(axis=-1)], null[below.sum(axis=-1)]
+
+
+@lru_cache(maxsize=32)
+def _draws(n: int, n_published: int) -> np.ndarray:
+    """Which of ``n`` sorted runs make up each of RESAMPLES means, (RESAMPLES, n_published).
+
+    The second half mirrors the first, so that a mirrored number is judged as the number is.
+    """
+    half = np.random.default_rng(RESAMPLING_SEED).integers(n, size=(RESAMPLES // 2, n_published))
+    return np.concatenate([half, n - 1 - half])
+
+
+def resampled_means(runs: np.ndarray, n_published: int) -> np.ndarray:
+    """RESAMPLES means of ``n_published`` of ``runs`` (n,), which are sorted first."""
+    return _means(np.sort(np.asarray(runs, dtype=np.float64)).tobytes(), n_published)
+
+
+@lru_cache(maxsize=64)
+def _means(runs: bytes, n_published: int) -> np.ndarray:
+    x = np.frombuffer(runs)
+    means = x[_draws(len(x), n_published)].mean(axis=1)
+    means.setflags(write=False)
+    return means
+
+
+def p_resampled(means: np.ndarray, n: int, paper: Printed) -> tuple[float, float]:
+    """One-sided: ours so far above theirs, and so far below. ``means``: of N of our ``n`` runs, resampled."""
+    low = (1 + np.count_nonzero(means <= paper.mean + paper.unit)) / (1 + len(means))
+    high = (1 + np.count_nonzero(means >= paper.mean - paper.unit)) / (1 + len(means))
+    least = 1 / (n // paper.n + 1)
+    return max(low, least), max(high, least)
+
+
+def _std(x: np.ndarray, mean: float) -> float:
+    return math.sqrt(math.fsum((x - mean) ** 2) / (len(x) - 1))
+
+
+def _not_refuted(x: np.ndarray, paper: Printed, alpha: float) -> tuple[float, float]:
+    """Ends of the shifts c for which ours less c is not refuted at level ``alpha`` by ranks (without Markov).
+
+    Each end is found by bisection: P(ours above theirs) grows with c, its mirror image falls. Infinite where even full
+    separation does not refute.
+    """
+    reach = math.sqrt(paper.n) * (0.0 if math.isnan(paper.spread) else paper.spread) + 2 * paper.unit
+    reach += 1e-9 * (float(np.abs(x).max()) + abs(paper.mean))
+    first, last = float(x[0]) - paper.mean - reach, float(x[-1]) - paper.mean + reach
+    ends = []
+    for side, far, near in ((0, first, last), (1, last, first)):
+
+        def refuted(c: float, side: int = side) -> bool:
+            return 2 * float(_p_rank(x - c, paper, False)[side]) <= alpha
+
+        if not refuted(far):
+            ends.append(-math.inf if side == 0 else math.inf)
+            continue
+        for _ in range(60):
+            middle = 0.5 * (far + near)
+            far, near = (middle, near) if refuted(middle) else (far, middle)
+        ends.append(near)
+    return ends[0], ends[1]
+
+
+def batch(paper: Printed, values: Sequence[float], metric: str, level: float, *, sd: float) -> Found:
+    """One number that a whole batch of data sets gives, theirs and ours alike (n = N = 1); p is of kind ``normal``.
+
+    ``sd``: its standard deviation over resampled data sets; the published batch has data sets of its own, so the
+    difference has the variance 2 sd^2 and p = P(|normal| >= gap / (sd sqrt 2)). Raises ValueError for an ``sd`` that is
+    not finite or below 0.
+    """
+    (value,) = values
+    if not (math.isfinite(sd) and sd >= 0):
+        raise ValueError(f"value {value}, sd {sd}: a judged cell has a finite value and spread")
+    error, difference = sd * math.sqrt(2), value - paper.mean
+    gap = float(gap_of(value, paper.mean, paper.unit))
+    p = float(_tail(gap, error, lambda x: ndtr(-x)))
+    half, least, bound = (_quantile(a) * error for a in (AGREE / 2, level / 2, AGREE))
+    ends = difference - half, difference + half
+    return Found(p, "normal", difference > 0, gap + bound, difference, *ends, detectable=least + paper.unit)
+
+
+def single(paper: Printed, values: Sequence[float], metric: str, level: float, *, heavy: bool = False) -> Found:
+    """One published run of a positive score on splits that are also ours, so that only its noise differs from ours.
+
+    :func:`means` refutes no single published run: there, our runs differ by their splits too and are few. Here many
+    repetitions differ by nothing but noise of a known distribution, and the test of one number is what the source
+    allows. A published spread over splits is shared by both, so ``paper`` has none, and N = 1.
+
+    ``t`` : the logarithms of our runs have light tails and a spread of at most 1/4 (a positive number's spread is then
+        small against it): p = P(|t(n - 1)| >= gap / (s sqrt(1 + 1 / n))), on the logarithms, gap less one unit.
+    ``rank`` : else, and always for ``heavy``, runs whose error has no mean: p = 2 (1 + number of our runs at or beyond
+        the number) / (n + 1). It is at least 2 / (n + 1), so ranks alone refute no number.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    n, ours, number, unit = len(x), float(x.mean()), paper.mean, paper.unit
+    p, by_t, higher = p_single(x, number, unit, heavy)
+    if by_t:
+        logs = np.log(x)
+        error = float(logs.std(ddof=1)) * math.sqrt(1 + 1 / n)
+        low, high = (math.exp(float(logs.mean()) + w * _quantile(AGREE / 2, n) * error) - number for w in (-1, 1))
+        detectable = number * math.expm1(_quantile(level / 2, n) * error) + unit
+    else:
+        low, high = (-(number - float(q)) for q in np.quantile(x, [AGREE / 2, 1 - AGREE / 2]))
+        detectable = math.inf
+    bound = float(bound_of_means(ours, float(x.std(ddof=1)), n, paper, metric))
+    kind = "t" if by_t else "rank"
+    return Found(float(p), kind, bool(higher), bound, ours - number, low, high, detectable)
+
+
+def p_single(runs: np.ndarray, number, unit, heavy: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(p, is it by t?, is ours above?) of :func:`single`. ``runs`` (..., n), positive; ``number`` (...)."""
+    logs, n, number = np.log(runs), runs.shape[-1], np.asarray(number, dtype=np.float64)
+    middle, s = logs.mean(axis=-1), logs.std(axis=-1, ddof=1)
+    by_t = light_tails(logs) & (s <= NARROW) & (not heavy)
+    low, high = np.log(np.maximum(number - unit, 1e-300)), np.log(number + unit)
+    gap = np.maximum(0.0, np.maximum(low - middle, middle - high))
+    p_by_t = _tail(gap, s * math.sqrt(1 + 1 / n), lambda z: stdtr(n - 1, -z))
+    above = (runs >= (number - unit)[..., None]).sum(axis=-1)
+    below = (runs <= (number + unit)[..., None]).sum(axis=-1)
+    by_rank = np.minimum(1.0, 2 * (1 + np.minimum(above, below)) / (n + 1))
+    return np.where(by_t, p_by_t, by_rank), by_t, np.where(by_t, middle > np.log(number), above > below)
+
+
+def exact(paper: Printed, values: Sequence[float], metric: str, level: float, *, rounding: float = 0.0) -> Found:
+    """One published run without noise: p is 1 within one unit of the last digit, and 0 beyond.
+
+    ``rounding``: how far the number may move because the data at hand are a rounded copy. A difference between a unit
+    and that is not refuted, and is not shown to be small either.
+    """
+    (ours,) = values
+    gap = float(gap_of(ours, paper.mean, paper.unit))
+    p, bound = (1.0 if gap <= rounding else 0.0), (0.0 if gap == 0 else math.inf)
+    return Found(p, "exact", ours > paper.mean, bound, ours - paper.mean, detectable=paper.unit)
+
+
+def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found:
+    """A box plot of N values: median, quartiles, whiskers and the number of points beyond them. p is of kind ``rank``.
+
+    The rank test of :func:`means`, whose bound K(x) on the number of theirs at or above x comes from the box. The
+    sorted values are y_1 <= .. <= y_N; NumPy and matplotlib interpolate quantile q linearly at place (N - 1) q from 0.
+    For N = 20
+
+        q1 = 1/4 y_5 + 3/4 y_6,    median = 1/2 y_10 + 1/2 y_11,    q3 = 3/4 y_15 + 1/4 y_16,
+
+    and each is at least its lower neighbour: y_5 <= q1, y_10 <= median, y_15 <= q3. The upper whisker is the largest
+    value within 1.5 boxes of q3; all values above it are among the points drawn as outliers. Hence for x by more than
+    one unit of the last digit beyond the number named
+
+        K(x) = outliers    x > upper whisker (all of them may lie above)
+               5           x > q3
+               10          x > median
+               15          x > q1
+               19          x > lower whisker (which is itself one of their values)
+               20          else
+
+    of what is passed the smallest. Theirs at or below x: the mirror image. Pairs with theirs at or above ours number at
+    most U = sum_i K(x_i), ties included, and P(Mann-Whitney(n, N) <= U) bounds the chance of ours lying so far above
+    theirs; p is twice the smaller of this and its mirror image.
+
+    Medians are compared: the bound is gap + t(.95; N - 1) 1.2533 s sqrt(1/n + 1/N), with s the larger of both
+    interquartile ranges over 1.349. It assumes that both distributions are close to normal around their medians (then a
+    median's standard error is 1.2533 s / sqrt n); no refutation rests on that. The interval ``low``, ``high`` is made
+    the same way. Raises ValueError for another N than 20.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    median, (q1, q3) = float(np.median(x)), np.quantile(x, [0.25, 0.75])
+    spread = max(spread_of(q1, q3), spread_of(paper.q1, paper.q3))
+    error = MEDIAN * spread * math.sqrt(1 / len(x) + 1 / paper.n)
+    above, below = p_box(x, paper)
+    difference = median - paper.median
+    gap, half = float(gap_of(median, paper.median, paper.unit)), _quantile(AGREE / 2, paper.n) * error
+    bound = gap + _quantile(AGREE, paper.n) * error
+    p = min(1.0, 2 * min(above, below))
+    return Found(p, "rank", above < below, bound, difference, difference - half, difference + half)
+
+
+def spread_of(q1: float, q3: float) -> float:
+    """The standard deviation of a normal distribution with these quartiles."""
+    return (q3 - q1) / RANGE
+
+
+def most_above(x, paper: Box) -> np.ndarray:
+    """K(x) of :func:`box`: how many of their 20 values can lie at or above x. Raises ValueError for another N."""
+    if paper.n != 20:
+        raise ValueError(f"a box of {paper.n} values: the bound is worked out for 20")
+    steps = ((paper.whisker_low, 19), (paper.q1, 15), (paper.median, 10), (paper.q3, 5),
+             (paper.whisker_high, paper.outliers))  # fmt: skip
+    out = np.full(np.shape(x), paper.n)
+    for at, most in steps:
+        out = np.where(np.asarray(x) > at + paper.unit, np.minimum(out, most), out)
+    return out
+
+
+def most_below(x, paper: Box) -> np.ndarray:
+    """How many of them can lie at or below x."""
+    mirrored = replace(
+        paper, median=-paper.median, q1=-paper.q3, q3=-paper.q1, whisker_low=-paper.whisker_high,
+        whisker_high=-paper.whisker_low,
+    )  # fmt: skip
+    return most_above(-np.asarray(x), mirrored)
+
+
+def p_box(runs: np.ndarray, paper: Box) -> tuple[float, float]:
+    """One-sided bounds: P(ours so far above theirs), P(ours so far below theirs). ``runs`` (n,)."""
+    null = mann_whitney(len(runs), paper.n)
+    return float(null[most_above(runs, paper).sum()]), float(null[most_below(runs, paper).sum()])
+
+
+def all_runs(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
+    """Mean and spread of N published runs, and each of the runs (``Printed.runs``).
+
+    p is that of the exact two-sample rank test of Wilcoxon, Mann and Whitney on our runs and theirs, given the ties
+    (:func:`rank_test`); interval, bound and ``detectable`` are those of :func:`means`.
+    """
+    p, z = rank_test(np.asarray(values, dtype=np.float64), np.asarray(paper.runs))
+    return replace(means(paper, values, metric, level), p=p, p_kind="rank of all runs", higher=z < 0)
+
+
+def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
+    """(p, z): two-sided exact p of the sum of their ranks, ties with their mean rank; z: that sum, standardised.
+
+    The null distribution counts all choices of N among the n + N pooled ranks (doubled, so that they are whole
+    numbers).
+    """
+    pooled = np.concatenate([theirs, ours])
+    ranks = np.rint(2 * rankdata(np.round(pooled, 12))).astype(int)
+    n, total = len(theirs), len(pooled)
+    seen = int(ranks[:n].sum())
+    largest = int(np.sort(ranks)[-n:].sum())
+    ways = np.zeros((n + 1, largest + 1))
+    ways[0, 0] = 1.0
+    for r in ranks:
+        ways[1:, r:] += ways[:-1, : largest + 1 - r]
+    law = ways[n] / ways[n].sum()
+    p = min(1.0, 2 * min(law[: seen + 1].sum(), law[seen:].sum()))
+    mean = n * ranks.mean()
+    sd = math.sqrt(n * (total - n) / total * ranks.var(ddof=1))
+    return float(p), (seen - mean) / sd
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A published number beside our runs: what every paper hands to :func:`reports.verdict.judge`.
+
+    published : a :class:`Printed` number or a :class:`Box`. values : the score of every run of ours. evidence : a kind
+    of this module, its options set by ``functools.partial``.
+    """
+
+    published: Printed | Box
+    values: Sequence[float]
+    metric: str
+    evidence: Kind = means

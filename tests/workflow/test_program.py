@@ -1,0 +1,205 @@
+"""Files of a paper's own program, and that such a paper is one folder."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from project import copy_project, environment, snakemake
+
+from workflow import papers, program
+from workflow.program import main, read_scores, write
+
+
+def test_the_same_table_is_the_same_file(tmp_path):
+    frame = pd.DataFrame({"x": [1 / 3, 2.0]})
+    for folder in ("a", "b"):
+        write(tmp_path / folder / "t.csv.gz", frame)
+    first = (tmp_path / "a/t.csv.gz").read_bytes()
+    assert first == (tmp_path / "b/t.csv.gz").read_bytes()
+    assert gzip.decompress(first) == b"x\n0.333333333\n2\n"
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["t.csv.gz"]
+
+
+def test_a_folder_without_scores_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="run the paper's program first"):
+        read_scores(tmp_path)
+
+
+@pytest.mark.parametrize("key", sorted(papers.programs()))
+def test_the_small_tables_of_a_paper_have_functions(key):
+    _, own = papers.programs()[key]
+    assert list(papers.resolve(own.check)) == list(own.checks)
+
+
+@pytest.mark.parametrize("key", sorted(papers.programs()))
+def test_committed_score_files_are_those_of_the_program(key):
+    """Some may lack: a method that takes hours is committed when it was run."""
+    paper, own = papers.programs()[key]
+    files = {path.name.removesuffix(".csv.gz") for path in paper.reference.glob("scores/*")}
+    assert files
+    assert files <= set(own.scores)
+    assert {f"{name}.csv" for name in own.checks} <= {path.name for path in paper.reference.iterdir()}
+
+
+def test_an_unknown_name_is_refused(capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        main(["wang2018", "scores", "power", "--out", str(tmp_path / "x.csv.gz")])
+    assert "wang2018 has no scores 'power'; there are 3droad, " in capsys.readouterr().err
+
+
+def test_streams_of_two_cells_differ():
+    assert program.stream("a", "b").random() == program.stream("a", "b").random()
+    assert program.stream("a", "b").random() != program.stream("a", "c").random()
+
+
+# ----- a toy paper with a program of its own
+
+INIT = """
+from workflow.papers import Paper, Program
+
+CODE = "papers.toy2030.code"
+PAPER = Paper(
+    key="toy2030",
+    title="Toy 2030",
+    sources={"toy2030": "Toy 2030"},
+    family=2,
+    program=Program(
+        scores=("first", "second"), rows=f"{CODE}:rows", checks=("sizes",), check=f"{CODE}:CHECKS", recompute=CODE,
+        tables=f"{CODE}:tables", names=f"{CODE}:names", figures=f"{CODE}:figures", runs=f"{CODE}:runs",
+        titles=f"{CODE}:TITLES", judged="its numbers are means of five runs", finding="toy2030-first",
+    ),
+)
+"""
+CODE = """
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from papers.toy2030 import PAPER
+from reports.evidence import Runs, printed
+from reports.verdict import judge
+from workflow import program
+
+TITLES = {"toy": "The toy"}
+KEY = ["source", "table", "dataset", "method", "setting", "metric"]
+
+
+def rows(name, scale, mirror, raw):
+    values = 0.1 + 0.001 * program.stream("toy2030", name).standard_normal(20)
+    yield {"table": "1", "dataset": name, "method": "toy", "reading": "authors", "setting": "epsilon=1",
+           "metric": "test_error", "scale": scale, "status": "ok", "reason": "", "delta": "1e-5",
+           "ledger_epsilon": "1", "ledger": "", "mean": values.mean(), "std": values.std(ddof=1),
+           "runs": " ".join(map(str, values))}
+
+
+def judged(cell, row):
+    values = np.array(row["runs"].split(), dtype=float)
+    paper = printed(cell["mean"], int(cell["n_runs"]), cell["std"], "sd")
+    found = judge(Runs(paper, values, cell["metric"]), family=PAPER.family)
+    return {k: cell[k] for k in KEY} | {
+        "reading": "authors", "protocol": "toy", "our_method": "toy2030/toy", "headline": "yes",
+        "published_mean": cell["mean"], "mean": values.mean(), "p": found.p, "p_kind": found.p_kind,
+        "verdict": found.verdict, "reason": found.reason,
+    }
+
+
+def tables(scores, checks):
+    ours = {r["dataset"]: r for r in scores.to_dict("records")}
+    cells = program.published(Path(__file__).parent).to_dict("records")
+    verdicts = pd.DataFrame([judged(c, ours[c["dataset"]]) for c in cells])
+    return {"verdicts.csv.gz": verdicts, "total.csv": pd.read_csv(checks / "sizes.csv")[["n"]].sum().to_frame("n")}
+
+
+def names(tables):
+    return {"TITLES": TITLES}
+
+
+def figures(reference, out):
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "toy.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    return []
+
+
+def runs(reference):
+    return {}
+
+
+def every():
+    return {"toy2030-first": "first"}
+
+
+def cells():
+    return []
+
+
+def id_of(verdict):
+    return f"toy2030-{verdict['dataset']}"
+
+
+CHECKS = {"sizes": lambda mirror: pd.DataFrame({"dataset": ["first", "second"], "n": [20, 20]})}
+"""
+PUBLISHED = """source,table,dataset,method,setting,metric,mean,std,n_runs
+toy2030,1,first,toy,epsilon=1,test_error,0.100,0.001,5
+toy2030,1,second,toy,epsilon=1,test_error,0.200,0.001,5
+"""
+FINDING = """# The second number differs
+
+{{ TITLES["toy"] }}: {{ value("verdicts", "verdict", "s", dataset="second") }}
+"""
+KNOWN = """
+from reports import findings, papers as shown, published
+from workflow import arguments, papers, spot_check
+
+print([p.key for p in papers.papers()], sorted(papers.experiments()), sorted(arguments.targets()))
+print(sorted(spot_check.programs()), sorted(published.SOURCE_TITLES), len(published.load()))
+print([f.name for f in findings.folders()], [(p.key, p.first.title, len(p.verdicts)) for p in shown.load()])
+"""
+
+
+def test_a_paper_with_a_program_is_a_folder_that_comes_and_goes(tmp_path):
+    """Its folder is added, run, made reference and removed; no other file of the project changes."""
+    project = copy_project(tmp_path)
+
+    def told(*arguments):
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=project, env=environment(), capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    def files():
+        kept = [
+            p for p in project.rglob("*") if p.is_file() and p.suffix in (".py", ".smk", ".csv", ".yaml", ".md", ".gz")
+        ]
+        inside = (project / "papers" / "toy2030", project / "results", project / ".snakemake")
+        return {p: p.read_bytes() for p in kept if not any(p.is_relative_to(folder) for folder in inside)}
+
+    before, known = files(), told("-c", KNOWN)
+    home = project / "papers" / "toy2030"
+    (home / "findings" / "source").mkdir(parents=True)
+    (home / "__init__.py").write_text(INIT)
+    (home / "code.py").write_text(CODE)
+    (home / "published.csv").write_text(PUBLISHED)
+    (home / "findings" / "source" / "toy2030-first.md").write_text(FINDING)
+    done = snakemake(project, "--cores", "2", "toy2030")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (project / "results/toy2030/figures/toy.svg").is_file()
+    assert not (home / "reference").exists()
+    told("-m", "reports.papers", "toy2030", "--results", "results")
+    found = pd.read_csv(home / "reference" / "verdicts.csv.gz")
+    assert found["verdict"].tolist() == ["reproduced", "better"]
+    assert (home / "reference" / "total.csv").read_text() == "n\n40\n"
+    assert (home / "findings" / "toy2030-first.md").read_text().endswith("The toy: better\n")
+    listed = told("-c", KNOWN)
+    assert "('toy2030', 'The second number differs', 2)" in listed
+    # a paper, a target, a program to recompute, a source, and on the page
+    assert listed.count("'toy2030'") == 5
+    shutil.rmtree(home)
+    assert told("-c", KNOWN) == known
+    assert files() == before

@@ -1,0 +1,73 @@
+"""One file of a paper's own program (``workflow.papers.Program``): the score rows of one name, or a small table.
+
+    python -m workflow.program KEY scores NAME --out FILE.csv.gz
+    python -m workflow.program KEY checks NAME --out FILE.csv
+
+``reports.papers`` makes what follows from these files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow import papers
+from workflow.files import write_bytes
+
+
+def stream(*key: str) -> np.random.Generator:
+    """The random numbers of one cell: seeded by its words alone, so that no other cell moves them."""
+    digest = hashlib.sha256("|".join(key).encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+
+
+def published(home: Path) -> pd.DataFrame:
+    """The published cells of the paper in that folder, strings: their digits are data."""
+    return pd.read_csv(home / "published.csv", dtype=str, keep_default_na=False)
+
+
+def read_scores(folder: Path) -> pd.DataFrame:
+    """All score files of a folder below one another, strings. Raises FileNotFoundError where there is none."""
+    files = sorted(Path(folder).glob("*.csv.gz"))
+    if not files:
+        raise FileNotFoundError(f"{folder}: no scores; run the paper's program first")
+    return pd.concat([pd.read_csv(f, dtype=str, keep_default_na=False) for f in files], ignore_index=True)
+
+
+def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g") -> None:
+    """CSV, by default with at most nine digits; gzip without a date where the name ends in gz: same data, same file."""
+    text = frame.to_csv(index=False, float_format=float_format, lineterminator="\n").encode()
+    write_bytes(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflow.program", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("key", choices=sorted(papers.programs()), help="folder of the paper")
+    parser.add_argument("what", choices=("scores", "checks"))
+    parser.add_argument("name", help="one of its score files, or of its small tables")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--scale", default="full", choices=("full", "quick", "tiny"))
+    parser.add_argument("--raw", default="results/raw", help="folder of the fetched files")
+    parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None)
+    options = parser.parse_args(argv)
+    _, program = papers.programs()[options.key]
+    known = program.scores if options.what == "scores" else program.checks
+    if options.name not in known:
+        parser.error(f"{options.key} has no {options.what} '{options.name}'; there are {', '.join(known)}")
+    if options.what == "scores":
+        rows = papers.resolve(program.rows)(options.name, options.scale, options.mirror, options.raw)
+        write(options.out, pd.DataFrame(rows), float_format=None)
+    else:
+        write(options.out, papers.resolve(program.check)[options.name](options.mirror))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
