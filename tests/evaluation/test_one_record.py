@@ -12,7 +12,7 @@ from common_tasks import scores, tables
 from dpbayes_bench import tables as committed
 from evaluation import metrics
 from evaluation.metrics import DIAGNOSTICS, METRICS, NONE, UP, Margin, Metric, Unit
-from reports import comparisons, readme
+from reports import comparisons
 from reports.claims.judging import margin_of
 from reports.evidence import Runs, printed
 from reports.site.words import metric_title
@@ -55,7 +55,6 @@ def test_comparisons_and_claims_take_its_direction_and_margin(toy, tmp_path):
     assert (found["compared"], found["margin"], found["not_worse"]) == ("better", 3.0, "yes")
     assert margin_of(toy, 50.0) == (5.0, "10 % of the error")
     assert margin_of("test_log_likelihood", 50.0)[1] == "ln 1.1 nats"
-    assert readme.ratio(2.0, 1.0, toy) == 2.0
 
 
 def test_pages_and_tables_take_its_title_and_unit(toy):
