@@ -1,6 +1,7 @@
 """The gate against ourselves: are the committed numbers still right?
 
     python -m workflow.gates check                recompute two splits of every method in every experiment, and compare
+    python -m workflow.gates programs             compare whole runs of papers with programs of their own
     python -m workflow.gates short-runs --write   write reports/reference/short_runs.csv anew
     python -m workflow.gates no-data              cells of this run that say no_data although their data is there
 
@@ -38,8 +39,10 @@ from workflow.regression import (
     Unit,
     changed_entries,
     choose,
+    compare_program,
     compare_unit,
     own_units,
+    programs,
     recompute,
     sentence,
     short_values,
@@ -89,7 +92,8 @@ def check(reference: Reference, wanted: Sequence[str], tables: Tables, jobs: int
             if row.verdict == NOT_RUN:
                 say(f"{row.cell}: not run: {row.why}")
     numbers = [n for _, of in results.values() for n in of]
-    report(numbers, sum(found.seconds for found, _ in results.values()))
+    say(f"{sum(found.seconds for found, _ in results.values()):.0f} CPU s")
+    report(numbers)
     if numbers:
         say(false_alarms(reference, results, tables, jobs))
     missing = set(entries) - {(u.experiment, m) for u, (_, of) in results.items() if of for m in u.methods}
@@ -107,11 +111,10 @@ def source(reference: Reference, unit: Unit) -> str:
     return shown(path)
 
 
-def report(numbers: Sequence[Number], seconds: float) -> None:
+def report(numbers: Sequence[Number]) -> None:
     """Print what was compared and the smallest shift that these comparisons see."""
     bad, measured = sum(n.verdict == DIFFERS for n in numbers), [n for n in numbers if not math.isnan(n.tolerance)]
-    cells_seen = len({n.cell for n in numbers})
-    say(f"{len(numbers)} numbers of {cells_seen} cells, {seconds:.0f} CPU s; {bad} outside their tolerance")
+    say(f"{len(numbers)} numbers of {len({n.cell for n in numbers})} cells; {bad} outside their tolerance")
     if not measured:
         return
     moved = sum(n.far(SMALL) for n in measured)
@@ -189,6 +192,21 @@ def renew_short_runs(reference: Reference, wanted: Sequence[Entry], tables: Tabl
     return len({k[:2] for k in rows} & set(wanted))
 
 
+def check_programs(results: Path) -> int:
+    """Compare the score files of papers with programs of their own; 1 if a value differs, or if there is no file."""
+    numbers = []
+    for paper in programs():
+        if (folder := results / paper / "scores").is_dir():
+            say(f"{paper}: {shown(folder)}")
+            found = compare_program(paper, folder)
+            for n in found:
+                if n.verdict == DIFFERS:
+                    say(sentence(n, f"papers/{paper}/reference/scores"))
+            numbers += found
+    report(numbers)
+    return int(not numbers or any(n.verdict == DIFFERS for n in numbers))
+
+
 def no_data_cells(fits: Path, data: Path) -> list[str]:
     """Cells that say no_data although their data set is there."""
     import datasets
@@ -209,7 +227,7 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", nargs="?", default="check", choices=["check", "short-runs", "no-data"])
+    parser.add_argument("what", nargs="?", default="check", choices=["check", "programs", "short-runs", "no-data"])
     parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT[/METHOD]")
     parser.add_argument("--write", action="store_true", help="short-runs: write the committed file")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
@@ -220,6 +238,8 @@ def main(argv: list[str] | None = None) -> int:
         for cell in wrong:
             say(f"{cell} says no_data, but its data is there; run it again with ./bench --forcerun fit")
         return 1 if wrong else 0
+    if args.what == "programs":
+        return check_programs(args.results)
     reference, tables = Reference(), Tables(args.results)
     if args.what == "short-runs":
         if not args.write:

@@ -27,6 +27,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import yaml
 
 from evaluation.arms import ABLATION
@@ -238,6 +239,44 @@ def own_units() -> list[Unit]:
         Unit(paper, c.dataset, (c.id,), (f"{paper}/{c.method}",), seconds=c.seconds, program=module)
         for paper, module in programs().items()
         for c in own_cells(module)
+    ]
+
+
+def compare_program(paper: str, folder: Path) -> list[Number]:
+    """All score files of such a paper in ``folder`` beside the committed ones, value by value.
+
+    A value may be a list of numbers, with spaces between them.
+    """
+    out = []
+    for path in sorted((ROOT / "papers" / paper / "reference" / "scores").glob("*.csv.gz")):
+        if not (folder / path.name).is_file():
+            out.append(Number(path.name, "", "file", "", "", math.nan, DIFFERS, "it is committed only"))
+            continue
+        was, now = (pd.read_csv(p, dtype=str, keep_default_na=False) for p in (path, folder / path.name))
+        if was.shape != now.shape or list(was) != list(now):
+            why = f"{now.shape} rows and columns, committed {was.shape}"
+            out.append(Number(path.name, "", "shape", "", "", math.nan, DIFFERS, why))
+            continue
+        for column in was:
+            for row, (old, new) in enumerate(zip(was[column], now[column], strict=True)):
+                out += _values(f"{path.name}, row {row + 1}", column, old, new)
+    return out
+
+
+def _values(where: str, column: str, old: str, new: str) -> list[Number]:
+    """The numbers of one value, or the text as a whole."""
+    parts = list(zip(old.split(), new.split(), strict=False))
+    try:
+        pairs = [(a, b, float(a), float(b)) for a, b in parts]
+    except ValueError:
+        pairs = []
+    if not pairs or len(old.split()) != len(new.split()):
+        verdict = EQUAL if old == new else DIFFERS
+        return [Number(where, "", column, old, new, math.nan, verdict, "text")] if old or new else []
+    judged = [(a, b, was, now, *own_tolerance(was)) for a, b, was, now in pairs]
+    return [
+        Number(where, "", column, a, b, allowed, word(now, was, allowed), how)
+        for a, b, was, now, allowed, how in judged
     ]
 
 

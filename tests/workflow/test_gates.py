@@ -136,3 +136,31 @@ def test_the_second_split_follows_the_last_commit(scene, monkeypatch, capsys):
     monkeypatch.setattr(imports, "head", lambda: "0123456789abcdef")
     gate(scene())
     assert "drawn from commit 0123456789ab" in capsys.readouterr().out
+
+
+def test_a_whole_run_of_a_papers_own_program_is_compared_value_by_value(tmp_path, monkeypatch, capsys):
+    was = pd.DataFrame({"name": ["a", "b"], "mean": ["0.5", ""], "runs": ["1 2 3", ""]})
+    home = tmp_path / "papers/p/reference/scores"
+    home.mkdir(parents=True)
+    was.to_csv(home / "t.csv.gz", index=False)
+    monkeypatch.setattr(regression, "ROOT", tmp_path)
+    monkeypatch.setattr(gates, "programs", lambda: {"p": "papers.p.spot_check"})
+    assert gates.check_programs(tmp_path / "results") == 1  # nothing was run
+
+    def compared(frame):
+        folder = tmp_path / "results/p/scores"
+        folder.mkdir(parents=True, exist_ok=True)
+        frame.to_csv(folder / "t.csv.gz", index=False)
+        return gates.check_programs(tmp_path / "results")
+
+    assert compared(was) == 0
+    assert compared(was.assign(runs=["1 2 3.0000001", ""])) == 0
+    assert compared(was.assign(runs=["1 2 3.1", ""])) == 1
+    assert (
+        "t.csv.gz, row 1: runs is 3.1, committed 3 in papers/p/reference/scores; shift 0.1" in capsys.readouterr().out
+    )
+    assert compared(was.assign(runs=["1 2", ""])) == 1
+    assert compared(was.assign(name=["a", "c"])) == 1
+    assert compared(was[:1]) == 1
+    (tmp_path / "results/p/scores/t.csv.gz").rename(tmp_path / "results/p/scores/u.csv.gz")
+    assert gates.check_programs(tmp_path / "results") == 1
