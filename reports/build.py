@@ -10,8 +10,8 @@
 ``reference`` writes the reference of a full run; ``derived`` what follows from committed scores (verdicts, claims,
 comparisons), as after a paper was removed; ``readme`` makes README.md's result and the rendered findings of it;
 ``check`` (or ``--check``) compares the committed verdicts with what the committed scores give; ``agree`` compares a
-full run, or the pairs of which it has all cells, with the committed scores and ledger, and notes in verified.csv which
-agree; with ``--costs`` it puts what their fits took there (seconds, memory) into the committed scores.
+full run, or the methods of which it has all cells, with the committed scores and ledger, and names the run in runs.csv
+for those that agree; with ``--costs`` it puts what their fits took (seconds, memory) into the committed scores.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ from reports.figure import Figure
 from reports.published import SOURCE_TITLES
 from reports.site import prepared
 from reports.site.content import verdicts_of
+from workflow import committed as reference_runs
 from workflow import papers as homes
-from workflow import seals, verified
+from workflow import seals
+from workflow.committed import Reference
 from workflow.files import stacked, write_csv
 
 WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check", "agree")
@@ -242,7 +244,7 @@ def collect(
         scores=every_score,
         manifest=manifest,
         audit=audited or (),
-        pairs=verified.read(),
+        runs=reference_runs.runs(),
         broken=contract.broken(),
     )
 
@@ -327,18 +329,20 @@ def _agree(args: argparse.Namespace, names: list[str]) -> int:
         raise ReportError(f"{path} is missing; run `./bench full` in a clone without changes, or name --results")
     manifest = json.loads(path.read_text(encoding="utf-8"))
     files = _score_files(names, args.results / "scores", args.scores)
-    good, wrong = [], []
+    known, good, wrong, numbers, far, alarms = Reference(args.reference), [], [], 0, 0, 0
     for name in (n for n in names if files[n]):
         scores = _scores(name, files[name], "full")
-        agreed, said = whole_run.agree(name, scores, args.fits or args.results / "fits", manifest, args.reference)
+        found = whole_run.agree(name, scores, args.fits or args.results / "fits", manifest, known)
         if args.costs:
-            mine = [pair.split("/")[1] for pair in agreed]
+            mine = [entry.split("/")[1] for entry in found.good]
             print(f"{name}: {whole_run.costs(name, scores, mine, args.reference)} rows have what their fits took here")
-        good += agreed
-        wrong += said
-    for sentence in [*(f"{pair} agrees in all its cells" for pair in good), *wrong]:
+        good += found.good
+        wrong += found.wrong
+        numbers, far, alarms = numbers + found.numbers, far + found.far, alarms + found.alarms
+    for sentence in [*(f"{entry} agrees in all its cells" for entry in good), *wrong]:
         print(sentence)
-    print(f"{len(good)} pairs agree with the committed scores and ledger; {len(wrong)} differences")
+    print(f"{far} of {numbers} rows leave {whole_run.SMALL:g} (relative), {alarms} their tolerance")
+    print(f"{len(good)} methods in experiments agree with the committed scores and ledger; {len(wrong)} differences")
     return int(bool(wrong) or not good)
 
 

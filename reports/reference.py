@@ -15,7 +15,8 @@ from methods import contract
 from reports import claims, comparisons, ledger, verdicts
 from reports.config import ReportError
 from reports.config import load as load_config
-from workflow import committed, compare, papers, verified
+from workflow import committed, papers
+from workflow.committed import Entry
 from workflow.experiments import by_dataset
 from workflow.files import csv_text, stacked, write_bytes, write_csv, write_text
 
@@ -94,10 +95,10 @@ def write(
 ) -> None:
     """Write the scores, ledger and tables of one experiment; the other experiments' stay as they are.
 
-    ``extra``: folder with the tables that the config names under ``extra``; they are copied. Short runs of pairs that
-    were run in full are forgotten; the gate then asks for new ones. What follows from the scores is :func:`derive`.
-    Raises :class:`ReportError` for another scale than full, an incomplete run, restored cells that are not verified
-    (``workflow.verified``), or more than 20 MB.
+    ``extra``: folder with the tables that the config names under ``extra``; they are copied. Short runs of methods
+    that were run are forgotten; the gate then asks for new ones. What follows from the scores is :func:`derive`.
+    Raises :class:`ReportError` for another scale than full, an incomplete run, a method of which some cells were
+    restored and others fitted, or more than 20 MB.
     """
     if scale != "full":
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
@@ -119,13 +120,11 @@ def write(
     fresh = ledger.build(fits, set(mine["cell"]), epsilon_of, old)
     kept = old[~old["cell"].isin(set(mine["cell"])) & ~old["cell"].str.startswith(config["experiment"] + "-")]
     both = stacked([kept, fresh]).sort_values(["cell", "event", "accountant"], kind="stable")
-    before = verified.read(folder / verified.NAME)
-    rows = verified_rows(config["experiment"], mine, fits, manifest.get("pairs", {}), before)
+    before = committed.runs(folder)
+    rows = whole_runs(config["experiment"], mine, fits, manifest, before)
     write_bytes(path, scored)
-    verified.write(rows, folder / verified.NAME)
-    compare.drop_short_rows(
-        {p for p, row in rows.items() if row["how"] == verified.FULL and row != before.get(p)}, folder
-    )
+    committed.write_runs(rows, folder)
+    committed.drop_short_runs({entry for entry, row in rows.items() if row != before.get(entry)}, folder)
     write_text(folder / "ledger.csv", csv_text(both))
     for name in [*config.get("extra", []), *config.get("extra_full", [])]:
         if extra is None or not (extra / name).is_file():
@@ -134,7 +133,7 @@ def write(
         write_text(papers.place(config["experiment"], folder) / name, text)
     write_text(
         folder / "manifest.json",
-        json.dumps({k: v for k, v in manifest.items() if k != "pairs"}, indent=1, sort_keys=True) + "\n",
+        json.dumps(manifest, indent=1, sort_keys=True) + "\n",
     )
 
 
@@ -144,30 +143,35 @@ def derive(configs: Mapping[str, Path], folder: Path = FOLDER) -> None:
         write_csv(path, frame)
 
 
-def verified_rows(
-    experiment: str, scores: pd.DataFrame, fits: Path, pairs: dict[str, dict[str, str]], known: dict
-) -> dict[verified.Pair, verified.Row]:
-    """Rows of ``verified.csv`` after a full run of an experiment; those of other experiments stay.
+def whole_runs(
+    experiment: str, scores: pd.DataFrame, fits: Path, manifest: Mapping[str, Any], known: Mapping[Entry, dict]
+) -> dict[Entry, dict]:
+    """Rows of ``runs.csv`` after a full run of an experiment; those of other experiments stay.
 
-    ``pairs``: "experiment/method" -> closure, commit, versions and state of the run's manifest. A pair of which every
-    cell was run is verified by that. Raises :class:`ReportError` for one with restored cells whose code was not
-    verified, or was seen to give other numbers.
+    A method of which every cell was fitted gets the run's commit; one of which every cell was restored keeps its row.
+    Raises :class:`ReportError` for one with cells of both kinds: only a whole run becomes reference.
     """
-    out = {pair: row for pair, row in known.items() if pair[0] != experiment}
+    out = {entry: row for entry, row in known.items() if entry[0] != experiment}
     for method, rows in scores.groupby("method", sort=True):
-        pair, name = (experiment, method), f"{experiment}/{method}"
-        about = pairs.get(name, {})
-        if not any(_restored(fits / f"{cell}.json") for cell in rows["cell"].unique()):
-            out[pair] = verified.of_full_run(pair, about)
-            continue
-        state = about.get("state", verified.UNVERIFIED)
-        if state != verified.VERIFIED or pair not in known:
+        entry, name = (experiment, method), f"{experiment}/{method}"
+        restored = {_restored(fits / f"{cell}.json") for cell in rows["cell"].unique()}
+        if restored == {False}:
+            out[entry] = committed.run_of(entry, manifest)
+        elif restored == {True} and entry in known and not _fitted_too(rows, fits):
+            out[entry] = known[entry]
+        else:
             raise ReportError(
-                f"{name} is {state}, and some of its cells were restored from the committed reference: run "
-                "`python -m workflow.gates check --changed` first, or run it without reuse"
+                f"{name}: some of its cells were restored from the committed reference and others fitted; only a whole "
+                f"run becomes reference: run it with --config reuse=none, or reuse=reference refit={method}"
             )
-        out[pair] = known[pair]
     return out
+
+
+def _fitted_too(rows: pd.DataFrame, fits: Path) -> bool:
+    """Were splits of restored cells fitted, since the committed cells have fewer?"""
+    return any(
+        json.loads((fits / f"{cell}.json").read_text(encoding="utf-8"))["splits"] for cell in rows["cell"].unique()
+    )
 
 
 def _restored(path: Path) -> bool:

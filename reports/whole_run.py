@@ -1,16 +1,17 @@
-"""A run of whole pairs (experiment, method) against the committed reference: every score row and every ledger row.
+"""A run of whole methods in experiments against the committed reference: every score row and every ledger row.
 
-Scores agree within the bands of config/gates.yaml, status and cost as ``workflow.compare`` has them; rows of the ledger
-have the same events, accountants and facts, and the same epsilon to the digits that the search for its noise keeps. A
-pair of which every committed cell was run, none restored, and agrees, gets the run's commit in ``verified.csv``
-(``full_run``); so a run may be made in parts, on several days. What its fits cost can replace what is committed
-(:func:`costs`): the numbers are the same, and times of one run can be set beside one another.
+Scores agree within the tolerances of config/gates.yaml, status and cost as ``workflow.regression`` compares them. Rows
+of the ledger have the same events, accountants and facts, and the same epsilon to the digits that the search for its
+noise keeps. If every committed cell of a method in an experiment was run, none restored, and all agree, its row of
+``runs.csv`` names the run's commit; so a run may be made in parts, on several days. What its fits cost can replace what
+is committed (:func:`costs`): the numbers are the same, and times of one run can be set beside one another.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,38 @@ import pandas as pd
 
 from reports import ledger, reference
 from reports.config import ReportError
-from workflow import closure, committed, compare, sample, verified
-from workflow.experiments import Cell
+from workflow import committed, regression
+from workflow.committed import Entry, Reference
 from workflow.files import write_bytes
+from workflow.regression import DIFFERS, Number
 from workflow.score import MEASURED
 
+#: relative difference that rows are counted by, whatever their tolerances are.
+SMALL = 1e-6
 #: what tells two rows of the ledger apart.
 _KEY = ["cell", "event", "accountant"]
 #: columns that say the same in other words.
 _WORDS = {"reason"}
+
+
+@dataclass
+class Agreement:
+    """What a run showed: ``good``, names of methods in experiments that agree; ``wrong``, a sentence per difference.
+
+    ``numbers``: how many were compared; ``far``: how many of them are more than ``SMALL`` from the committed ones,
+    relative to those above 1; ``alarms``: how many are outside their tolerance.
+    """
+
+    good: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    numbers: int = 0
+    far: int = 0
+    alarms: int = 0
+
+    def count(self, numbers: Collection[Number]) -> None:
+        self.numbers += len(numbers)
+        self.far += sum(n.far(SMALL) for n in numbers)
+        self.alarms += sum(n.verdict == DIFFERS for n in numbers)
 
 
 def agree(
@@ -34,13 +58,14 @@ def agree(
     scores: pd.DataFrame,
     fits: Path,
     manifest: Mapping[str, Any],
-    folder: Path = reference.FOLDER,
+    known: Reference,
     epsilon_of: ledger.Accountant | None = None,
-) -> tuple[list[str], list[str]]:
-    """Compare the pairs of an experiment of which ``scores`` has rows, and note those that agree in ``verified.csv``.
+) -> Agreement:
+    """Compare the methods of an experiment of which ``scores`` has rows, and note those that agree in ``runs.csv``.
 
-    Returns (names of the pairs that agree, a sentence for all that differs or is not complete). Raises
-    :class:`ReportError` for a run at another scale than full, with secret noise, or of files that are no commit.
+    A machine with other kernels than the committed scores were made with is noted nowhere: its tolerances are wider.
+    ``known``: the committed reference. Raises :class:`ReportError` for a run at another scale than full, with secret
+    noise, or of files that are no commit.
     """
     scale, noise = manifest.get("scale"), manifest.get("noise")
     if (scale, noise) != ("full", "public"):
@@ -48,23 +73,23 @@ def agree(
     commit = str(manifest.get("commit", ""))
     if not commit or " " in commit:
         raise ReportError(f"the run is of commit '{commit}'; make it in a clone without changes")
-    rows = verified.read(folder / verified.NAME)
-    noted = pd.read_csv(folder / "ledger.csv", dtype=str, keep_default_na=False)
+    runs = committed.runs(known.folder)
+    noted = pd.read_csv(known.folder / "ledger.csv", dtype=str, keep_default_na=False)
     by_cell = {str(name): group.to_dict("records") for name, group in scores.groupby("cell", sort=False)}
-    good, wrong = [], []
-    for pair, of in closure.pairs().items():
-        cells = tuple(map(sample.as_committed, of))
-        if pair[0] != experiment or not any(c.id in by_cell for c in cells):
+    out = Agreement()
+    for entry, cells in known.entries.items():
+        if entry[0] != experiment or not any(c.id in by_cell for c in cells):
             continue
-        said = _differences(pair, cells, by_cell, fits)
+        said = _differences(entry, known, by_cell, fits, out)
         if not said:
             said = _of_ledger({c.id for c in cells}, fits, noted, epsilon_of)
         if not said:
-            good.append("/".join(pair))
-            rows[pair] = rows[pair] | {"full_run": commit}
-        wrong += said
-    verified.write(rows, folder / verified.NAME)
-    return good, wrong
+            out.good.append("/".join(entry))
+            if regression.same_kernels():
+                runs[entry] = committed.run_of(entry, manifest)
+        out.wrong += said
+    committed.write_runs(runs, known.folder)
+    return out
 
 
 def costs(experiment: str, scores: pd.DataFrame, methods: Collection[str], folder: Path = reference.FOLDER) -> int:
@@ -85,22 +110,20 @@ def costs(experiment: str, scores: pd.DataFrame, methods: Collection[str], folde
 
 
 def _differences(
-    pair: verified.Pair, cells: tuple[Cell, ...], by_cell: Mapping[str, list[dict]], fits: Path
+    entry: Entry, known: Reference, by_cell: Mapping[str, list[dict]], fits: Path, out: Agreement
 ) -> list[str]:
-    """What is missing of a pair, or which of its score rows differ."""
-    name, lost = "/".join(pair), [c.id for c in cells if c.id not in by_cell]
-    if lost:
+    """What is missing of a method in an experiment, or which of its rows differ; counts its numbers in ``out``."""
+    name, cells = "/".join(entry), known.entries[entry]
+    if lost := [c.id for c in cells if c.id not in by_cell]:
         return [f"{name}: {len(cells) - len(lost)} of {len(cells)} cells were run; {lost[0]} was not"]
     if restored := [c.id for c in cells if _restored(fits / f"{c.id}.json")]:
         return [f"{name}: {restored[0]} was restored from the reference; run it without reuse"]
-    about = compare.Outcome(pair)
-    for cell in cells:
-        old = compare.committed(cell.experiment).get(cell.id, [])
-        splits = {str(r["split"]) for r in (*old, *by_cell[cell.id]) if r["split"] != ""}
-        compare.compare_cell(about, cell, by_cell[cell.id], old, splits, cell.splits)
-    if not about.compared and not about.wrong:
+    numbers = [n for c in cells for n in regression.compare(c, by_cell[c.id], known.rows_of(c), range(c.splits))]
+    out.count(numbers)
+    if not any(n.metric for n in numbers):
         return [f"{name}: nothing was compared"]
-    return about.wrong
+    where = regression.shown(committed.path_of(known.folder, entry[0]))
+    return [regression.sentence(n, where) for n in numbers if n.verdict == DIFFERS]
 
 
 def _restored(path: Path) -> bool:
@@ -128,6 +151,6 @@ def _same(column: str, here: str, was: str) -> bool:
     if here == was or column in ("relation", "sampling"):
         return here == was
     try:
-        return compare.same_cost("epsilon", repr(float(here)), repr(float(was)))
+        return regression.same_cost("epsilon", repr(float(here)), repr(float(was)))
     except ValueError:
         return False

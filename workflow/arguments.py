@@ -21,6 +21,7 @@ COMMANDS = ("full", "test", "setup", "new", "doubt", "try", "advise", "compare",
 CONFIG: dict[str, tuple[str, ...]] = {
     "scale": SCALES,
     "reuse": ("none", "reference"),
+    "refit": (),
     "retry": tuple(attempts.RETRIED),
     "noise": tuple(noise.CHOICES),
     "mirror": (),

@@ -63,7 +63,7 @@ def run(
             for cell in group:
                 finish(cell, head_of(cell, data), [empty_record(cell, None, "no_data", data.reason)], {}, results)
             return
-        known = {c.id: reference_rows(c, data.data_hash, reuse) for c in group} if reuse is not None else {}
+        known = {} if reuse is None else {c.id: reference_rows(c, data.data_hash, reuse) for c in group}
         for cell in group:
             if rows := known.get(cell.id):
                 whole = len(splits_in(rows)) == cell.splits or "" in {r["split"] for r in rows}
@@ -269,23 +269,24 @@ def parameters_of(partial: Path, rows: dict[int, dict], cell: Cell) -> dict:
 
 
 def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
-    """Committed score rows of this cell on these data; empty if there are none, or if they are stale.
+    """Committed score rows of this cell on these data, each with the ``commit`` of its whole run; empty without any.
 
-    A cell's id holds all its values; which code still gives its numbers is not asked here but by ``workflow.gates``.
-    Rows of the same cell with fewer splits are of use too, since splits are independent: the rest is fitted. Not so
-    where scores are made from the draws of all splits together.
+    A cell's id holds all its values. That this code still gives its numbers is not asked here: ``workflow.gates`` and
+    the weekly whole run recompute them. Rows of the same cell with fewer splits are of use too, since splits are
+    independent: the rest is fitted. Not so if scores are made from the draws of all splits together.
     """
-    from workflow import committed, verified
+    from workflow import committed
 
     if cell.experiment not in committed.experiments(reference):
         return []
-    if not verified.restorable(cell.experiment, cell.method, reference / verified.NAME):
-        say(cell.id, f"its committed scores are stale or have no row in {verified.NAME}; it is run")
+    run = committed.runs(reference).get((cell.experiment, cell.method))
+    if run is None:
+        say(cell.id, f"its committed scores have no row in {committed.RUNS}; it is run")
         return []
     scores = committed.read(reference, cell.experiment)
     then = committed.as_committed(cell, committed.splits_of(scores[scores["dataset"] == cell.dataset]))
-    mine = scores[scores["cell"] == then.id]
-    return [r for r in mine.to_dict("records") if r["data_hash"] and data_hash.startswith(r["data_hash"])]
+    mine = scores[scores["cell"] == then.id].to_dict("records")
+    return [{**r, "commit": run["commit"]} for r in mine if r["data_hash"] and data_hash.startswith(r["data_hash"])]
 
 
 def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: Path, reused: list | None = None):
@@ -307,12 +308,14 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
+    parser.add_argument("--refit", default=[], nargs="*", metavar="METHOD", help="methods that are fitted all the same")
     parser.add_argument("--retry", default="timeout", choices=list(attempts.RETRIED), help="lost splits to try again")
     parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.attempts")
     args = parser.parse_args()
     with machine.one_error():
         group = find(args.config, args.scale, args.cell)
-        run(group, args.data, args.results, args.reuse, args.retry, args.attempt)
+        refit = {c.method for c in group} & set(args.refit)
+        run(group, args.data, args.results, None if refit else args.reuse, args.retry, args.attempt)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,45 @@
-"""The committed tidy scores: one compressed file an experiment, ``scores/<experiment>.csv.gz``, with all columns.
+"""The committed tidy scores, the whole runs that they are of, and the short runs of expensive fits.
 
-Cells repeat most of their columns in every row, which compression takes back (60 MB of text are 3).
+``scores/<experiment>.csv.gz``: one compressed file per experiment, with all columns. Cells repeat most of their columns
+in every row, which compression takes back (60 MB of text are 3).
+
+``runs.csv``: one row per method in an experiment: the commit of the last run of all its cells that gave the committed
+scores, or agrees with each of them (``reports.whole_run``); the public versions of Python and of the libraries that
+make numbers; and the day of that commit.
+
+``short_runs.csv``: what one epoch or a few draws give, for fits that the gate does not repeat in full.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import zlib
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from evaluation.summary import OPTIONAL, read_scores
-from workflow import papers
-from workflow.files import csv_text
+from workflow import imports, papers
+from workflow.experiments import Cell, cells, experiment_files, families
+from workflow.files import csv_text, write_text
 
 SUFFIX = ".csv.gz"
+RUNS = "runs.csv"
+RUN_COLUMNS = ("experiment", "method", "commit", "versions", "date")
+#: libraries whose version may move a number.
+LIBRARIES = ("numpy", "scipy", "numba", "jax", "numpyro", "torch", "scikit-learn", "autodp", "dp-accounting")
+
+SHORT_RUNS = "short_runs.csv"
+SHORT_COLUMNS = ["experiment", "method", "cell", "metric", "value"]
+
+#: an experiment and one of its methods.
+Entry = tuple[str, str]
+#: experiment, method, cell and metric of a number of a short run.
+ShortKey = tuple[str, str, str, str]
 
 
 def path_of(folder: Path, experiment: str) -> Path:
@@ -77,3 +100,145 @@ def encoded(scores: pd.DataFrame) -> bytes:
     """
     unused = [c for c in OPTIONAL if c in scores and (scores[c] == "").all()]
     return gzip.compress(csv_text(scores.drop(columns=unused)).encode("utf-8"), mtime=0)
+
+
+def runs(folder: Path = papers.REFERENCE) -> dict[Entry, dict[str, str]]:
+    """The whole run of each method in an experiment, sorted; columns ``RUN_COLUMNS``.
+
+    Raises ValueError for a file with other columns.
+    """
+    found = {}
+    for path in (home / RUNS for home in papers.homes(folder)):
+        if not path.is_file():
+            continue
+        with open(path, newline="", encoding="utf-8") as f:
+            reader = csv.DictReader(f)
+            if tuple(reader.fieldnames or ()) != RUN_COLUMNS:
+                raise ValueError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(RUN_COLUMNS)}")
+            found |= {(row["experiment"], row["method"]): row for row in reader}
+    return dict(sorted(found.items()))
+
+
+def run_of(entry: Entry, manifest: Mapping) -> dict[str, str]:
+    """The row of ``runs.csv`` for a run with this manifest (``workflow.manifest``)."""
+    commit, made = str(manifest.get("commit", "")), manifest.get("versions", {})
+    return {
+        "experiment": entry[0],
+        "method": entry[1],
+        "commit": commit,
+        "versions": versions_text(str(manifest.get("python", "")), made),
+        "date": (imports.git("show", "-s", "--format=%cs", commit) or "").strip() if commit else "",
+    }
+
+
+def versions_text(python: str, versions: Mapping[str, str]) -> str:
+    """Public versions of Python and of ``LIBRARIES`` in one line; the local part of a version ("+cpu") is left out."""
+    told = [f"python {'.'.join(python.split('.')[:2])}"] if python else []
+    return ", ".join([*told, *(f"{name} {versions[name].partition('+')[0]}" for name in LIBRARIES if name in versions)])
+
+
+def write_runs(rows: Mapping[Entry, Mapping[str, str]], folder: Path = papers.REFERENCE) -> None:
+    """Write all rows, sorted, each to the folder of its experiment's paper."""
+    by_path: dict[Path, list[Mapping[str, str]]] = {}
+    for entry in sorted(rows):
+        by_path.setdefault(papers.place(entry[0], folder) / RUNS, []).append(rows[entry])
+    for path, mine in by_path.items():
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, RUN_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(mine)
+        write_text(path, buffer.getvalue())
+
+
+class RowsByCell(Mapping[str, list[dict]]):
+    """Cell -> its score rows; made when asked for, since few of an experiment's cells are."""
+
+    def __init__(self, scores: pd.DataFrame):
+        self.scores, self._places = scores, scores.groupby("cell", sort=False).indices
+
+    def __getitem__(self, cell: str) -> list[dict]:
+        return self.scores.iloc[self._places[cell]].to_dict("records")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class Reference:
+    """The cells of all experiments at full scale as they are committed, and their scores in ``folder``."""
+
+    def __init__(self, folder: Path = papers.REFERENCE):
+        self.folder = Path(folder)
+        self.entries: dict[Entry, tuple[Cell, ...]] = {}
+        self._rows: dict[str, RowsByCell] = {}
+        self._known = set(experiments(self.folder))
+        for path in experiment_files():
+            for cell in self.cells_of(path):
+                self.entries[cell.experiment, cell.method] = (
+                    *self.entries.get((cell.experiment, cell.method), ()),
+                    cell,
+                )
+        self.cells = {c.id: c for of in self.entries.values() for c in of}
+        self.families = families(self.cells.values())
+
+    def cells_of(self, path: str) -> list[Cell]:
+        """The cells of an experiment file; one that is committed with fewer splits has those."""
+        every = cells(path, "full")
+        known = every and every[0].experiment in self._known
+        splits = splits_of(self.rows(every[0].experiment).scores) if known else {}
+        return [as_committed(cell, splits) for cell in every]
+
+    def has(self, experiment: str) -> bool:
+        """Has this experiment committed scores?"""
+        return experiment in self._known
+
+    def rows(self, experiment: str) -> RowsByCell:
+        """Committed score rows by cell. Exits with the reason if they cannot be read."""
+        if experiment not in self._rows:
+            try:
+                self._rows[experiment] = RowsByCell(read(self.folder, experiment))
+            except (FileNotFoundError, ValueError) as e:
+                raise SystemExit(str(e)) from None
+        return self._rows[experiment]
+
+    def rows_of(self, cell: Cell) -> list[dict]:
+        """The committed score rows of a cell; none if it has none."""
+        return self.rows(cell.experiment).get(cell.id, []) if self.has(cell.experiment) else []
+
+    def seconds(self, experiment: str) -> dict[str, float]:
+        """Mean seconds per split of every committed cell that has scores, of the CPU if known."""
+        if not self.has(experiment):
+            return {}
+        rows = self.rows(experiment).scores
+        spent = rows[(rows["status"] == "ok") & (rows["seconds"] != "")].drop_duplicates(["cell", "split"])
+        took = spent["seconds"].where(spent["cpu_seconds"] == "", spent["cpu_seconds"])
+        return pd.to_numeric(took).groupby(spent["cell"]).mean().to_dict()
+
+    def short_rows(self) -> dict[ShortKey, float]:
+        """The committed short runs."""
+        return read_short_runs(self.folder)
+
+
+def read_short_runs(folder: Path) -> dict[ShortKey, float]:
+    """The short runs in a reference folder; none if the file is missing."""
+    path = Path(folder) / SHORT_RUNS
+    if not path.exists():
+        return {}
+    with open(path, newline="", encoding="utf-8") as f:
+        return {(r["experiment"], r["method"], r["cell"], r["metric"]): float(r["value"]) for r in csv.DictReader(f)}
+
+
+def write_short_runs(rows: Mapping[ShortKey, float], folder: Path) -> None:
+    """Write all short runs into a reference folder."""
+    frame = pd.DataFrame([[*key, repr(rows[key])] for key in sorted(rows)], columns=SHORT_COLUMNS)
+    write_text(Path(folder) / SHORT_RUNS, csv_text(frame))
+
+
+def drop_short_runs(of: Collection[Entry], folder: Path) -> None:
+    """Forget the short runs of methods whose committed scores were made anew: they were of the code before."""
+    known = read_short_runs(folder)
+    kept = {key: value for key, value in known.items() if key[:2] not in of}
+    if kept != known:
+        write_short_runs(kept, folder)

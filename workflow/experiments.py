@@ -36,7 +36,7 @@ SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: machine, and the largest peak, but for EP at the shape of Year, is 2.6 GB.
 TIMEOUT_S, REQUEST_TIMEOUT_S, MEM_MB = 3600.0, 3600.0, 4000
 #: what fits, draws and scores every cell.
-CLOSURE = ("workflow.worker", "workflow.draws", "workflow.exact", "workflow.score")
+SCORING = ("workflow.worker", "workflow.draws", "workflow.exact", "workflow.score")
 
 
 class ConfigError(ValueError):
@@ -134,14 +134,20 @@ class Cell:
         return code_hash(*self._roots)
 
     @property
-    def closure_roots(self) -> frozenset[str]:
-        """Modules from which everything that its score rows depend on is reached (``workflow.verified``).
+    def own_files(self) -> list[str]:
+        """Files of the method itself and of what it imports from methods/, and of the run that it reads."""
+        made = files(contract.module_of(self.method, self.kind), contract.module_of(self.run_of, self.kind))
+        return [f for f in made if f.startswith("methods/") and f != "methods/contract.py"]
+
+    @property
+    def score_roots(self) -> frozenset[str]:
+        """Modules from which everything that its score rows depend on is reached.
 
         Besides the fit: the run that it reads, the rebuilt posterior, the data set's public facts, the worker, draws
         and scores. The rows of its table are not among them: their hash stands in every score row.
         """
         read = contract.module_of(self.run_of, self.kind)
-        return frozenset({*self._roots, read, f"datasets.{self.dataset}", *self.about.modules, *CLOSURE})
+        return frozenset({*self._roots, read, f"datasets.{self.dataset}", *self.about.modules, *SCORING})
 
     def seed(self, split: int, role: str) -> list[int]:
         """Entropy of a SeedSequence. Adding a method or a data set moves nobody's seed.

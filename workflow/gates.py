@@ -1,47 +1,210 @@
-"""The gates against ourselves: recompute samples of the committed reference and compare.
+"""The gate against ourselves: are the committed numbers still right?
 
-    python -m workflow.gates check                 a small sample of every pair (experiment, method): the first split
-    python -m workflow.gates check --changed       pairs whose code changed since it was verified: first, last and one
-                                                   rotating split at the smallest and largest budget; what agrees moves
-                                                   on in reports/reference/verified.csv, what does not is stale there
-    python -m workflow.gates status                which pairs are verified, stale or not verified, and why
-    python -m workflow.gates short-runs --write    write reports/reference/short_runs.csv anew
-    python -m workflow.gates no-data               cells of this run that say no_data although their data is there
+    python -m workflow.gates check                recompute two splits of every method in every experiment, and compare
+    python -m workflow.gates programs             compare whole runs of papers with programs of their own
+    python -m workflow.gates short-runs --write   write reports/reference/short_runs.csv anew
+    python -m workflow.gates no-data              cells of this run that say no_data although their data is there
 
-``check`` exits with 1 where a number left its band (config/gates.yaml), and where it compared none. ``--only
-EXPERIMENT`` or ``--only EXPERIMENT/METHOD`` limits it. The gate against the papers is `python -m reports.build check`.
+``check`` takes the cheapest cell of every method in every experiment, with the first split and one that is drawn from
+the commit's hash. A method whose own files differ from the merge base is also recomputed at its smallest and largest
+budget, on the first and the last split. A fit that is too expensive to repeat is compared by a short run: one epoch, or
+a few draws. Synthetic data, which are for time and memory only, are left out unless a method's files differ. Exit
+status: 1 if a number left its tolerance (``config/gates.yaml``), or if none was compared. ``--only EXPERIMENT`` or
+``--only EXPERIMENT/METHOD`` limits it.
+
+A sample does not see what moves in other splits and cells: the weekly whole run does. The gate against the papers is
+`python -m reports.build check`.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workflow import check, closure, reverify, verified
+from workflow import arithmetic, committed, imports
+from workflow.committed import SHORT_RUNS, Entry, Reference
 from workflow.imports import ROOT
-from workflow.verified import Pair
+from workflow.regression import (
+    DIFFERS,
+    NOT_RUN,
+    Found,
+    Number,
+    Tables,
+    Unit,
+    changed_entries,
+    choose,
+    compare_program,
+    compare_unit,
+    own_units,
+    programs,
+    recompute,
+    sentence,
+    short_values,
+    shown,
+    word,
+)
+
+#: CPU seconds of the samples that are computed a second time, which measures false alarms.
+REPEAT_SECONDS = 20.0
+#: relative difference that numbers are counted by, whatever their tolerances are.
+SMALL = 1e-6
 
 
-def status() -> int:
-    """Print every pair that is not verified; their number."""
-    found = closure.states()
-    rows = verified.read()
-    for pair, state in found.items():
-        if state != verified.VERIFIED:
-            print(
-                f"{'/'.join(pair)}: {state}"
-                + (f" ({rows[pair]['reason']})" if rows.get(pair, {}).get("reason") else "")
-            )
-    left = sum(s != verified.VERIFIED for s in found.values())
-    print(
-        f"{len(found) - left} of {len(found)} pairs verified"
-        + ("; `check --changed` recomputes the others" * bool(left))
+def say(text: str) -> None:
+    print(f"gate: {text}", flush=True)
+
+
+def check(reference: Reference, wanted: Sequence[str], tables: Tables, jobs: int) -> int:
+    """The gate over what ``wanted`` names (all if empty); the number of units with a number outside its tolerance.
+
+    At least 1 where nothing was compared.
+    """
+    import datasets
+
+    commit, changed = imports.head(), changed_entries(reference)
+    entries, own = selected(reference, wanted)
+    if not wanted:
+        synthetic = set(datasets.names("synthetic"))
+        entries = [e for e in entries if e in changed or {c.dataset for c in reference.entries[e]} - synthetic]
+    units = [*choose(reference, entries, commit, changed), *own]
+    say(f"{len(units)} samples of {len(entries)} methods in experiments; splits are drawn from commit {commit[:12]}")
+    if told := sorted({m for _, m in changed}):
+        say(f"own files differ from the merge base, larger samples: {', '.join(told)}")
+    results: dict[Unit, tuple[Found, list[Number]]] = {}
+    for unit, found, kept in recompute(
+        reference, units, tables.get, tables.raw, jobs, tables.results / "here" / "parts"
+    ):
+        results[unit] = found, compare_unit(reference, unit, found)
+        say(f"{len(results)}/{len(units)} {unit.label}: {'kept' if kept else f'{found.seconds:.1f} CPU s'}")
+    wrong = 0
+    for unit, (found, numbers) in results.items():
+        bad = [n for n in numbers if n.verdict == DIFFERS]
+        wrong += bool(bad)
+        for n in bad:
+            say(sentence(n, source(reference, unit)))
+        for row in found.finished:
+            if row.verdict == NOT_RUN:
+                say(f"{row.cell}: not run: {row.why}")
+    numbers = [n for _, of in results.values() for n in of]
+    say(f"{sum(found.seconds for found, _ in results.values()):.0f} CPU s")
+    report(numbers)
+    if numbers:
+        say(false_alarms(reference, results, tables, jobs))
+    missing = set(entries) - {(u.experiment, m) for u, (_, of) in results.items() if of for m in u.methods}
+    for entry in sorted(missing):
+        say(f"{'/'.join(entry)}: nothing was compared")
+    wrong += len(missing)
+    return wrong if numbers else max(wrong, 1)
+
+
+def source(reference: Reference, unit: Unit) -> str:
+    """The committed file that the numbers of a unit are compared with, relative to the root."""
+    if unit.program:
+        return f"papers/{unit.experiment}/reference/scores"
+    path = reference.folder / SHORT_RUNS if unit.short else committed.path_of(reference.folder, unit.experiment)
+    return shown(path)
+
+
+def report(numbers: Sequence[Number]) -> None:
+    """Print what was compared and the smallest shift that these comparisons see."""
+    bad, measured = sum(n.verdict == DIFFERS for n in numbers), [n for n in numbers if not math.isnan(n.tolerance)]
+    say(f"{len(numbers)} numbers of {len({n.cell for n in numbers})} cells; {bad} outside their tolerance")
+    if not measured:
+        return
+    moved = sum(n.far(SMALL) for n in measured)
+    say(f"{moved} of {len(measured)} are more than {SMALL:g} (relative) from the committed ones")
+    by_seen = sorted(measured, key=lambda n: n.seen)
+    most, widest = by_seen[int(0.95 * (len(by_seen) - 1))], by_seen[-1]
+    say(
+        f"a relative shift of {most.seen:.2g} would have been seen in 95 % of these numbers, of {widest.seen:.2g} in "
+        f"all ({widest.cell}, {widest.metric}); a shift in other splits and cells would not"
     )
-    return left
+
+
+def false_alarms(reference: Reference, results: Mapping[Unit, tuple[Found, list[Number]]], tables: Tables, jobs: int):
+    """Compute the cheapest units a second time and say how many numbers left their tolerance.
+
+    The code and the machine are the same, so whatever leaves its tolerance is a false alarm.
+    """
+    import scipy.stats
+
+    chosen, left = [], REPEAT_SECONDS
+    for unit in sorted((u for u in results if not u.program), key=lambda u: (results[u][0].seconds, u.cells)):
+        if (left := left - results[unit][0].seconds) < 0 and chosen:
+            break
+        chosen.append(unit)
+    again: list[Number] = []
+    for unit, found, _ in recompute(reference, chosen, tables.get, tables.raw, jobs):
+        again += repeated(results[unit][1], compare_unit(reference, unit, found))
+    if not again:
+        return "false alarms: not measured, since no sample could be repeated"
+    alarms, moved = sum(n.verdict == DIFFERS for n in again), sum(n.shift > 0 for n in again)
+    bound = float(scipy.stats.beta.ppf(0.95, alarms + 1, len(again) - alarms)) if alarms < len(again) else 1.0
+    return (
+        f"false alarms: of {len(again)} numbers that were computed a second time, {alarms} left their tolerance and "
+        f"{moved} moved at all: {alarms / len(again):.2g} per number, at most {bound:.2g} at 95 % confidence if "
+        "numbers are independent. Not measured: another machine, and fits that are more expensive"
+    )
+
+
+def repeated(first: Sequence[Number], second: Sequence[Number]) -> list[Number]:
+    """Numbers of a second computation beside those of the first, with the tolerances that the first was judged by."""
+    before = {(n.cell, n.split, n.metric): n for n in first if not math.isnan(n.tolerance)}
+    out = []
+    for n in second:
+        if was := before.get((n.cell, n.split, n.metric)):
+            missing = math.isnan(n.tolerance)
+            verdict = DIFFERS if missing else word(float(n.here), float(was.here), was.tolerance)
+            out.append(dataclasses.replace(was, committed=was.here, here=n.here, verdict=verdict))
+    return out
+
+
+def selected(reference: Reference, only: Sequence[str]) -> tuple[list[Entry], list[Unit]]:
+    """What ``--only`` names: methods in experiments, and samples of papers with programs of their own.
+
+    Exits where a word names nothing.
+    """
+    entries, own = list(reference.entries), own_units()
+    for word_ in only:
+        if not any(word_ in (e, f"{e}/{m}") for e, m in entries) and word_ not in {u.experiment for u in own}:
+            raise SystemExit(f"gate: --only {word_}: no such EXPERIMENT or EXPERIMENT/METHOD")
+    if not only:
+        return entries, own
+    return (
+        [(e, m) for e, m in entries if e in only or f"{e}/{m}" in only],
+        [u for u in own if u.experiment in only],
+    )
+
+
+def renew_short_runs(reference: Reference, wanted: Sequence[Entry], tables: Tables, jobs: int) -> int:
+    """Recompute the short runs of these methods and write them; those of others stay. Number of methods written."""
+    units = [u for u in choose(reference, wanted, "") if u.short]
+    rows = {k: v for k, v in reference.short_rows().items() if k[:2] not in set(wanted)}
+    for unit, found, _ in recompute(reference, units, tables.get, tables.raw, jobs):
+        rows |= short_values(unit, found)
+    committed.write_short_runs(rows, reference.folder)
+    return len({k[:2] for k in rows} & set(wanted))
+
+
+def check_programs(results: Path) -> int:
+    """Compare the score files of papers with programs of their own; 1 if a value differs, or if there is no file."""
+    numbers = []
+    for paper in programs():
+        if (folder := results / paper / "scores").is_dir():
+            say(f"{paper}: {shown(folder)}")
+            found = compare_program(paper, folder)
+            for n in found:
+                if n.verdict == DIFFERS:
+                    say(sentence(n, f"papers/{paper}/reference/scores"))
+            numbers += found
+    report(numbers)
+    return int(not numbers or any(n.verdict == DIFFERS for n in numbers))
 
 
 def no_data_cells(fits: Path, data: Path) -> list[str]:
@@ -58,40 +221,37 @@ def no_data_cells(fits: Path, data: Path) -> list[str]:
     return wrong
 
 
-def selected(pairs: Iterable[Pair], only: Sequence[str]) -> list[Pair]:
-    """The pairs that ``--only`` names. Exits where one of them names none."""
-    every = list(pairs)
-    for word in only:
-        if not any(word in (e, f"{e}/{m}") for e, m in every):
-            raise SystemExit(f"gate: --only {word}: no such EXPERIMENT or EXPERIMENT/METHOD; `status` lists them")
-    return [(e, m) for e, m in every if not only or e in only or f"{e}/{m}" in only]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["check", "status", "short-runs", "no-data"])
-    parser.add_argument("--changed", action="store_true", help="check: only pairs whose code changed, larger samples")
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.gates",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", nargs="?", default="check", choices=["check", "programs", "short-runs", "no-data"])
     parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT[/METHOD]")
     parser.add_argument("--write", action="store_true", help="short-runs: write the committed file")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     parser.add_argument("--results", default=ROOT / "results", type=Path)
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     if args.what == "no-data":
         wrong = no_data_cells(args.results / "fits", args.results / "data")
         for cell in wrong:
-            print(f"gate: {cell} says no_data, but its data is there; run it again with ./bench --forcerun fit")
-        sys.exit(1 if wrong else 0)
-    if args.what == "status":
-        sys.exit(1 if status() else 0)
-    checker = check.Checker(args.results / "data", args.jobs)
-    wanted = selected(checker.pairs, args.only)
+            say(f"{cell} says no_data, but its data is there; run it again with ./bench --forcerun fit")
+        return 1 if wrong else 0
+    if args.what == "programs":
+        return check_programs(args.results)
+    reference, tables = Reference(), Tables(args.results)
     if args.what == "short-runs":
         if not args.write:
             parser.error("short-runs needs --write")
-        check.say(f"{check.write_short_runs(checker, wanted)} pairs written to {check.SHORT_RUNS}")
-        sys.exit(0)
-    sys.exit(1 if (reverify.check_changed if args.changed else check.check)(checker, wanted) else 0)
+        wanted, _ = selected(reference, args.only)
+        say(f"{renew_short_runs(reference, wanted, tables, args.jobs)} short runs written to {SHORT_RUNS}")
+        return 0
+    return 1 if check(reference, args.only, tables, args.jobs) else 0
 
 
 if __name__ == "__main__":
-    main()
+    environment = os.environ | arithmetic.environment()
+    if environment != os.environ:  # data sets are made by the code that makes numbers everywhere
+        os.execve(sys.executable, [sys.executable, "-m", "workflow.gates", *sys.argv[1:]], environment)
+    sys.exit(main())

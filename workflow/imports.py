@@ -1,11 +1,9 @@
-"""Which project modules a module reaches, read from its source, and a digest of what they do.
+"""Which project modules a module reaches, read from its source, a digest of what they do, and what differs in git.
 
 Locally a cell depends on every project module that its adapter reaches, so that editing one adapter re-runs that method
 alone and a corrected mechanism leaves no stale number (inputs of Snakemake's rules). The digest is of the syntax trees
 without docstrings: a comment, a docstring, the formatter or a checkout moves no number and therefore re-runs nothing.
-It does not decide whether a committed number may be restored; ``workflow.verified`` does.
-
-Every function takes the ``root`` of a checkout, so that another commit can be read beside the working tree.
+It does not decide whether a committed number is still right; ``workflow.regression`` recomputes it.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ import atexit
 import hashlib
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -208,3 +207,48 @@ def normalised(source: str) -> str:
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.dump(tree, annotate_fields=False)
+
+
+def git(*arguments: str, root: Path = ROOT) -> str | None:
+    """Output of a git command; None if it fails or there is no git."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout
+
+
+def head(root: Path = ROOT) -> str:
+    """The last commit; empty outside of a checkout."""
+    return (git("rev-parse", "HEAD", root=root) or "").strip()
+
+
+def base(root: Path = ROOT) -> str:
+    """The merge base with the default branch of ``origin``; without that remote the last commit; empty outside git.
+
+    A shallow clone may hold no common commit: then it is the last commit, too.
+    """
+    for branch in ("origin/HEAD", "origin/main", "origin/master"):
+        if found := git("merge-base", "HEAD", branch, root=root):
+            return found.strip()
+    return head(root)
+
+
+def differing(*folders: str, root: Path = ROOT) -> frozenset[str]:
+    """Python files below ``folders`` that do something else than at :func:`base`, relative to ``root``.
+
+    A comment, a docstring or the layout makes no difference. Files that git does not know yet count, deleted ones too.
+    """
+    commit = base(root)
+    if not commit:
+        return frozenset()
+    listed = git("diff", "--name-only", "--no-renames", commit, "--", *folders, root=root) or ""
+    listed += git("ls-files", "--others", "--exclude-standard", "--", *folders, root=root) or ""
+    out = set()
+    for path in listed.splitlines():
+        before = git("show", f"{commit}:{path}", root=root)
+        now = (root / path).read_text(encoding="utf-8") if (root / path).is_file() else None
+        same = before is not None and now is not None and normalised(before) == normalised(now)
+        if path.endswith(".py") and not same:
+            out.add(path)
+    return frozenset(out)

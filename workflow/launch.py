@@ -73,10 +73,10 @@ def main(argv: list[str]) -> int:
         print("bench: another ./bench is running in this folder; wait for it or stop it first", file=sys.stderr)
         return 1
     if not argv:
-        from workflow import first
+        from workflow import quickcheck
 
         try:
-            return first.main(jobs=cores())
+            return quickcheck.main(jobs=cores())
         except KeyboardInterrupt:
             print("bench: stopped; the same command goes on where it was", file=sys.stderr)
             return 130

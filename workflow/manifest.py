@@ -58,18 +58,6 @@ def commit() -> str:
     return head.stdout.strip() + (" (with changes)" if dirty.stdout.strip() else "")
 
 
-def pairs() -> dict[str, dict[str, str]]:
-    """Of every pair "experiment/method": digest of its code, commit, libraries, whether verified with them."""
-    from workflow import closure
-
-    at, found, states = commit(), closure.pairs(), closure.states()
-    versions = closure.versions()
-    return {
-        "/".join(pair): {"closure": closure.closure(of), "commit": at, "versions": versions, "state": states[pair]}
-        for pair, of in found.items()
-    }
-
-
 def manifest(scale: str) -> dict:
     import numpy  # noqa: F401 - loads the linear algebra library that blas() asks
 
@@ -84,8 +72,6 @@ def manifest(scale: str) -> dict:
         "cores": os.cpu_count(),
         "blas": blas(),
         "versions": versions(),
-        # below full scale nothing can become reference
-        **({"pairs": pairs()} if scale == "full" else {}),
     }
 
 

@@ -64,18 +64,16 @@ def _full_run() -> dict[str, float]:
 
 
 def _sample() -> dict[str, float]:
-    from workflow import spot_check
-    from workflow.check import Checker
+    from workflow import quickcheck
+    from workflow.committed import Reference
     from workflow.plan import download_mb
 
-    checker = Checker(ROOT / "results" / "data", 1)
-    units = spot_check.candidates(checker, spot_check.estimates(checker))
-    chosen, missing = spot_check.choose(units, lambda unit: "")
+    chosen, missing = quickcheck.choose(quickcheck.candidates(Reference()), lambda unit: "")
     return {
         "sample_cells": sum(len(u.cells) for u in chosen),
         "sample_methods": len({m for u in chosen for m in u.methods}),
         "sample_missing": len({r.method for r in missing}),
-        "sample_download_mb": download_mb({u.dataset for u in chosen if u.sample}),
+        "sample_download_mb": download_mb({u.dataset for u in chosen if not u.program}),
     }
 
 

@@ -56,7 +56,7 @@ class Program:
     ``scores``: names of its score files. ``rows``: "module:function", called with (name, scale, mirror, folder of raw
     files); it gives the rows of one score file. ``checks``: names of small tables that findings rest on. ``check``:
     "module:dict", name -> function of the mirror that gives the table. ``recompute``: a module that recomputes single
-    cells (``workflow.spot_check`` says with what).
+    cells (``workflow.regression`` says with what).
 
     The others are called by ``reports.papers``. ``tables``: (score rows, folder of the checks) -> table by file name,
     the verdicts among them. ``names``: (``reports.queries.Tables``) -> what the texts of findings may use besides.

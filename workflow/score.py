@@ -42,7 +42,8 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
     from evaluation.metrics import DIAGNOSTICS
 
     record = record_of(cell, fits)
-    out: list[dict] = [{**r, "cell": cell.id, "scale": cell.scale} for r in record["reused"]]
+    restored = [{k: v for k, v in r.items() if k in COLUMNS} for r in record["reused"]]  # the rest says of which run
+    out: list[dict] = [{**r, "cell": cell.id, "scale": cell.scale} for r in restored]
     if out and not record["splits"]:
         return out
     base = {k: record[k] for k in ("cell", "experiment", "dataset", "protocol", "method", "setting")}

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from evaluation.metrics import main as main_metrics
 from methods import contract
-from workflow import spot_check
-from workflow.doubt import number, show
+from workflow import committed, papers, regression
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.first import Steps, Tables
 from workflow.imports import ROOT
-from workflow.once import run_once
+from workflow.quickcheck import Steps, tables_for
+from workflow.recheck import number, show
+from workflow.regression import run_cell
 
 CHECKS = {
     "conformance": "tests/methods/test_conformance.py",
@@ -83,7 +83,7 @@ def cheapest(name: str) -> Cell | None:
     import datasets
 
     every = [c for path in experiment_files() for c in cells(path, "full") if c.method == name]
-    every = [c for c in every if not c.setting.startswith((spot_check.ABLATION, "tuned"))]
+    every = [c for c in every if not c.setting.startswith(regression.NOT_ORDINARY)]
 
     def cost(cell: Cell) -> tuple:
         about = datasets.get(cell.dataset)
@@ -95,12 +95,11 @@ def cheapest(name: str) -> Cell | None:
 
 def others(cell: Cell) -> dict[str, list[tuple[str, str, str, str]]]:
     """Metric -> (method, setting, epsilon, value) of the committed cells on the first split of the same rows."""
-    rows = spot_check.known(cell.experiment)
-    if rows is None:
+    if cell.experiment not in committed.experiments(papers.REFERENCE):
         return {}
-    s = rows.scores
+    s = committed.read(papers.REFERENCE, cell.experiment)
     same = (s["dataset"] == cell.dataset) & (s["protocol"] == cell.protocol) & (s["split"] == "0") & (s["metric"] != "")
-    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith((spot_check.ABLATION, "tuned"))
+    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(regression.NOT_ORDINARY)
     out: dict[str, list[tuple[str, str, str, str]]] = {}
     for r in s[same].to_dict("records"):
         out.setdefault(r["metric"], []).append((r["method"], r["setting"], r["epsilon"], r["value"]))
@@ -150,7 +149,7 @@ def main(argv: list[str] | None = None) -> int:
         print("bench: no experiment runs it; add an arm, or fit a kind of model of the common tasks (CONTRIBUTING.md)")
         return 1 if wrong else 0
     steps = Steps(options.results / "here" / "log.txt")
-    data = Tables(options.results, steps).get(cell.dataset)
+    data = tables_for(options.results, steps).get(cell.dataset)
     if isinstance(data, str):
         print(f"bench: no scores: {data}")
         return 1 if wrong else 0
@@ -158,7 +157,7 @@ def main(argv: list[str] | None = None) -> int:
 
     one = dataclasses.replace(cell, splits=1)
     with steps.quiet():
-        found = run_once(one, data, options.results / "here" / "try", FIT_SECONDS)
+        found = run_cell(one, data, options.results / "here" / "try", FIT_SECONDS)
     print(f"bench: {cell.dataset}, split 1 of protocol {cell.protocol}, full settings, and committed scores of it")
     print(comparison(cell, found))
     print(f"bench: {len(wrong)} failed tests, {time.monotonic() - start:.0f} s")

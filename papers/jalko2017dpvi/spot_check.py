@@ -10,7 +10,7 @@ import pandas as pd
 
 from datasets.base import DataError
 from papers.jalko2017dpvi import data, run
-from workflow.spot_check import EQUAL, NOT_RUN, OwnCell, Row, kernels_band, word
+from workflow.regression import EQUAL, NOT_RUN, OwnCell, Row, own_tolerance, word
 
 KEY = "jalko2017dpvi"
 #: CPU seconds of a thousand steps of all repetitions, by method.
@@ -75,7 +75,7 @@ def _rows(i: str, cell: dict, reading: str, mirror: str | None, raw: str) -> lis
         if old:
             if column == "mean":
                 old, new = str(1 - float(old)), str(1 - float(new))
-            allowed, how = kernels_band(float(old))
+            allowed, how = own_tolerance(float(old))
             verdict = EQUAL if old == new else word(float(new), float(old), allowed)
             at = {"epsilon": "delta", "epsilon at the small delta": "small_delta"}.get(measure)
             why = f"delta {run.config()[at]:g}" if at else f"{count} repetitions"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from papers.raisa2021thesis import SCORES, run
-from workflow.spot_check import EQUAL, OwnCell, Row, kernels_band, word
+from workflow.regression import EQUAL, OwnCell, Row, own_tolerance, word
 
 KEY = "raisa2021thesis"
 #: a cheap model of each method -> CPU seconds of its file.
@@ -56,7 +56,7 @@ def recompute(ids: Sequence[str], mirror: str | None, raw: str) -> list[Row]:
         for was, now in zip(old, run.rows(name, "full"), strict=True):
             for column, measure in MEASURES.items():
                 a, b = was[column], str(now[column])
-                allowed, how = kernels_band(float(a))
+                allowed, how = own_tolerance(float(a))
                 verdict = EQUAL if a == b else word(float(b), float(a), allowed)
                 why = f"{was['metric']}, {was['setting']}" + ("" if verdict == EQUAL else f"; {how}")
                 out.append(Row(i, KEY, method, model, f"{measure} of {was['metric']}", a, b, verdict, why))

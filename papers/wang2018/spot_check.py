@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from papers.wang2018 import data, run
-from workflow.spot_check import DIFFERS, EQUAL, NOT_RUN, OwnCell, Row, kernels_band, word
+from workflow.regression import DIFFERS, EQUAL, NOT_RUN, OwnCell, Row, own_tolerance, word
 
 KEY = "wang2018"
 #: the table with the fewest numbers, and a budget in the middle of the published ones.
@@ -66,7 +66,7 @@ def _rows(i: str, name: str, method: str, reading: str, epsilon: str, mirror: st
     for measure, column in (("mse", "mean"), ("sd of mse", "std"), ("epsilon", "ledger_epsilon")):
         old, new = was[column], str(found[column])
         if old:
-            allowed, how = kernels_band(float(old))
+            allowed, how = own_tolerance(float(old))
             verdict = EQUAL if old == new else word(float(new), float(old), allowed)
             why = f"delta {found['delta']}" if measure == "epsilon" else f"{found['repeats']} repetitions of ten folds"
             out.append(Row(*head, measure, old, new, verdict, why + ("" if verdict == EQUAL else f"; {how}")))

@@ -18,7 +18,7 @@ from reports.figure import Figure
 from reports.findings import Finding
 from reports.published import KEY
 from reports.verdict import VERDICTS
-from workflow import verified
+from workflow.committed import Entry
 
 #: columns of the verdicts that the pages read; a paper with a program of its own may have fewer.
 _TEXT = [*KEY, "reading", "protocol", "our_method", "our_setting", "cell", "published_mean", "published_std"]
@@ -81,8 +81,8 @@ class Content:
     scores: pd.DataFrame
     manifest: Mapping[str, Any]
     audit: Sequence[pd.DataFrame] = ()
-    #: rows of ``workflow.verified`` by pair
-    pairs: Mapping[verified.Pair, verified.Row] = field(default_factory=dict)
+    #: the whole run of each method in an experiment (``workflow.committed.runs``)
+    runs: Mapping[Entry, Mapping[str, str]] = field(default_factory=dict)
     #: files of methods that cannot be imported, and why
     broken: Sequence[str] = ()
 

@@ -19,7 +19,6 @@ from reports.site.content import Content, Part, as_printed, counts, first_readin
 from reports.site.document import HERE, Document, plain
 from reports.site.words import method_title
 from reports.verdict import FAMILY
-from workflow import verified
 
 #: findings that the front page names first, where they are there.
 FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
@@ -307,28 +306,15 @@ def _provenance(content: Content, known: dict[str, str]) -> Document:
         page.part("frame", columns=["What", "Value"], rows=[list(r) for r in rows], label="This run")
     else:
         page.say("No manifest was written.")
-    page.heading("What of the committed scores still holds")
-    good = sum(r["status"] == verified.VERIFIED for r in content.pairs.values())
-    page.say(f"The present code was verified to give the same numbers for {good} pairs of experiment and method.")
-    whole = sum(bool(r.get("full_run")) for r in content.pairs.values())
-    page.say(f"For {whole} of {len(content.pairs)} a run of all cells gave the committed scores, or agrees with each.")
-    other = [
-        [r["experiment"], r["method"], r["status"], r["reason"]]
-        for r in content.pairs.values()
-        if r["status"] != verified.VERIFIED
-    ]
-    if other:
-        page.say("Of these it was not:")
-        page.part("frame", columns=["Experiment", "Method", "Status", "Reason"], rows=other, label="Not verified")
-    if content.pairs:
-        page.heading("Each pair", 3)
-        columns = ["experiment", "method", "status", "how", "compared", "largest_shift", "commit", "full_run"]
-        rows = [
-            [str(r.get(c, ""))[: 12 if c in columns[-2:] else None] for c in columns] for r in content.pairs.values()
-        ]
-        page.part(
-            "frame", columns=[c.replace("_", " ") for c in columns], rows=rows, label="Verified pairs", sortable=True
+    if content.runs:
+        page.heading("The run behind each committed score")
+        page.say(
+            "For each method in an experiment, one run of all its cells gave the committed scores or agrees with each "
+            "of them. The date is the day of its commit."
         )
+        columns = ["experiment", "method", "commit", "date", "versions"]
+        rows = [[r[c][:12] if c == "commit" else r[c] for c in columns] for r in content.runs.values()]
+        page.part("frame", columns=columns, rows=rows, label="Whole runs", sortable=True)
     return page
 
 

@@ -24,7 +24,7 @@ from reports.blocks import Block, Entry, Table
 from reports.contents import Advice, AdviceSection
 from reports.figure import Figure
 from reports.site.content import Content
-from workflow import compare, verified
+from workflow import committed
 from workflow.files import write_bytes
 
 NAME = "site.zip"
@@ -45,10 +45,10 @@ class Drawn:
 
 
 def digest(folder: Path = reference.FOLDER) -> str:
-    """sha256 of all committed tables, but for what is prepared itself and what only says how they were verified."""
+    """sha256 of all committed tables, but for what is prepared itself, the names of runs and the short runs."""
     out = hashlib.sha256()
     for path in reference.files_of(folder):
-        if path.suffix in (".csv", ".gz") and path.name not in (verified.NAME, compare.SHORT_RUNS):
+        if path.suffix in (".csv", ".gz") and path.name not in (committed.RUNS, committed.SHORT_RUNS):
             out.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return out.hexdigest()
 

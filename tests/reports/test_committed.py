@@ -1,6 +1,7 @@
 """The committed scores come back as they were written."""
 
 import gzip
+import json
 from dataclasses import dataclass
 
 import pandas as pd
@@ -8,7 +9,8 @@ import pytest
 
 from evaluation.summary import COLUMNS
 from reports import reference
-from workflow import committed
+from reports.config import ReportError
+from workflow import committed, imports
 from workflow.files import write_bytes
 
 ROW = dict.fromkeys(COLUMNS, "") | {"cell": "c", "experiment": "e", "metric": "rmse", "value": "1.5", "status": "ok"}
@@ -84,3 +86,64 @@ def test_every_committed_row_has_its_seed(name):
 def test_the_committed_reference_is_within_its_limit():
     size = sum(p.stat().st_size for p in reference.files_of())
     assert 0 < size < reference.LIMIT_BYTES
+
+
+ENTRY = ("e", "m")
+MANIFEST = {"commit": "", "python": "3.11.7", "versions": {"torch": "2.13.0+cpu", "numpy": "2.4.6", "pandas": "3.1.1"}}
+
+
+def test_a_run_has_the_public_versions_of_what_makes_numbers(tmp_path):
+    row = committed.run_of(ENTRY, MANIFEST)
+    assert row["versions"] == "python 3.11, numpy 2.4.6, torch 2.13.0"
+    rows = {("f", "a"): row | {"experiment": "f", "method": "a"}, ENTRY: row}
+    committed.write_runs(rows, tmp_path)
+    assert committed.runs(tmp_path) == rows
+    assert list(committed.runs(tmp_path)) == sorted(rows)
+    (tmp_path / "runs.csv").write_text("experiment,method\n")
+    with pytest.raises(ValueError, match=r"runs\.csv: columns"):
+        committed.runs(tmp_path)
+
+
+def test_every_method_with_committed_scores_has_its_whole_run():
+    runs = committed.runs()
+    known = {(e, m) for e in committed.experiments(reference.FOLDER) for m in methods_of(e)}
+    assert set(runs) == known
+    for commit in {r["commit"] for r in runs.values()}:
+        dates = {r["date"] for r in runs.values() if r["commit"] == commit}
+        day = (imports.git("show", "-s", "--format=%cs", commit) or "").strip()
+        assert dates == {day} or not day  # a shallow clone does not know the commit
+
+
+def methods_of(experiment):
+    return set(committed.read(reference.FOLDER, experiment)["method"])
+
+
+def scene(tmp_path, restored, fitted=(False, False)):
+    for cell, was, more in zip(("c1", "c2"), restored, fitted, strict=True):
+        record = {"reused": [{}] if was else [], "splits": [{}] if more or not was else []}
+        (tmp_path / f"{cell}.json").write_text(json.dumps(record))
+    return pd.DataFrame({"method": ["m", "m"], "cell": ["c1", "c2"]})
+
+
+def test_a_method_of_which_all_was_fitted_has_the_commit_of_the_run(tmp_path):
+    known = {ENTRY: {"commit": "old"}, ("other", "m"): {"commit": "old"}, ("e", "gone"): {"commit": "old"}}
+    found = reference.whole_runs("e", scene(tmp_path, (False, False)), tmp_path, MANIFEST | {"commit": "new"}, known)
+    assert {e: row["commit"] for e, row in found.items()} == {ENTRY: "new", ("other", "m"): "old"}
+
+
+def test_a_method_of_which_all_was_restored_keeps_its_run(tmp_path):
+    known = {ENTRY: {"commit": "old"}}
+    assert reference.whole_runs("e", scene(tmp_path, (True, True)), tmp_path, MANIFEST, known) == known
+
+
+@pytest.mark.parametrize(
+    ("restored", "fitted", "known"),
+    [
+        ((True, False), (False, False), {ENTRY: {}}),
+        ((True, True), (False, True), {ENTRY: {}}),  # splits were added
+        ((True, True), (False, False), {}),
+    ],
+)
+def test_only_a_whole_run_becomes_reference(tmp_path, restored, fitted, known):
+    with pytest.raises(ReportError, match="e/m: some of its cells were restored"):
+        reference.whole_runs("e", scene(tmp_path, restored, fitted), tmp_path, MANIFEST, known)

@@ -1,4 +1,4 @@
-"""A run of whole pairs against the reference: what agrees is noted, what differs or is not complete is named."""
+"""A run of whole methods in experiments against the reference: what agrees is noted, the rest is named."""
 
 import json
 from types import SimpleNamespace
@@ -9,18 +9,14 @@ import pytest
 from reports import build, ledger, whole_run
 from reports.config import ReportError
 from tests.made_up_run import store_wine
-from workflow import closure, committed, compare, sample, verified
+from workflow import committed, regression
+from workflow.committed import Reference
 from workflow.experiments import cells, experiment_files, load
 from workflow.files import csv_text, write_bytes, write_json
 from workflow.score import MEASURED
 
-PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
+ENTRIES = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
 MANIFEST = {"scale": "full", "noise": "public", "commit": "abc"}
-
-
-def clear():
-    for cached in (compare.committed, sample._splits_of):
-        cached.cache_clear()
 
 
 @pytest.fixture
@@ -29,32 +25,32 @@ def scene(tmp_path, monkeypatch):
     data = tmp_path / "wine.npz"
     store_wine(data)
     (config,) = (p for p in experiment_files() if load(p)["experiment"] == "dpsep_uci")
-    chosen = [c for c in cells(config, "full") if c.dataset == "wine" and ("dpsep_uci", c.method) in PAIRS]
-    monkeypatch.setattr(closure, "pairs", lambda: {p: [c for c in chosen if c.method == p[1]] for p in PAIRS})
+    chosen = [c for c in cells(config, "full") if c.dataset == "wine" and ("dpsep_uci", c.method) in ENTRIES]
     reference = tmp_path / "reference"
-    for module in (compare, sample):
-        monkeypatch.setattr(module, "REFERENCE", reference)
     results, rows = tmp_path / "results", []
     for c in chosen:
-        one = sample.Sample("dpsep_uci", "wine", (c.id,), (c.method,), tuple(range(c.splits)), (), 0.0)
-        rows += sample.recompute(one, str(data), results=results).rows
+        one = regression.Unit("dpsep_uci", "wine", (c.id,), (c.method,), tuple(range(c.splits)))
+        rows += regression.recompute_one(one, str(data), "", str(reference), results=results).rows
     scores = pd.DataFrame(rows).astype(str)
     write_bytes(committed.path_of(reference, "dpsep_uci"), committed.encoded(scores))
     (reference / "ledger.csv").write_text(csv_text(pd.DataFrame(columns=ledger.COLUMNS)))
-    verified.write({p: verified.of_full_run(p, {"commit": "old"}) for p in PAIRS}, reference / verified.NAME)
-    clear()
-    yield SimpleNamespace(scores=scores, fits=results / "fits", reference=reference, results=results)
-    clear()
+    committed.write_runs({e: committed.run_of(e, {"commit": "old"}) for e in ENTRIES}, reference)
+    known = Reference(reference)
+    known.entries = {e: tuple(c for c in chosen if c.method == e[1]) for e in ENTRIES}
+    monkeypatch.setattr(build, "Reference", lambda folder: known)
+    monkeypatch.setattr(regression, "same_kernels", lambda: True)
+    return SimpleNamespace(scores=scores, fits=results / "fits", reference=reference, results=results, known=known)
 
 
 def agree(scene, **changes):
-    given = {"scores": scene.scores, "fits": scene.fits, "manifest": MANIFEST, "folder": scene.reference} | changes
-    return whole_run.agree("dpsep_uci", **given, epsilon_of=lambda events, delta: None)
+    given = {"scores": scene.scores, "fits": scene.fits, "manifest": MANIFEST, "known": scene.known} | changes
+    found = whole_run.agree("dpsep_uci", **given, epsilon_of=lambda events, delta: None)
+    return found.good, found.wrong
 
 
 def noted(scene):
-    rows = verified.read(scene.reference / verified.NAME)
-    return [rows[p]["full_run"] for p in PAIRS]
+    rows = committed.runs(scene.reference)
+    return [rows[e]["commit"] for e in ENTRIES]
 
 
 def test_what_agrees_is_noted_with_the_commit_of_the_run(scene):
@@ -62,7 +58,7 @@ def test_what_agrees_is_noted_with_the_commit_of_the_run(scene):
     assert noted(scene) == ["abc", "abc"]
 
 
-def test_one_number_of_one_split_that_differs_is_named_and_the_other_pair_noted(scene):
+def test_one_number_of_one_split_that_differs_is_named_and_the_other_method_noted(scene):
     (place,) = scene.scores.index[
         (scene.scores["method"] == "ridge") & (scene.scores["split"] == "7") & (scene.scores["metric"] == "rmse")
     ][:1]
@@ -71,18 +67,38 @@ def test_one_number_of_one_split_that_differs_is_named_and_the_other_pair_noted(
     moved.loc[place, "value"] = repr(value + 1e-6)
     good, (wrong,) = agree(scene, scores=moved)
     assert good == ["dpsep_uci/predict_mean"]
-    assert "split 7: rmse is" in wrong
+    assert "split 8: rmse is" in wrong
+    assert "shift 1e-06, tolerance" in wrong
     assert noted(scene) == ["abc", "old"]
+
+
+def test_a_machine_with_other_kernels_is_not_noted(scene, monkeypatch):
+    monkeypatch.setattr(regression, "same_kernels", lambda: False)
+    assert agree(scene) == (["dpsep_uci/predict_mean", "dpsep_uci/ridge"], [])
+    assert noted(scene) == ["old", "old"]
+
+
+def test_rows_that_leave_the_small_difference_are_counted(scene):
+    moved = scene.scores.copy()
+    of = (moved["method"] == "ridge") & (moved["metric"] == "rmse") & moved["split"].isin(["7", "8"])
+    steps = [1e-5 if split == "7" else 1e-7 for split in moved.loc[of, "split"]]
+    moved.loc[of, "value"] = [repr(float(v) + k) for v, k in zip(moved.loc[of, "value"], steps, strict=True)]
+    found = whole_run.agree(
+        "dpsep_uci", moved, scene.fits, MANIFEST, scene.known, epsilon_of=lambda events, delta: None
+    )
+    far = sum(k == 1e-5 for k in steps)
+    assert 0 < far < len(steps)
+    assert (found.far, found.alarms, found.numbers) == (far, len(steps), len(scene.scores))
 
 
 def test_a_row_that_is_not_there_is_named(scene):
     some = scene.scores[(scene.scores["method"] != "ridge") | (scene.scores["split"] != "3")]
     _, wrong = agree(scene, scores=some)
     assert wrong
-    assert all("split 3" in w and "is not in the recomputation" in w for w in wrong)
+    assert all("split 4" in w and "is committed only" in w for w in wrong)
 
 
-def test_a_pair_of_which_cells_are_missing_is_not_noted(scene):
+def test_a_method_of_which_cells_are_missing_is_not_noted(scene):
     ridge = scene.scores[scene.scores["method"] == "ridge"]
     rest = pd.concat([scene.scores[scene.scores["method"] != "ridge"], ridge[ridge["cell"] != ridge["cell"].iloc[0]]])
     good, (wrong,) = agree(scene, scores=rest)
@@ -140,7 +156,9 @@ def test_the_command_says_what_agrees(scene, capsys):
     words = ["agree", "--results", str(scene.results), "--reference", str(scene.reference)]
     (config,) = (p for p in experiment_files() if load(p)["experiment"] == "dpsep_uci")
     assert build.main([*words, "--config", str(config)]) == 0
-    assert "2 pairs agree with the committed scores and ledger; 0 differences" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "2 methods in experiments agree with the committed scores and ledger; 0 differences" in out
+    assert f"0 of {len(scene.scores)} rows leave 1e-06 (relative), 0 their tolerance" in out
     (scene.results / "manifest.json").unlink()
     assert build.main([*words, "--config", str(config)]) == 1
     assert "manifest.json is missing" in capsys.readouterr().err

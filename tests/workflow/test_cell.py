@@ -10,7 +10,7 @@ import pytest
 from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data
 
 import datasets
-from workflow import committed, verified
+from workflow import committed
 from workflow.cell import reference_rows, run
 from workflow.experiments import cells
 from workflow.files import write_bytes
@@ -152,13 +152,14 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
     assert all(len(r["seed"]) == 4 * 8 + 3 for r in rows)
     assert all(float(r["cpu_seconds"]) > 0 for r in rows)
     commit(rows)
-    reference, pair = tmp_path / "reference", (cell.experiment, cell.method)
-    assert reference_rows(cell, data.data_hash, reference) == []  # nobody has verified them
-    row = verified.of_full_run(pair, {})
-    verified.write({pair: row}, reference / verified.NAME)
-    assert reference_rows(cell, data.data_hash, reference) == rows
+    reference, entry = tmp_path / "reference", (cell.experiment, cell.method)
+    assert reference_rows(cell, data.data_hash, reference) == []  # they are of no whole run
+    committed.write_runs({entry: committed.run_of(entry, {"commit": "abc"})}, reference)
+    assert reference_rows(cell, data.data_hash, reference) == [{**r, "commit": "abc"} for r in rows]
     again = scored(tmp_path / "second", reuse=tmp_path / "reference")
-    assert json.loads((tmp_path / f"second/fits/{cell.id}.json").read_text())["splits"] == []  # restored, not fitted
+    record = json.loads((tmp_path / f"second/fits/{cell.id}.json").read_text())
+    assert record["splits"] == []  # restored, not fitted
+    assert {r["commit"] for r in record["reused"]} == {"abc"}
     assert again == rows
     assert set(again[0]) == set(COLUMNS)
     # A cell without data has no split and so no seed.
@@ -167,9 +168,6 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
     # Another text of the code is no other number: it is for the gate to say that they have changed.
     commit(rows, code_hash="of yesterday")
     assert len(reference_rows(cell, data.data_hash, reference)) == len(rows)
-    verified.write({pair: row | {"status": verified.STALE}}, reference / verified.NAME)
-    assert reference_rows(cell, data.data_hash, reference) == []
-    verified.write({pair: row}, reference / verified.NAME)
     assert reference_rows(cell, "other data", reference) == []
     assert reference_rows(cell, data.data_hash, tmp_path / "nowhere") == []
 
@@ -191,8 +189,8 @@ def test_more_splits_cost_the_new_ones_only(tmp_path):
     old = [{k: str(v) for k, v in r.items()} for r in rows_of(fewer, tmp_path / "fewer/fits", data)]
     reference = tmp_path / "reference"
     write_bytes(committed.path_of(reference, fewer.experiment), committed.encoded(pd.DataFrame(old)))
-    pair = (fewer.experiment, fewer.method)
-    verified.write({pair: verified.of_full_run(pair, {})}, reference / verified.NAME)
+    entry = (fewer.experiment, fewer.method)
+    committed.write_runs({entry: committed.run_of(entry, {"commit": "abc"})}, reference)
     again = scored(more, tmp_path / "more", reuse=reference)
     fitted = json.loads((tmp_path / f"more/fits/{more.id}.json").read_text())["splits"]
     assert [r["split"] for r in fitted] == [fewer.splits, fewer.splits + 1]

@@ -1,18 +1,19 @@
 """The gate sees a number that moved, and says which."""
 
+import dataclasses
+
 import pandas as pd
 import pytest
 
-import datasets
-from datasets import store
 from tests.made_up_run import store_wine
-from workflow import check, closure, committed, compare, gates, sample, verified
+from workflow import committed, gates, imports, regression
+from workflow.committed import Reference
 from workflow.experiments import cells
 from workflow.files import write_bytes
-from workflow.imports import ROOT
 from workflow.papers import experiments as files
+from workflow.regression import Found, Tables, Unit
 
-PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
+ENTRIES = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
 
 
 @pytest.fixture
@@ -22,141 +23,144 @@ def scene(tmp_path, monkeypatch):
     data.parent.mkdir(parents=True)
     store_wine(data)
     every = cells(files()["dpsep_uci"], "full")
-    chosen = [c for c in every if c.dataset == "wine" and ("dpsep_uci", c.method) in PAIRS]
-    pairs = {p: [c for c in chosen if c.method == p[1]] for p in PAIRS}
-    monkeypatch.setattr(closure, "pairs", lambda: pairs)
-    monkeypatch.setattr(compare, "REFERENCE", tmp_path)
-    monkeypatch.setattr(sample, "REFERENCE", tmp_path)
-    compare.committed.cache_clear()
-    sample._splits_of.cache_clear()
-    compare.short_rows.cache_clear()
-    compare.seconds.cache_clear()
-    monkeypatch.setattr(
-        check.Checker,
-        "recompute",
-        lambda self, chosen, *rest: [sample.recompute(s, str(self.available(s.dataset)), ()) for s in chosen],
-    )
+    chosen = [c for c in every if c.dataset == "wine" and ("dpsep_uci", c.method) in ENTRIES]
+    monkeypatch.setattr(gates, "own_units", list)
+    monkeypatch.setattr(gates, "changed_entries", lambda reference: set())
+
+    def recompute(reference, units, tables, raw, jobs, keep=None, log=None):
+        for u in units:
+            yield u, regression.recompute_one(u, str(tables(u.dataset)), str(raw), str(reference.folder)), False
+
+    monkeypatch.setattr(gates, "recompute", recompute)
 
     def write(shift=0.0):
         rows = []
         for cell in chosen:
-            one = sample.Sample("dpsep_uci", "wine", (cell.id,), (cell.method,), tuple(range(cell.splits)), (), 0.0)
-            rows += sample.recompute(one, str(data)).rows
+            one = Unit("dpsep_uci", "wine", (cell.id,), (cell.method,), tuple(range(cell.splits)))
+            rows += regression.recompute_one(one, str(data), "", str(tmp_path)).rows
         frame = pd.DataFrame(rows).astype(str)
         moved = (frame["method"] == "ridge") & (frame["metric"] == "rmse")
         frame.loc[moved, "value"] = [repr(float(v) + shift) for v in frame.loc[moved, "value"]]
         write_bytes(committed.path_of(tmp_path, "dpsep_uci"), committed.encoded(frame))
-        return check.Checker(tmp_path / "results/data", 1)
+        reference = Reference(tmp_path)
+        reference.entries = {e: tuple(c for c in chosen if c.method == e[1]) for e in ENTRIES}
+        return reference
 
-    yield write
-    compare.committed.cache_clear()
-    sample._splits_of.cache_clear()
-    compare.short_rows.cache_clear()
-    compare.seconds.cache_clear()
+    return write
 
 
-def test_the_same_numbers_pass(scene, capsys):
-    assert check.check(scene(), PAIRS) == 0
-    assert "recomputed 2 cells of 2 pairs, 4 numbers; 0 pairs outside" in capsys.readouterr().out
+def gate(reference, only=("dpsep_uci",)):
+    return gates.check(reference, only, Tables(reference.folder / "results"), 1)
+
+
+def test_the_same_numbers_pass_and_the_gate_says_what_it_sees(scene, capsys):
+    assert gate(scene()) == 0
+    out = capsys.readouterr().out
+    assert "8 numbers of 2 cells" in out
+    assert "0 outside their tolerance" in out
+    assert "0 of 8 are more than 1e-06 (relative) from the committed ones" in out
+    assert "a relative shift of" in out
+    assert "of 8 numbers that were computed a second time, 0 left their tolerance and 0 moved at all" in out
 
 
 def test_a_moved_number_is_named(scene, capsys):
-    assert check.check(scene(shift=1e-6), PAIRS) == 1
+    assert gate(scene(shift=1e-6)) == 1
     out = capsys.readouterr().out
-    assert "ridge" in out
-    assert "split 0: rmse is" in out
+    (first, _) = [line for line in out.splitlines() if "split 1: rmse is" in line] + [""]
+    assert "ridge" in first
+    assert "scores/dpsep_uci.csv.gz; shift 1e-06, tolerance " in first
 
 
 def test_a_missing_reference_is_one_clear_error(scene):
-    checker = scene()
-    (compare.REFERENCE / "scores/dpsep_uci.csv.gz").unlink()
+    reference = scene()
+    (reference.folder / "scores/dpsep_uci.csv.gz").unlink()
+    reference._rows.clear()
     with pytest.raises(SystemExit, match=r"scores/dpsep_uci\.csv\.gz is missing; a full run"):
-        check.check(checker, PAIRS)
+        gate(reference)
 
 
 def test_nothing_recomputed_is_a_failure(scene):
-    assert check.check(scene(), []) == 1
+    reference = scene()
+    reference.entries = {}
+    assert gate(reference, ()) == 1
 
 
-def test_a_data_set_that_is_not_here_is_one_clear_error(scene, tmp_path, monkeypatch):
-    checker, asked = scene(), []
-    monkeypatch.setattr(check, "fetch", lambda name, raw, out: asked.append(name) or 0)
-    there = tmp_path / "results/data/wine.npz"
-    whole = there.read_bytes()
-    store.save(there, datasets.get("wine"), None, "no network and no mirror")
-    with pytest.raises(SystemExit, match="wine: no network and no mirror"):
-        checker.available("wine")
-    assert asked == ["wine"], "what could not be had then is asked for again"
-    monkeypatch.setattr(check, "fetch", lambda name, raw, out: out.write_bytes(whole) and 0)
-    assert checker.available("wine") == there
+def test_data_that_are_not_here_are_one_clear_error_before_anything_is_fitted(tmp_path):
+    unit = Unit("dpsep_uci", "wine", ("c",), ("ridge",))
+    with pytest.raises(SystemExit, match="wine: no data"):
+        list(regression.recompute(None, [unit], lambda name: "no data: no network", tmp_path, 1))
 
 
 def test_an_interrupted_check_keeps_what_it_found(scene, tmp_path):
-    checker = scene()
-    (one, *_) = checker.samples(PAIRS, None)
-    found = sample.recompute(one, str(checker.available("wine")))
+    reference = scene()
+    (one, *_) = regression.choose(reference, ENTRIES, "abc")
+    wine = tmp_path / "results/data/wine.npz"
+    found = regression.recompute_one(one, str(wine), "", str(tmp_path))
     found.write(tmp_path / "kept.json")
-    again = sample.Found.read(tmp_path / "kept.json", one)
-    assert (again.rows, again.executed, again.seconds) == (found.rows, found.executed, found.seconds)
-    name = checker.name_of(one, checker.available("wine"), ())
-    assert name == checker.name_of(one, checker.available("wine"), ())
-    assert name != checker.name_of(one, checker.available("wine"), (ROOT / "privacy/budget.py",))
+    assert Found.read(tmp_path / "kept.json") == found
+    reference.cells |= {c.id: c for of in reference.entries.values() for c in of}
+    name = regression.digest(reference, one, wine)
+    assert name == regression.digest(reference, one, wine)
+    assert name != regression.digest(reference, dataclasses.replace(one, splits=(0,)), wine)
 
 
-def test_a_word_that_names_no_pair_is_refused():
-    assert gates.selected(PAIRS, ["dpsep_uci/ridge"]) == PAIRS[1:]
-    assert gates.selected(PAIRS, ["dpsep_uci"]) == PAIRS
+def test_a_word_that_names_nothing_is_refused(scene):
+    reference = scene()
+    assert gates.selected(reference, ["dpsep_uci/ridge"])[0] == ENTRIES[1:]
+    assert gates.selected(reference, ["dpsep_uci"])[0] == ENTRIES
     with pytest.raises(SystemExit, match="dpsep_uci/rigde: no such EXPERIMENT"):
-        gates.selected(PAIRS, ["dpsep_uci/rigde"])
-
-
-def test_every_pair_of_the_config_has_a_sample_and_every_short_run_its_row(tmp_path):
-    """At once the proof that no method is left out."""
-    checker = check.Checker(tmp_path, 1)
-    golden = {key[:2] for key in compare.short_rows()}
-    small = checker.samples(list(checker.pairs), None)
-    large = checker.samples(list(checker.pairs), dict.fromkeys(checker.pairs, 3))
-    for chosen in (small, large):
-        assert {(s.experiment, m) for s in chosen for m in s.methods} == set(checker.pairs)
-        assert {(s.experiment, m) for s in chosen for m in s.methods if s.short} == golden
-    assert {s.splits for s in small if not s.short and len(s.splits) < 5} == {(0,)}
-
-
-@pytest.mark.parametrize("rotating", [None, 3])
-def test_which_short_run_is_repeated_does_not_hang_on_what_fits_cost(tmp_path, monkeypatch, rotating):
-    checker, caps = check.Checker(tmp_path, 1), compare.bands()["short"]
-    golden = {key[:3] for key in compare.short_rows()}
-
-    def short_runs():
-        turns = None if rotating is None else dict.fromkeys(checker.pairs, rotating)
-        chosen = [s for s in checker.samples(list(checker.pairs), turns) if s.short]
-        cells = [sample.shortened(checker.cells[name], caps) for s in chosen for name in s.cells]
-        return {(c.experiment, c.method, c.id) for c in cells}
-
-    assert golden == short_runs()
-    real, dear = compare.seconds, compare.bands()["dear_seconds"]
-
-    def told(experiment):
-        """Other costs, on the same side of the limit."""
-        cost = {cell: seconds * (1 + int(cell[-2:], 16) % 5) for cell, seconds in real(experiment).items()}
-        return {cell: s if real(experiment)[cell] > dear else min(s, dear) for cell, s in cost.items()}
-
-    monkeypatch.setattr(check, "seconds", told)
-    assert golden == short_runs()
+        gates.selected(reference, ["dpsep_uci/rigde"])
 
 
 def test_a_refusal_is_recomputed_as_one(scene, tmp_path):
     """A method that gives its reason and no fit is no failure: the reference says the same."""
+    scene()
     chosen = cells(files()["common_linear_regression"], "full")
     refused = next(c for c in chosen if (c.dataset, c.method) == ("wine", "posterior_sampling_direct"))
-    one = sample.Sample(refused.experiment, "wine", (refused.id,), (refused.method,), (0, 1), (), 0.0)
-    rows = sample.recompute(one, str(tmp_path / "results/data/wine.npz")).rows
+    one = Unit(refused.experiment, "wine", (refused.id,), (refused.method,), (0, 1))
+    rows = regression.recompute_one(one, str(tmp_path / "results/data/wine.npz"), "", str(tmp_path)).rows
     assert [(r["split"], r["status"]) for r in rows] == [(0, "not_supported"), (1, "not_supported")]
 
 
-def test_status_lists_what_is_not_verified(monkeypatch, capsys):
-    rows = {PAIRS[1]: dict.fromkeys(verified.COLUMNS, "") | {"status": "stale", "reason": "rmse moved"}}
-    monkeypatch.setattr(closure, "states", lambda: {PAIRS[0]: verified.VERIFIED, PAIRS[1]: verified.STALE})
-    monkeypatch.setattr(verified, "read", lambda: rows)
-    assert gates.status() == 1
-    assert "dpsep_uci/ridge: stale (rmse moved)" in capsys.readouterr().out
+def test_a_number_that_moves_between_two_computations_is_a_false_alarm():
+    first = regression.Number("c", "0", "rmse", "9", "1.0", 0.1, "differs", "")
+    second = dataclasses.replace(first, here="1.2")
+    (one,) = gates.repeated([first], [second])
+    assert (one.committed, one.here, one.verdict) == ("1.0", "1.2", "differs")
+    (one,) = gates.repeated([first], [dataclasses.replace(first, here="1.05")])
+    assert one.verdict == "within"
+    assert gates.repeated([first], [dataclasses.replace(first, split="1")]) == []
+
+
+def test_the_second_split_follows_the_last_commit(scene, monkeypatch, capsys):
+    monkeypatch.setattr(imports, "head", lambda: "0123456789abcdef")
+    gate(scene())
+    assert "drawn from commit 0123456789ab" in capsys.readouterr().out
+
+
+def test_a_whole_run_of_a_papers_own_program_is_compared_value_by_value(tmp_path, monkeypatch, capsys):
+    was = pd.DataFrame({"name": ["a", "b"], "mean": ["0.5", ""], "runs": ["1 2 3", ""]})
+    home = tmp_path / "papers/p/reference/scores"
+    home.mkdir(parents=True)
+    was.to_csv(home / "t.csv.gz", index=False)
+    monkeypatch.setattr(regression, "ROOT", tmp_path)
+    monkeypatch.setattr(gates, "programs", lambda: {"p": "papers.p.spot_check"})
+    assert gates.check_programs(tmp_path / "results") == 1  # nothing was run
+
+    def compared(frame):
+        folder = tmp_path / "results/p/scores"
+        folder.mkdir(parents=True, exist_ok=True)
+        frame.to_csv(folder / "t.csv.gz", index=False)
+        return gates.check_programs(tmp_path / "results")
+
+    assert compared(was) == 0
+    assert compared(was.assign(runs=["1 2 3.0000001", ""])) == 0
+    assert compared(was.assign(runs=["1 2 3.1", ""])) == 1
+    assert (
+        "t.csv.gz, row 1: runs is 3.1, committed 3 in papers/p/reference/scores; shift 0.1" in capsys.readouterr().out
+    )
+    assert compared(was.assign(runs=["1 2", ""])) == 1
+    assert compared(was.assign(name=["a", "c"])) == 1
+    assert compared(was[:1]) == 1
+    (tmp_path / "results/p/scores/t.csv.gz").rename(tmp_path / "results/p/scores/u.csv.gz")
+    assert gates.check_programs(tmp_path / "results") == 1

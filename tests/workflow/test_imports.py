@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import subprocess
 import sys
 
 import pytest
@@ -125,3 +126,46 @@ def test_the_hash_of_code_is_that_of_its_sources():
         digest.update(module.encode())
         digest.update(imports.normalised(imports.path_of(module).read_text(encoding="utf-8")).encode())
     assert imports.code_hash("methods.baselines.ridge") == digest.hexdigest()[:16]
+
+
+@pytest.fixture
+def repository(tmp_path):
+    def git(*arguments):
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    (tmp_path / "methods").mkdir()
+    for name in ("kept", "moved", "gone"):
+        (tmp_path / f"methods/{name}.py").write_text('"""Doc."""\n\nx = 1\n')
+    git("init", "-q", "-b", "main")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    return tmp_path, git
+
+
+def test_what_differs_from_the_last_commit_without_a_remote(repository):
+    root, _ = repository
+    assert imports.differing("methods", root=root) == frozenset()
+    (root / "methods/kept.py").write_text('"""Another text."""\n\nx = (\n    1  # comment\n)\n')
+    assert imports.differing("methods", root=root) == frozenset()
+    (root / "methods/moved.py").write_text("x = 2\n")
+    (root / "methods/gone.py").unlink()
+    (root / "methods/new.py").write_text("x = 1\n")
+    (root / "methods/notes.md").write_text("no code\n")
+    assert imports.differing("methods", root=root) == {f"methods/{n}.py" for n in ("moved", "gone", "new")}
+    assert imports.differing("papers", root=root) == frozenset()
+
+
+def test_with_a_remote_what_differs_from_the_merge_base(repository):
+    """A commit that is not merged yet counts, and one that the other branch has in addition does not."""
+    root, git = repository
+    git("update-ref", "refs/remotes/origin/main", git("rev-parse", "HEAD").strip())
+    (root / "methods/moved.py").write_text("x = 2\n")
+    git("commit", "-qam", "mine")
+    assert imports.differing("methods", root=root) == {"methods/moved.py"}
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    assert imports.differing("methods", root=root) == frozenset()
+
+
+def test_outside_of_git_nothing_differs(tmp_path):
+    assert (imports.head(tmp_path), imports.differing("methods", root=tmp_path)) == ("", frozenset())

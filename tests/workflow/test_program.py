@@ -154,10 +154,10 @@ FINDING = """# The second number differs
 """
 KNOWN = """
 from reports import findings, papers as shown, published
-from workflow import arguments, papers, spot_check
+from workflow import arguments, papers, regression
 
 print([p.key for p in papers.papers()], sorted(papers.experiments()), sorted(arguments.targets()))
-print(sorted(spot_check.programs()), sorted(published.SOURCE_TITLES), len(published.load()))
+print(sorted(regression.programs()), sorted(published.SOURCE_TITLES), len(published.load()))
 print([f.name for f in findings.folders()], [(p.key, p.first.title, len(p.verdicts)) for p in shown.load()])
 """
 

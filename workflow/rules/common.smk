@@ -20,6 +20,7 @@ from workflow.imports import files
 KNOWN = {
     "scale",
     "reuse",
+    "refit",
     "retry",
     "mirror",
     "results",
@@ -61,7 +62,6 @@ if config["noise"] == noise.SECRET and config["reuse"] != "none":
         "config: noise=secret with reuse=reference: the noise of committed cells is public; take reuse=none"
     )
 NOISE = f"{noise.VARIABLE}={shlex.quote(config['noise'])}"
-REUSE = "--reuse reports/reference" if config["reuse"] == "reference" else ""
 RETRY = config["retry"]
 if RETRY not in attempts.RETRIED:
     raise ConfigError(
@@ -87,6 +87,27 @@ try:
     }
 except ConfigError as e:
     sys.exit(f"bench: {e}")  # one line, without Snakemake's list of files and lines
+
+
+# what is not restored: methods that are named, and those whose own files differ from the merge base
+REFIT = sorted({m for m in str(config.get("refit") or "").split(",") if m})
+if unknown := sorted(set(REFIT) - set(contract.names())):
+    raise ConfigError(f"config: refit: no method '{unknown[0]}' in methods/")
+REUSE = ""
+if config["reuse"] == "reference":
+    DIFFERING = imports.differing("methods")
+    REFIT = sorted(
+        {
+            *REFIT,
+            *(c.method for c in CELLS.values() if DIFFERING & set(c.own_files)),
+        }
+    )
+    REUSE = "--reuse reports/reference"
+    if REFIT:
+        REUSE += f" --refit {' '.join(REFIT)}"
+        print(f"bench: fitted, not restored: {', '.join(REFIT)}", file=sys.stderr)
+elif REFIT:
+    raise ConfigError("config: refit is of use with reuse=reference only")
 
 
 for why in contract.broken():

@@ -52,12 +52,6 @@ rule manifest:
     input:
         scores=ALL_SCORES,
         code=files("workflow.manifest"),
-        # digests of all code go into it
-        every=(
-            sorted({f for cell in CELLS.values() for f in cell.files})
-            if SCALE == "full"
-            else []
-        ),
     output:
         f"{RESULTS}/manifest.json",
     log:

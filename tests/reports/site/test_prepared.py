@@ -59,8 +59,8 @@ def test_what_was_drawn_of_another_reference_is_not_taken(content, tmp_path):
     assert prepared.load(path, tmp_path, "e") is None
 
 
-def test_the_digest_is_of_numbers_and_not_of_how_they_were_verified(tmp_path):
-    told, numbers = ("verified.csv", "short_runs.csv", "site.zip"), ("claims.csv", "scores/e.csv.gz")
+def test_the_digest_is_of_numbers_and_not_of_of_which_run_they_are(tmp_path):
+    told, numbers = ("runs.csv", "short_runs.csv", "site.zip"), ("claims.csv", "scores/e.csv.gz")
     for name in (*told, *numbers):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("a\n")

@@ -39,7 +39,7 @@ from reports.site.pages import first_sentences
 from reports.site.words import SOURCE_KEY, citations, cited, published_texts, setting_value, verdict_sentence
 from reports.verdict import VERDICTS
 from tests.reports.site.conftest import RUNS, verdicts
-from workflow import verified
+from workflow import committed as reference
 from workflow.files import csv_text
 from workflow.imports import ROOT
 
@@ -237,7 +237,7 @@ def test_the_page_of_a_private_method_says_what_it_comes_to(site):
 
 def test_every_method_has_equations_that_docutils_reads():
     told = equations()
-    committed = {method for _, method in verified.read(verified.FILE)}
+    committed = {method for _, method in reference.runs()}
     assert committed <= set(told) <= set(contract.names())  # one that is being written needs none yet
     for name, text in told.items():
         blocks = re.findall(r"```\{math\}\n(.*?)```", text, re.S)
@@ -266,7 +266,7 @@ def test_an_index_stands_beside_an_accented_letter_and_limits_stay_limits():
 
 
 def test_every_key_in_the_source_of_a_method_has_its_work():
-    committed = {method for _, method in verified.read(verified.FILE)}  # one that is being written needs none yet
+    committed = {method for _, method in reference.runs()}  # one that is being written needs none yet
     every = {contract.get(n, k).reference for k, n in contract.pairs() if n in committed}
     keys = {key for text in every for key in SOURCE_KEY.findall(text)}
     assert keys == set(citations())

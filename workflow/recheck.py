@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import math
-import os
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -19,19 +18,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow import machine, papers, spot_check
-from workflow.check import Checker
-from workflow.compare import seconds
+from workflow import machine, papers, regression
+from workflow.committed import Reference
 from workflow.experiments import load
-from workflow.first import Steps, Tables
 from workflow.imports import ROOT
-from workflow.spot_check import DIFFERS, NOT_RUN, Row
+from workflow.quickcheck import Steps, tables_for
+from workflow.regression import DIFFERS, NOT_RUN, Row, Tables, Unit
 
 KEY = ("source", "table", "dataset", "method", "setting", "metric")
 #: keys that are listed at most.
 MOST = 40
 #: CPU seconds from which a cell's cost is said first.
-DEAR_S = 30.0
+EXPENSIVE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,9 @@ class Published:
 def published() -> list[Published]:
     """All published numbers with a committed verdict."""
     out = [_published(row, row["cell"]) for row in _read(papers.REFERENCE / "verdicts.csv")]
-    for paper, module in spot_check.programs().items():
+    for paper, module in regression.programs().items():
         rows = _read(ROOT / "papers" / paper / "reference" / "verdicts.csv.gz")
-        out += [_published(row, spot_check.own_id(module, row)) for row in rows]
+        out += [_published(row, regression.own_id(module, row)) for row in rows]
     return out
 
 
@@ -100,26 +98,20 @@ def listed(words: Sequence[str], ids: Iterable[str], numbers: Sequence[Published
     return [t for t in dict.fromkeys([*(p.key for p in numbers), *ids]) if all(w in t.lower() for w in text)]
 
 
-def recompute(checker: Checker, name: str, tables: Tables, results: Path) -> list[Row]:
+def recompute(reference: Reference, name: str, tables: Tables, results: Path) -> list[Row]:
     """A cell's numbers here beside the committed ones, over all its splits. Its sidecar stays below ``results``."""
-    from workflow import sample
-    from workflow.sample import Sample
-
-    for module in spot_check.programs().values():
-        if name in spot_check.own_ids(module):
-            unit = spot_check.Unit(module, "", (), (name,), 0.0, program=module)
-            _, rows, _ = spot_check.recompute(
-                unit, "", [], os.environ.get("DPBAYES_MIRROR", ""), str(tables.results / "raw")
-            )
-            return [Row(**r) for r in rows]
-    cell = checker.cells[name]
-    data = tables.get(cell.dataset)
-    if isinstance(data, str):
-        return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
-    one = Sample(cell.experiment, cell.dataset, (name,), (cell.method,), tuple(range(cell.splits)), (), 0.0)
-    found = sample.recompute(one, str(data), checker.exact_rows(one), results)
-    old = spot_check.known(cell.experiment)
-    return spot_check.rows_of(cell, found.rows, old.get(name, []) if old else [], one.splits)
+    data, exact = "", []
+    if cell := reference.cells.get(name):
+        unit = regression.unit_of([cell], range(cell.splits), 0.0)
+        data = tables.get(cell.dataset)
+        if isinstance(data, str):
+            return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
+        exact = reference.exact_rows(unit)
+    else:
+        paper, module = next((p, m) for p, m in regression.programs().items() if name in regression.own_ids(m))
+        unit = Unit(paper, "", (name,), (), program=module)
+    found = regression.recompute_one(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
+    return regression.reader_rows(reference, unit, found)
 
 
 def number(text: str) -> str:
@@ -180,9 +172,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the keys and ids that hold all the words")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args(argv)
-    checker, numbers = Checker(options.results / "data", 1), published()
-    own = [i for module in spot_check.programs().values() for i in spot_check.own_ids(module)]
-    ids = [*checker.cells, *own]
+    reference, numbers = Reference(), published()
+    own = [i for module in regression.programs().values() for i in regression.own_ids(module)]
+    ids = [*reference.cells, *own]
     if options.list:
         found = listed(options.words, ids, numbers)
         # as a shell takes them: keys have semicolons
@@ -196,15 +188,15 @@ def main(argv: list[str] | None = None) -> int:
         print(f"bench: {e}", file=sys.stderr)
         return 2
     here = options.results / "here"
-    tables, wrong = Tables(options.results, Steps(here / "log.txt")), False
+    tables, wrong = tables_for(options.results, Steps(here / "log.txt")), False
     for name in names:
-        cell = checker.cells.get(name)
+        cell = reference.cells.get(name)
         if cell is not None:
-            cost = seconds(cell.experiment).get(name, 0.0) * cell.splits if spot_check.known(cell.experiment) else 0.0
-            if cost > DEAR_S:
+            cost = reference.seconds(cell.experiment).get(name, 0.0) * cell.splits
+            if cost > EXPENSIVE_S:
                 print(f"bench: {name}: about {cost / 60:.1f} CPU minutes (Ctrl-C ends it)", flush=True)
         with machine.one_error():
-            rows = recompute(checker, name, tables, here)
+            rows = recompute(reference, name, tables, here)
         print(f"\n{name}")
         if answers:
             print(f"published: {', '.join(dict.fromkeys(p.key for p in answers if p.cell == name))}")

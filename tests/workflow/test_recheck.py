@@ -4,9 +4,9 @@ import shlex
 
 import pytest
 
-from workflow import doubt
-from workflow.doubt import Published, Unknown
-from workflow.spot_check import DIFFERS, EQUAL, NOT_RUN, Row
+from workflow import recheck, regression
+from workflow.recheck import Published, Unknown
+from workflow.regression import DIFFERS, EQUAL, NOT_RUN, Row
 
 WORDS = ("source", "table", "dataset", "method", "setting", "metric")
 
@@ -27,13 +27,13 @@ IDS = ["e-wine-dp_sep-1", "e-wine-dp_sep_authors-2", "e-power-ridge-3"]
 
 
 def test_a_cell_by_its_id_and_a_published_number_by_its_key():
-    assert doubt.find("e-wine-dp_sep-1", IDS, NUMBERS) == (["e-wine-dp_sep-1"], NUMBERS[:1])
-    assert doubt.find(KEY, IDS, NUMBERS) == (["e-wine-dp_sep-1", "e-wine-dp_sep_authors-2"], NUMBERS[:2])
+    assert recheck.find("e-wine-dp_sep-1", IDS, NUMBERS) == (["e-wine-dp_sep-1"], NUMBERS[:1])
+    assert recheck.find(KEY, IDS, NUMBERS) == (["e-wine-dp_sep-1", "e-wine-dp_sep_authors-2"], NUMBERS[:2])
 
 
 def test_an_unambiguous_part_is_enough():
-    assert doubt.find("ridge", IDS, NUMBERS)[0] == ["e-power-ridge-3"]
-    assert doubt.find("clip=1 rmse", IDS, NUMBERS)[1] == NUMBERS[:2]
+    assert recheck.find("ridge", IDS, NUMBERS)[0] == ["e-power-ridge-3"]
+    assert recheck.find("clip=1 rmse", IDS, NUMBERS)[1] == NUMBERS[:2]
 
 
 @pytest.mark.parametrize(
@@ -46,25 +46,25 @@ def test_an_unambiguous_part_is_enough():
 )
 def test_what_is_not_one_cell_names_the_nearest(words, said):
     with pytest.raises(Unknown, match=said):
-        doubt.find(words, IDS, NUMBERS)
+        recheck.find(words, IDS, NUMBERS)
 
 
 def test_keys_are_printed_as_a_shell_takes_them():
     """Keys have semicolons, at which a shell would end the command."""
     with pytest.raises(Unknown) as e:
-        doubt.find("e", IDS, NUMBERS)
+        recheck.find("e", IDS, NUMBERS)
     shown = [line.strip() for line in str(e.value).splitlines()[1:]]
     assert f"'{KEY}'" in shown
-    assert [doubt.find(*shlex.split(line), IDS, NUMBERS)[0] for line in shown if KEY in line] == [list(IDS[:2])]
+    assert [recheck.find(*shlex.split(line), IDS, NUMBERS)[0] for line in shown if KEY in line] == [list(IDS[:2])]
 
 
 def test_a_list_holds_all_the_words():
-    assert doubt.listed(["WINE", "dp_sep"], IDS, NUMBERS) == [KEY, *IDS[:2]]
+    assert recheck.listed(["WINE", "dp_sep"], IDS, NUMBERS) == [KEY, *IDS[:2]]
 
 
 def test_the_table_sets_here_committed_and_published_side_by_side():
     row = Row("e-wine-dp_sep-1", "p", "dp_sep", "wine", "rmse", "0.65", "0.6500000001", EQUAL, "")
-    head, line = doubt.table([row], NUMBERS[:2])
+    head, line = recheck.table([row], NUMBERS[:2])
     told = dict(zip(head, line, strict=True))
     assert told == {
         "measure": "rmse", "ours, here": "0.65", "ours, committed": "0.65", "here is": "equal", "reading": "printed",
@@ -74,15 +74,13 @@ def test_the_table_sets_here_committed_and_published_side_by_side():
 
 def test_a_number_in_other_units_has_no_difference():
     row = Row("e-wine-dp_sep-1", "p", "dp_sep", "wine", "rmse", "65", "65", EQUAL, "")
-    assert doubt.table([row], NUMBERS[:1])[1][6] == ""
+    assert recheck.table([row], NUMBERS[:1])[1][6] == ""
 
 
 def test_every_published_number_of_the_reference_names_a_known_cell():
     """Of both papers with a program of their own, too."""
-    from workflow import spot_check
-
-    own = {i for module in spot_check.programs().values() for i in spot_check.own_ids(module)}
-    numbers = doubt.published()
+    own = {i for module in regression.programs().values() for i in regression.own_ids(module)}
+    numbers = recheck.published()
     assert len(numbers) > 7000
     foreign = [p for p in numbers if p.verdict["source"] in ("wang2018adaptive", "jalko2017dpvi")]
     assert {p.cell for p in foreign} <= own
@@ -91,28 +89,28 @@ def test_every_published_number_of_the_reference_names_a_known_cell():
 
 @pytest.mark.parametrize(("verdict", "status"), [(EQUAL, 0), (DIFFERS, 1), (NOT_RUN, 0)])
 def test_a_doubt_prints_all_and_exits_by_the_verdict(monkeypatch, capsys, tmp_path, verdict, status):
-    class Checker:
+    class Reference:
         cells: dict = {}  # noqa: RUF012
 
         def __init__(self, *args):
             pass
 
-    monkeypatch.setattr(doubt, "Checker", Checker)
-    monkeypatch.setattr(doubt, "published", lambda: NUMBERS[:2])
-    monkeypatch.setattr(doubt.spot_check, "own_ids", lambda module: IDS)
+    monkeypatch.setattr(recheck, "Reference", Reference)
+    monkeypatch.setattr(recheck, "published", lambda: NUMBERS[:2])
+    monkeypatch.setattr(recheck.regression, "own_ids", lambda module: IDS)
     rows = [
         Row(IDS[0], "p", "dp_sep", "wine", "rmse", "0.65", "0.65", verdict, "split 1"),
         Row(IDS[0], "p", "dp_sep", "wine", "epsilon", "1", "1", EQUAL, "delta 1e-05, add_remove, by rdp"),
     ]
-    monkeypatch.setattr(doubt, "recompute", lambda *args: rows)
-    assert doubt.main([IDS[0], "--results", str(tmp_path)]) == status
+    monkeypatch.setattr(recheck, "recompute", lambda *args: rows)
+    assert recheck.main([IDS[0], "--results", str(tmp_path)]) == status
     out = capsys.readouterr().out
     assert KEY in out
     assert "epsilon of one fit, from its ledger: 1 at delta 1e-05, add_remove, by rdp" in out
 
 
 def test_an_unknown_word_is_one_answer_without_a_traceback(monkeypatch, capsys, tmp_path):
-    assert doubt.main(["nothing like this", "--results", str(tmp_path)]) == 2
+    assert recheck.main(["nothing like this", "--results", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(
         "bench: no cell and no published number 'nothing like this'; the nearest:"
     )

@@ -16,26 +16,25 @@ import csv
 import dataclasses
 import io
 import json
-import multiprocessing as mp
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import datasets
-from datasets import store
-from workflow import arithmetic, closure, spot_check
-from workflow.check import Checker
+from workflow import manifest, regression
+from workflow.committed import Reference
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.files import write_json, write_text
 from workflow.imports import ROOT
-from workflow.spot_check import DIFFERS, NEW, NOT_RUN, Row, Unit
+from workflow.regression import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row, Tables, Unit, run_cell
 
-#: a data set whose files are not here is left out where they are larger.
+#: CPU seconds of all cells together, of a whole that may take 240: the report and reading the reference are the rest.
+CPU_SECONDS = 90.0
+#: CPU seconds of a cell besides its fit: compiling, its scores, and its share of starting.
+OVERHEAD_S = 1.2
+#: a data set whose files are not here is left out if they are larger.
 MOST_MB = 10.0
 #: seconds of one fit of what is new.
 NEW_SECONDS = 60.0
@@ -80,40 +79,9 @@ class Steps:
             os.close(kept)
 
 
-class Tables:
-    """The parsed data sets, fetched when they are first asked for."""
-
-    def __init__(self, results: Path, steps: Steps):
-        self.results, self.steps = results, steps
-        self._known: dict[str, Path | str] = {}
-        self._offline = False
-
-    def get(self, name: str) -> Path | str:
-        """Its npz file, or the reason why there is none."""
-        if name not in self._known:
-            self._known[name] = self._find(name)
-        return self._known[name]
-
-    def _find(self, name: str) -> Path | str:
-        own = self.results / "here" / "data" / f"{name}.npz"
-        for path in (self.results / "data" / f"{name}.npz", own):
-            if path.is_file() and store.status(path) == "ok":
-                return path
-        about = datasets.get(name)
-        raw, size = self.results / "raw", sum(r.megabytes for r in about.raw)
-        if size > MOST_MB and not os.environ.get("DPBAYES_MIRROR") and not (raw / name).is_dir():
-            return f"{name} is a download of {size:.0f} MB"
-        from datasets.fetch import main as fetch
-
-        with self.steps.quiet():
-            words = [name, "--raw", str(raw), "--out", str(own), "--retries", "0", "--timeout", "15"]
-            fetch([*words, *(["--offline"] if self._offline else [])])
-        if store.status(own) == "ok":
-            return own
-        reason = store.load(own).reason
-        own.unlink()  # it is tried again by the next call
-        self._offline |= any(w in reason for w in ("no connection", "no answer", "no whole answer"))
-        return f"no data: {reason.partition(' Tried:')[0]}"
+def tables_for(results: Path, steps: Steps) -> Tables:
+    """The data sets for somebody who waits: large downloads are not begun, and what fetching prints goes to the log."""
+    return Tables(results, MOST_MB, steps.quiet)
 
 
 def build_report(steps: Steps, out: Path) -> bool:
@@ -130,75 +98,112 @@ def build_report(steps: Steps, out: Path) -> bool:
     return not made.returncode
 
 
-def _begin(log: str) -> None:
-    """A process of the pool: what libraries print goes to the log."""
-    with open(log, "a", encoding="utf-8") as f:
-        os.dup2(f.fileno(), 2)
+def estimates(reference: Reference) -> dict[str, float]:
+    """CPU seconds that the first split of each committed cell takes, scores and compiling included, about."""
+    experiments = {cell.experiment for cell in reference.cells.values()}
+    return {
+        cell: seconds + OVERHEAD_S
+        for experiment in sorted(experiments)
+        for cell, seconds in reference.seconds(experiment).items()
+        if cell in reference.cells
+    }
 
 
-def recompute(checker: Checker, chosen: Sequence[Unit], tables: Tables, steps: Steps, jobs: int) -> list[Row]:
-    """All units in ``jobs`` processes, dearest first, those of an interrupted call read."""
-    parts, raw = tables.results / "here" / "parts", str(tables.results / "raw")
-    mirror = os.environ.get("DPBAYES_MIRROR", "")
-    os.environ.update(arithmetic.environment())
-    rows: dict[int, list[Row]] = {}
-    todo: dict[int, tuple[Unit, str, Path]] = {}
-    for i, unit in enumerate(chosen):
-        data = tables.get(unit.dataset) if unit.sample else None
-        part = parts / f"{spot_check.digest(checker, unit, data)}.json"
-        if part.is_file():
-            rows[i] = [Row(**r) for r in json.loads(part.read_text(encoding="utf-8"))["rows"]]
-        else:
-            todo[i] = unit, str(data or ""), part
-    if rows:
-        steps.say(f"{len(rows)} of {len(chosen)} samples are kept from an earlier call")
-    if not todo:
-        return [r for i in sorted(rows) for r in rows[i]]
-    ahead, start = sum(u.seconds for u, _, _ in todo.values()), time.monotonic()
+def candidates(reference: Reference) -> list[Unit]:
+    """A unit for each cell that may be chosen, cheapest first; readings of one run are one unit."""
+    cost = estimates(reference)
+    units: dict[tuple[str, ...], Unit] = {}
+    for cell in reference.cells.values():
+        if cell.id not in cost or cell.setting.startswith(regression.NOT_ORDINARY):
+            continue
+        group = [c for c in regression.together(cell, reference.families) if c.id in cost]
+        one = regression.unit_of(group, [0], max(cost[c.id] for c in group))
+        units[one.cells] = one
+    return sorted([*units.values(), *regression.own_units()], key=lambda u: (u.seconds, u.cells))
+
+
+def choose(
+    units: Sequence[Unit], why_not: Callable[[Unit], str], cpu_seconds: float = CPU_SECONDS
+) -> tuple[list[Unit], list[Row]]:
+    """The units to recompute, most expensive first, and rows for each method without one, which say why.
+
+    One per method and per paper, then one per method in an experiment for as long as the CPU seconds last; a fit is
+    never cut short. ``units``: cheapest first. ``why_not``: why the data of a unit cannot be had, empty if they are
+    there.
+    """
+    chosen: dict[tuple[str, ...], Unit] = {}
+    refused: dict[tuple[str, ...], str] = {}
+    left = cpu_seconds
+
+    def take(unit: Unit) -> bool:
+        nonlocal left
+        if unit.cells in chosen:
+            return True
+        if unit.cells not in refused:
+            if unit.seconds > left:
+                refused[unit.cells] = f"needs about {unit.seconds:.0f} CPU s: ./bench doubt {unit.cells[0]}"
+            else:
+                refused[unit.cells] = why_not(unit)
+        if refused[unit.cells]:
+            return False
+        chosen[unit.cells] = unit
+        left -= unit.seconds
+        return True
+
+    def first(wanted: Callable[[Unit], bool]) -> Unit | None:
+        """None if one is taken, or the cheapest that was refused."""
+        mine = [u for u in units if wanted(u)]
+        return None if any(take(u) for u in mine) else mine[0]
+
+    missing = []
+    for method in dict.fromkeys(m for u in units for m in u.methods):
+        if lost := first(lambda u, m=method: m in u.methods):
+            missing.append((method, lost))
+    for paper in dict.fromkeys(u.paper for u in units):
+        first(lambda u, p=paper: u.paper == p)
+    for experiment, method in dict.fromkeys((u.experiment, m) for u in units if not u.program for m in u.methods):
+        take(next(u for u in units if u.experiment == experiment and method in u.methods))
+    rows = [Row(u.cells[0], u.paper, m, u.dataset, "", "", "", NOT_RUN, refused[u.cells]) for m, u in missing]
+    return sorted(chosen.values(), key=lambda u: -u.seconds), rows
+
+
+def recompute(reference: Reference, chosen: Sequence[Unit], tables: Tables, steps: Steps, jobs: int) -> list[Row]:
+    """The lines of all units, with a line of progress for each; those of an interrupted call are read."""
+    rows: dict[Unit, list[Row]] = {}
+    kept, ahead, start = 0, sum(u.seconds for u in chosen), time.monotonic()
     left = ahead
-    with ProcessPoolExecutor(jobs, mp.get_context("spawn"), _begin, (str(steps.log),)) as pool:
-        jobs_of = {}
-        for i, (unit, data, _) in todo.items():
-            exact = checker.exact_rows(unit.sample) if unit.sample else []
-            jobs_of[pool.submit(spot_check.recompute, unit, data, exact, mirror, raw)] = i
-        try:
-            for job in as_completed(jobs_of):
-                i = jobs_of[job]
-                unit, _, part = todo[i]
-                scored, finished, cpu = job.result()
-                rows[i] = [Row(**r) for r in finished] or spot_check.compared(checker, unit, scored)
-                if not any(r.verdict == NOT_RUN for r in rows[i]):
-                    write_json(part, {"rows": [dataclasses.asdict(r) for r in rows[i]], "cpu_seconds": cpu})
-                left -= unit.seconds
-                elapsed = time.monotonic() - start
-                more = f"; about {clock(elapsed * left / (ahead - left))} left" if left > 0.1 else ""
-                steps.say(f"{len(rows)}/{len(chosen)} {unit.label}: {said(rows[i])} ({cpu:.1f} CPU s){more}")
-        except BrokenProcessPool:
-            raise SystemExit(
-                "bench: a process that recomputed a cell was ended by the system (out of memory?); what is done is "
-                "kept: DPBAYES_CORES=1 ./bench goes on with one process"
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [r for i in sorted(rows) for r in rows[i]]
+    found_by = regression.recompute(
+        reference, chosen, tables.get, tables.raw, jobs, tables.results / "here" / "parts", steps.log
+    )
+    for unit, found, was_there in found_by:
+        rows[unit] = regression.reader_rows(reference, unit, found)
+        left -= unit.seconds
+        if was_there:
+            kept, ahead = kept + 1, ahead - unit.seconds
+            continue
+        elapsed = time.monotonic() - start
+        more = f"; about {clock(elapsed * left / (ahead - left))} left" if left > 0.1 else ""
+        steps.say(f"{len(rows)}/{len(chosen)} {unit.label}: {said(rows[unit])} ({found.seconds:.1f} CPU s){more}")
+    if kept:
+        steps.say(f"{kept} of {len(chosen)} samples are kept from an earlier call")
+    return [r for unit in chosen for r in rows[unit]]
 
 
 def said(rows: Sequence[Row]) -> str:
     """The verdict of a unit in a word."""
-    order = [spot_check.EQUAL, spot_check.WITHIN, NOT_RUN, DIFFERS]
+    order = [EQUAL, WITHIN, NOT_RUN, DIFFERS]
     return max((r.verdict for r in rows), key=order.index, default=NOT_RUN)
 
 
-def new_cells(checker: Checker) -> list[Cell]:
+def new_cells(reference: Reference) -> list[Cell]:
     """One small cell of each method and data set that an experiment has and the committed reference does not."""
     out: dict[tuple[str, str, str], Cell] = {}
     for path in experiment_files():
         full = cells(path, "full")
         experiment = full[0].experiment if full else ""
-        rows = spot_check.known(experiment)
-        methods = set() if rows is None else set(rows.scores["method"])
-        tables = set() if rows is None else set(rows.scores["dataset"])
+        scores = reference.rows(experiment).scores if reference.has(experiment) else None
+        methods = set() if scores is None else set(scores["method"])
+        tables = set() if scores is None else set(scores["dataset"])
         fresh = [c for c in full if c.method not in methods or c.dataset not in tables]
         if not fresh:
             continue
@@ -218,11 +223,9 @@ def new_cells(checker: Checker) -> list[Cell]:
 
 def run_new(of: Sequence[Cell], tables: Tables, steps: Steps) -> list[Row]:
     """Rows of cells that the reference does not have, run at their small scale."""
-    from workflow.once import run_once
-
     out = []
     for i, cell in enumerate(of):
-        head = cell.id, spot_check.paper_of(cell.experiment), cell.method, cell.dataset
+        head = cell.id, regression.paper_of(cell.experiment), cell.method, cell.dataset
         data = (
             tables.get(cell.dataset) if i < NEW_CELLS else f"one of {len(of)} new cells, of which {NEW_CELLS} are run"
         )
@@ -230,13 +233,30 @@ def run_new(of: Sequence[Cell], tables: Tables, steps: Steps) -> list[Row]:
             out.append(Row(*head, "", "", "", NOT_RUN, data))
             continue
         with steps.quiet():
-            found = run_once(cell, data, tables.results / "here" / "new", NEW_SECONDS)
+            found = run_cell(cell, data, tables.results / "here" / "new", NEW_SECONDS)
         for row in found:
             where = f"new here: scale {cell.scale}, {cell.splits} split{'s' * (cell.splits > 1)}; not in the reference"
             value = row["value"] if row["metric"] else row["status"]
             out.append(Row(*head, row["metric"] or "status", "", value, NEW, row["reason"] or where))
         steps.say(f"{i + 1}/{len(of)} new here: {cell.method} on {cell.dataset}, scale {cell.scale}")
     return out
+
+
+def sentence(rows: Sequence[Row]) -> str:
+    """The first line of the report."""
+    ran: dict[str, bool] = {}
+    for row in rows:
+        if row.verdict in (EQUAL, WITHIN, DIFFERS):
+            ran[row.cell] = ran.get(row.cell, True) and row.verdict != DIFFERS
+    left = {r.method for r in rows if r.verdict == NOT_RUN}
+    if not ran:
+        return "no cell was recomputed on this machine"
+    text = f"{sum(ran.values())} of {len(ran)} sampled cells recomputed on this machine agree"
+    if bad := [cell for cell, agrees in ran.items() if not agrees]:
+        text += f"; {', '.join(bad[:3])}{' and others' if len(bad) > 3 else ''} {'differ' if bad[1:] else 'differs'}"
+    if left:
+        text += f" ({len(left)} {'methods' if len(left) > 1 else 'method'} not run)"
+    return text
 
 
 def write(results: Path, report: Path, rows: Sequence[Row], told: str) -> None:
@@ -247,7 +267,7 @@ def write(results: Path, report: Path, rows: Sequence[Row], told: str) -> None:
     writer.writeheader()
     writer.writerows(listed)
     write_text(results / "here" / "sample.csv", buffer.getvalue())
-    facts = {"sentence": told, "rows": listed, "versions": closure.versions(), "scale": "full"}
+    facts = {"sentence": told, "rows": listed, "versions": manifest.versions(), "scale": "full"}
     write_json(results / "here" / "sample.json", facts)
     write_text(report / "checked.js", f"window.dpbayesChecked = {json.dumps({'sentence': told, 'rows': listed})};\n")
 
@@ -259,19 +279,18 @@ def main(results: Path = Path("results"), jobs: int | None = None) -> int:
     steps, report = Steps(here / "log.txt"), here / "report"
     stood = build_report(steps, report)
     steps.say("choosing cells of the committed reference to recompute")
-    checker, tables = Checker(results / "data", jobs), Tables(results, steps)
-    units = spot_check.candidates(checker, spot_check.estimates(checker))
+    reference, tables = Reference(), tables_for(results, steps)
 
     def why_not(unit: Unit) -> str:
-        found = tables.get(unit.dataset) if unit.sample else ""
+        found = "" if unit.program else tables.get(unit.dataset)
         return found if isinstance(found, str) else ""
 
-    chosen, missing = spot_check.choose(units, why_not)
+    chosen, missing = choose(candidates(reference), why_not)
     count, seconds = sum(len(u.cells) for u in chosen), sum(u.seconds for u in chosen)
     steps.say(f"recomputing {count} cells, about {seconds:.0f} CPU s on {jobs} cores (noise in {steps.log})")
-    rows = recompute(checker, chosen, tables, steps, jobs) + missing
-    rows += run_new(new_cells(checker), tables, steps)
-    told = spot_check.sentence(rows)
+    rows = recompute(reference, chosen, tables, steps, jobs) + missing
+    rows += run_new(new_cells(reference), tables, steps)
+    told = sentence(rows)
     write(results, report, rows, told)
     absent = sorted({r.why.partition(" Tried:")[0] for r in rows if r.verdict == NOT_RUN and "CPU s" not in r.why})
     for row in rows:
