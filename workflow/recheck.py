@@ -106,7 +106,7 @@ def recompute(reference: Reference, name: str, tables: Tables, results: Path) ->
         data = tables.get(cell.dataset)
         if isinstance(data, str):
             return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
-        exact = reference.exact_rows(unit)
+        exact = regression.exact_rows(reference, unit)
     else:
         paper, module = next((p, m) for p, m in regression.programs().items() if name in regression.own_ids(m))
         unit = Unit(paper, "", (name,), (), program=module)

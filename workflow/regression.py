@@ -139,10 +139,10 @@ def drawn_split(cell: Cell, commit: str) -> int:
     return 1 + int.from_bytes(digest[:8], "big") % (cell.splits - 1)
 
 
-def needs_short_run(cell: Cell, seconds: float) -> bool:
-    """Is it compared after a short run: too expensive or a chain, or with a wide tolerance after whole training?"""
+def needs_short_run(cell: Cell) -> bool:
+    """Is it compared after a short run whatever it costs: a chain, or with a wide tolerance after whole training?"""
     config = tolerances()
-    if cell.method in config["methods"]["chains"] or seconds > config["expensive_seconds"]:
+    if cell.method in config["methods"]["chains"]:
         return True
     if cell.method in config["methods"]["closed_form"]:
         return False
@@ -151,7 +151,9 @@ def needs_short_run(cell: Cell, seconds: float) -> bool:
 
 
 def choose(reference: Reference, wanted: Iterable[Entry], commit: str, changed: Collection[Entry] = ()) -> list[Unit]:
-    """What the gate recomputes of these methods in experiments, dearest first; methods that read one run together.
+    """What the gate recomputes of these methods in experiments, most expensive first.
+
+    Methods that read one run are recomputed together.
 
     ``commit``: what the second split is drawn from; ``changed``: those whose own files differ from the merge base.
     """
@@ -180,7 +182,7 @@ def choose(reference: Reference, wanted: Iterable[Entry], commit: str, changed: 
                 here = [c for c in ordinary(of) if (c.dataset, c.protocol) == (cell.dataset, cell.protocol)]
                 for one in (min(here, key=size), max(here, key=size)):
                     add(together(one, reference.families), [0, one.splits - 1], spent.get(one.id, 0.0))
-        if can_be_short and (expensive or any(needs_short_run(c, 0.0) for c in of)):
+        if can_be_short and (expensive or any(needs_short_run(c) for c in of)):
             # which one is repeated must not depend on what fits cost: the one that is committed
             same = [c for c in of if (*entry, shortened(c, config["short"]).id) in short_keys] or ordinary(can_be_short)
             one = min(same, key=lambda c: (spent.get(c.id, math.inf), c.id))

@@ -1,10 +1,16 @@
 """./bench doubt: which cell is meant, and ours beside the published number."""
 
 import shlex
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
-from workflow import recheck, regression
+from tests.made_up_run import store_wine
+from workflow import committed, recheck, regression
+from workflow.experiments import cells
+from workflow.files import write_bytes
+from workflow.papers import experiments as files
 from workflow.recheck import Published, Unknown
 from workflow.regression import DIFFERS, EQUAL, NOT_RUN, Row
 
@@ -114,3 +120,22 @@ def test_an_unknown_word_is_one_answer_without_a_traceback(monkeypatch, capsys, 
     assert capsys.readouterr().err.startswith(
         "bench: no cell and no published number 'nothing like this'; the nearest:"
     )
+
+
+def test_a_cell_is_recomputed_over_all_its_splits_and_its_sidecar_stays(tmp_path):
+    wine = tmp_path / "wine.npz"
+    store_wine(wine)
+    every = cells(files()["dpsep_uci"], "full")
+    ridge = next(c for c in every if (c.dataset, c.method, c.protocol) == ("wine", "ridge", "literature"))
+    unit = regression.unit_of([ridge], range(ridge.splits), 0.0)
+    scores = pd.DataFrame(regression.recompute_one(unit, str(wine), "", str(tmp_path)).rows).astype(str)
+    write_bytes(committed.path_of(tmp_path, "dpsep_uci"), committed.encoded(scores))
+    tables = SimpleNamespace(get=lambda name: wine, raw=tmp_path)
+    rows = recheck.recompute(committed.Reference(tmp_path), ridge.id, tables, tmp_path / "here")
+    assert {r.verdict for r in rows} == {EQUAL}
+    assert {"rmse", "test_log_likelihood"} <= {r.measure for r in rows}
+    assert f"{ridge.splits} of {ridge.splits} splits" in rows[-1].why
+    assert (tmp_path / f"here/fits/{ridge.id}.json").is_file()
+    missing = SimpleNamespace(get=lambda name: "no data: wine", raw=tmp_path)
+    (row,) = recheck.recompute(committed.Reference(tmp_path), ridge.id, missing, tmp_path / "here")
+    assert (row.verdict, row.why) == (NOT_RUN, "no data: wine")
