@@ -23,7 +23,9 @@ __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get"
 OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are no data set.
-_PLUMBING = frozenset({"base", "fetch", "folds", "replicates", "splits", "store", "synthetic", "thirds", "trials"})
+_PLUMBING = frozenset(
+    {"base", "fetch", "files", "folds", "replicates", "splits", "store", "synthetic", "thirds", "trials"}
+)
 
 
 @cache

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import write_text
 from methods import contract
 from privacy.audit import COIN_ALPHA, MOST_SEEDS, NOISE_ALPHA, SAMPLES, SEEDS, noise_law_power
 from reports import leaks, tables, two_posteriors
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
 from reports.reference import FOLDER
-from workflow.files import write_text
 
 FILES = CHECKS, MUTANTS, GAMES = "privacy_audit.csv", "mutants.csv", "distinguishing.csv"
 TOY = "Toy tasks of a dozen rows"

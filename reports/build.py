@@ -26,6 +26,7 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.files import stacked, write_csv
 from evaluation.summary import COLUMNS, read_scores
 from methods import contract
 from reports import (
@@ -54,7 +55,6 @@ from reports.site import prepared
 from reports.site.content import verdicts_of
 from workflow import papers as homes
 from workflow import seals, verified
-from workflow.files import stacked, write_csv
 
 WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check", "agree")
 TITLE = "dpbayes-bench"

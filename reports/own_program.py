@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow.files import write_bytes
-from workflow.imports import ROOT
+from datasets.files import ROOT, write_bytes
 
 
 def stream(*key: str) -> np.random.Generator:

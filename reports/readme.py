@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from datasets.files import csv_text, write_bytes, write_text
 from reports import findings, reference, style
 from reports import papers as judged
 from reports.config import READINGS, ReportError
@@ -27,7 +28,6 @@ from reports.published import load as load_published
 from reports.queries import Tables
 from reports.verdict import VERDICTS
 from reports.verdicts import read_findings, scoreboard
-from workflow.files import csv_text, write_bytes, write_text
 from workflow.papers import papers
 
 ROOT = Path(__file__).parent.parent

@@ -16,11 +16,11 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.files import write_bytes
 from reports import ledger, reference
 from reports.config import ReportError
 from workflow import closure, committed, compare, sample, verified
 from workflow.experiments import Cell
-from workflow.files import write_bytes
 from workflow.score import MEASURED
 
 #: what tells two rows of the ledger apart.

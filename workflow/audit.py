@@ -20,9 +20,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import write_text
 from privacy import audit, draw_audit, mutants
 from workflow import audit_cases
-from workflow.files import write_text
 
 #: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit_cases.faults``.
 CHECKS = audit_cases.ORDER

@@ -16,6 +16,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from datasets.files import ROOT
 from methods import contract
 from methods.contract import Leak, LeakKind
 from models.kind import kind as kind_of
@@ -26,7 +27,6 @@ from privacy.budget import BudgetSpec
 from privacy.draw_audit import DrawAudit
 from privacy.faults import FAULTS, Fault, FaultySpec
 from privacy.wrapped import PAIR, WRAPPED, Wrapped
-from workflow.imports import ROOT
 
 
 def _without_ranges(make, n: int, seed: int) -> Task:

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from workflow.imports import PACKAGES, ROOT, normalised
+from datasets.files import ROOT
+from workflow.imports import PACKAGES, normalised
 
 #: commits that are searched for the code of a row without a commit, newest first.
 SEARCHED = 100

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from datasets.files import ROOT
 from models.kind import CONJUGATE
 from workflow import arithmetic, closure, sample, tracing
 from workflow.compare import (
@@ -32,7 +33,6 @@ from workflow.compare import (
     write_short_rows,
 )
 from workflow.experiments import families
-from workflow.imports import ROOT
 from workflow.sample import Found, Sample
 from workflow.verified import Pair
 

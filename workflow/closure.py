@@ -11,9 +11,10 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from datasets.files import ROOT
 from workflow import arithmetic, verified
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.imports import ROOT, code_hash, reached
+from workflow.imports import code_hash, reached
 from workflow.verified import Pair
 
 #: libraries whose version may move a number.

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import csv_text
 from evaluation.summary import OPTIONAL, read_scores
 from workflow import papers
-from workflow.files import csv_text
 
 SUFFIX = ".csv.gz"
 

@@ -12,10 +12,9 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from datasets.files import ROOT, csv_text, write_text
 from workflow import arithmetic, sample
 from workflow.experiments import Cell
-from workflow.files import csv_text, write_text
-from workflow.imports import ROOT
 from workflow.sample import Found
 from workflow.verified import Pair
 

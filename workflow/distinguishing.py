@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from datasets.files import write_text
 from privacy import audit
 from privacy.accountants import epsilon_of, gdp_epsilon
 from privacy.budget import BudgetSpec
 from privacy.faults import FaultySpec, of
 from workflow import audit_cases
-from workflow.files import write_text
 
 _LOGISTIC, _LINEAR = "bounded_logistic_regression", "bounded_linear_regression"
 #: family -> adapter and case, the cheapest of the family that is audited

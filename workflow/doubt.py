@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import ROOT
 from workflow import machine, papers, spot_check
 from workflow.check import Checker
 from workflow.compare import seconds
 from workflow.experiments import load
 from workflow.first import Steps, Tables
-from workflow.imports import ROOT
 from workflow.spot_check import DIFFERS, NOT_RUN, Row
 
 KEY = ("source", "table", "dataset", "method", "setting", "metric")

@@ -28,11 +28,10 @@ from pathlib import Path
 
 import datasets
 from datasets import store
+from datasets.files import ROOT, write_json, write_text
 from workflow import arithmetic, closure, spot_check
 from workflow.check import Checker
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.files import write_json, write_text
-from workflow.imports import ROOT
 from workflow.spot_check import DIFFERS, NEW, NOT_RUN, Row, Unit
 
 #: a data set whose files are not here is left out where they are larger.

@@ -21,8 +21,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from datasets.files import ROOT
 from workflow import check, closure, reverify, verified
-from workflow.imports import ROOT
 from workflow.verified import Pair
 
 

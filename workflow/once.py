@@ -11,10 +11,10 @@ from workflow.experiments import Cell
 def run_once(cell: Cell, data_path: str | Path, results: Path, limit_s: float) -> list[dict]:
     """Score rows of a cell below ``results``; ``limit_s``: seconds of one fit, whose end is a row ``timeout``."""
     import datasets
+    from datasets.files import write_npz
     from workflow.cell import run
     from workflow.draws import of_cell
     from workflow.exact import exact_posteriors
-    from workflow.files import write_npz
     from workflow.score import rows_of
 
     limited = dataclasses.replace(cell, timeout_s=limit_s, request_timeout_s=limit_s)

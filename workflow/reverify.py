@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from datasets.files import ROOT
 from workflow import changes, closure, verified
 from workflow.check import Checker, report, say
 from workflow.compare import Outcome, bands
 from workflow.experiments import Cell
-from workflow.imports import ROOT, code_hash, file_of
+from workflow.imports import code_hash, file_of
 from workflow.verified import Pair, Row
 
 

@@ -35,8 +35,8 @@ from pathlib import Path
 
 import yaml
 
+from datasets.files import ROOT
 from evaluation.summary import OPTIONAL
-from workflow.imports import ROOT
 
 _WORD = re.compile(r"\w+")
 _KEYS = {"ignore", "words", "columns", "tables", "kept", "phrases", "within"}

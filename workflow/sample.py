@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from datasets.files import ROOT, write_json
 from evaluation.arms import ABLATION
 from workflow import tracing
 from workflow.experiments import Cell, cells, experiment_files, load
-from workflow.files import write_json
-from workflow.imports import ROOT
 
 #: a cell that costs at most this many seconds in all is recomputed in full where it has numbers of all splits together.
 WHOLE_SECONDS = 5.0
@@ -198,10 +197,10 @@ def recompute(sample: Sample, data_path: str, exact_rows: Sequence[dict] = (), r
 
 def _scored(sample: Sample, data_path: str, results: Path, exact_rows: Sequence[dict]) -> tuple[list, list]:
     import datasets
+    from datasets.files import write_npz
     from workflow.cell import finish, head_of, parameters_of, requests_of
     from workflow.draws import of_cell
     from workflow.exact import exact_posteriors
-    from workflow.files import write_npz
     from workflow.score import rows_of
     from workflow.worker import respond
 

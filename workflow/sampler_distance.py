@@ -45,6 +45,7 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import beta, kstest
 
+from datasets.files import write_text
 from methods import contract
 from methods._shared.frames import make_frame
 from methods._shared.logistic.reference import long_chains
@@ -53,7 +54,6 @@ from methods.posterior_sampling._logistic import one_weight
 from models.logistic_regression import LogisticRegression, potential
 from privacy.ledger import Ledger
 from workflow.experiments import Cell
-from workflow.files import write_text
 from workflow.imports import code_hash
 from workflow.worker import make_task
 

@@ -21,12 +21,13 @@ from pathlib import Path
 
 import yaml
 
+from datasets.files import ROOT
 from evaluation.arms import ABLATION
 from workflow import papers, sample, verified
 from workflow.check import Checker
 from workflow.compare import COST, RowsByCell, band, bands, committed, same_cost, same_kernels, seconds
 from workflow.experiments import Cell
-from workflow.imports import ROOT, code_hash
+from workflow.imports import code_hash
 from workflow.sample import Sample
 
 EQUAL, WITHIN, DIFFERS, NOT_RUN, NEW = "equal", "within", "differs", "not run", "new"

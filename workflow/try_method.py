@@ -16,12 +16,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from datasets.files import ROOT
 from methods import contract
 from workflow import spot_check
 from workflow.doubt import number, show
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.first import Steps, Tables
-from workflow.imports import ROOT
 from workflow.once import run_once
 
 CHECKS = {

@@ -30,8 +30,7 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
-from workflow.files import write_text
-from workflow.imports import ROOT
+from datasets.files import ROOT, write_text
 
 NAME = "verified.csv"
 FILE = ROOT / "reports" / "reference" / NAME

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from datasets.files import write_text
 from papers.jalko2017dpvi import run
 from papers.jalko2017dpvi.tables import FIGURES, READINGS
 from reports import findings
 from reports.queries import Tables
-from workflow.files import write_text
 
 HERE = Path(__file__).parent / "findings"
 

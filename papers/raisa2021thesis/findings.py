@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from datasets.files import write_text
 from papers.raisa2021thesis import run
 from papers.raisa2021thesis.tables import METHODS, METRICS, MODELS, epsilon_of
 from reports import findings
 from reports.queries import Tables
-from workflow.files import write_text
 
 HERE = Path(__file__).parent / "findings"
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from datasets.files import write_text
 from papers.wang2018 import data, run
 from papers.wang2018.tables import METHODS, RULES
 from reports import findings
 from reports.queries import Tables
-from workflow.files import write_text
 
 HERE = Path(__file__).parent / "findings"
 SHOWN = ("0.01", "0.1", "1", "2", "5", "10")

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from datasets.files import ROOT
 from privacy import audit, draw_audit, mutants
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec
@@ -43,7 +44,7 @@ from workflow.audit_cases import (
     tiny_task,
     wrapped_rows,
 )
-from workflow.imports import ROOT, path_of
+from workflow.imports import path_of
 from workflow.mend import advice
 
 PRIVATE, CASES, OPEN = private(), cases(), leaky()

@@ -1,7 +1,7 @@
 import pytest
 
+from datasets.files import ROOT
 from reports import published
-from workflow.imports import ROOT
 from workflow.papers import papers
 
 

@@ -8,13 +8,13 @@ import xml.etree.ElementTree as ET
 import pandas as pd
 import pytest
 
+from datasets.files import csv_text
 from reports import readme
 from reports.config import ReportError
 from reports.findings import Finding, FindingError, read_committed
 from reports.front_matter import split
 from reports.queries import Tables
 from reports.verdicts import scoreboard
-from workflow.files import csv_text
 
 AGAIN = f"run `{readme.COMMAND}` and commit what it writes"
 

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from datasets.files import csv_text, write_bytes, write_json
 from reports import build, ledger, whole_run
 from reports.config import ReportError
 from tests.made_up_run import store_wine
 from workflow import closure, committed, compare, sample, verified
 from workflow.experiments import cells, experiment_files, load
-from workflow.files import csv_text, write_bytes, write_json
 from workflow.score import MEASURED
 
 PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]

@@ -5,11 +5,10 @@ import pytest
 
 import datasets
 from datasets import store
+from datasets.files import ROOT, write_bytes
 from tests.made_up_run import store_wine
 from workflow import check, closure, committed, compare, gates, sample, verified
 from workflow.experiments import cells
-from workflow.files import write_bytes
-from workflow.imports import ROOT
 from workflow.papers import experiments as files
 
 PAIRS = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]

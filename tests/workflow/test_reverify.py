@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from project import copy_project, environment
 
+from datasets.files import ROOT
 from workflow import changes, closure, compare, reverify, verified
 from workflow.changes import Changed
 from workflow.experiments import cells
-from workflow.imports import ROOT
 from workflow.papers import experiments as files
 
 EXPERIMENT = "rdp_exponential_family"

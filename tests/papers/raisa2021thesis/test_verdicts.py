@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu
 
+from datasets.files import ROOT
 from papers.raisa2021thesis import checks, claims, run, tables, verdicts
 from reports.claims.record import HOLDS, REFUTED, UNTOLD
 from reports.site import cells, content
-from workflow.imports import ROOT
 
 REFERENCE = ROOT / "papers/raisa2021thesis/reference"
 LAWS = {

@@ -18,6 +18,7 @@ import pytest
 import yaml
 from sphinx.errors import ExtensionError
 
+from datasets.files import csv_text
 from methods import contract
 from reports import build as report
 from reports.site import catalogue
@@ -29,7 +30,6 @@ from reports.site.words import SOURCE_KEY, citations, cited, verdict_sentence
 from reports.verdicts import scoreboard
 from tests.reports.site.conftest import RUNS
 from workflow import verified
-from workflow.files import csv_text
 
 #: elements without an end tag.
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "wbr"}
