@@ -2,8 +2,8 @@
 
     python -m reports.audit_tables --extra results/extra --out results/parts/audit [--commit]
 
-Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``workflow.audit`` and ``distinguishing.csv`` of
-``workflow.distinguishing``.
+Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``audit.tables`` and ``distinguishing.csv`` of
+``audit.distinguishing``.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from workflow.once import run_once
 
 CHECKS = {
     "conformance": "tests/methods/test_conformance.py",
-    "privacy": "tests/privacy/test_private_methods.py",
+    "privacy": "tests/audit/test_private_methods.py",
     "architecture": "tests/test_architecture.py",
 }
 #: CPU seconds of one test, and seconds of the fit.

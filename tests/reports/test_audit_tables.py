@@ -5,16 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from audit import cases as audit_cases
+from audit.distinguishing import COLUMNS as GAME_COLUMNS
+from audit.distinguishing import GAMES
+from audit.tables import CHECKS, COLUMNS, MUTANT_COLUMNS
 from privacy.faults import FAULTS
 from privacy.wrapped import WRAPPED
 from reports import audit_tables
 from reports.blocks import latex, markdown
 from reports.config import ReportError
 from reports.reference import FOLDER
-from workflow import audit_cases, committed
-from workflow.audit import CHECKS, COLUMNS, MUTANT_COLUMNS
-from workflow.distinguishing import COLUMNS as GAME_COLUMNS
-from workflow.distinguishing import GAMES
+from workflow import committed
 
 
 def made_up(result="passed", killed=1, lower=0.5):

@@ -16,13 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets.files import ROOT
-from privacy import audit, draw_audit, mutants
-from privacy.accountants import epsilon_of
-from privacy.budget import BudgetSpec
-from privacy.faults import of as fault_of
-from privacy.wrapped import WRAPPED
-from workflow.audit_cases import (
+from audit.cases import (
     DELTA,
     MODELS,
     SPEC,
@@ -44,8 +38,14 @@ from workflow.audit_cases import (
     tiny_task,
     wrapped_rows,
 )
+from audit.remedies import advice
+from datasets.files import ROOT
+from privacy import audit, draw_audit, mutants
+from privacy.accountants import epsilon_of
+from privacy.budget import BudgetSpec
+from privacy.faults import of as fault_of
+from privacy.wrapped import WRAPPED
 from workflow.imports import path_of
-from workflow.mend import advice
 
 PRIVATE, CASES, OPEN = private(), cases(), leaky()
 
