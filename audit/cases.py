@@ -164,10 +164,10 @@ def tiny_settings(method):
     return method.Settings(**{k: v for k, v in TINY.items() if k in names}, **more)
 
 
-def one_path(method, case: str) -> bool:
+def one_path(method, case: str, spec=SPEC) -> bool:
     """Are the recorded and the ordinary fit of one seed equal to rounding? (A kernel may take its noise otherwise.)"""
     fits = [
-        audit.run(method, tiny_task(case), tiny_settings(method), SPEC, 1, recorder)
+        audit.run(method, tiny_task(case), tiny_settings(method), spec, 1, recorder)
         for recorder in (None, audit.Recorder())
     ]
     plain, recorded = (audit.flat_parameters(fit) for fit in fits)
@@ -219,21 +219,27 @@ def found_by(made: audit.Audit, name: str, case: str, first: bool = False) -> di
     for word in ORDER:
         if (first and found) or ("runs" in found and word in _WHOLE_FITS):
             continue
-        if word == "equal_path":
-            broken = one_path(get(name), case) and not one_path(made.method, case)
-            text = "recorded and ordinary fits differ, and those of the real adapter do not" if broken else ""
-        else:
-            text = getattr(made, word)()
-        if text:
+        if text := _asked(made, name, case, word):
             found[word] = text
     return found
 
 
-def broken_budgets(name: str, case: str, among: Sequence[Fault] = FAULTS) -> tuple[Fault, ...]:
-    """Those of ``among`` under which the fit is another one, or says something else, than under a true budget."""
+def _asked(made: audit.Audit, name: str, case: str, check: str) -> str:
+    """What this check of ``ORDER`` finds."""
+    if check != "equal_path":
+        return getattr(made, check)()
+    broken = one_path(get(name), case) and not one_path(made.method, case, made.spec)
+    return "recorded and ordinary fits differ, and those of the real adapter do not" if broken else ""
+
+
+def broken_budgets(name: str, case: str, among: Sequence[Fault] = FAULTS, method=None) -> tuple[Fault, ...]:
+    """Those of ``among`` under which the fit is another one, or says something else, than under a true budget.
+
+    ``method``: a copy of the adapter in which a declared leak is closed; the default is the adapter as it is.
+    """
+    method = get(name) if method is None else method
 
     def told(spec):
-        method = get(name)
         fit = audit.run(method, tiny_task(case), tiny_settings(method), spec, 1)
         return audit.flat_parameters(fit), fit.ledger.to_json()
 
@@ -249,13 +255,17 @@ def broken_budgets(name: str, case: str, among: Sequence[Fault] = FAULTS) -> tup
     return tuple(f for f in among if differs(f))
 
 
-def caught(name: str, case: str, fault: Fault) -> tuple[str, str]:
-    """(check, what it found) of the first check that sees the broken budget, its own first; two empty texts if none."""
-    made = audit_of(name, case, spec=FaultySpec(SPEC, fault))
-    words = [w for w in ORDER if w != "equal_path"]
-    for word in sorted(words, key=lambda w: w != fault.check):
+def caught(name: str, case: str, fault: Fault, method=None) -> tuple[str, str]:
+    """(check, what it found) of the first check that sees the broken budget, its own first; two empty texts if none.
+
+    ``method``: as for :func:`broken_budgets`.
+    """
+    made = audit_of(name, case, method, FaultySpec(SPEC, fault))
+    # that the two paths are equal is asked before whether their laws are
+    own = {fault.check, "equal_path"} if fault.check == "same_path" else {fault.check}
+    for word in sorted(ORDER, key=lambda w: w not in own):
         try:
-            text = getattr(made, word)()
+            text = _asked(made, name, case, word)
         except (ValueError, RuntimeError) as error:  # the broken budget itself is refused
             text = f"{type(error).__name__}: {error}"
         if text:

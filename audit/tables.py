@@ -66,25 +66,26 @@ def draw_rows(name: str, case: str) -> Iterator[dict]:
 
 
 def mutant_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a broken budget and a mutant of one case; the first check that sees it."""
-    if (name, case) not in cases.leaky():
-        for fault in cases.broken_budgets(name, case):
-            check, text = cases.caught(name, case, fault)
-            told = {"killed": int(bool(check)), "killed_by": check, "found": text}
-            yield key_of(name, case) | {"mutant": fault.name, "what": fault.what} | told
+    """One row a broken copy of one case; the first check that sees it. A declared leak is closed first."""
+    with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
+        for fault in cases.broken_budgets(name, case, method=method):
+            yield _mutant_row(name, case, fault, *cases.caught(name, case, fault, method))
     yield from wrapped_rows(name, case)
     for mutant in cases.broken(name, case):
         found = faults(name, case, mutant, first=True)
-        told = {"killed": int(bool(found)), "killed_by": " ".join(found), "found": next(iter(found.values()), "")}
-        yield key_of(name, case) | {"mutant": mutant.name, "what": mutant.what} | told
+        yield _mutant_row(name, case, mutant, " ".join(found), next(iter(found.values()), ""))
 
 
 def wrapped_rows(name: str, case: str) -> Iterator[dict]:
     """One row a copy that is broken outside of its budget; a declared leak is closed first."""
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
         for fault, check, text in cases.wrapped_rows(name, case, method):
-            told = {"killed": int(bool(check)), "killed_by": check, "found": text}
-            yield key_of(name, case) | {"mutant": fault.name, "what": fault.what} | told
+            yield _mutant_row(name, case, fault, check, text)
+
+
+def _mutant_row(name: str, case: str, fault, check: str, text: str) -> dict:
+    told = {"mutant": fault.name, "what": fault.what, "killed": int(bool(check)), "killed_by": check, "found": text}
+    return key_of(name, case) | told
 
 
 def faults(name: str, case: str, *patches: mutants.Mutant, first: bool = False) -> dict[str, str]:

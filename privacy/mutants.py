@@ -46,39 +46,6 @@ class DoesNotApply(ValueError):
     """The pattern does not occur in the source."""
 
 
-#: Patches that fit any adapter which asks a budget for its mechanisms by keyword and calls ``release``.
-GENERIC: tuple[Mutant, ...] = (
-    Mutant(
-        "no noise",
-        r"(\w+)\.release\(([^()]+)\)",
-        r"(\1.release(\2), \2)[1]",
-        count=0,
-        what="the release is drawn and thrown away, the bare value goes on",
-    ),
-    Mutant("half noise", r"sensitivity=([^,\n]+),", r"sensitivity=(\1) / 2,", what="half the sensitivity is declared"),
-    Mutant(
-        "no clipping",
-        r"\b(s|settings)\.clip\b",
-        r"(1e9 * \1.clip)",
-        count=0,
-        unless=r"sensitivity",
-        what="the norm to which rows are clipped is a billion times the one declared",
-    ),
-    Mutant(
-        "wrong count of steps",
-        r"(?<![\w.])steps=([^,\n]+),",
-        r"steps=max(1, (\1) // 3), releases=(\1),",
-        what="a third of the releases is declared",
-    ),
-    Mutant(
-        "wrong count of steps",
-        r"(?<![\w.])steps=([^,\n]+),(\s*releases=)",
-        r"steps=max(1, (\1) // 3),\2",
-        what="a third of the releases is declared",
-    ),
-)
-
-
 def patched(source: str, mutant: Mutant, first: str = "") -> str:
     """The source with the patch; matches from the class ``first`` on go first. Raises :class:`DoesNotApply`."""
     head = re.search(rf"^class {re.escape(first)}\b", source, re.M) if first else None

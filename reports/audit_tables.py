@@ -75,11 +75,10 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
         f"{SAMPLES}, noise of 9/10 of its scale is refused with probability "
         f"{noise_law_power(SAMPLES, 0.9, NOISE_ALPHA / 2):.4f}. Sampling: {SEEDS} to {MOST_SEEDS} fits at a "
         f"false-alarm rate of {COIN_ALPHA:g} for all its statistics together.",
-        "A broken copy is the adapter with a broken budget (other noise, batches or charges than it says) or with one "
-        "line broken (no noise, half the noise, no clipping, a wrong count of steps, an unpaid number of the data); it "
-        "is caught where a check fails that the adapter passes. What a declared leak "
-        "does is measured on the adapter as it is, everything else on a copy in which the leak is closed. Released "
-        "draws add no noise: their bounds are proved beside the code and checked by brute force in the tests.",
+        "A broken copy is the adapter with a broken budget (no noise, less noise, other batches, steps or charges than "
+        "it says) or with one line broken (no clipping, an unpaid number of the data). It is caught when a check fails "
+        "that the adapter passes. What a declared leak does is measured on the adapter as it is, everything else on a "
+        "copy in which the leak is closed. Released draws add no noise: their bounds are proved beside the code and checked by brute force in the tests.",
     )
     table = Table("privacy_audit", "Privacy audit of every private method", TOY, blocks, notes, footnotes.texts)
     return table, checks.merge(caught(mutants), how="left", on=["method", "kind", "case"])

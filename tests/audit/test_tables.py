@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from audit import cases, tables
-from privacy import audit
+from privacy import audit, faults, mutants
 from privacy.wrapped import WRAPPED
 
 SOUND, LEAKY = ("adassp", "bnn_regression"), ("dp_vi_vinaroz", "bnn_regression")
@@ -31,9 +31,16 @@ def test_a_declared_leak_is_shown_and_the_rest_is_checked_without_it():
 
 def test_a_broken_adapter_fails_with_what_was_found():
     assert tables.faults(*SOUND) == {}
-    found = tables.faults(*SOUND, next(m for m in cases.broken(*SOUND) if m.name == "half noise"))
+    found = tables.faults(*SOUND, next(m for m in cases.broken(*SOUND) if m.name == "no clipping"))
     assert set(found) <= set(tables.CHECKS)
     assert "times its declared sensitivity" in found["sensitivity"]
+
+
+def test_broken_budgets_are_tried_where_a_declared_leak_is_closed():
+    with mutants.loaded(cases.get(LEAKY[0]), cases.closed(*LEAKY)) as method:
+        tried = {f.name for f in cases.broken_budgets(*LEAKY, method=method)}
+        assert {"release thrown away", "half the sensitivity", "a third of the steps announced"} <= tried
+        assert cases.caught(*LEAKY, faults.of("release thrown away"), method)[0] == "posterior"
 
 
 def test_rows_say_what_they_rest_on():
