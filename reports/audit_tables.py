@@ -78,7 +78,8 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
         "A broken copy is the adapter with a broken budget (no noise, less noise, other batches, steps or charges than "
         "it says) or with one line broken (no clipping, an unpaid number of the data). It is caught when a check fails "
         "that the adapter passes. What a declared leak does is measured on the adapter as it is, everything else on a "
-        "copy in which the leak is closed. Released draws add no noise: their bounds are proved beside the code and checked by brute force in the tests.",
+        "copy in which the leak is closed. Released draws add no noise: their bounds are proved beside the code and "
+        "checked by brute force in the tests.",
     )
     table = Table("privacy_audit", "Privacy audit of every private method", TOY, blocks, notes, footnotes.texts)
     return table, checks.merge(caught(mutants), how="left", on=["method", "kind", "case"])
