@@ -19,6 +19,21 @@ _UNCLIPPED_RATIOS = Mutant(
     module=_HOME,
     what="the ratios of the rows are not clipped",
 )
+# a broken budget breaks the releases of the gradients and of the ratios alike: that of the ratios alone is a patch
+_BARE_RATIO = Mutant(
+    "no noise",
+    r"float\(mechanism\.release\(total\)\[0\]\)",
+    "float((mechanism.release(total), total)[1][0])",
+    module=_HOME,
+    what="the ratio's release is drawn and thrown away, the bare value goes on",
+)
+_HALF_RATIO = Mutant(
+    "half noise",
+    r"sensitivity=1\.0,",
+    "sensitivity=0.5,",
+    module=_HOME,
+    what="half the sensitivity of a ratio is declared",
+)
 _CENTRED = replace(UNPAID_CENTRE, module=_HOME)
 
 #: name: on the first kind of model that the method names; name:kind: on another.
@@ -28,7 +43,7 @@ for _name in ("dp_sgld", "dp_sgnht"):
     MUTANTS[f"{_name}:bounded_logistic_regression"] = MUTANTS[_name]
     MUTANTS[f"{_name}:bnn_regression"] = (_UNCLIPPED, replace(PRIVATE_SCALING, module=_HOME))
 for _name in ("dp_penalty", "dp_hmc"):
-    MUTANTS[_name] = (_UNCLIPPED, _UNCLIPPED_RATIOS, _CENTRED)
+    MUTANTS[_name] = (_UNCLIPPED, _BARE_RATIO, _UNCLIPPED_RATIOS, _HALF_RATIO, _CENTRED)
     MUTANTS[f"{_name}:bounded_logistic_regression"] = MUTANTS[_name]
 
 #: name -> why more noise leaves it where it starts, instead of spreading what it gives.
