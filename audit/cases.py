@@ -1,9 +1,9 @@
 """The toy tasks on which every private adapter is audited, and what must be found on them: nothing.
 
 A method is audited on every kind of model that it fits. A posterior draw adds no noise, so there is nothing to record,
-replay or leave out: its bound is checked by brute force beside its proof (tests/methods/posterior_sampling/),
-and here that nothing but the draw leaves the fit.
-Names: a method's own adapter, the first of its file, goes by the method's name, another by ``<kind>/<method>``.
+replay or leave out. Its bound is checked by brute force beside its proof (tests/methods/posterior_sampling/); the audit
+checks that nothing but the draw leaves the fit.
+Names: a method's own adapter, the first of its file, has the method's name; another is ``<kind>/<method>``.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def may_fail(name: str) -> bool:
 
 
 def tiny_task(case: str, n: int = 12) -> Task:
-    """n made-up rows of that case, with documented ranges."""
+    """n synthetic rows of that case, with documented ranges."""
     return MADE[case](n, 0)
 
 
@@ -205,9 +205,9 @@ def audit_of(name: str, case: str, method=None, spec=SPEC) -> audit.Audit:
 def faults(name: str, case: str, first: bool = False):
     """The checks of ``privacy.audit`` on one case of the adapter ``name``: adapter -> what was found.
 
-    ``first``: stop at the first check that finds something. Where both paths of the real adapter are equal, equality is
-    asked of its patched copy too: over a few fits the laws of two posteriors with heavy tails tell half the noise from
-    the whole of it hardly ever.
+    ``first``: stop at the first check that finds something. If both paths of the real adapter are equal, equality is
+    asked of its patched copy too. Posteriors with heavy tails would hide half the noise from a test of distributions
+    over a few fits.
     """
 
     return lambda method: found_by(audit_of(name, case, method), name, case, first)
@@ -261,7 +261,7 @@ def caught(name: str, case: str, fault: Fault, method=None) -> tuple[str, str]:
     ``method``: as for :func:`broken_budgets`.
     """
     made = audit_of(name, case, method, FaultySpec(SPEC, fault))
-    # that the two paths are equal is asked before whether their laws are
+    # equality of the two paths is asked before equality of their distributions, which takes hundreds of fits
     own = {fault.check, "equal_path"} if fault.check == "same_path" else {fault.check}
     for word in sorted(ORDER, key=lambda w: w not in own):
         try:
@@ -276,7 +276,7 @@ def caught(name: str, case: str, fault: Fault, method=None) -> tuple[str, str]:
 def wrapped_rows(name: str, case: str, method=None) -> Iterator[tuple[Wrapped, str, str]]:
     """(fault, check, what it found) of each copy that is broken outside of its budget; two empty texts if none sees it.
 
-    Where the adapter as it is fails the check on that pair too, a fault that is seen shows nothing: it is left out.
+    A fault is left out if the adapter as it is fails the check on that pair too: to see it would show nothing.
     """
     method = get(name) if method is None else method
 

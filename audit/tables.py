@@ -5,7 +5,7 @@
 Each adapter is audited on every kind of model that it fits (``audit.cases``, ``privacy.audit.Audit``): one row
 a check; that of the sensitivity says which part of it a release has reached. Then the adapter is given broken budgets
 (``privacy.faults``) and is broken itself, one line at a time (``privacy.mutants``), and audited again: one row each. A
-check that passes on the adapter and on its broken copy alike measures nothing. Where an adapter names private
+check that passes on the adapter and on its broken copy alike measures nothing. If an adapter names private
 standardisation among its leaks, more rows say what the leak does, and all others are of a copy in which it is closed.
 Needs no data; takes minutes. The tests ask for each row what the tables say (tests/audit/test_private_methods.py).
 """
@@ -33,7 +33,7 @@ MUTANT_COLUMNS = ["method", "kind", "case", "mutant", "what", "killed", "killed_
 
 
 def check_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a check of one case; a declared leak is closed first, and stands in rows of its own."""
+    """One row per check of one case; a declared leak is closed first, and has rows of its own."""
     key = key_of(name, case) | {"relation": str(cases.get(name).privacy)}
     if (name, case) in cases.leaky():
         for check, text in cases.faults(name, case)(cases.get(name)).items():
@@ -55,7 +55,7 @@ def rests_on(evidence: audit.Evidence) -> dict[str, str]:
 
 
 def draw_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a check of a method whose release is a draw."""
+    """One row per check of a method whose release is a draw."""
     made = cases.draw_audit_of(name, case)
     for check in draw_audit.CHECKS:
         text = getattr(made, check)()
@@ -66,7 +66,7 @@ def draw_rows(name: str, case: str) -> Iterator[dict]:
 
 
 def mutant_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a broken copy of one case; the first check that sees it. A declared leak is closed first."""
+    """One row per broken copy of one case, with the first check that sees it. A declared leak is closed first."""
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
         for fault in cases.broken_budgets(name, case, method=method):
             yield _mutant_row(name, case, fault, *cases.caught(name, case, fault, method))
@@ -77,7 +77,7 @@ def mutant_rows(name: str, case: str) -> Iterator[dict]:
 
 
 def wrapped_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a copy that is broken outside of its budget; a declared leak is closed first."""
+    """One row per copy that is broken outside of its budget; a declared leak is closed first."""
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
         for fault, check, text in cases.wrapped_rows(name, case, method):
             yield _mutant_row(name, case, fault, check, text)
@@ -116,8 +116,8 @@ def tables(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Audit every private adapter, and its mutants.")
-    parser.add_argument("--checks", required=True, type=Path, help="CSV, one row a check")
-    parser.add_argument("--mutants", required=True, type=Path, help="CSV, one row a mutant")
+    parser.add_argument("--checks", required=True, type=Path, help="CSV, one row per check")
+    parser.add_argument("--mutants", required=True, type=Path, help="CSV, one row per broken copy")
     parser.add_argument("--methods", nargs="*", help="adapters, by name or <kind>/<method>; default: all")
     args = parser.parse_args()
     known = {n for n, _ in (*cases.cases(), *cases.drawn())}

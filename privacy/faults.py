@@ -1,10 +1,9 @@
-"""Broken budgets: what a fit is given here draws, charges or samples otherwise than it says. No check may pass on one.
+"""Broken budgets: a fit that is given one draws, charges or samples otherwise than it says. No check may pass on one.
 
-A fault is a mix-in over the mechanisms that a budget hands out, or over the events that it charges, so that every
-adapter is covered without a line of its own: the audit runs the adapter as it is with a broken budget
-(``FaultySpec`` in the place of a ``BudgetSpec``). No noise, a part of it, a sensitivity or a count that is wrong are
-such faults; what can only be broken in the code of one adapter (its clipping, its scaling, a constant that reads rows)
-is a patch in ``privacy.mutants``.
+A fault is a mix-in over the mechanisms that a budget hands out, or a change of the events that it charges. One list
+therefore covers every adapter: the audit runs the adapter as it is, with a ``FaultySpec`` for its ``BudgetSpec``.
+Noise that is missing or too small, a wrong sensitivity, rate or count of steps are such faults. A fault in the code of
+one adapter (its clipping, its scaling, a constant that reads rows) is a patch of ``privacy.mutants``.
 """
 
 from __future__ import annotations
@@ -178,9 +177,14 @@ class MoreOften:
 
 @dataclass(frozen=True)
 class Fault:
-    """``mixin``: over the mechanism; ``charged``: what the ledger gets of an event; ``announced``: what the mechanism
-    and the ledger get of it; ``declared``: part of the sensitivity that the adapter declares; ``check``: of
-    ``privacy.audit.Audit``, the one that should see it."""
+    """One way to break a budget.
+
+    ``check`` : of ``privacy.audit.Audit``, the one that should see the fault.
+    ``mixin`` : goes over each mechanism.
+    ``charged`` : the event that the ledger gets instead of the mechanism's.
+    ``announced`` : the event that the ledger and the mechanism get instead of the adapter's.
+    ``declared`` : part of the adapter's sensitivity that is declared.
+    """
 
     name: str
     what: str

@@ -1,7 +1,7 @@
 """One-line patches of real adapters and of their numerics that break privacy, to show that the checks catch them.
 
-What breaks the noise, the declared sensitivity or the count of steps of any adapter needs no patch: the budget that it
-is given is broken (``privacy.faults``). The patches of a method stand beside it, in ``methods/<family>/_mutants.py``.
+Broken noise, a wrong sensitivity or a wrong count of steps needs no patch: the budget that the adapter is given is
+broken (``privacy.faults``). The patches of a method are at the end of its file or in ``methods/<family>/_mutants.py``.
 
 A mutant is the source text of a module with one pattern replaced, loaded under another name from a temporary folder.
 Nothing that is already imported changes. The unpatched module is loaded the same way, so that a check that passes

@@ -149,10 +149,10 @@ def commit(extra: Path, folder: Path = FOLDER) -> None:
     failed, alive = checks[checks["result"] == "failed"], mutants[mutants["killed"] != 1]
     if len(failed):
         row = failed.iloc[0]
-        raise ReportError(f"{row['method']} on {row['case']} fails '{row['check']}' ({row['found']}); mend the method")
+        raise ReportError(f"{row['method']} on {row['case']} fails '{row['check']}' ({row['found']}); fix the method")
     if len(alive):
         row = alive.iloc[0]
-        raise ReportError(f"{row['method']} on {row['case']}: the mutant '{row['mutant']}' lives; mend the audit")
+        raise ReportError(f"{row['method']} on {row['case']}: the mutant '{row['mutant']}' lives; fix the audit")
     above = games[pd.to_numeric(games["lower"]) > pd.to_numeric(games["epsilon"])]
     if len(above):
         row = above.iloc[0]
