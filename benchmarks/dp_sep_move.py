@@ -25,12 +25,12 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 import pandas as pd
 
+from datasets.files import write_csv
 from methods import contract
 from methods.ep.dp_sep_corrected import E_FOLDS
 from models.bnn_regression import BNNRegression
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetSpec, Mode
-from workflow.files import write_csv
 
 EPSILON, DELTA, INPUTS, NEW_ROWS, HIDDEN = 8.0, 1e-5, 9, 1000, 50
 #: inputs, N, hidden units, C rho

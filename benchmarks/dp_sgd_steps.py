@@ -28,13 +28,13 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 import pandas as pd
 
+from datasets.files import write_csv
 from methods import contract
 from methods._shared.logistic_gaussian.gradients import STEPS
 from models.bounded import BoundedLogisticRegression
 from models.task import PublicKnowledge, Task
 from privacy.accountants import gdp_mu
 from privacy.budget import BudgetSpec, Mode
-from workflow.files import write_csv
 
 KIND, DELTA, NEW_ROWS, MARGIN = "bounded_logistic_regression", 1e-5, 20_000, 2.0
 #: rows, and the budgets at which they are tried (with 20,000 rows 2,000 steps are the rule at epsilon = 1)

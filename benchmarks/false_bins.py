@@ -34,10 +34,10 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 import pandas as pd
 
+from datasets.files import write_csv
 from methods._shared.frames import SHARE
 from privacy import scaling
 from privacy.budget import BudgetSpec
-from workflow.files import write_csv
 
 DELTA, COLUMNS, NOISES = 1e-5, 10, 1000
 EPSILONS = (0.1, 1.0, 8.0)

@@ -36,13 +36,13 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.adassp_clip import DELTA, EPSILONS, Design, table
+from datasets.files import write_csv
 from methods import contract
 from models.bounded import DEVIATIONS, BoundedLinearRegression
 from models.linear_regression import with_bias
 from models.task import PublicKnowledge, Task
 from privacy.accountants import gdp_mu
 from privacy.budget import BudgetSpec, Mode
-from workflow.files import write_csv
 
 KIND, ROWS, NOISES = "bounded_linear_regression", 5000, 5
 METHODS = ("adassp", "boosted_adassp", "whitened_ssp", "dp_sgd")

@@ -19,12 +19,12 @@ from common_tasks import sentences as common_sentences
 from common_tasks import tables as common_tables
 from common_tasks.scores import CONDITIONAL_NOTE, Family, column_words
 from common_tasks.sentences import Sentence
+from datasets.files import write_csv, write_text
 from reports import tables
 from reports.blocks import Table
 from reports.contents import Added, Advice, AdviceSection
 from reports.figure import Figure
 from reports.site.document import plain
-from workflow.files import write_csv, write_text
 
 #: how the page is read.
 NOTES = (

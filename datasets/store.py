@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from datasets.base import DataSet, Table, table_sha256
+from datasets.files import replacing
 
 #: what reading an npz file raises that is not whole.
 _UNREADABLE = (KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
@@ -69,28 +69,21 @@ def save(path: Path, dataset: DataSet, table: Table | None, reason: str = "", fi
         table = Table(np.empty((0, dataset.n_inputs)), np.empty(0), dataset.columns)
     elif not fingerprint:
         fingerprint = table_sha256(table.x, table.y, table.extra)
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(
-                file,
-                name=np.array(dataset.name),
-                kind=np.array(dataset.kind),
-                status=np.array("no_data" if reason else "ok"),
-                reason=np.array(reason),
-                x=table.x,
-                y=table.y,
-                extra=np.empty((len(table.x), 0)) if table.extra is None else table.extra,
-                columns=np.array(table.columns),
-                authors_order=np.empty(0, np.int64) if table.authors_order is None else table.authors_order,
-                raw_sha256=np.array([] if reason else [r.sha256 for r in dataset.raw], dtype=str),
-                table_sha256=np.array(fingerprint),
-            )
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        np.savez(
+            file,
+            name=np.array(dataset.name),
+            kind=np.array(dataset.kind),
+            status=np.array("no_data" if reason else "ok"),
+            reason=np.array(reason),
+            x=table.x,
+            y=table.y,
+            extra=np.empty((len(table.x), 0)) if table.extra is None else table.extra,
+            columns=np.array(table.columns),
+            authors_order=np.empty(0, np.int64) if table.authors_order is None else table.authors_order,
+            raw_sha256=np.array([] if reason else [r.sha256 for r in dataset.raw], dtype=str),
+            table_sha256=np.array(fingerprint),
+        )
 
 
 def status(path: str | Path) -> str:

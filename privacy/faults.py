@@ -1,9 +1,9 @@
-"""Broken budgets: what a fit is given here draws, charges or samples otherwise than it says. No check may pass on one.
+"""Broken budgets: a fit that is given one draws, charges or samples otherwise than it says. No check may pass on one.
 
-A fault is a mix-in over the mechanisms that a budget hands out, or over the events that it charges, so that every
-adapter is covered without a line of its own: the audit runs the adapter as it is with a broken budget
-(``FaultySpec`` in the place of a ``BudgetSpec``). What breaks the code of one adapter is a patch in
-``privacy.mutants``.
+A fault is a mix-in over the mechanisms that a budget hands out, or a change of the events that it charges. One list
+therefore covers every adapter: the audit runs the adapter as it is, with a ``FaultySpec`` for its ``BudgetSpec``.
+Noise that is missing or too small, a wrong sensitivity, rate or count of steps are such faults. A fault in the code of
+one adapter (its clipping, its scaling, a constant that reads rows) is a patch of ``privacy.mutants``.
 """
 
 from __future__ import annotations
@@ -92,6 +92,31 @@ class PublicNoise:
         super().__init__(event, releases, np.random.default_rng(0), recorder)
 
 
+class HalfBlocks:
+    """Half of the noise goes on, where it is drawn in blocks: a fit whose releases are recorded one by one is sound."""
+
+    used = 0.5
+
+    def noise(self, releases, size, dtype=np.float64):
+        out = super().noise(releases, size, dtype)
+        out *= self.used
+        return out
+
+
+class HalfUsed(HalfBlocks):
+    """Half of the noise that is drawn goes on, one by one and in blocks."""
+
+    def release(self, value):
+        value = np.asarray(value, dtype=np.float64)
+        return value + self.used * (super().release(value) - value)
+
+
+class ThrownAway(HalfUsed):
+    """The release is made and thrown away: the bare value goes on."""
+
+    used = 0.0
+
+
 @dataclass(frozen=True)
 class _Batches:
     """Stands in for a ``PoissonSampler``: ``rows`` maps (n, rate, key, step) to row numbers."""
@@ -152,14 +177,21 @@ class MoreOften:
 
 @dataclass(frozen=True)
 class Fault:
-    """``mixin``: over the mechanism; ``charged``: what the ledger gets of an event; ``declared``: part of the
-    sensitivity that the adapter declares; ``check``: of ``privacy.audit.Audit``, the one that should see it."""
+    """One way to break a budget.
+
+    ``check`` : of ``privacy.audit.Audit``, the one that should see the fault.
+    ``mixin`` : goes over each mechanism.
+    ``charged`` : the event that the ledger gets instead of the mechanism's.
+    ``announced`` : the event that the ledger and the mechanism get instead of the adapter's.
+    ``declared`` : part of the adapter's sensitivity that is declared.
+    """
 
     name: str
     what: str
     check: str
     mixin: type = object
     charged: Callable[[Event], Event] = lambda event: event
+    announced: Callable[[Event], Event] = lambda event: event
     declared: float = 1.0
 
 
@@ -184,9 +216,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault("uniform noise", "the declared variance, another law", "noise", Uniform),
     Fault("noise used twice", "every release gets the noise of the first", "noise", Repeated),
     Fault("public noise", "the noise of a stream that everybody knows", "noise", PublicNoise),
+    Fault(
+        "release thrown away", "the release is drawn and thrown away, the bare value goes on", "posterior", ThrownAway
+    ),
+    Fault("half of the noise used", "half of the noise that is drawn reaches the fit", "posterior", HalfUsed),
+    Fault("half of a block used", "half of the noise that is drawn in blocks reaches the fit", "same_path", HalfBlocks),
     Fault("half the sensitivity", "half of the sensitivity is declared", "sensitivity", declared=0.5),
     Fault("more noise in the ledger", "twice the noise that is drawn is charged", "steps", charged=_larger),
     Fault("a third of the steps", "a third of the releases is charged", "steps", charged=_third),
+    Fault("a third of the steps announced", "a third of the releases is announced", "runs", announced=_third),
     Fault("full batches", "every row in every batch", "sampling", Sampled),
     Fault("batches in turn", "each row in every 1/rate-th batch", "sampling", InTurn),
     Fault("batches of one size", "drawn without replacement", "sampling", FixedSize),
@@ -209,7 +247,7 @@ class _FaultyBudget(Budget):
     def _hand_out(self, kind, event, releases):
         if self.fault.mixin is not object:
             kind = type(f"{self.fault.mixin.__name__}{kind.__name__}", (self.fault.mixin, kind), {})
-        return super()._hand_out(kind, event, releases)
+        return super()._hand_out(kind, self.fault.announced(event), event.steps if releases is None else releases)
 
     def spend(self, event):
         super().spend(self.fault.charged(event) if self._whole is None else event)

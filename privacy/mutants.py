@@ -1,7 +1,7 @@
 """One-line patches of real adapters and of their numerics that break privacy, to show that the checks catch them.
 
-What breaks the noise, the declared sensitivity or the count of steps of any adapter needs no patch: the budget that it
-is given is broken (``privacy.faults``). The patches of a method stand beside it, in ``methods/<family>/_mutants.py``.
+Broken noise, a wrong sensitivity or a wrong count of steps needs no patch: the budget that the adapter is given is
+broken (``privacy.faults``). The patches of a method are at the end of its file or in ``methods/<family>/_mutants.py``.
 
 A mutant is the source text of a module with one pattern replaced, loaded under another name from a temporary folder.
 Nothing that is already imported changes. The unpatched module is loaded the same way, so that a check that passes
@@ -44,39 +44,6 @@ class Mutant:
 
 class DoesNotApply(ValueError):
     """The pattern does not occur in the source."""
-
-
-#: Patches that fit any adapter which asks a budget for its mechanisms by keyword and calls ``release``.
-GENERIC: tuple[Mutant, ...] = (
-    Mutant(
-        "no noise",
-        r"(\w+)\.release\(([^()]+)\)",
-        r"(\1.release(\2), \2)[1]",
-        count=0,
-        what="the release is drawn and thrown away, the bare value goes on",
-    ),
-    Mutant("half noise", r"sensitivity=([^,\n]+),", r"sensitivity=(\1) / 2,", what="half the sensitivity is declared"),
-    Mutant(
-        "no clipping",
-        r"\b(s|settings)\.clip\b",
-        r"(1e9 * \1.clip)",
-        count=0,
-        unless=r"sensitivity",
-        what="the norm to which rows are clipped is a billion times the one declared",
-    ),
-    Mutant(
-        "wrong count of steps",
-        r"(?<![\w.])steps=([^,\n]+),",
-        r"steps=max(1, (\1) // 3), releases=(\1),",
-        what="a third of the releases is declared",
-    ),
-    Mutant(
-        "wrong count of steps",
-        r"(?<![\w.])steps=([^,\n]+),(\s*releases=)",
-        r"steps=max(1, (\1) // 3),\2",
-        what="a third of the releases is declared",
-    ),
-)
 
 
 def patched(source: str, mutant: Mutant, first: str = "") -> str:

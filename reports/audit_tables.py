@@ -2,8 +2,8 @@
 
     python -m reports.audit_tables --extra results/extra --out results/parts/audit [--commit]
 
-Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``workflow.audit`` and ``distinguishing.csv`` of
-``workflow.distinguishing``.
+Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``audit.tables`` and ``distinguishing.csv`` of
+``audit.distinguishing``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import write_text
 from methods import contract
 from privacy.audit import COIN_ALPHA, MOST_SEEDS, NOISE_ALPHA, SAMPLES, SEEDS, noise_law_power
 from reports import leaks, tables, two_posteriors
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
 from reports.reference import FOLDER
-from workflow.files import write_text
 
 FILES = CHECKS, MUTANTS, GAMES = "privacy_audit.csv", "mutants.csv", "distinguishing.csv"
 TOY = "Toy tasks of a dozen rows"
@@ -75,11 +75,11 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
         f"{SAMPLES}, noise of 9/10 of its scale is refused with probability "
         f"{noise_law_power(SAMPLES, 0.9, NOISE_ALPHA / 2):.4f}. Sampling: {SEEDS} to {MOST_SEEDS} fits at a "
         f"false-alarm rate of {COIN_ALPHA:g} for all its statistics together.",
-        "A broken copy is the adapter with a broken budget (other noise, batches or charges than it says) or with one "
-        "line broken (no noise, half the noise, no clipping, a wrong count of steps, an unpaid number of the data); it "
-        "is caught where a check fails that the adapter passes. What a declared leak "
-        "does is measured on the adapter as it is, everything else on a copy in which the leak is closed. Released "
-        "draws add no noise: their bounds are proved beside the code and checked by brute force in the tests.",
+        "A broken copy is the adapter with a broken budget (no noise, less noise, other batches, steps or charges than "
+        "it says) or with one line broken (no clipping, an unpaid number of the data). It is caught when a check fails "
+        "that the adapter passes. What a declared leak does is measured on the adapter as it is, everything else on a "
+        "copy in which the leak is closed. Released draws add no noise: their bounds are proved beside the code and "
+        "checked by brute force in the tests.",
     )
     table = Table("privacy_audit", "Privacy audit of every private method", TOY, blocks, notes, footnotes.texts)
     return table, checks.merge(caught(mutants), how="left", on=["method", "kind", "case"])
@@ -149,10 +149,10 @@ def commit(extra: Path, folder: Path = FOLDER) -> None:
     failed, alive = checks[checks["result"] == "failed"], mutants[mutants["killed"] != 1]
     if len(failed):
         row = failed.iloc[0]
-        raise ReportError(f"{row['method']} on {row['case']} fails '{row['check']}' ({row['found']}); mend the method")
+        raise ReportError(f"{row['method']} on {row['case']} fails '{row['check']}' ({row['found']}); fix the method")
     if len(alive):
         row = alive.iloc[0]
-        raise ReportError(f"{row['method']} on {row['case']}: the mutant '{row['mutant']}' lives; mend the audit")
+        raise ReportError(f"{row['method']} on {row['case']}: the mutant '{row['mutant']}' lives; fix the audit")
     above = games[pd.to_numeric(games["lower"]) > pd.to_numeric(games["epsilon"])]
     if len(above):
         row = above.iloc[0]

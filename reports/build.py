@@ -26,6 +26,7 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.files import stacked, write_csv
 from evaluation.summary import COLUMNS, read_scores
 from methods import contract
 from reports import (
@@ -56,7 +57,6 @@ from workflow import committed as reference_runs
 from workflow import papers as homes
 from workflow import seals
 from workflow.committed import Reference
-from workflow.files import stacked, write_csv
 
 WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check", "agree")
 TITLE = "dpbayes-bench"

@@ -27,12 +27,11 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.files import ROOT, csv_text, replacing, write_bytes, write_text
 from dpbayes_bench import tables
 from evaluation.summary import read_scores
 from reports import claims
 from workflow import experiments, papers
-from workflow.files import csv_text, replacing, write_bytes, write_text
-from workflow.imports import ROOT
 
 TABLES = ("scores", "verdicts", "claims", "ledger", "settings")
 

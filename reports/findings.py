@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import ROOT
 from reports import front_matter
 from reports.queries import QueryError, Read, Tables
 from workflow import committed, papers
-from workflow.imports import ROOT
 
 HERE = Path(__file__).parent / "findings"
 REFERENCE = papers.REFERENCE

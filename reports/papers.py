@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import write_text
 from reports import claims, findings
 from reports.findings import Finding
 from reports.queries import Tables
-from workflow.files import write_text
 from workflow.papers import Paper as Folder
 from workflow.papers import Program, programs, resolve
 from workflow.program import read_scores, write

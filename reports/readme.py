@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import ROOT, write_text
 from methods import contract
 from reports import findings, reference, scoreboard
 from reports import papers as judged
@@ -25,8 +26,6 @@ from reports.queries import Tables
 from reports.site.status import privacy_status
 from reports.verdicts import read_findings
 from workflow import measured, new
-from workflow.files import write_text
-from workflow.imports import ROOT
 from workflow.papers import papers
 
 TEMPLATES = Path(__file__).parent / "templates"

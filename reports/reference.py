@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.files import csv_text, stacked, write_bytes, write_csv, write_text
 from evaluation.summary import CELL, COLUMNS
 from methods import contract
 from reports import claims, comparisons, ledger, verdicts
@@ -18,7 +19,6 @@ from reports.config import load as load_config
 from workflow import committed, papers
 from workflow.committed import Entry
 from workflow.experiments import by_dataset
-from workflow.files import csv_text, stacked, write_bytes, write_csv, write_text
 
 FOLDER = papers.REFERENCE
 #: of the whole folder.

@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.files import write_csv, write_text
 from reports import palette
-from workflow.files import write_csv, write_text
 
 BLACK, GREY, LIGHT = "#1a1a1a", "#6e6e6e", "#d9d9d9"
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.files import csv_text, write_text
 from evaluation.coverage import CURVE
 from evaluation.metrics import DIAGNOSTICS
 from evaluation.metrics import heading as metric_heading
@@ -19,7 +20,6 @@ from reports.blocks import Block, Entry, Footnotes, Table, entry, latex, markdow
 from reports.config import READING_TITLES, READINGS
 from reports.published import METHOD_TITLES, SOURCE_TITLES
 from reports.verdicts import BATCH
-from workflow.files import csv_text, write_text
 
 SCALE_BANNERS = {
     "full": "Scale: full (the protocol of the papers).",

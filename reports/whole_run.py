@@ -17,11 +17,11 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.files import write_bytes
 from reports import ledger, reference
 from reports.config import ReportError
 from workflow import committed, regression
 from workflow.committed import Entry, Reference
-from workflow.files import write_bytes
 from workflow.regression import DIFFERS, Number
 from workflow.score import MEASURED
 

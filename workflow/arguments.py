@@ -11,9 +11,9 @@ from argparse import Namespace
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from datasets.files import ROOT
 from workflow import attempts, noise, papers
 from workflow.experiments import SCALES
-from workflow.imports import ROOT
 
 #: words that ``bench`` takes itself.
 COMMANDS = ("full", "test", "setup", "new", "doubt", "try", "advise", "compare", "site")

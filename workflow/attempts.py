@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from workflow.files import write_json
+from datasets.files import write_json
 
 #: value of the config's ``retry`` -> statuses that the next call tries again.
 RETRIED = {"timeout": ("timeout",), "failed": ("timeout", "failed")}

@@ -25,9 +25,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from datasets.files import locked, write_json, write_npz, write_text
 from workflow import attempts, machine, noise
 from workflow.experiments import Cell, cells, families
-from workflow.files import locked, write_json, write_npz, write_text
 from workflow.record import empty_record, parameter_file
 from workflow.sealed import intact, sealed
 from workflow.stored import whole

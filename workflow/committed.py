@@ -22,10 +22,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import csv_text, write_text
 from evaluation.summary import OPTIONAL, read_scores
 from workflow import imports, papers
 from workflow.experiments import Cell, cells, experiment_files, families
-from workflow.files import csv_text, write_text
 
 SUFFIX = ".csv.gz"
 RUNS = "runs.csv"

@@ -64,8 +64,8 @@ def main() -> None:
     args = parser.parse_args()
 
     import datasets
+    from datasets.files import write_npz
     from workflow.cell import find
-    from workflow.files import write_npz
 
     with machine.one_error():
         data = datasets.load(args.data)

@@ -21,12 +21,13 @@ import yaml
 
 import datasets
 from datasets import protocols
+from datasets.files import ROOT
 from evaluation.arms import ABLATION, written_out
 from methods import contract
 from models import kind as model_kinds
 from privacy.budget import BudgetSpec
 from workflow import papers
-from workflow.imports import ROOT, code_hash, files
+from workflow.imports import code_hash, files
 
 SCALES = ("full", "quick", "tiny")
 SEED_VERSION = "dpbayes-bench 1"

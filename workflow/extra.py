@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from datasets.files import write_text
 from workflow import papers
-from workflow.files import write_text
 from workflow.papers import Extra, Paper
 
 if TYPE_CHECKING:

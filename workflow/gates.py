@@ -27,9 +27,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from datasets.files import ROOT
 from workflow import arithmetic, committed, imports
 from workflow.committed import SHORT_RUNS, Entry, Reference
-from workflow.imports import ROOT
 from workflow.regression import (
     DIFFERS,
     NOT_RUN,

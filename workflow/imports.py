@@ -20,8 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "reports", "workflow", "papers", "common_tasks")
+from datasets.files import ROOT
+
+PACKAGES = ("datasets", "models", "privacy", "methods", "evaluation", "audit", "workflow", "reports", "papers")
+PACKAGES += ("common_tasks",)
 
 
 @cache

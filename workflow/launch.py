@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from datasets.files import ROOT
 from workflow import arguments, processes
-from workflow.imports import ROOT
 
 
 class Stopped(BaseException):

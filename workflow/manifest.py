@@ -12,9 +12,8 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from datasets.files import ROOT, write_json
 from workflow import noise
-from workflow.files import write_json
-from workflow.imports import ROOT
 
 PACKAGES = ("numpy", "scipy", "numba", "jax", "numpyro", "torch", "autodp", "dp-accounting", "prv-accountant")
 TOOLS = ("pandas", "scikit-learn", "snakemake")

@@ -18,7 +18,7 @@ import yaml
 from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 
-from workflow.imports import ROOT
+from datasets.files import ROOT
 
 FILE = ROOT / "config" / "measured.yaml"
 KEYS = {"value", "unit", "meaning", "measured"}

@@ -19,11 +19,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from datasets.files import ROOT, write_text
 from methods import contract
 from models import kind as model_kinds
 from workflow import new_dataset, new_kind
-from workflow.files import write_text
-from workflow.imports import ROOT
 from workflow.new_files import Refused, check_name, class_name, write_new
 
 

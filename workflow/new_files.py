@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from workflow.files import write_text
+from datasets.files import write_text
 
 
 class Refused(ValueError):

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workflow.imports import ROOT
-
+#: that of ``datasets.files``, whose package would import NumPy.
+ROOT = Path(__file__).resolve().parents[1]
 #: the folder with what belongs to all papers.
 REFERENCE = ROOT / "reports" / "reference"
 

@@ -10,10 +10,10 @@ from statistics import fmean
 from typing import NamedTuple
 
 import datasets
+from datasets.files import ROOT
 from evaluation.summary import seconds_of
 from workflow import committed
 from workflow.experiments import Cell, cells, experiment_files, families
-from workflow.imports import ROOT
 
 #: CPU seconds that a cell costs besides its fits: starting Python, importing, scoring, Snakemake's own share.
 OVERHEAD_S = 3.0

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from datasets.files import write_bytes
 from workflow import papers
-from workflow.files import write_bytes
 
 
 def stream(*key: str) -> np.random.Generator:

@@ -23,11 +23,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from datasets.files import ROOT, write_json, write_text
 from workflow import manifest, regression
 from workflow.committed import Reference
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.files import write_json, write_text
-from workflow.imports import ROOT
 from workflow.regression import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row, Tables, Unit, run_cell
 
 #: CPU seconds of all cells together, of a whole that may take 240: the report and reading the reference are the rest.

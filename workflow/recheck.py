@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from datasets.files import ROOT
 from workflow import machine, papers, regression
 from workflow.committed import Reference
 from workflow.experiments import load
-from workflow.imports import ROOT
 from workflow.quickcheck import Steps, tables_for
 from workflow.regression import DIFFERS, NOT_RUN, Row, Tables, Unit
 

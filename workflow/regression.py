@@ -30,13 +30,13 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from datasets.files import ROOT, write_json
 from evaluation.arms import ABLATION
 from models.kind import CONJUGATE
 from workflow import arithmetic, manifest, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference, ShortKey
 from workflow.experiments import Cell, cells, experiment_files, load
-from workflow.files import write_json
-from workflow.imports import ROOT, code_hash, differing
+from workflow.imports import code_hash, differing
 
 #: columns of a score row that say what a fit cost in privacy; compared exactly, epsilon within its own tolerance.
 COST = ("epsilon", "delta", "relation", "accountant")
@@ -321,10 +321,10 @@ def recompute_one(
 
 def _scored(unit: Unit, data_path: str, results: Path, given: Sequence[dict], folder: str) -> list[dict]:
     import datasets
+    from datasets.files import write_npz
     from workflow.cell import finish, head_of, parameters_of, requests_of
     from workflow.draws import of_cell
     from workflow.exact import exact_posteriors
-    from workflow.files import write_npz
     from workflow.score import rows_of
     from workflow.worker import respond
 
@@ -364,10 +364,10 @@ def run_cell(cell: Cell, data_path: str | Path, results: Path, limit_s: float) -
     It runs in a process of its own. ``limit_s``: seconds of one fit, whose end is a row ``timeout``.
     """
     import datasets
+    from datasets.files import write_npz
     from workflow.cell import run
     from workflow.draws import of_cell
     from workflow.exact import exact_posteriors
-    from workflow.files import write_npz
     from workflow.score import rows_of
 
     limited = dataclasses.replace(cell, timeout_s=limit_s, request_timeout_s=limit_s)

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from datasets.files import write_bytes
 from datasets.store import Damaged, set_aside
-from workflow.files import write_bytes
 
 
 def seal_of(path: Path) -> Path:

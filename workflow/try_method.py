@@ -16,18 +16,18 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from datasets.files import ROOT
 from evaluation.metrics import main as main_metrics
 from methods import contract
 from workflow import committed, papers, regression
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.imports import ROOT
 from workflow.quickcheck import Steps, tables_for
 from workflow.recheck import number, show
 from workflow.regression import run_cell
 
 CHECKS = {
     "conformance": "tests/methods/test_conformance.py",
-    "privacy": "tests/privacy/test_private_methods.py",
+    "privacy": "tests/audit/test_private_methods.py",
     "architecture": "tests/test_architecture.py",
 }
 #: CPU seconds of one test, and seconds of the fit.

@@ -18,13 +18,12 @@ import sys
 import numpy as np
 
 import datasets
+from datasets.files import ROOT, write_json
 from methods import contract
 from methods.contract import MethodError
 from models import kind as model_kinds
 from privacy.budget import BudgetExceeded, BudgetSpec
 from workflow.experiments import by_dataset, load
-from workflow.files import write_json
-from workflow.imports import ROOT
 from workflow.stand_in import tasks
 
 #: settings that every method may try.

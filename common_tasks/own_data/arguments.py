@@ -17,8 +17,8 @@ import yaml
 from common_tasks import advice, scores
 from common_tasks.own_data import page
 from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
+from datasets.files import ROOT
 from evaluation.summary import read_scores
-from workflow.imports import ROOT
 
 WORD = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from common_tasks.advice import Block
+from datasets.files import write_csv, write_text
 from reports.site.document import plain
-from workflow.files import write_csv, write_text
 
 #: of a phone: the figure fits, a wide table scrolls by itself.
 NARROW = "<style>svg { max-width: 100%; height: auto; } table { display: block; overflow-x: auto; }</style>\n"

@@ -27,11 +27,10 @@ from typing import Any
 import yaml
 
 import datasets
+from datasets.files import ROOT, write_json, write_text
 from methods import contract
 from workflow import arithmetic, committed, names, papers, processes
 from workflow.experiments import Cell, cells
-from workflow.files import write_json, write_text
-from workflow.imports import ROOT
 
 #: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
 #: reference without privacy. For two classes that is EP: NUTS, by which the common tasks measure, takes a minute a fit.

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from methods._shared.mutants import DECLARED, NO_CLIPPING, PRIVATE_SCALING, UNPAID_BOX, UNPAID_FRAME
-from privacy.mutants import GENERIC, Mutant
+from privacy.mutants import Mutant
 
 # One numerics of AdaSSP, whatever scale its rows come in.
-_ADASSP = tuple(
-    replace(m, module="methods._shared.adassp")
-    for m in (
-        Mutant(
-            "no noise",
-            r"mechanism\.release\((second_moments\(.*\))\)",
-            r"(mechanism.release(\1), \1)[1]",
-            what=GENERIC[0].what,
-        ),
-        GENERIC[1],
-        Mutant(
-            "no clipping",
-            r"second_moments\(rows, math\.sqrt\(squared\)",
-            "second_moments(rows, 1e9 * math.sqrt(squared)",
-            what=NO_CLIPPING,
-        ),
-    )
+_ADASSP = Mutant(
+    "no clipping",
+    r"second_moments\(rows, math\.sqrt\(squared\)",
+    "second_moments(rows, 1e9 * math.sqrt(squared)",
+    module="methods._shared.adassp",
+    what=NO_CLIPPING,
 )
 
 #: name: on the first kind of model that the method names; name:kind: on another.
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
-    "adassp": (*_ADASSP, PRIVATE_SCALING),
+    "adassp": (_ADASSP, PRIVATE_SCALING),
     "sufficient_statistics_perturbation": (
-        GENERIC[0],
-        GENERIC[1],
         Mutant("no clipping", r"statistic_sum\(task\)\n", "task.x.sum(axis=0)\n", what=NO_CLIPPING),
         Mutant(
             "data-dependent clip",
@@ -42,16 +27,9 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             what="the number to which rows are clipped, declared as used, is the largest of the private rows",
         ),
     ),
-    "adassp:linear_regression": (*_ADASSP, PRIVATE_SCALING),
-    "adassp:bounded_linear_regression": (*_ADASSP, UNPAID_FRAME),
+    "adassp:linear_regression": (_ADASSP, PRIVATE_SCALING),
+    "adassp:bounded_linear_regression": (_ADASSP, UNPAID_FRAME),
     "sufficient_statistics_perturbation:bounded_linear_regression": (
-        Mutant(
-            "no noise",
-            r"released = mechanism\.release\((.*)\)\n",
-            r"released = (mechanism.release(\1), \1)[1]\n",
-            what=GENERIC[0].what,
-        ),
-        GENERIC[1],
         Mutant(
             "no clipping",
             r"clipped_site_sum\(task\.x, task\.y, squared\)",
@@ -61,7 +39,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         UNPAID_FRAME,
     ),
     "whitened_ssp": (
-        *_ADASSP,
+        _ADASSP,
         UNPAID_FRAME,
         Mutant(
             "private whitening",
@@ -71,13 +49,6 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
     ),
     "boosted_adassp": (
-        Mutant(
-            "no noise",
-            r"noise\.release\((residual_sum\([^()]*\))\)",
-            r"(noise.release(\1), \1)[1]",
-            what=GENERIC[0].what,
-        ),
-        GENERIC[1],
         Mutant(
             "no clipping",
             r"shortened\(with_bias\(task\.x\), task\.y, norm\)",
@@ -94,13 +65,6 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "bernstein_sheldon_2019_corrected:bounded_linear_regression": (
         Mutant(
-            "no noise",
-            r"noise\.release\((np\.array\(\[v\]\))\)\[0\]",
-            r"(noise.release(\1), \1)[1][0]",
-            what=GENERIC[0].what,
-        ),
-        GENERIC[1],
-        Mutant(
             "no clipping",
             r"u = np\.clip\(",
             "u = 2.0 * np.clip(",
@@ -115,18 +79,6 @@ for _name, _value in (
     ("bernstein_sheldon_2019_corrected", r"regression\.clipped_moments\(task\.x, task\.y, bounds\)"),
 ):
     MUTANTS[_name] = (
-        Mutant(
-            "no noise",
-            rf"z = noise\.release\(({_value})\)",
-            r"z = (noise.release(\1), \1)[1]",
-            what=GENERIC[0].what,
-        ),
-        Mutant(
-            "half noise",
-            rf"z = noise\.release\(({_value})\)",
-            r"z = 0.5 * (\1 + noise.release(\1))",
-            what="half of the noise that is declared reaches the sampler",
-        ),
         Mutant(
             "no clipping",
             rf"z = noise\.release\(({_value})\)",

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import norm
 
+from datasets.files import write_text
 from methods import contract
 from methods._shared.logistic.reference import compare, long_chains
 from methods._shared.logistic.sampler import Target, sample
 from models.logistic_regression import potential, rows_of, signed_rows
 from workflow.experiments import Cell
 from workflow.extra import text_of
-from workflow.files import write_text
 from workflow.imports import code_hash
 from workflow.worker import make_task
 

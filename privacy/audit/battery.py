@@ -51,7 +51,8 @@ class Audit:
         more: Sequence[tuple[str, Any, Any]] = (),
         only: Sequence[str] = (),
     ):
-        self.method, self.task, self.seed, self._more, self._only = method, task, seed, tuple(more), tuple(only)
+        self.method, self.task, self.spec, self.seed = method, task, spec, seed
+        self._more, self._only = tuple(more), tuple(only)
         self._fit = (method, task, settings, spec, seed)
         self._samples, self._alpha = samples, alpha
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from datasets.files import write_bytes
 from reports import palette, reference
 from reports.blocks import Block, Entry, Table
 from reports.contents import Advice, AdviceSection
 from reports.figure import Figure
 from reports.site.content import Content
 from workflow import committed
-from workflow.files import write_bytes
 
 NAME = "site.zip"
 #: of each part of a site, what is drawn.

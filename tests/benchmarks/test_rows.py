@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import rows
-from workflow.imports import ROOT
+from datasets.files import ROOT
 
 
 def test_a_fit_is_measured_beside_scikit_learn(tmp_path):

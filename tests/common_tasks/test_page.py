@@ -12,10 +12,10 @@ from common_tasks import advice as common_advice
 from common_tasks import page as common_page
 from common_tasks import scores as common_scores
 from common_tasks import sentences as common_sentences
+from datasets.files import csv_text
 from reports import build, ledger
 from reports.contents import Added
 from tests.common_tasks import made_up
-from workflow.files import csv_text
 
 NO_LEDGER = pd.DataFrame(columns=ledger.COLUMNS)
 SIZES = pd.DataFrame({"dataset": ["wine", "power"], "n": [1588, 9527]})

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 #: what must not be imported, and every package of the checkout.
 BLOCKED = (
     *("torch", "jax", "jaxlib", "numpyro", "numba", "scipy", "sklearn", "snakemake", "matplotlib", "fastparquet"),
-    *("datasets", "privacy", "models", "methods", "evaluation", "workflow", "reports", "papers", "common_tasks"),
+    *("datasets", "privacy", "models", "methods", "evaluation", "audit", "workflow", "reports", "papers"),
+    "common_tasks",
 )
 CODE = f"""
 import sys

@@ -29,6 +29,7 @@ def said(root: Path, code: str) -> str:
 def copy(tmp_path):
     for folder in (
         "datasets",
+        "audit",
         "evaluation",
         "methods",
         "models",

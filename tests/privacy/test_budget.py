@@ -172,7 +172,7 @@ def test_a_renyi_budget_that_is_not_two_numbers_is_refused(renyi):
 
 def test_there_is_one_way_to_open_a_budget():
     """A budget is made in one place of the project, ``BudgetSpec.open``; whatever the limits, it is of one class."""
-    packages = ("privacy", "methods", "evaluation", "reports", "workflow", "benchmarks")
+    packages = ("privacy", "methods", "evaluation", "audit", "reports", "workflow", "benchmarks")
     sources = {path: path.read_text(encoding="utf-8") for p in packages for path in (ROOT / p).rglob("*.py")}
     made = [path.name for path, text in sources.items() for _ in re.finditer(r"(?<!class )\bBudget\(", text)]
     assert made == ["budget.py"]

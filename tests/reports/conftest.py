@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 import yaml
 
+from datasets.files import csv_text
 from evaluation.summary import COLUMNS
 from reports import build as report
 from reports import published
 from reports.verdicts import FINDING_COLUMNS, build
-from workflow.files import csv_text
 
 DATASETS = ["naval", "kin8nm", "power", "wine", "protein", "year"]
 #: published tables that the experiment is about; those that its sources may get later are none of its business.

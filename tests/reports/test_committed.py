@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pandas as pd
 import pytest
 
+from datasets.files import write_bytes
 from evaluation.summary import COLUMNS
 from reports import reference
 from reports.config import ReportError
 from workflow import committed, imports
-from workflow.files import write_bytes
 
 ROW = dict.fromkeys(COLUMNS, "") | {"cell": "c", "experiment": "e", "metric": "rmse", "value": "1.5", "status": "ok"}
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import dpbayes_bench
+from datasets.files import csv_text
 from dpbayes_bench import tables
 from evaluation.summary import COLUMNS
 from reports import claims, downloads
 from workflow import experiments, papers
-from workflow.files import csv_text
 
 
 @pytest.fixture(scope="module")

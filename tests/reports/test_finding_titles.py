@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from datasets.files import ROOT
 from reports import comparisons, front_matter
 from reports.findings import read_below, read_committed, sources, title_of
-from workflow.imports import ROOT
 
 Tables = dict[str, pd.DataFrame]
 

@@ -4,13 +4,13 @@ import pandas as pd
 import pytest
 
 import reports.findings
+from datasets.files import write_bytes
 from evaluation.summary import COLUMNS
 from reports import front_matter, readme
 from reports.findings import Finding, FindingError, about, read_committed, render, sources, title_of
 from reports.queries import Tables
 from reports.verdicts import read_findings
 from workflow import committed
-from workflow.files import write_bytes
 
 QUERY = "a: {table: scores/x.csv, where: {dataset: naval}, take: value, format: .4f}"
 

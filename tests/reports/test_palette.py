@@ -15,10 +15,10 @@ from xml.etree import ElementTree as ET
 import pandas as pd
 import pytest
 
+from datasets.files import ROOT
 from methods import contract
 from reports import palette, reference, style
 from reports.site import prepared
-from workflow.imports import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 KINDS = sorted({kind for kind, _ in contract.pairs()})

@@ -1,9 +1,9 @@
 import pandas as pd
 import pytest
 
+from datasets.files import ROOT
 from reports import published
 from workflow import program
-from workflow.imports import ROOT
 from workflow.papers import papers, programs
 
 

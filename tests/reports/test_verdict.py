@@ -9,13 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
+from datasets.files import ROOT
 from reports import published, verdict
 from reports.evidence import AGREE, Printed, Runs, printed, unit_of
 from reports.reference import FOLDER
 from reports.verdict import ANY_FALSE, FAMILY, VERDICTS, equivalent, margin, word
 from reports.verdicts import BATCH
 from tests.reports.committed_cells import committed_cells
-from workflow.imports import ROOT
 
 DIFFER = ANY_FALSE / FAMILY
 

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from datasets.files import csv_text, write_bytes, write_json
 from reports import build, ledger, whole_run
 from reports.config import ReportError
 from tests.made_up_run import store_wine
 from workflow import committed, regression
 from workflow.committed import Reference
 from workflow.experiments import cells, experiment_files, load
-from workflow.files import csv_text, write_bytes, write_json
 from workflow.score import MEASURED
 
 ENTRIES = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]

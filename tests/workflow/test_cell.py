@@ -10,10 +10,10 @@ import pytest
 from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data
 
 import datasets
+from datasets.files import write_bytes
 from workflow import committed
 from workflow.cell import reference_rows, run
 from workflow.experiments import cells
-from workflow.files import write_bytes
 from workflow.papers import experiments as files
 from workflow.score import COLUMNS, rows_of
 from workflow.sealed import sealed

@@ -12,9 +12,9 @@ import pytest
 from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data, snakemake
 
 import datasets
+from datasets.files import write_csv
 from workflow import committed
 from workflow.experiments import cells, experiment_files
-from workflow.files import write_csv
 from workflow.papers import REFERENCE
 
 SLOW = """

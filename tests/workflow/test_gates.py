@@ -5,11 +5,11 @@ import dataclasses
 import pandas as pd
 import pytest
 
+from datasets.files import write_bytes
 from tests.made_up_run import store_wine
 from workflow import committed, gates, imports, regression
 from workflow.committed import Reference
 from workflow.experiments import cells
-from workflow.files import write_bytes
 from workflow.papers import experiments as files
 from workflow.regression import Found, Tables, Unit
 

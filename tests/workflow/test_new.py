@@ -89,7 +89,7 @@ def run(project, *command):
 
 
 def test_a_skeleton_passes_the_conformance_and_the_privacy_suite_as_it_is(project):
-    suites = ("tests/methods/test_conformance.py", "tests/privacy/test_private_methods.py")
+    suites = ("tests/methods/test_conformance.py", "tests/audit/test_private_methods.py")
     done = run(project, "pytest", "-q", "-x", "-p", "no:cacheprovider", *suites, "-k", "sketch")
     assert done.returncode == 0, done.stdout[-4000:]
     assert "passed" in done.stdout

@@ -80,7 +80,7 @@ def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
 
 def test_its_posterior_and_its_tiny_task_are_found(project):
     code = (
-        "from models import kind, posteriors; from workflow import audit_cases as a; "
+        "from models import kind, posteriors; from audit import cases as a; "
         "p = posteriors.load('one_number_posterior', {'location': 2.0, 'spread': 0.0}); "
         "print(p.location, a.tiny_task('one_number').n, "
         "a.get('mean_of_targets').supports(a.tiny_task('one_number')))"

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
+from datasets.files import ROOT
 from workflow import committed, extra, papers
 from workflow.experiments import load
-from workflow.imports import ROOT, direct_imports, reached
+from workflow.imports import direct_imports, reached
 
 PAPERS = papers.papers()
 

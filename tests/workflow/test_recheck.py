@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from datasets.files import write_bytes
 from tests.made_up_run import store_wine
 from workflow import committed, recheck, regression
 from workflow.experiments import cells
-from workflow.files import write_bytes
 from workflow.papers import experiments as files
 from workflow.recheck import Published, Unknown
 from workflow.regression import DIFFERS, EQUAL, NOT_RUN, Row

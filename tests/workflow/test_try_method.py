@@ -4,8 +4,8 @@ import os
 import subprocess
 import sys
 
+from datasets.files import ROOT
 from workflow import try_method
-from workflow.imports import ROOT
 
 
 def test_an_unknown_method_names_the_nearest(capsys):

@@ -6,6 +6,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import datasets as data_sets
+from datasets.files import ROOT
 from methods import contract
 from workflow import arithmetic, attempts, imports, names, noise, papers
 from workflow.experiments import (

@@ -42,7 +42,7 @@ rule privacy_audit:
     """Checks of every private method on toy tasks, and its mutants. Needs no data; minutes on one core."""
     input:
         code=[
-            *files("workflow.audit"),
+            *files("audit.tables"),
             *sorted(str(p) for p in Path("methods").rglob("*.py")),
             *map(str, imports.outside()),
         ],
@@ -52,7 +52,7 @@ rule privacy_audit:
     log:
         f"{RESULTS}/logs/privacy_audit.log",
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.audit --checks {output.checks:q} --mutants {output.mutants:q} "
+        "{ENVIRONMENT} {PYTHON:q} -m audit.tables --checks {output.checks:q} --mutants {output.mutants:q} "
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
@@ -60,7 +60,7 @@ rule distinguishing:
     """The distinguishing game of every family of private methods. Needs no data; minutes on one core."""
     input:
         code=[
-            *files("workflow.distinguishing"),
+            *files("audit.distinguishing"),
             *sorted(str(p) for p in Path("methods").rglob("*.py")),
             *map(str, imports.outside()),
         ],
@@ -69,5 +69,5 @@ rule distinguishing:
     log:
         f"{RESULTS}/logs/distinguishing.log",
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.distinguishing --out {output:q} "
+        "{ENVIRONMENT} {PYTHON:q} -m audit.distinguishing --out {output:q} "
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

@@ -69,7 +69,7 @@ rule report:
         scores=ALL_SCORES,
         published=[
             *sorted(
-                str(p.relative_to(imports.ROOT))
+                str(p.relative_to(ROOT))
                 for q in PAPERS
                 for p in [*q.home.glob("*.csv"), *q.home.glob("claims*.py")]
             ),
@@ -78,15 +78,15 @@ rule report:
         code=[
             *files("reports.build", *(m for p in PAPERS for m in p.modules)),
             *sorted(
-                str(p.relative_to(imports.ROOT))
+                str(p.relative_to(ROOT))
                 for folder in ("templates", "static")
-                for p in (imports.ROOT / "reports" / "site" / folder).iterdir()
+                for p in (ROOT / "reports" / "site" / folder).iterdir()
             ),
         ],
         extra=extra_of(*PARTS),
         findings=sorted(
-            str(p.relative_to(imports.ROOT))
-            for home in [imports.ROOT / "reports", *(p.home for p in PAPERS)]
+            str(p.relative_to(ROOT))
+            for home in [ROOT / "reports", *(p.home for p in PAPERS)]
             for p in home.glob("findings/**/*.*")
         ),
         configs=list(EXPERIMENTS.values()),
@@ -113,9 +113,9 @@ rule downloads:
             "dpbayes_bench/tables.py",
         ],
         committed=sorted(
-            str(path.relative_to(imports.ROOT))
+            str(path.relative_to(ROOT))
             for pattern in ("reports", "papers/*", "common_tasks")
-            for path in imports.ROOT.glob(f"{pattern}/reference/**/*.csv*")
+            for path in ROOT.glob(f"{pattern}/reference/**/*.csv*")
         ),
     output:
         f"{RESULTS}/report/downloads/dictionary.csv",

@@ -18,10 +18,10 @@ import datasets
 from common_tasks.own_data import advise, arguments, page, study, surrogates
 from common_tasks.own_data.study import Study, affordable, experiment, private_methods, progress
 from datasets.fetch import build
+from datasets.files import ROOT
 from datasets.protocols import surrogates as law
 from models.kind import kind
 from workflow.experiments import cells
-from workflow.imports import ROOT
 
 
 def a_study(folder: Path, task: str = "regression", **more) -> Study:

@@ -28,6 +28,8 @@ from models.task import PublicKnowledge, Task
 from privacy import audit, mutants
 from privacy.accountants import epsilon_of, gdp_mu
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
+from privacy.faults import FaultySpec
+from privacy.faults import of as fault_of
 from privacy.ledger import Mechanism, Relation
 from privacy.scaling import private_ranges
 
@@ -386,25 +388,29 @@ def test_the_budget_is_kept_and_used(kind):
     assert sum(costs[:-1]) / sum(costs) == pytest.approx(share, abs=1e-9)
 
 
+def checks_of_the_joint_release(kind, method=JOINT, spec=SPEC):
+    task = audit.first_rows(some_task(**PUBLIC[kind]), 12)
+    task = dataclasses.replace(task, public=dataclasses.replace(task.public, n=12))
+    found = audit.checks(method, task, method.Settings(iterations=3), spec, 1)
+    return {k: v for k, v in found.items() if v}
+
+
 @pytest.mark.parametrize("kind", PUBLIC)
 def test_privacy_of_the_joint_release_is_measured(kind):
     """Record and replay, steps, noise law and the rest; noise law with false-alarm rate 1e-6."""
-    task = audit.first_rows(some_task(**PUBLIC[kind]), 12)
-    task = dataclasses.replace(task, public=dataclasses.replace(task.public, n=12))
-    found = audit.checks(JOINT, task, JOINT.Settings(iterations=3), SPEC, 1)
-    assert {k: v for k, v in found.items() if v} == {}
+    assert checks_of_the_joint_release(kind) == {}
 
 
 @pytest.mark.parametrize("kind", ["known noise", "bought ranges"])
 @pytest.mark.parametrize("mutant", MUTANTS["dp_em_corrected"], ids=lambda m: m.name.replace(" ", "_"))
 def test_every_mutant_of_the_joint_release_is_killed(kind, mutant):
-    task = audit.first_rows(some_task(**PUBLIC[kind]), 12)
-    task = dataclasses.replace(task, public=dataclasses.replace(task.public, n=12))
+    assert mutants.kills(JOINT, mutant, lambda method: checks_of_the_joint_release(kind, method))
 
-    def check(method):
-        return audit.checks(method, task, method.Settings(iterations=3), SPEC, 1)
 
-    assert mutants.kills(JOINT, mutant, check)
+@pytest.mark.parametrize("kind", ["known noise", "bought ranges"])
+@pytest.mark.parametrize("name", ["release thrown away", "half the sensitivity", "a third of the steps announced"])
+def test_a_broken_budget_of_the_joint_release_is_caught(kind, name):
+    assert checks_of_the_joint_release(kind, spec=FaultySpec(SPEC, fault_of(name)))
 
 
 def test_a_range_hidden_by_noise_is_borrowed_from_the_other_columns():

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import yaml
 
+from datasets.files import ROOT
 from papers.geumlek2017rdp import exponential_family as tables
 from workflow.experiments import ConfigError, load
 from workflow.extra import Request, about, write
-from workflow.imports import ROOT
 
 CONFIG = ROOT / "papers/geumlek2017rdp/experiments/rdp_exponential_family.yaml"
 SETTINGS = tables.settings(CONFIG)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from datasets.files import ROOT
 from papers.jalko2017dpvi import figures, tables, verdicts
 from papers.jalko2017dpvi.run import KEY
-from workflow.imports import ROOT
 
 REFERENCE = ROOT / "papers/jalko2017dpvi/reference"
 

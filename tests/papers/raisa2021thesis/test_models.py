@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from datasets.files import ROOT
 from papers.raisa2021thesis import PAPER, models, run, streams
 from papers.raisa2021thesis.models import Model
 from privacy.accountants import gdp_epsilon
-from workflow.imports import ROOT
 
 HOME = ROOT / "papers/raisa2021thesis"
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from datasets.files import ROOT
 from papers.raisa2021thesis import checks, claims, run, tables
 from reports.claims.record import HOLDS, REFUTED, UNTOLD
 from reports.site import cells, content
-from workflow.imports import ROOT
 
 REFERENCE = ROOT / "papers/raisa2021thesis/reference"
 

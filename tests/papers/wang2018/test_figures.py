@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from datasets.files import ROOT
 from papers.wang2018 import figures, tables
 from papers.wang2018.run import NOISE_FREE
 from papers.wang2018.verdicts import KEY
 from reports import palette
-from workflow.imports import ROOT
 
 REFERENCE = ROOT / "papers/wang2018/reference"
 

@@ -21,6 +21,7 @@ import pytest
 import yaml
 from sphinx.errors import ExtensionError
 
+from datasets.files import ROOT, csv_text
 from methods import contract
 from reports import build as report
 from reports import scoreboard
@@ -40,8 +41,6 @@ from reports.site.words import SOURCE_KEY, citations, cited, published_texts, se
 from reports.verdict import VERDICTS
 from tests.reports.site.conftest import RUNS, verdicts
 from workflow import committed as reference
-from workflow.files import csv_text
-from workflow.imports import ROOT
 
 #: elements without an end tag.
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "wbr"}

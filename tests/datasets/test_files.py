@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from project import HANGS
 
-from workflow import files
+from datasets import files
+from tests.workflow.project import HANGS
 
 
 def test_text_is_replaced_whole(tmp_path):

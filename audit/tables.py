@@ -1,13 +1,13 @@
 """Audit of every private adapter on toy tasks, and of the audit: which broken copies of an adapter does it catch?
 
-    python -m workflow.audit --checks results/extra/privacy_audit.csv --mutants results/extra/mutants.csv
+    python -m audit.tables --checks results/extra/privacy_audit.csv --mutants results/extra/mutants.csv
 
-Each adapter is audited on every kind of model that it fits (``workflow.audit_cases``, ``privacy.audit.Audit``): one row
+Each adapter is audited on every kind of model that it fits (``audit.cases``, ``privacy.audit.Audit``): one row
 a check; that of the sensitivity says which part of it a release has reached. Then the adapter is given broken budgets
 (``privacy.faults``) and is broken itself, one line at a time (``privacy.mutants``), and audited again: one row each. A
-check that passes on the adapter and on its broken copy alike measures nothing. Where an adapter names private
+check that passes on the adapter and on its broken copy alike measures nothing. If an adapter names private
 standardisation among its leaks, more rows say what the leak does, and all others are of a copy in which it is closed.
-Needs no data; takes minutes. The tests ask for each row what the tables say (tests/privacy/test_private_methods.py).
+Needs no data; takes minutes. The tests ask for each row what the tables say (tests/audit/test_private_methods.py).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from audit import cases
+from datasets.files import write_text
 from privacy import audit, draw_audit, mutants
-from workflow import audit_cases
-from workflow.files import write_text
 
-#: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit_cases.faults``.
-CHECKS = audit_cases.ORDER
+#: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit.cases.faults``.
+CHECKS = cases.ORDER
 PASSED, FAILED, LEAK = "passed", "failed", "leak"
 COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached", "n", "false_alarm", "power"]
 COLUMNS += ["against"]
@@ -33,14 +33,14 @@ MUTANT_COLUMNS = ["method", "kind", "case", "mutant", "what", "killed", "killed_
 
 
 def check_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a check of one case; a declared leak is closed first, and stands in rows of its own."""
-    key = key_of(name, case) | {"relation": str(audit_cases.get(name).privacy)}
-    if (name, case) in audit_cases.leaky():
-        for check, text in audit_cases.faults(name, case)(audit_cases.get(name)).items():
+    """One row per check of one case; a declared leak is closed first, and has rows of its own."""
+    key = key_of(name, case) | {"relation": str(cases.get(name).privacy)}
+    if (name, case) in cases.leaky():
+        for check, text in cases.faults(name, case)(cases.get(name)).items():
             yield key | {"check": check, "result": LEAK, "found": text}
-    with mutants.loaded(audit_cases.get(name), audit_cases.closed(name, case)) as method:
-        made = audit_cases.audit_of(name, case, method)
-        found = audit_cases.found_by(made, name, case)
+    with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
+        made = cases.audit_of(name, case, method)
+        found = cases.found_by(made, name, case)
         for check in CHECKS:
             told = {"result": FAILED if check in found else PASSED, "found": found.get(check, "")}
             share = {"reached": f"{made.reached:.3f}"} if check == "sensitivity" else {}
@@ -55,58 +55,59 @@ def rests_on(evidence: audit.Evidence) -> dict[str, str]:
 
 
 def draw_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a check of a method whose release is a draw."""
-    made = audit_cases.draw_audit_of(name, case)
+    """One row per check of a method whose release is a draw."""
+    made = cases.draw_audit_of(name, case)
     for check in draw_audit.CHECKS:
         text = getattr(made, check)()
-        declared = check == "runs" and audit_cases.may_fail(name)
+        declared = check == "runs" and cases.may_fail(name)
         result = PASSED if not text else LEAK if declared else FAILED
         told = {"check": check, "result": result, "found": text, "n": str(len(made.pairs)), "false_alarm": "0"}
-        yield key_of(name, case) | {"relation": str(audit_cases.get(name).privacy)} | told
+        yield key_of(name, case) | {"relation": str(cases.get(name).privacy)} | told
 
 
 def mutant_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a broken budget and a mutant of one case; the first check that sees it."""
-    if (name, case) not in audit_cases.leaky():
-        for fault in audit_cases.broken_budgets(name, case):
-            check, text = audit_cases.caught(name, case, fault)
-            told = {"killed": int(bool(check)), "killed_by": check, "found": text}
-            yield key_of(name, case) | {"mutant": fault.name, "what": fault.what} | told
+    """One row per broken copy of one case, with the first check that sees it. A declared leak is closed first."""
+    with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
+        for fault in cases.broken_budgets(name, case, method=method):
+            yield _mutant_row(name, case, fault, *cases.caught(name, case, fault, method))
     yield from wrapped_rows(name, case)
-    for mutant in audit_cases.broken(name, case):
+    for mutant in cases.broken(name, case):
         found = faults(name, case, mutant, first=True)
-        told = {"killed": int(bool(found)), "killed_by": " ".join(found), "found": next(iter(found.values()), "")}
-        yield key_of(name, case) | {"mutant": mutant.name, "what": mutant.what} | told
+        yield _mutant_row(name, case, mutant, " ".join(found), next(iter(found.values()), ""))
 
 
 def wrapped_rows(name: str, case: str) -> Iterator[dict]:
-    """One row a copy that is broken outside of its budget; a declared leak is closed first."""
-    with mutants.loaded(audit_cases.get(name), audit_cases.closed(name, case)) as method:
-        for fault, check, text in audit_cases.wrapped_rows(name, case, method):
-            told = {"killed": int(bool(check)), "killed_by": check, "found": text}
-            yield key_of(name, case) | {"mutant": fault.name, "what": fault.what} | told
+    """One row per copy that is broken outside of its budget; a declared leak is closed first."""
+    with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
+        for fault, check, text in cases.wrapped_rows(name, case, method):
+            yield _mutant_row(name, case, fault, check, text)
+
+
+def _mutant_row(name: str, case: str, fault, check: str, text: str) -> dict:
+    told = {"mutant": fault.name, "what": fault.what, "killed": int(bool(check)), "killed_by": check, "found": text}
+    return key_of(name, case) | told
 
 
 def faults(name: str, case: str, *patches: mutants.Mutant, first: bool = False) -> dict[str, str]:
     """Checks that the adapter with these patches fails -> what was found; a declared leak is closed first."""
-    patches = (*audit_cases.closed(name, case), *patches)
-    return mutants.kills(audit_cases.get(name), patches, audit_cases.faults(name, case, first))
+    patches = (*cases.closed(name, case), *patches)
+    return mutants.kills(cases.get(name), patches, cases.faults(name, case, first))
 
 
 def key_of(name: str, case: str) -> dict[str, str]:
     """method, kind of model, case."""
-    return {"method": audit_cases.get(name).name, "kind": audit_cases.MODELS[case].kind, "case": case}
+    return {"method": cases.get(name).name, "kind": cases.MODELS[case].kind, "case": case}
 
 
 def tables(
-    cases: Sequence[tuple[str, str]], drawn: Sequence[tuple[str, str]] = ()
+    recorded: Sequence[tuple[str, str]], drawn: Sequence[tuple[str, str]] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Checks and mutants of these cases, and of those that release a draw; says on the error stream where it is."""
     checks, broken = [], []
-    for k, (name, case) in enumerate(cases, 1):
+    for k, (name, case) in enumerate(recorded, 1):
         checks += check_rows(name, case)
         broken += mutant_rows(name, case)
-        print(f"audit: {k} of {len(cases)}: {name} on {case}", file=sys.stderr, flush=True)
+        print(f"audit: {k} of {len(recorded)}: {name} on {case}", file=sys.stderr, flush=True)
     for name, case in drawn:
         checks += draw_rows(name, case)
         broken += wrapped_rows(name, case)
@@ -115,16 +116,15 @@ def tables(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Audit every private adapter, and its mutants.")
-    parser.add_argument("--checks", required=True, type=Path, help="CSV, one row a check")
-    parser.add_argument("--mutants", required=True, type=Path, help="CSV, one row a mutant")
+    parser.add_argument("--checks", required=True, type=Path, help="CSV, one row per check")
+    parser.add_argument("--mutants", required=True, type=Path, help="CSV, one row per broken copy")
     parser.add_argument("--methods", nargs="*", help="adapters, by name or <kind>/<method>; default: all")
     args = parser.parse_args()
-    cases = [c for c in audit_cases.cases() if not args.methods or c[0] in args.methods]
-    drawn = [c for c in audit_cases.drawn() if not args.methods or c[0] in args.methods]
-    known = {n for n, _ in (*audit_cases.cases(), *audit_cases.drawn())}
+    known = {n for n, _ in (*cases.cases(), *cases.drawn())}
     if unknown := sorted(set(args.methods or ()) - known):
         parser.error(f"no private adapter {unknown[0]}; there are {', '.join(sorted(known))}")
-    for path, table in zip((args.checks, args.mutants), tables(cases, drawn), strict=True):
+    wanted = [[c for c in of if c[0] in (args.methods or known)] for of in (cases.cases(), cases.drawn())]
+    for path, table in zip((args.checks, args.mutants), tables(*wanted), strict=True):
         write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from workflow.imports import ROOT
+from datasets.files import ROOT
 
 #: of a pattern: from the first release on, and not before.
 AFTER_RELEASE = "(?#after)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from audit import distinguishing
+from audit.cases import DELTA, cases, drawn
 from privacy.accountants import gdp_epsilon
-from workflow import distinguishing
-from workflow.audit_cases import DELTA, cases, drawn
 
 
 def test_every_family_is_played_by_an_audited_adapter():

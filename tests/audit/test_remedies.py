@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 
+from audit.cases import ORDER, SPEC, tiny_settings, tiny_task
+from audit.remedies import LINES, advice
 from methods.contract import Fit
 from models.kind import kind as kind_of
 from privacy import audit
 from privacy.budget import BudgetExceeded, Mode
 from workflow import new, returned
-from workflow.audit_cases import ORDER, SPEC, tiny_settings, tiny_task
-from workflow.mend import LINES, advice
 
 KIND = "bnn_regression"
 SOUND = new.method_text("mine", KIND, True)

@@ -1,4 +1,4 @@
-"""Writing files whole: to a temporary name, then renamed; never half-written."""
+"""The root of the checkout, and writing files whole: to a temporary name, then renamed; never half-written."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: of the checkout that this file is in.
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def write_text(path: str | Path, text: str) -> None:

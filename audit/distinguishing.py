@@ -1,6 +1,6 @@
 """The distinguishing game, once for each family of private methods: a lower bound on epsilon beside the ledger's.
 
-    python -m workflow.distinguishing --out results/extra/distinguishing.csv
+    python -m audit.distinguishing --out results/extra/distinguishing.csv
 
 ``RUNS`` fits on each of two neighbours, the pair of the audit on which the releases move most for their noise; from the
 posteriors alone a threshold is found on one half of the fits, and judged on the other
@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from audit import cases
+from datasets.files import write_text
 from privacy import audit
 from privacy.accountants import epsilon_of, gdp_epsilon
 from privacy.budget import BudgetSpec
 from privacy.faults import FaultySpec, of
-from workflow import audit_cases
-from workflow.files import write_text
 
 _LOGISTIC, _LINEAR = "bounded_logistic_regression", "bounded_linear_regression"
 #: family -> adapter and case, the cheapest of the family that is audited
@@ -47,7 +47,7 @@ RUNS = 1000
 #: of one lower bound: all games together raise a false alarm with probability .01 at most
 CONFIDENCE = 1 - 0.01 / len(GAMES)
 #: so much noise that a thousand fits can tell (mu is about 1), and so little that they are not always right
-SPEC = BudgetSpec(epsilon=4.0, delta=audit_cases.DELTA, noise_multiplier=1.0)
+SPEC = BudgetSpec(epsilon=4.0, delta=cases.DELTA, noise_multiplier=1.0)
 #: few steps: each is charged, and the posterior shows the last best
 SHORT = {"steps": 2, "epochs": 1}
 WEAK = "two thirds of the noise"
@@ -56,14 +56,14 @@ COLUMNS += ["weak_lower", "weak_lower_gdp", "power", "power_gdp"]
 
 
 def settings_of(method):
-    settings = audit_cases.tiny_settings(method)
+    settings = cases.tiny_settings(method)
     names = {f.name for f in dataclasses.fields(settings)}
     return dataclasses.replace(settings, **{k: v for k, v in SHORT.items() if k in names})
 
 
 def pair_of(name: str, case: str):
     """(its name, D, D'): of the audit's pairs that whose releases move most for their noise; of a draw, an outlier."""
-    method, task = audit_cases.get(name), audit_cases.tiny_task(case)
+    method, task = cases.get(name), cases.tiny_task(case)
     pairs = {n: (d, other) for n, d, other in audit.neighbours(task, method.privacy) if "n = 1" not in n}
     if method.releases_a_draw:
         return "outlier x 1e6", *pairs["outlier x 1e6"]
@@ -79,19 +79,19 @@ def pair_of(name: str, case: str):
 def play(family: str, runs: int = RUNS) -> dict:
     """One row of the table."""
     name, case = GAMES[family]
-    method, settings = audit_cases.get(name), settings_of(audit_cases.get(name))
-    spec = audit_cases.DRAW_SPEC if method.releases_a_draw else SPEC
+    method, settings = cases.get(name), settings_of(cases.get(name))
+    spec = cases.DRAW_SPEC if method.releases_a_draw else SPEC
     pair, d, other = pair_of(name, case)
-    exact = epsilon_of(audit.run(method, d, settings, spec, 0).ledger, audit_cases.DELTA).epsilon
+    exact = epsilon_of(audit.run(method, d, settings, spec, 0).ledger, cases.DELTA).epsilon
 
     def bound(budget):
         return audit.distinguishing_game(
-            method, d, other, settings, budget, runs, 1, audit_cases.DELTA, confidence=CONFIDENCE
+            method, d, other, settings, budget, runs, 1, cases.DELTA, confidence=CONFIDENCE
         )
 
     found = bound(spec)
-    row = {"family": family, "method": method.name, "kind": audit_cases.MODELS[case].kind, "case": case, "pair": pair}
-    row |= {"runs": runs, "confidence": CONFIDENCE, "delta": audit_cases.DELTA, "epsilon": exact}
+    row = {"family": family, "method": method.name, "kind": cases.MODELS[case].kind, "case": case, "pair": pair}
+    row |= {"runs": runs, "confidence": CONFIDENCE, "delta": cases.DELTA, "epsilon": exact}
     row |= {"lower": found.epsilon, "lower_gdp": found.epsilon_gdp}
     if not method.releases_a_draw:  # it has no noise to weaken
         weak = bound(FaultySpec(spec, of(WEAK)))
@@ -106,11 +106,11 @@ def powers(epsilon: float, runs: int, repeats: int = 200) -> tuple[float, float]
     low, high = 1e-3, 50.0
     while high - low > 1e-6 * high:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if gdp_epsilon(middle, audit_cases.DELTA) < epsilon else (low, middle)
+        low, high = (middle, high) if gdp_epsilon(middle, cases.DELTA) < epsilon else (low, middle)
     rng = np.random.default_rng(0)
     found = [
         audit.epsilon_lower_bound(
-            1.5 * low + rng.standard_normal(runs), rng.standard_normal(runs), audit_cases.DELTA, CONFIDENCE
+            1.5 * low + rng.standard_normal(runs), rng.standard_normal(runs), cases.DELTA, CONFIDENCE
         )
         for _ in range(repeats)
     ]
