@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from evaluation.metrics import main as main_metrics
+from evaluation.metrics import main_metrics
 from methods import contract
 from workflow import spot_check
 from workflow.doubt import number, show
