@@ -115,7 +115,7 @@ def common(known: Sequence[Cell], data, dataset: str, laws: int | None = None) -
 
 
 def table(request: Request) -> dict[str, str]:
-    """The table of the request's data set, as text; below full scale of one posterior; no row without data."""
+    """The table of the request's data set, as text. Below full scale it has one posterior, without data no row."""
     (name,), (dataset,) = request.extra.tables, request.extra.datasets
     data = request.data()
     if data.status != "ok":

@@ -19,8 +19,7 @@ from typing import Any
 import pandas as pd
 
 from evaluation.arms import ABLATION
-from evaluation.metrics import METRICS, UP
-from evaluation.metrics import main as main_metrics
+from evaluation.metrics import METRICS, UP, main_metrics
 from evaluation.summary import summarise
 from methods.contract import Role
 from models.kind import kind as kind_of

@@ -1,4 +1,4 @@
-"""What a metric is, and the scores of one fit on the test rows of its split. Never called inside a timed fit.
+"""The metrics, and the scores of one fit on the test rows of its split. Never called inside a timed fit.
 
 To add a metric, add its record to ``METRICS`` and a scorer that gives its values (``evaluation.scorers``), and write
 the units for readers of the results anew: ``python -m evaluation.metrics > dpbayes_bench/metrics.csv``.
@@ -56,15 +56,15 @@ class Margin:
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric; everything that is said or decided about it is read from here.
+    """One metric. Everything that is said or decided about it is read from here.
 
     name : its key in score files, in ``published.csv`` and in experiments.
     title : its name in headings and sentences, without the unit.
     unit : unit of its values.
-    direction : which values are better; NONE: it is shown and never judged.
-    margin : what counts as the same, in verdicts, comparisons and claims; ``UNJUDGED`` where the direction is NONE.
-    scale : "positive" where values are never below 0 and errors in proportion to the value are to be expected, else
-        "real".
+    direction : which values are better. A metric with NONE is shown and never judged.
+    margin : what counts as the same, in verdicts, comparisons and claims. It is ``UNJUDGED`` if the direction is NONE.
+    scale : "positive" where values are never below 0, so that a spread of the size of the value itself means a skewed
+        distribution; else "real".
     main : the common tasks compare methods by it, in the order of ``METRICS``, and ``./bench try`` shows it first.
     """
 
@@ -152,7 +152,7 @@ def judged(name: str) -> Metric:
     return found
 
 
-def main() -> list[str]:
+def main_metrics() -> list[str]:
     """Names of the metrics that methods are compared by, in the order in which they are shown."""
     return [m.name for m in METRICS.values() if m.main]
 

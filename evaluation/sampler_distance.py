@@ -53,12 +53,12 @@ def kolmogorov(a: np.ndarray, b: np.ndarray, weight: np.ndarray | None = None) -
 
 
 def added(epsilon: float, distance: float) -> float:
-    """What a total variation adds to delta, at most 1."""
+    """The part of delta that a total variation adds, at most 1."""
     return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * distance)
 
 
 def epsilon_of(events: Sequence, delta: float) -> float:
-    """What events cost at ``delta``."""
+    """The epsilon of events at ``delta``."""
     from privacy.accountants import epsilon_of  # heavy
 
     return float(epsilon_of(Ledger([*events]), delta).epsilon)

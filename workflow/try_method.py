@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from datasets.files import ROOT
-from evaluation.metrics import main as main_metrics
+from evaluation.metrics import main_metrics
 from methods import contract
 from workflow import committed, papers, regression
 from workflow.experiments import Cell, cells, experiment_files

@@ -1,8 +1,8 @@
-"""Laws of splits, a function ``split`` in a module each; a package, so that the scan for data sets passes it by.
+"""Split protocols: one module each, with a function ``split``. The scan for data sets passes this package by.
 
-A module's protocol has its name; one that holds several names them in ``PROTOCOLS``. It says ``POOLED = True`` where a
-cell has numbers of all its splits together, such as the coverage over simulated data sets. A new protocol is one new
-file in this folder and no other change.
+A protocol has the name of its module. A module with several protocols names them in ``PROTOCOLS``. It says
+``POOLED = True`` if a cell has numbers of all its splits together, such as the coverage over simulated data sets. A new
+protocol is one new file in this folder and no other change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def names() -> list[str]:
 
 
 def home(protocol: str) -> ModuleType:
-    """The module with the law of a protocol. Raises KeyError that lists the known ones."""
+    """The module that splits by a protocol. Raises KeyError that lists the known ones."""
     try:
         return _homes()[protocol]
     except KeyError:
