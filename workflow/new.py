@@ -4,27 +4,45 @@
     ./bench new dataset NAME [FILE.csv --target COLUMN --task TASK]
     ./bench new kind NAME
     ./bench new paper KEY
+    ./bench new experiment NAME
 
-A maker is one entry of ``MAKERS``: what may be given to it, and the function that writes the files.
+The texts are in ``workflow/templates``: Jinja2 files, and ``starts.yaml`` with the lines that depend on the kind of
+model. A maker is one entry of ``MAKERS``: what may be given to it, and the function that writes the files.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import hashlib
+import keyword
 import re
-import string
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+import jinja2
+import numpy as np
+import yaml
+
+import datasets
+from datasets.base import DataError, read_delimited
 from methods import contract
 from models import kind as model_kinds
-from workflow import new_dataset, new_kind
+from workflow import papers
 from workflow.files import write_text
 from workflow.imports import ROOT
-from workflow.new_files import Refused, check_name, class_name, write_new
+
+TEMPLATES = Path(__file__).parent / "templates"
+#: kind of model -> code of its simplest posterior; the file says what the keys are.
+STARTS: dict[str, dict[str, str]] = yaml.safe_load((TEMPLATES / "starts.yaml").read_text(encoding="utf-8"))
+TASKS = ("regression", "classification", "density")
+
+
+class Refused(ValueError):
+    """The skeleton cannot be written; the message says why and what to give instead."""
 
 
 @dataclass(frozen=True)
@@ -36,180 +54,53 @@ class Maker:
     make: Callable[[argparse.Namespace, Path], str]
 
 
-@dataclass(frozen=True)
-class Start:
-    """The simplest posterior of a kind of model: what it imports, and how it is made of ``task``.
-
-    ``made`` : lines, the last one an expression. ``released`` : the same from ``mean``, the private mean of
-    ``statistic`` (one row a training row, numbers cut to ``settings.clip``); "" where there is no private skeleton.
-    """
-
-    imports: str
-    made: str
-    statistic: str = ""
-    released: str = ""
+# ---------------------------------------------------------------------------------------------- names, texts, files
 
 
-_TARGETS = Start(
-    "from models.linear_regression import ConstantGaussian",
-    "ConstantGaussian(float(task.y.mean()), float(task.y.var()) + 1e-6)",
-    "task.y[:, None]",
-    "ConstantGaussian(float(mean[0]), settings.clip**2)",
-)
-_MIXTURE = Start(
-    "from models.mixture_of_gaussians import MixtureParameters",
-    """k, mean = task.model.components, task.x.mean(axis=0)
-covariance = (1e-6 + float(task.x.var())) * np.eye(len(mean))
-MixtureParameters(np.ones(k) / k, np.tile(mean, (k, 1)), np.tile(covariance, (k, 1, 1)))""",
-)
-#: a kind that is not here gets a skeleton that says what is missing.
-STARTS = {
-    "bnn_regression": _TARGETS,
-    "linear_regression": _TARGETS,
-    "bounded_linear_regression": _TARGETS,
-    "bounded_logistic_regression": Start(
-        "from models.bounded_logistic import LogisticPoint",
-        "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 4.0 * task.y.mean() - 2.0))",
-        "task.y[:, None] - 0.5",
-        "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 4.0 * mean))",
-    ),
-    "bounded_mixture": Start(
-        _MIXTURE.imports,
-        _MIXTURE.made,
-        "task.x",
-        """k = task.model.components
-MixtureParameters(np.ones(k) / k, np.tile(mean, (k, 1)), np.tile(np.eye(len(mean)), (k, 1, 1)))""",
-    ),
-    "mixture_of_gaussians": _MIXTURE,
-    "bnn_classification": Start(
-        "from models.bnn_classification import ClassifierPoint, size",
-        """widths = task.model.widths(task.x.shape[1])
-weights = rng.standard_normal(size(widths)).astype(np.float32)
-ClassifierPoint(weights, widths, task.model.input_scale)""",
-    ),
-    "conjugate_simulator": Start("", "task.model.exact_posterior(task.x)"),
-    "linear_regression_unknown_noise": Start("", "task.model.exact_posterior(task.x, task.y)"),
-    "logistic_regression_normal_prior": Start(
-        "from models.unconstrained import UnconstrainedGaussian",
-        """d = task.model.likelihood.design(task.x).shape[1]
-UnconstrainedGaussian(np.zeros(d), np.ones(d), task.model.likelihood)""",
-    ),
-    "logistic_regression": Start(
-        "from models.logistic_regression import LogisticSample, row_scaling",
-        "LogisticSample(np.zeros(task.x.shape[1]), row_scaling(task.model, task.x, task.public))",
-    ),
-    "exponential_family": Start(
-        "from methods._shared.exponential_family import release\n"
-        "from models.exponential_family import ParameterSample, statistic_of",
-        """law, total = task.model.law, statistic_of(task).sum(axis=0)
-natural = release.posterior(task.model.natural, total, task.public.n, 1.0, 1.0)
-ParameterSample(law.sample(rng, natural), law)""",
-    ),
-}
-
-PLAIN = string.Template('''"""One sentence: what $name is, and where it comes from."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-import numpy as np
-
-$imports
-
-
-class $cls($base):
-    """What it does, in the source's terms, and where it departs from the source."""
-
-    name = "$name"
-    title = "$title"  # column heading
-    reference = "TODO: authors and year, and the place in the paper"
-    models = ("$kind",)
-    constants = (Constants.GUESSED,)  # where the defaults come from
-
-    @dataclass(frozen=True)
-    class Settings:
-        """Every hyper-parameter, with unit, default and source."""
-
-    def $fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows."""
-        if task.n < 1:
-            raise ValueError(f"{task.name}: {self.name} needs at least 1 training row, got {task.n}")
-        $body
-''')
-PRIVATE = string.Template('''"""One sentence: what $name is, and where it comes from."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-import numpy as np
-
-$imports
-
-
-class $cls($base):
-    """What it does, in the source's terms, and where it departs from the source."""
-
-    name = "$name"
-    title = "$title"  # column heading
-    reference = "TODO: authors and year, and the place in the paper"
-    models = ("$kind",)
-    privacy = Relation.ADD_REMOVE  # the neighbours of the guarantee
-    constants = (Constants.GUESSED,)  # where the defaults come from
-    leaks = ()  # what no epsilon counts
-    # at epsilon = 1e6: a method without privacy, and how near; or why none
-    counterparts = (Counterpart(apart=Apart.CLIPPING, reason="rows are cut at a clip that no budget widens"),)
-
-    @dataclass(frozen=True)
-    class Settings:
-        clip: float = 0.5  #: to which each number of a row's statistic is cut (unit of the statistic)
-
-    def $fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows, or a budget that states no privacy."""
-        if task.n < 1:
-            raise ValueError(f"{task.name}: {self.name} needs at least 1 training row, got {task.n}")
-        total = clipped_sum($statistic, settings.clip)
-        noise = budget.gaussian(
-            "sum of the clipped rows",
-            sensitivity=settings.clip * len(total) ** 0.5,
-            noise_multiplier=left_for(budget, "sum of the clipped rows", self.privacy),
-            relation=self.privacy,
-            proof=f"{__name__}.clipped_sum",
-        )
-        mean = noise.release(total) / task.public.n
-        # diagnostics are released too: functions of released and public numbers alone
-        $body
-        return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale})
-
-
-def clipped_sum(rows: np.ndarray, clip: float) -> np.ndarray:
-    """Sum of rows (n, k) whose numbers are cut to [-clip, clip], (k,).
-
-    One row more or less moves each number by at most ``clip``: the L2 sensitivity is clip sqrt(k).
-    """
-    return np.clip(rows, -clip, clip).sum(axis=0)
-
-
-#: copies of this file, broken by one pattern each, that the privacy suite has to catch
-MUTANTS = {
-    "$kind": (
-        Mutant("no clipping", r"np\\.clip\\(rows, -clip, clip\\)", "rows", what="rows are not cut"),
-        Mutant(
-            "data-dependent standardisation",
-            r"task\\.public\\.n\\b",
-            "task.n",
-            what="the private number of rows is read, unpaid",
-        ),
-    ),
-}
-''')
+def check_name(what: str, word: str) -> None:
+    """Raises Refused for a word that cannot name a module."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", word) or keyword.iskeyword(word):
+        raise Refused(f"{what} '{word}': give lower-case letters, digits and underscores, a letter first")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The question whether the known word that is nearest was meant; "" where none is near."""
     found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean '{found[0]}'?" if found else ""
+
+
+def class_name(name: str) -> str:
+    """``my_method`` -> ``MyMethod``."""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    made.filters["sorted_lines"] = lambda text: "".join(sorted(f"{line}\n" for line in text.splitlines() if line))
+    return made
+
+
+def render(template: str, name: str, **values: object) -> str:
+    """The text of a template for something called ``name``."""
+    words = {"name": name, "cls": class_name(name), "title": name.replace("_", " ").capitalize()}
+    return _environment().get_template(f"{template}.j2").render(words | values)
+
+
+def write_new(root: Path, files: Mapping[str, str]) -> None:
+    """Write texts by path below ``root``. Raises Refused, before anything is written, where one is there."""
+    for name in files:
+        if (root / name).exists():
+            raise Refused(f"{name} exists")
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        write_text(root / name, text)
+
+
+# --------------------------------------------------------------------------------------------------------- a method
 
 
 def families() -> list[str]:
@@ -219,34 +110,12 @@ def families() -> list[str]:
 
 def method_text(name: str, kind: str, private: bool) -> str:
     """The text of the file. Raises Refused where there is no skeleton of a private method for that kind."""
-    start, boxed = STARTS.get(kind), hasattr(model_kinds.kind(kind).model, "inner")
-    if private and not (start and start.released):
-        known = ", ".join(sorted(k for k, s in STARTS.items() if s.released))
+    start = STARTS.get(kind, {})
+    if private and "statistic" not in start:
+        known = ", ".join(sorted(k for k, s in STARTS.items() if "statistic" in s))
         raise Refused(f"--private has a skeleton for {known}; for {kind} write it without and add the release")
-    imports = ["from models.task import Task", "from privacy.budget import Budget"]
-    imports += [line for line in (start.imports if start else "").splitlines() if line]
-    shared = ["InFrame"] * boxed + ["left_for"] * private
-    words = ["Apart"] * private + ["Constants"] + ["Counterpart"] * private + ["Fit"]
-    words += ["Method"] * (not boxed) + ["MethodError"] * (start is None)
-    imports += [f"from methods._shared.frames import {', '.join(shared)}"] * bool(shared)
-    imports += [f"from methods.contract import {', '.join(words)}"]
-    imports += ["from privacy.ledger import Relation", "from privacy.mutants import Mutant"] * private
-    if start:
-        *before, made = (start.released if private else start.made).splitlines()
-        body = [*before, f"posterior = {made}"] + ["return Fit(posterior, budget.ledger)"] * (not private)
-    else:
-        body = [f'raise MethodError("{name} gives no posterior yet: return one that models/ has for {kind}")']
-    return (PRIVATE if private else PLAIN).substitute(
-        name=name,
-        cls=class_name(name),
-        title=name.replace("_", " ").capitalize(),
-        kind=kind,
-        imports="\n".join(sorted(imports)),
-        base="InFrame" if boxed else "Method",
-        fit="fit_unit" if boxed else "fit",
-        body="\n        ".join(body),
-        statistic=start.statistic if start else "",
-    )
+    scaled = hasattr(model_kinds.kind(kind).model, "inner")
+    return render("method.py", name, kind=kind, private=private, start=start, scaled=scaled)
 
 
 def method_arguments(parser: argparse.ArgumentParser) -> None:
@@ -279,91 +148,167 @@ def make_method(args: argparse.Namespace, root: Path) -> str:
     )
 
 
-#: file below papers/KEY -> text; @KEY@ stands for the key.
-PAPER_FILES = {
-    "__init__.py": '''"""@KEY@: authors, year, title."""
-
-from workflow.papers import Paper
-
-PAPER = Paper(
-    key="@KEY@",
-    title="@KEY@",
-    sources={"@KEY@": "Authors year"},  # as tables head its numbers
-)
-''',
-    # one cheap cell, so that everything runs before the paper's own cells stand here
-    "experiments/@KEY@.yaml": """experiment: @KEY@
-title: "@KEY@"
-sources: [@KEY@]
-model: {kind: bnn_regression, hidden: 50}
-datasets: [wine]
-protocols:
-  literature: {splits: 20, title: random splits 90/10}
-arms:
-  - {method: ridge, protocols: [literature]}
-scales:
-  full: {}
-  quick: {splits: 2}
-  tiny: {splits: 1}
-answers: []   # a published cell of published.csv -> the cell of ours that answers it
-""",
-    "published.csv": "source,table,dataset,method,setting,metric,mean,std,n_runs\n",
-    "annotations.csv": "source,table,dataset,method,setting,metric,digits,n_published,std_kind,same_as,note\n",
-    "claims.py": '''"""What @KEY@ says in words, as tests of our scores."""
-
-SOURCE = "@KEY@"
-
-CLAIMS = ()
-''',
-}
-PAPER_TEST = '''"""The folder of @KEY@ is found, and its experiment has cells."""
-
-from papers.@KEY@ import PAPER
-from workflow.experiments import cells
-from workflow.papers import papers
+# ------------------------------------------------------------------------------------------------------- a data set
 
 
-def test_it_is_one_of_the_papers():
-    assert PAPER in papers()
+def dataset_arguments(parser: argparse.ArgumentParser) -> None:
+    """Of ``new dataset``."""
+    parser.add_argument("name", help="of the data set and its file: lower case, digits, underscores")
+    parser.add_argument("file", nargs="?", type=Path, help="its table: CSV of numbers with a header; default: made up")
+    parser.add_argument("--target", help="name of the target's column; default: the last one")
+    parser.add_argument(
+        "--task", choices=TASKS, default="regression", help="classes are 0, 1, ... (default: regression)"
+    )
 
 
-def test_its_experiments_have_cells_at_every_scale():
-    assert PAPER.experiments
-    for path in PAPER.experiments.values():
-        for scale in ("full", "quick", "tiny"):
-            assert cells(path, scale)
-'''
+def check_word(what: str, word: str) -> None:
+    """Raises Refused for the name of a file or column that would end a text or docstring of the skeleton."""
+    if not word.isprintable() or set(word) & set('"\\$'):
+        raise Refused(f"rename the {what} {word!r}: no double quotes, backslashes, dollar signs or control characters")
 
 
-def paper_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of ``new paper``."""
-    parser.add_argument("key", help="its bibliography key, such as park2017dpem")
+def described(path: Path, target: str | None, task: str) -> dict:
+    """The facts of a table at hand that the skeleton needs. Raises Refused."""
+    check_word("file", path.name)
+    if not path.is_file():
+        raise Refused(f"no file {path}")
+    try:
+        head = path.read_text(encoding="utf-8").partition("\n")[0]
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path.name} is not UTF-8 ({error}); save it as UTF-8") from None
+    if head.startswith("\ufeff"):
+        raise Refused(f"{path.name} begins with a byte-order mark; save it as UTF-8 without one")
+    delimiter = ";" if head.count(";") > head.count(",") else ","
+    header = [h.strip().strip('"') for h in head.split(delimiter)]
+    if len(header) < 2 or len(set(header)) < len(header) or not all(header):
+        raise Refused(f"{path.name}: the first line is no header of two or more different names: {head[:80]}")
+    for name in header:
+        check_word(f"column of {path.name},", name)
+    target = target or header[-1]
+    if target not in header:
+        raise Refused(f"{path.name} has no column '{target}'; its header: {', '.join(header)}")
+    columns = tuple(h for h in header if h != target)
+    try:
+        rows = read_delimited(path, delimiter, (*columns, target))
+    except DataError as error:
+        # its advice is for a file that was fetched
+        raise Refused(f"{error}".replace("; delete the file and fetch it again", "; correct the table")) from None
+    if not np.isfinite(rows).all():
+        raise Refused(
+            f"{path.name}: row {int(np.argwhere(~np.isfinite(rows))[0][0]) + 1} has a number that is not finite"
+        )
+    labels: tuple[str, ...] = ()
+    if task == "classification":
+        found = np.unique(rows[:, -1])
+        if not np.array_equal(found, np.arange(len(found))) or len(found) < 2:
+            raise Refused(
+                f"{path.name}: '{target}' has {', '.join(f'{v:g}' for v in found[:5])}; give classes 0, 1, ..."
+            )
+        labels = tuple(f"{v:g}" for v in found)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    told = {"file": path.name, "columns": columns, "target": target, "rows": len(rows), "sha256": digest}
+    return told | {"task": task, "labels": labels, "delimiter": delimiter}
+
+
+def made_up(name: str) -> dict:
+    """The facts of a made-up table, for a skeleton without one."""
+    told = {"file": f"{name}.csv", "columns": ("first", "second"), "target": "target", "rows": 100, "sha256": "0" * 64}
+    return told | {"task": "regression", "labels": (), "delimiter": ","}
+
+
+def make_dataset(args: argparse.Namespace, root: Path) -> str:
+    """Write ``datasets/<name>.py`` and say what comes next. Raises Refused."""
+    name = args.name
+    check_name("name", name)
+    if name in datasets.names():
+        raise Refused(f"there is a data set '{name}' already (datasets/{name}.py)")
+    if not args.file and (args.target or args.task != "regression"):
+        raise Refused("--target and --task speak of a table: name its file")
+    told = described(args.file, args.target, args.task) if args.file else made_up(name)
+    path = f"datasets/{name}.py"
+    write_new(root, {path: render("dataset.py", name, **told)})
+    after = "" if args.file else "name, columns, rows and sha256 of its file, "
+    return (
+        f"{path}: {told['rows']} rows, {len(told['columns'])} inputs; an experiment names it under `datasets`\n"
+        f"next: {after}its licence and documented ranges; put the table at DPBAYES_MIRROR/{name}/{told['file']} or "
+        "give its address as a Source; `./bench test tests/datasets/test_registry.py`"
+    )
+
+
+# ------------------------------------------------------------------------ a kind of model, a paper, an experiment
+
+
+def name_argument(help: str) -> Callable[[argparse.ArgumentParser], None]:
+    """Of a maker that takes a name and nothing else."""
+    return lambda parser: parser.add_argument("name", metavar="NAME", help=help)  # type: ignore[return-value]
+
+
+def make_kind(args: argparse.Namespace, root: Path) -> str:
+    """Write ``models/<name>.py`` and say what comes next. Raises Refused."""
+    name = args.name
+    check_name("name", name)
+    if name in model_kinds.kinds():
+        raise Refused(f"there is a kind of model '{name}' already ({model_kinds.kind(name).model.__module__})")
+    path = f"models/{name}.py"
+    write_new(root, {path: render("kind.py", name)})
+    return (
+        f"{path}: a kind of model that runs as it is; an experiment names it under `model`\n"
+        f'next: a method whose `models` name "{name}" and that returns {class_name(name)}Posterior; '
+        "`./bench test tests/models/test_kind.py`"
+    )
 
 
 def make_paper(args: argparse.Namespace, root: Path) -> str:
     """Write ``papers/<key>/`` and its test, and say what comes next. Raises Refused."""
-    key = args.key
+    key = args.name
     if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
         raise Refused(f"'{key}': a key has small letters, digits and underscores, and begins with a letter")
-    home, tests = root / "papers" / key, root / "tests" / "papers" / key
-    if home.exists() or tests.exists():
-        raise Refused(f"papers/{key} or tests/papers/{key} is there")
-    made = {home / name: text for name, text in PAPER_FILES.items()} | {tests / "test_paper.py": PAPER_TEST}
-    for path, text in made.items():
-        path = path.with_name(path.name.replace("@KEY@", key))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text.replace("@KEY@", key))
+    home, tests = f"papers/{key}", f"tests/papers/{key}"
+    if (root / home).exists() or (root / tests).exists():
+        raise Refused(f"{home} or {tests} is there")
+    places = {"experiment.yaml": f"{home}/experiments/{key}.yaml", "test_paper.py": f"{tests}/test_paper.py"}
+    templates = [path.stem for path in sorted((TEMPLATES / "paper").glob("*.j2"))]
+    write_new(root, {places.get(t, f"{home}/{t}"): render(f"paper/{t}", key) for t in templates})
     return (
-        f"papers/{key}/: one cheap cell stands in for the paper's own; `./bench {key}` runs it\n"
-        f"next: published.csv, experiments/{key}.yaml, claims.py; `./bench test tests/papers/{key}`"
+        f"{home}/: one cheap cell stands in for the paper's own; `./bench {key}` runs it\n"
+        f"next: published.csv, experiments/{key}.yaml, claims.py; `./bench test {tests}`"
+    )
+
+
+def make_experiment(args: argparse.Namespace, root: Path) -> str:
+    """Write ``experiments/<name>.yaml`` and say what comes next. Raises Refused."""
+    name = args.name
+    check_name("name", name)
+    if name in papers.experiments():
+        raise Refused(
+            f"there is an experiment '{name}' already ({papers.experiments()[name].relative_to(ROOT)}); "
+            "give another name: scores are filed under it"
+        )
+    path = f"experiments/{name}.yaml"
+    write_new(root, {path: render("experiment.yaml", name, path=path)})
+    return (
+        f"{path}: two methods on one table; it runs as it is:\n"
+        f"./bench --cores 2 results/scores/{name}/wine.csv --config experiments={path}\n"
+        "next: its data sets, methods and budgets; the comments say what each key is"
     )
 
 
 MAKERS = {
     "method": Maker("a method: one file, methods/<family>/<name>.py", method_arguments, make_method),
-    "dataset": Maker("a data set: one file, datasets/<name>.py", new_dataset.arguments, new_dataset.make),
-    "kind": Maker("a kind of model: one file, models/<name>.py", new_kind.arguments, new_kind.make),
-    "paper": Maker("a paper: one folder, papers/<key>/", paper_arguments, make_paper),
+    "dataset": Maker("a data set: one file, datasets/<name>.py", dataset_arguments, make_dataset),
+    "kind": Maker(
+        "a kind of model: one file, models/<name>.py",
+        name_argument("of the kind of model and its file: lower case, digits, underscores"),
+        make_kind,
+    ),
+    "paper": Maker(
+        "a paper: one folder, papers/<key>/", name_argument("its bibliography key, such as park2017dpem"), make_paper
+    ),
+    "experiment": Maker(
+        "an experiment of one's own: one file, experiments/<name>.yaml",
+        name_argument("of the experiment and its file: lower case, digits, underscores"),
+        make_experiment,
+    ),
 }
 
 
