@@ -7,22 +7,20 @@
     ./bench new experiment NAME
 
 The texts are in ``workflow/templates``: Jinja2 files, and ``starts.yaml`` with the lines that depend on the kind of
-model. A maker is one entry of ``MAKERS``: what may be given to it, and the function that writes the files.
+model. Each command writes its files below the project, or below the folder that its context has as ``obj``.
 """
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import hashlib
 import keyword
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import click
 import jinja2
 import numpy as np
 import yaml
@@ -41,17 +39,20 @@ STARTS: dict[str, dict[str, str]] = yaml.safe_load((TEMPLATES / "starts.yaml").r
 TASKS = ("regression", "classification", "density")
 
 
-class Refused(ValueError):
+class Refused(click.ClickException):
     """The skeleton cannot be written; the message says why and what to give instead."""
 
+    exit_code = 2
 
-@dataclass(frozen=True)
-class Maker:
-    """``arguments`` adds to a parser; ``make`` writes below a root and gives what to say: files, what comes next."""
 
-    help: str
-    arguments: Callable[[argparse.ArgumentParser], None]
-    make: Callable[[argparse.Namespace, Path], str]
+@click.group(no_args_is_help=False)
+def command() -> None:
+    """Write the skeleton of something new, which runs as it is."""
+
+
+def name_of(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The argument NAME."""
+    return click.argument("name", help=f"of the {what} and its file: lower case, digits, underscores")
 
 
 # ---------------------------------------------------------------------------------------------- names, texts, files
@@ -90,14 +91,19 @@ def render(template: str, name: str, **values: object) -> str:
     return _environment().get_template(f"{template}.j2").render(words | values)
 
 
-def write_new(root: Path, files: Mapping[str, str]) -> None:
-    """Write texts by path below ``root``. Raises Refused, before anything is written, where one is there."""
+def root() -> Path:
+    """The folder below which files are written."""
+    return click.get_current_context().obj or ROOT
+
+
+def write_new(files: Mapping[str, str]) -> None:
+    """Write texts by path below ``root()``. Raises Refused, before anything is written, where one is there."""
     for name in files:
-        if (root / name).exists():
+        if (root() / name).exists():
             raise Refused(f"{name} exists")
     for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        write_text(root / name, text)
+        (root() / name).parent.mkdir(parents=True, exist_ok=True)
+        write_text(root() / name, text)
 
 
 # --------------------------------------------------------------------------------------------------------- a method
@@ -118,47 +124,34 @@ def method_text(name: str, kind: str, private: bool) -> str:
     return render("method.py", name, kind=kind, private=private, start=start, scaled=scaled)
 
 
-def method_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of ``new method``."""
-    parser.add_argument("name", help="of the method and its file: lower case, digits, underscores")
-    parser.add_argument("--kind", required=True, help=f"kind of model that it fits: {', '.join(model_kinds.kinds())}")
-    parser.add_argument("--family", help="folder of methods/; default: a new one of the method's name")
-    parser.add_argument("--private", action="store_true", help="one with a release through the budget")
-
-
-def make_method(args: argparse.Namespace, root: Path) -> str:
-    """Write ``methods/<family>/<name>.py`` and say what comes next. Raises Refused."""
-    name, kind, family = args.name, args.kind, args.family or args.name
-    for what, word in (("name", name), ("family", family)):
+@command.command()
+@name_of("method")
+@click.option("--kind", required=True, help=f"kind of model that it fits: {', '.join(model_kinds.kinds())}")
+@click.option("--family", help="folder of methods/; default: a new one of the method's name")
+@click.option("--private", is_flag=True, help="one with a release through the budget")
+def method(name: str, kind: str, family: str | None, private: bool) -> None:
+    """Write a method: one file, methods/<family>/<name>.py."""
+    home = family or name
+    for what, word in (("name", name), ("family", home)):
         check_name(what, word)
     if kind not in model_kinds.kinds():
         known = model_kinds.kinds()
-        raise Refused(f"unknown kind of model '{kind}'{nearest(kind, known)}\nknown: {', '.join(known)}")
-    home = f"{contract.module_of(name).replace('.', '/')}.py" if name in contract.names() else contract.left_out(name)
-    if home:
-        raise Refused(f"there is a method '{name}' already ({home}); to teach it {kind}, add a class to that file")
-    close = difflib.get_close_matches(family, families(), n=1, cutoff=0.8)
-    if args.family and family not in families() and close:
+        raise Refused(f"unknown kind of model '{kind}'{nearest(kind, known)} (known: {', '.join(known)})")
+    there = f"{contract.module_of(name).replace('.', '/')}.py" if name in contract.names() else contract.left_out(name)
+    if there:
+        raise Refused(f"there is a method '{name}' already ({there}); to teach it {kind}, add a class to that file")
+    close = difflib.get_close_matches(home, families(), n=1, cutoff=0.8)
+    if family and family not in families() and close:
         raise Refused(f"no family '{family}'; did you mean '{close[0]}'? (a new family needs a name less like it)")
-    path = f"methods/{family}/{name}.py"
-    write_new(root, {path: method_text(name, kind, args.private)})
-    return (
+    path = f"methods/{home}/{name}.py"
+    write_new({path: method_text(name, kind, private)})
+    click.echo(
         f"{path}: it runs as it is; experiments with `include_unlisted_methods` take it in\n"
         f"next: fill in what says TODO and the fit; `./bench try {name}` checks it and shows its scores"
     )
 
 
 # ------------------------------------------------------------------------------------------------------- a data set
-
-
-def dataset_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of ``new dataset``."""
-    parser.add_argument("name", help="of the data set and its file: lower case, digits, underscores")
-    parser.add_argument("file", nargs="?", type=Path, help="its table: CSV of numbers with a header; default: made up")
-    parser.add_argument("--target", help="name of the target's column; default: the last one")
-    parser.add_argument(
-        "--task", choices=TASKS, default="regression", help="classes are 0, 1, ... (default: regression)"
-    )
 
 
 def check_word(what: str, word: str) -> None:
@@ -216,19 +209,30 @@ def made_up(name: str) -> dict:
     return told | {"task": "regression", "labels": (), "delimiter": ","}
 
 
-def make_dataset(args: argparse.Namespace, root: Path) -> str:
-    """Write ``datasets/<name>.py`` and say what comes next. Raises Refused."""
-    name = args.name
+@command.command()
+@name_of("data set")
+@click.argument(
+    "file",
+    required=False,
+    type=click.Path(path_type=Path),
+    help="its table: CSV of numbers with a header; default: made up",
+)
+@click.option("--target", help="name of the target's column; default: the last one")
+@click.option(
+    "--task", type=click.Choice(TASKS), default="regression", help="classes are 0, 1, ... (default: regression)"
+)
+def dataset(name: str, file: Path | None, target: str | None, task: str) -> None:
+    """Write a data set: one file, datasets/<name>.py."""
     check_name("name", name)
     if name in datasets.names():
         raise Refused(f"there is a data set '{name}' already (datasets/{name}.py)")
-    if not args.file and (args.target or args.task != "regression"):
+    if not file and (target or task != "regression"):
         raise Refused("--target and --task speak of a table: name its file")
-    told = described(args.file, args.target, args.task) if args.file else made_up(name)
+    told = described(file, target, task) if file else made_up(name)
     path = f"datasets/{name}.py"
-    write_new(root, {path: render("dataset.py", name, **told)})
-    after = "" if args.file else "name, columns, rows and sha256 of its file, "
-    return (
+    write_new({path: render("dataset.py", name, **told)})
+    after = "" if file else "name, columns, rows and sha256 of its file, "
+    click.echo(
         f"{path}: {told['rows']} rows, {len(told['columns'])} inputs; an experiment names it under `datasets`\n"
         f"next: {after}its licence and documented ranges; put the table at DPBAYES_MIRROR/{name}/{told['file']} or "
         "give its address as a Source; `./bench test tests/datasets/test_registry.py`"
@@ -238,46 +242,44 @@ def make_dataset(args: argparse.Namespace, root: Path) -> str:
 # ------------------------------------------------------------------------ a kind of model, a paper, an experiment
 
 
-def name_argument(help: str) -> Callable[[argparse.ArgumentParser], None]:
-    """Of a maker that takes a name and nothing else."""
-    return lambda parser: parser.add_argument("name", metavar="NAME", help=help)  # type: ignore[return-value]
-
-
-def make_kind(args: argparse.Namespace, root: Path) -> str:
-    """Write ``models/<name>.py`` and say what comes next. Raises Refused."""
-    name = args.name
+@command.command()
+@name_of("kind of model")
+def kind(name: str) -> None:
+    """Write a kind of model: one file, models/<name>.py."""
     check_name("name", name)
     if name in model_kinds.kinds():
         raise Refused(f"there is a kind of model '{name}' already ({model_kinds.kind(name).model.__module__})")
     path = f"models/{name}.py"
-    write_new(root, {path: render("kind.py", name)})
-    return (
+    write_new({path: render("kind.py", name)})
+    click.echo(
         f"{path}: a kind of model that runs as it is; an experiment names it under `model`\n"
         f'next: a method whose `models` name "{name}" and that returns {class_name(name)}Posterior; '
         "`./bench test tests/models/test_kind.py`"
     )
 
 
-def make_paper(args: argparse.Namespace, root: Path) -> str:
-    """Write ``papers/<key>/`` and its test, and say what comes next. Raises Refused."""
-    key = args.name
+@command.command()
+@click.argument("key", help="its bibliography key, such as park2017dpem")
+def paper(key: str) -> None:
+    """Write a paper: one folder, papers/<key>/."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
         raise Refused(f"'{key}': a key has small letters, digits and underscores, and begins with a letter")
     home, tests = f"papers/{key}", f"tests/papers/{key}"
-    if (root / home).exists() or (root / tests).exists():
+    if (root() / home).exists() or (root() / tests).exists():
         raise Refused(f"{home} or {tests} is there")
     places = {"experiment.yaml": f"{home}/experiments/{key}.yaml", "test_paper.py": f"{tests}/test_paper.py"}
     templates = [path.stem for path in sorted((TEMPLATES / "paper").glob("*.j2"))]
-    write_new(root, {places.get(t, f"{home}/{t}"): render(f"paper/{t}", key) for t in templates})
-    return (
+    write_new({places.get(t, f"{home}/{t}"): render(f"paper/{t}", key) for t in templates})
+    click.echo(
         f"{home}/: one cheap cell stands in for the paper's own; `./bench {key}` runs it\n"
         f"next: published.csv, experiments/{key}.yaml, claims.py; `./bench test {tests}`"
     )
 
 
-def make_experiment(args: argparse.Namespace, root: Path) -> str:
-    """Write ``experiments/<name>.yaml`` and say what comes next. Raises Refused."""
-    name = args.name
+@command.command()
+@name_of("experiment")
+def experiment(name: str) -> None:
+    """Write an experiment: one file, experiments/<name>.yaml."""
     check_name("name", name)
     if name in papers.experiments():
         raise Refused(
@@ -285,52 +287,9 @@ def make_experiment(args: argparse.Namespace, root: Path) -> str:
             "give another name: scores are filed under it"
         )
     path = f"experiments/{name}.yaml"
-    write_new(root, {path: render("experiment.yaml", name, path=path)})
-    return (
+    write_new({path: render("experiment.yaml", name, path=path)})
+    click.echo(
         f"{path}: two methods on one table; it runs as it is:\n"
         f"./bench --cores 2 results/scores/{name}/wine.csv --config experiments={path}\n"
         "next: its data sets, methods and budgets; the comments say what each key is"
     )
-
-
-MAKERS = {
-    "method": Maker("a method: one file, methods/<family>/<name>.py", method_arguments, make_method),
-    "dataset": Maker("a data set: one file, datasets/<name>.py", dataset_arguments, make_dataset),
-    "kind": Maker(
-        "a kind of model: one file, models/<name>.py",
-        name_argument("of the kind of model and its file: lower case, digits, underscores"),
-        make_kind,
-    ),
-    "paper": Maker(
-        "a paper: one folder, papers/<key>/", name_argument("its bibliography key, such as park2017dpem"), make_paper
-    ),
-    "experiment": Maker(
-        "an experiment of one's own: one file, experiments/<name>.yaml",
-        name_argument("of the experiment and its file: lower case, digits, underscores"),
-        make_experiment,
-    ),
-}
-
-
-def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Exit code: 0, or 2 with the reason on the error stream."""
-    parser = argparse.ArgumentParser(prog="./bench new", description="Write the skeleton of something new.")
-    parts = parser.add_subparsers(dest="what", required=True, metavar=f"{{{','.join(MAKERS)}}}")
-    for word, maker in MAKERS.items():
-        maker.arguments(parts.add_parser(word, help=maker.help, description=f"Write {maker.help}."))
-    given = sys.argv[1:] if arguments is None else arguments
-    if given and not given[0].startswith("-") and given[0] not in MAKERS:
-        print(f"bench new: nothing to make called '{given[0]}'{nearest(given[0], MAKERS)}", file=sys.stderr)
-        print(f"known: {', '.join(MAKERS)}", file=sys.stderr)
-        return 2
-    args = parser.parse_args(given)
-    try:
-        print(MAKERS[args.what].make(args, root))
-    except Refused as error:
-        print(f"bench new: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

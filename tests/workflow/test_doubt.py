@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from workflow import doubt
+from workflow import cli, doubt
 from workflow.doubt import Published, Unknown
 from workflow.spot_check import DIFFERS, EQUAL, NOT_RUN, Row
 
@@ -105,14 +105,14 @@ def test_a_doubt_prints_all_and_exits_by_the_verdict(monkeypatch, capsys, tmp_pa
         Row(IDS[0], "p", "dp_sep", "wine", "epsilon", "1", "1", EQUAL, "delta 1e-05, add_remove, by rdp"),
     ]
     monkeypatch.setattr(doubt, "recompute", lambda *args: rows)
-    assert doubt.main([IDS[0], "--results", str(tmp_path)]) == status
+    assert cli.main(["doubt", IDS[0], "--results", str(tmp_path)]) == status
     out = capsys.readouterr().out
     assert KEY in out
     assert "epsilon of one fit, from its ledger: 1 at delta 1e-05, add_remove, by rdp" in out
 
 
 def test_an_unknown_word_is_one_answer_without_a_traceback(monkeypatch, capsys, tmp_path):
-    assert doubt.main(["nothing like this", "--results", str(tmp_path)]) == 2
+    assert cli.main(["doubt", "nothing like this", "--results", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(
         "bench: no cell and no published number 'nothing like this'; the nearest:"
     )

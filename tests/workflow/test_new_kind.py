@@ -10,7 +10,7 @@ from project import add_experiment, copy_project, environment, place_data
 
 import datasets
 from datasets import splits
-from workflow import new
+from workflow import cli
 
 METHOD = '''
 """The mean of the targets (dropped in by a test)."""
@@ -45,7 +45,7 @@ answers: []
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     project = copy_project(tmp_path_factory.mktemp("new_kind"))
-    assert new.main(["kind", "one_number"], project) == 0
+    assert cli.main(["new", "kind", "one_number"], project) == 0
     (project / "methods/baselines/mean_of_targets.py").write_text(METHOD)
     add_experiment(project, "one_number", CONFIG)
     place_data(project, "wine")
