@@ -70,9 +70,10 @@ def call(made: click.Command, words: Sequence[str], name: str, given: object = N
     except click.Abort:  # Ctrl-C
         return 130
     except click.ClickException as e:
-        said = " ".join(e.format_message().split()).removesuffix(".")
-        more = "; --help says what there is" if isinstance(e, click.UsageError) else ""
-        print(f"{name}: {said}{more}", file=sys.stderr)
+        said = " ".join(e.format_message().split())
+        if isinstance(e, click.UsageError):
+            said = f"{said.removesuffix('.')}; --help says what there is"
+        print(f"{name}: {said}", file=sys.stderr)
         return e.exit_code
 
 
