@@ -175,7 +175,7 @@ def show(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
-@click.command(short_help="one cell or published number, recomputed at full settings")
+@click.command()
 @click.argument("words", nargs=-1, required=True, metavar="CELL", help="a cell, a published number's key, or a part")
 @click.option("--list", is_flag=True, help="print the keys and ids that hold all the words")
 @click.option("--results", type=click.Path(path_type=Path), default=ROOT / "results", help="folder of the run")

@@ -92,7 +92,7 @@ def advise(args: SimpleNamespace) -> None:
         code=code_hash("common_tasks.own_data.surrogates"),
     )  # fmt: skip
     left = study.write(what, text)
-    study.run(what, args.cores, what.folder / "logs" / "snakemake.log", "bench advise")
+    study.run(what, args.cores, what.folder / "logs" / "snakemake.log", "./bench advise")
     frame = by_shape(arguments.scores_of(what), args.task)
     shapes = surrogates.SHAPES[args.task]
     about = advice.About(

@@ -50,7 +50,7 @@ def cores() -> int:
 
 
 def command(program: str, after: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Makes a command of a function; with the options of both commands, of which it gets all values."""
+    """A decorator that makes a command of a function, with the options that both commands share."""
     path = click.Path(path_type=Path)
     shared = [
         click.option("--task", required=True, type=click.Choice(list(KINDS)), help="which common task"),
@@ -102,7 +102,7 @@ def check(program: str, args: SimpleNamespace, rows: int) -> None:
         raise click.UsageError(f"--name '{args.name}'; give small letters, digits and . _ -")
     if args.delta >= 1 / rows:
         print(
-            f"bench {program}: warning: delta = {args.delta:g} is not below 1/rows = {1 / rows:.2g}: a mechanism that "
+            f"./bench {program}: warning: delta = {args.delta:g} is not below 1/rows = {1 / rows:.2g}: a mechanism that "
             "publishes a whole row now and then would pass; take a smaller one",
             file=sys.stderr,
         )

@@ -88,7 +88,7 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
     code = code_hash("common_tasks.own_data.table")
     # the digest of the facts makes another file of it where they differ, and so the table is read again
     left = study.write(what, _FILE.format(code=f"{code}, facts {study.digest(facts)}"))
-    study.run(what, args.cores, folder / "logs" / "snakemake.log", "bench compare")
+    study.run(what, args.cores, folder / "logs" / "snakemake.log", "./bench compare")
     frame = arguments.scores_of(what)
     about = advice.About(
         sets="table",
