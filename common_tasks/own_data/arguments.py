@@ -102,8 +102,8 @@ def check(program: str, args: SimpleNamespace, rows: int) -> None:
         raise click.UsageError(f"--name '{args.name}'; give small letters, digits and . _ -")
     if args.delta >= 1 / rows:
         print(
-            f"./bench {program}: warning: delta = {args.delta:g} is not below 1/rows = {1 / rows:.2g}: a mechanism that "
-            "publishes a whole row now and then would pass; take a smaller one",
+            f"./bench {program}: warning: delta = {args.delta:g} is not below 1/rows = {1 / rows:.2g}: a mechanism "
+            "that publishes a whole row now and then would pass; take a smaller one",
             file=sys.stderr,
         )
 
