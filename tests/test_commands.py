@@ -26,10 +26,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
-from workflow import arguments, launch, new
+from workflow import arguments, cli, launch
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md")
@@ -69,7 +70,7 @@ def place(tmp_path_factory) -> Place:
         ["dataset", "my_rows", str(table), "--target", "b"],
         ["paper", "made_up"],
     ):
-        assert new.main(words, root) == 0
+        assert cli.main(["new", *words], root) == 0
     both = {"FILE.csv": str(table), "COLUMN": "b", "KIND": "bnn_regression", "DIR": str(root / "out")}
     there = {
         "path/to/my_method.py": str(root / "methods/elsewhere/my_method.py"),
@@ -122,14 +123,13 @@ def a_bench(words: list[str], place: Place, given: dict[str, str]) -> None:
     command = words[0] if words else ""
     if command == "new":
         if words[1:] and words[1:] != ["WHAT"]:  # a maker and its arguments; the maker alone is its name in a sentence
-            assert words[1] in new.MAKERS
+            assert words[1] in cli.command("new").commands
             filled = place.filled(words[1:], place.fresh)
-            assert len(filled) == 1 or new.main(filled, Path(tempfile.mkdtemp(dir=place.root))) == 0
+            assert len(filled) == 1 or cli.main(["new", *filled], Path(tempfile.mkdtemp(dir=place.root))) == 0
         return
     words = place.filled(words, place.there)
-    if command in ("advise", "compare", "doubt", "try", "site"):
-        text = (ROOT / "bench").read_text(encoding="utf-8").partition(f"\n{command})\n")[2].partition(";;")[0]
-        assert not words[1:] or parsed(re.findall(r"python -m ([\w.]+)", text)[-1], words[1:])
+    if command in cli.COMMANDS:
+        assert not words[1:] or taken(cli.command(command), words[1:])
     elif command == "test":
         assert not words[1:] or collected(words[1:], given)
     elif command in ("", "setup", "--help", "-h"):
@@ -167,6 +167,14 @@ def collected(words: list[str], given: dict[str, str]) -> bool:
     return True
 
 
+def taken(command: click.Command, words: list[str]) -> bool:
+    """Does a command take these words? Fails where it does not."""
+    try:
+        return bool(command.make_context(command.name, list(words)))
+    except click.UsageError as e:
+        pytest.fail(e.format_message())
+
+
 class Parsed(Exception):
     """The arguments have been read."""
 
@@ -176,6 +184,8 @@ def parsed(module: str, words: list[str]) -> bool:
     found = importlib.import_module(module)
     if hasattr(found, "__path__"):
         found = importlib.import_module(f"{module}.__main__")
+    if isinstance(made := vars(found).get("command"), click.Command):
+        return taken(made, words)
     with pytest.MonkeyPatch.context() as patch:
         read = argparse.ArgumentParser.parse_args
 
@@ -256,7 +266,7 @@ def a_removal(words: list[str], place: Place, given: dict[str, str]) -> None:
     """What is removed is all that `./bench new paper` writes."""
     assert words[0] == "-r"
     root = place.root / "removed"
-    assert new.main(["paper", place.fresh["KEY"]], root) == 0
+    assert cli.main(["new", "paper", place.fresh["KEY"]], root) == 0
     for word in place.filled(words[1:], place.fresh):
         shutil.rmtree(root / word)
     assert not [p for p in root.rglob("*") if p.is_file()]

@@ -18,7 +18,7 @@ from privacy.budget import BudgetSpec
 from reports import front_matter
 from reports.findings import read_committed
 from reports.queries import Tables
-from workflow import new
+from workflow import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 def wrote(command: str, root: Path) -> Path:
     """The one file that a command writes below ``root``."""
-    assert new.main(shlex.split(command)[1:], root) == 0
+    assert cli.main(shlex.split(command), root) == 0
     (path,) = (p for p in root.rglob("*") if p.is_file())
     return path
 

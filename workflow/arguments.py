@@ -12,11 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from datasets.files import ROOT
-from workflow import attempts, noise, papers
+from workflow import attempts, cli, noise, papers
 from workflow.experiments import SCALES
 
-#: words that ``bench`` takes itself.
-COMMANDS = ("full", "test", "setup", "new", "doubt", "try", "advise", "compare", "site")
 #: keys of config/config.yaml -> what they may be; empty: anything.
 CONFIG: dict[str, tuple[str, ...]] = {
     "scale": SCALES,
@@ -86,7 +84,7 @@ def check_target(word: str) -> None:
     known = targets()
     if word in known or "/" in word:
         return
-    if word in COMMANDS:
+    if word in cli.WORDS:
         raise Wrong(f"'{word}' is a command and stands first: ./bench {word} ...")
     found, holds = papers.experiments(), papers.paper_of(word)
     if holds is not None:
@@ -108,7 +106,7 @@ def check_target(word: str) -> None:
         raise Wrong(f"'{word}' is a kind of model; targets are {', '.join(p.key for p in papers.papers())}")
     if word.startswith(tuple(f"{e}-" for e in papers.experiments())):
         raise Wrong(f"'{word}' looks like a cell: ./bench doubt {word}")
-    raise Wrong(f"'{word}' is no command and no target; {close(word, [*COMMANDS, *known])}")
+    raise Wrong(f"'{word}' is no command and no target; {close(word, [*cli.WORDS, *known])}")
 
 
 def check_config(entries: Sequence[str]) -> None:

@@ -4,211 +4,108 @@
     ./bench new dataset NAME [FILE.csv --target COLUMN --task TASK]
     ./bench new kind NAME
     ./bench new paper KEY
+    ./bench new experiment NAME
 
-A maker is one entry of ``MAKERS``: what may be given to it, and the function that writes the files.
+The texts are in ``workflow/templates``: Jinja2 files, and ``starts.yaml`` with the lines that depend on the kind of
+model. Each command writes its files below the project, or below the folder that its context has as ``obj``.
 """
 
 from __future__ import annotations
 
-import argparse
 import difflib
+import hashlib
+import keyword
 import re
-import string
-import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
+import click
+import jinja2
+import numpy as np
+import yaml
+
+import datasets
+from datasets.base import DataError, read_delimited
 from datasets.files import ROOT, write_text
 from methods import contract
 from models import kind as model_kinds
-from workflow import new_dataset, new_kind
-from workflow.new_files import Refused, check_name, class_name, write_new
+from workflow import papers
+
+TEMPLATES = Path(__file__).parent / "templates"
+#: kind of model -> code of its simplest posterior; the file says what the keys are.
+STARTS: dict[str, dict[str, str]] = yaml.safe_load((TEMPLATES / "starts.yaml").read_text(encoding="utf-8"))
+TASKS = ("regression", "classification", "density")
 
 
-@dataclass(frozen=True)
-class Maker:
-    """``arguments`` adds to a parser; ``make`` writes below a root and gives what to say: files, what comes next."""
+class Refused(click.ClickException):
+    """The skeleton cannot be written; the message says why and what to give instead."""
 
-    help: str
-    arguments: Callable[[argparse.ArgumentParser], None]
-    make: Callable[[argparse.Namespace, Path], str]
+    exit_code = 2
 
 
-@dataclass(frozen=True)
-class Start:
-    """The simplest posterior of a kind of model: what it imports, and how it is made of ``task``.
-
-    ``made`` : lines, the last one an expression. ``released`` : the same from ``mean``, the private mean of
-    ``statistic`` (one row a training row, numbers cut to ``settings.clip``); "" where there is no private skeleton.
-    """
-
-    imports: str
-    made: str
-    statistic: str = ""
-    released: str = ""
+@click.group(no_args_is_help=False)
+def command() -> None:
+    """Write the skeleton of something new, which runs as it is."""
 
 
-_TARGETS = Start(
-    "from models.linear_regression import ConstantGaussian",
-    "ConstantGaussian(float(task.y.mean()), float(task.y.var()) + 1e-6)",
-    "task.y[:, None]",
-    "ConstantGaussian(float(mean[0]), settings.clip**2)",
-)
-_MIXTURE = Start(
-    "from models.mixture_of_gaussians import MixtureParameters",
-    """k, mean = task.model.components, task.x.mean(axis=0)
-covariance = (1e-6 + float(task.x.var())) * np.eye(len(mean))
-MixtureParameters(np.ones(k) / k, np.tile(mean, (k, 1)), np.tile(covariance, (k, 1, 1)))""",
-)
-#: a kind that is not here gets a skeleton that says what is missing.
-STARTS = {
-    "bnn_regression": _TARGETS,
-    "linear_regression": _TARGETS,
-    "bounded_linear_regression": _TARGETS,
-    "bounded_logistic_regression": Start(
-        "from models.bounded_logistic import LogisticPoint",
-        "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 4.0 * task.y.mean() - 2.0))",
-        "task.y[:, None] - 0.5",
-        "LogisticPoint(np.append(np.zeros(task.x.shape[1]), 4.0 * mean))",
-    ),
-    "bounded_mixture": Start(
-        _MIXTURE.imports,
-        _MIXTURE.made,
-        "task.x",
-        """k = task.model.components
-MixtureParameters(np.ones(k) / k, np.tile(mean, (k, 1)), np.tile(np.eye(len(mean)), (k, 1, 1)))""",
-    ),
-    "mixture_of_gaussians": _MIXTURE,
-    "bnn_classification": Start(
-        "from models.bnn_classification import ClassifierPoint, size",
-        """widths = task.model.widths(task.x.shape[1])
-weights = rng.standard_normal(size(widths)).astype(np.float32)
-ClassifierPoint(weights, widths, task.model.input_scale)""",
-    ),
-    "conjugate_simulator": Start("", "task.model.exact_posterior(task.x)"),
-    "linear_regression_unknown_noise": Start("", "task.model.exact_posterior(task.x, task.y)"),
-    "logistic_regression_normal_prior": Start(
-        "from models.unconstrained import UnconstrainedGaussian",
-        """d = task.model.likelihood.design(task.x).shape[1]
-UnconstrainedGaussian(np.zeros(d), np.ones(d), task.model.likelihood)""",
-    ),
-    "logistic_regression": Start(
-        "from models.logistic_regression import LogisticSample, row_scaling",
-        "LogisticSample(np.zeros(task.x.shape[1]), row_scaling(task.model, task.x, task.public))",
-    ),
-    "exponential_family": Start(
-        "from methods._shared.exponential_family import release\n"
-        "from models.exponential_family import ParameterSample, statistic_of",
-        """law, total = task.model.law, statistic_of(task).sum(axis=0)
-natural = release.posterior(task.model.natural, total, task.public.n, 1.0, 1.0)
-ParameterSample(law.sample(rng, natural), law)""",
-    ),
-}
-
-PLAIN = string.Template('''"""One sentence: what $name is, and where it comes from."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-import numpy as np
-
-$imports
+def name_of(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The argument NAME."""
+    return click.argument("name", help=f"of the {what} and its file: lower case, digits, underscores")
 
 
-class $cls($base):
-    """What it does, in the source's terms, and where it departs from the source."""
-
-    name = "$name"
-    title = "$title"  # column heading
-    reference = "TODO: authors and year, and the place in the paper"
-    models = ("$kind",)
-    constants = (Constants.GUESSED,)  # where the defaults come from
-
-    @dataclass(frozen=True)
-    class Settings:
-        """Every hyper-parameter, with unit, default and source."""
-
-    def $fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows."""
-        if task.n < 1:
-            raise ValueError(f"{task.name}: {self.name} needs at least 1 training row, got {task.n}")
-        $body
-''')
-PRIVATE = string.Template('''"""One sentence: what $name is, and where it comes from."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-import numpy as np
-
-$imports
+# ---------------------------------------------------------------------------------------------- names, texts, files
 
 
-class $cls($base):
-    """What it does, in the source's terms, and where it departs from the source."""
-
-    name = "$name"
-    title = "$title"  # column heading
-    reference = "TODO: authors and year, and the place in the paper"
-    models = ("$kind",)
-    privacy = Relation.ADD_REMOVE  # the neighbours of the guarantee
-    constants = (Constants.GUESSED,)  # where the defaults come from
-    leaks = ()  # what no epsilon counts
-    # at epsilon = 1e6: a method without privacy, and how near; or why none
-    counterparts = (Counterpart(apart=Apart.CLIPPING, reason="rows are cut at a clip that no budget widens"),)
-
-    @dataclass(frozen=True)
-    class Settings:
-        clip: float = 0.5  #: to which each number of a row's statistic is cut (unit of the statistic)
-
-    def $fit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows, or a budget that states no privacy."""
-        if task.n < 1:
-            raise ValueError(f"{task.name}: {self.name} needs at least 1 training row, got {task.n}")
-        total = clipped_sum($statistic, settings.clip)
-        noise = budget.gaussian(
-            "sum of the clipped rows",
-            sensitivity=settings.clip * len(total) ** 0.5,
-            noise_multiplier=left_for(budget, "sum of the clipped rows", self.privacy),
-            relation=self.privacy,
-            proof=f"{__name__}.clipped_sum",
-        )
-        mean = noise.release(total) / task.public.n
-        # diagnostics are released too: functions of released and public numbers alone
-        $body
-        return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale})
-
-
-def clipped_sum(rows: np.ndarray, clip: float) -> np.ndarray:
-    """Sum of rows (n, k) whose numbers are cut to [-clip, clip], (k,).
-
-    One row more or less moves each number by at most ``clip``: the L2 sensitivity is clip sqrt(k).
-    """
-    return np.clip(rows, -clip, clip).sum(axis=0)
-
-
-#: copies of this file, broken by one pattern each, that the privacy suite has to catch
-MUTANTS = {
-    "$kind": (
-        Mutant("no clipping", r"np\\.clip\\(rows, -clip, clip\\)", "rows", what="rows are not cut"),
-        Mutant(
-            "data-dependent standardisation",
-            r"task\\.public\\.n\\b",
-            "task.n",
-            what="the private number of rows is read, unpaid",
-        ),
-    ),
-}
-''')
+def check_name(what: str, word: str) -> None:
+    """Raises Refused for a word that cannot name a module."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", word) or keyword.iskeyword(word):
+        raise Refused(f"{what} '{word}': give lower-case letters, digits and underscores, a letter first")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The question whether the known word that is nearest was meant; "" where none is near."""
     found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean '{found[0]}'?" if found else ""
+
+
+def class_name(name: str) -> str:
+    """``my_method`` -> ``MyMethod``."""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    made.filters["sorted_lines"] = lambda text: "".join(sorted(f"{line}\n" for line in text.splitlines() if line))
+    return made
+
+
+def render(template: str, name: str, **values: object) -> str:
+    """The text of a template for something called ``name``."""
+    words = {"name": name, "cls": class_name(name), "title": name.replace("_", " ").capitalize()}
+    return _environment().get_template(f"{template}.j2").render(words | values)
+
+
+def root() -> Path:
+    """The folder below which files are written."""
+    return click.get_current_context().obj or ROOT
+
+
+def write_new(files: Mapping[str, str]) -> None:
+    """Write texts by path below ``root()``. Raises Refused, before anything is written, where one is there."""
+    for name in files:
+        if (root() / name).exists():
+            raise Refused(f"{name} exists")
+    for name, text in files.items():
+        (root() / name).parent.mkdir(parents=True, exist_ok=True)
+        write_text(root() / name, text)
+
+
+# --------------------------------------------------------------------------------------------------------- a method
 
 
 def families() -> list[str]:
@@ -218,172 +115,180 @@ def families() -> list[str]:
 
 def method_text(name: str, kind: str, private: bool) -> str:
     """The text of the file. Raises Refused where there is no skeleton of a private method for that kind."""
-    start, boxed = STARTS.get(kind), hasattr(model_kinds.kind(kind).model, "inner")
-    if private and not (start and start.released):
-        known = ", ".join(sorted(k for k, s in STARTS.items() if s.released))
+    start = STARTS.get(kind, {})
+    if private and "statistic" not in start:
+        known = ", ".join(sorted(k for k, s in STARTS.items() if "statistic" in s))
         raise Refused(f"--private has a skeleton for {known}; for {kind} write it without and add the release")
-    imports = ["from models.task import Task", "from privacy.budget import Budget"]
-    imports += [line for line in (start.imports if start else "").splitlines() if line]
-    shared = ["InFrame"] * boxed + ["left_for"] * private
-    words = ["Apart"] * private + ["Constants"] + ["Counterpart"] * private + ["Fit"]
-    words += ["Method"] * (not boxed) + ["MethodError"] * (start is None)
-    imports += [f"from methods._shared.frames import {', '.join(shared)}"] * bool(shared)
-    imports += [f"from methods.contract import {', '.join(words)}"]
-    imports += ["from privacy.ledger import Relation", "from privacy.mutants import Mutant"] * private
-    if start:
-        *before, made = (start.released if private else start.made).splitlines()
-        body = [*before, f"posterior = {made}"] + ["return Fit(posterior, budget.ledger)"] * (not private)
-    else:
-        body = [f'raise MethodError("{name} gives no posterior yet: return one that models/ has for {kind}")']
-    return (PRIVATE if private else PLAIN).substitute(
-        name=name,
-        cls=class_name(name),
-        title=name.replace("_", " ").capitalize(),
-        kind=kind,
-        imports="\n".join(sorted(imports)),
-        base="InFrame" if boxed else "Method",
-        fit="fit_unit" if boxed else "fit",
-        body="\n        ".join(body),
-        statistic=start.statistic if start else "",
-    )
+    scaled = hasattr(model_kinds.kind(kind).model, "inner")
+    return render("method.py", name, kind=kind, private=private, start=start, scaled=scaled)
 
 
-def method_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of ``new method``."""
-    parser.add_argument("name", help="of the method and its file: lower case, digits, underscores")
-    parser.add_argument("--kind", required=True, help=f"kind of model that it fits: {', '.join(model_kinds.kinds())}")
-    parser.add_argument("--family", help="folder of methods/; default: a new one of the method's name")
-    parser.add_argument("--private", action="store_true", help="one with a release through the budget")
-
-
-def make_method(args: argparse.Namespace, root: Path) -> str:
-    """Write ``methods/<family>/<name>.py`` and say what comes next. Raises Refused."""
-    name, kind, family = args.name, args.kind, args.family or args.name
-    for what, word in (("name", name), ("family", family)):
+@command.command()
+@name_of("method")
+@click.option("--kind", required=True, help=f"kind of model that it fits: {', '.join(model_kinds.kinds())}")
+@click.option("--family", help="folder of methods/; default: a new one of the method's name")
+@click.option("--private", is_flag=True, help="one with a release through the budget")
+def method(name: str, kind: str, family: str | None, private: bool) -> None:
+    """Write a method: one file, methods/<family>/<name>.py."""
+    home = family or name
+    for what, word in (("name", name), ("family", home)):
         check_name(what, word)
     if kind not in model_kinds.kinds():
         known = model_kinds.kinds()
-        raise Refused(f"unknown kind of model '{kind}'{nearest(kind, known)}\nknown: {', '.join(known)}")
-    home = f"{contract.module_of(name).replace('.', '/')}.py" if name in contract.names() else contract.left_out(name)
-    if home:
-        raise Refused(f"there is a method '{name}' already ({home}); to teach it {kind}, add a class to that file")
-    close = difflib.get_close_matches(family, families(), n=1, cutoff=0.8)
-    if args.family and family not in families() and close:
+        raise Refused(f"unknown kind of model '{kind}'{nearest(kind, known)} (known: {', '.join(known)})")
+    there = f"{contract.module_of(name).replace('.', '/')}.py" if name in contract.names() else contract.left_out(name)
+    if there:
+        raise Refused(f"there is a method '{name}' already ({there}); to teach it {kind}, add a class to that file")
+    close = difflib.get_close_matches(home, families(), n=1, cutoff=0.8)
+    if family and family not in families() and close:
         raise Refused(f"no family '{family}'; did you mean '{close[0]}'? (a new family needs a name less like it)")
-    path = f"methods/{family}/{name}.py"
-    write_new(root, {path: method_text(name, kind, args.private)})
-    return (
+    path = f"methods/{home}/{name}.py"
+    write_new({path: method_text(name, kind, private)})
+    click.echo(
         f"{path}: it runs as it is; experiments with `include_unlisted_methods` take it in\n"
         f"next: fill in what says TODO and the fit; `./bench try {name}` checks it and shows its scores"
     )
 
 
-#: file below papers/KEY -> text; @KEY@ stands for the key.
-PAPER_FILES = {
-    "__init__.py": '''"""@KEY@: authors, year, title."""
+# ------------------------------------------------------------------------------------------------------- a data set
 
-from workflow.papers import Paper
 
-PAPER = Paper(
-    key="@KEY@",
-    title="@KEY@",
-    sources={"@KEY@": "Authors year"},  # as tables head its numbers
+def check_word(what: str, word: str) -> None:
+    """Raises Refused for the name of a file or column that would end a text or docstring of the skeleton."""
+    if not word.isprintable() or set(word) & set('"\\$'):
+        raise Refused(f"rename the {what} {word!r}: no double quotes, backslashes, dollar signs or control characters")
+
+
+def described(path: Path, target: str | None, task: str) -> dict:
+    """The facts of a table at hand that the skeleton needs. Raises Refused."""
+    check_word("file", path.name)
+    if not path.is_file():
+        raise Refused(f"no file {path}")
+    try:
+        head = path.read_text(encoding="utf-8").partition("\n")[0]
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path.name} is not UTF-8 ({error}); save it as UTF-8") from None
+    if head.startswith("\ufeff"):
+        raise Refused(f"{path.name} begins with a byte-order mark; save it as UTF-8 without one")
+    delimiter = ";" if head.count(";") > head.count(",") else ","
+    header = [h.strip().strip('"') for h in head.split(delimiter)]
+    if len(header) < 2 or len(set(header)) < len(header) or not all(header):
+        raise Refused(f"{path.name}: the first line is no header of two or more different names: {head[:80]}")
+    for name in header:
+        check_word(f"column of {path.name},", name)
+    target = target or header[-1]
+    if target not in header:
+        raise Refused(f"{path.name} has no column '{target}'; its header: {', '.join(header)}")
+    columns = tuple(h for h in header if h != target)
+    try:
+        rows = read_delimited(path, delimiter, (*columns, target))
+    except DataError as error:
+        # its advice is for a file that was fetched
+        raise Refused(f"{error}".replace("; delete the file and fetch it again", "; correct the table")) from None
+    if not np.isfinite(rows).all():
+        raise Refused(
+            f"{path.name}: row {int(np.argwhere(~np.isfinite(rows))[0][0]) + 1} has a number that is not finite"
+        )
+    labels: tuple[str, ...] = ()
+    if task == "classification":
+        found = np.unique(rows[:, -1])
+        if not np.array_equal(found, np.arange(len(found))) or len(found) < 2:
+            raise Refused(
+                f"{path.name}: '{target}' has {', '.join(f'{v:g}' for v in found[:5])}; give classes 0, 1, ..."
+            )
+        labels = tuple(f"{v:g}" for v in found)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    told = {"file": path.name, "columns": columns, "target": target, "rows": len(rows), "sha256": digest}
+    return told | {"task": task, "labels": labels, "delimiter": delimiter}
+
+
+def made_up(name: str) -> dict:
+    """The facts of a made-up table, for a skeleton without one."""
+    told = {"file": f"{name}.csv", "columns": ("first", "second"), "target": "target", "rows": 100, "sha256": "0" * 64}
+    return told | {"task": "regression", "labels": (), "delimiter": ","}
+
+
+@command.command()
+@name_of("data set")
+@click.argument(
+    "file",
+    required=False,
+    type=click.Path(path_type=Path),
+    help="its table: CSV of numbers with a header; default: made up",
 )
-''',
-    # one cheap cell, so that everything runs before the paper's own cells stand here
-    "experiments/@KEY@.yaml": """experiment: @KEY@
-title: "@KEY@"
-sources: [@KEY@]
-model: {kind: bnn_regression, hidden: 50}
-datasets: [wine]
-protocols:
-  literature: {splits: 20, title: random splits 90/10}
-arms:
-  - {method: ridge, protocols: [literature]}
-scales:
-  full: {}
-  tiny: {splits: 1}
-answers: []   # a published cell of published.csv -> the cell of ours that answers it
-""",
-    "published.csv": "source,table,dataset,method,setting,metric,mean,std,n_runs\n",
-    "annotations.csv": "source,table,dataset,method,setting,metric,digits,n_published,std_kind,same_as,note\n",
-    "claims.py": '''"""What @KEY@ says in words, as tests of our scores."""
-
-SOURCE = "@KEY@"
-
-CLAIMS = ()
-''',
-}
-PAPER_TEST = '''"""The folder of @KEY@ is found, and its experiment has cells."""
-
-from papers.@KEY@ import PAPER
-from workflow.experiments import cells
-from workflow.papers import papers
-
-
-def test_it_is_one_of_the_papers():
-    assert PAPER in papers()
-
-
-def test_its_experiments_have_cells_at_every_scale():
-    assert PAPER.experiments
-    for path in PAPER.experiments.values():
-        for scale in ("full", "quick", "tiny"):
-            assert cells(path, scale)
-'''
-
-
-def paper_arguments(parser: argparse.ArgumentParser) -> None:
-    """Of ``new paper``."""
-    parser.add_argument("key", help="its bibliography key, such as park2017dpem")
-
-
-def make_paper(args: argparse.Namespace, root: Path) -> str:
-    """Write ``papers/<key>/`` and its test, and say what comes next. Raises Refused."""
-    key = args.key
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
-        raise Refused(f"'{key}': a key has small letters, digits and underscores, and begins with a letter")
-    home, tests = root / "papers" / key, root / "tests" / "papers" / key
-    if home.exists() or tests.exists():
-        raise Refused(f"papers/{key} or tests/papers/{key} is there")
-    made = {home / name: text for name, text in PAPER_FILES.items()} | {tests / "test_paper.py": PAPER_TEST}
-    for path, text in made.items():
-        path = path.with_name(path.name.replace("@KEY@", key))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text.replace("@KEY@", key))
-    return (
-        f"papers/{key}/: one cheap cell stands in for the paper's own; `./bench {key}` runs it\n"
-        f"next: published.csv, experiments/{key}.yaml, claims.py; `./bench test tests/papers/{key}`"
+@click.option("--target", help="name of the target's column; default: the last one")
+@click.option(
+    "--task", type=click.Choice(TASKS), default="regression", help="classes are 0, 1, ... (default: regression)"
+)
+def dataset(name: str, file: Path | None, target: str | None, task: str) -> None:
+    """Write a data set: one file, datasets/<name>.py."""
+    check_name("name", name)
+    if name in datasets.names():
+        raise Refused(f"there is a data set '{name}' already (datasets/{name}.py)")
+    if not file and (target or task != "regression"):
+        raise Refused("--target and --task speak of a table: name its file")
+    told = described(file, target, task) if file else made_up(name)
+    path = f"datasets/{name}.py"
+    write_new({path: render("dataset.py", name, **told)})
+    after = "" if file else "name, columns, rows and sha256 of its file, "
+    click.echo(
+        f"{path}: {told['rows']} rows, {len(told['columns'])} inputs; an experiment names it under `datasets`\n"
+        f"next: {after}its licence and documented ranges; put the table at DPBAYES_MIRROR/{name}/{told['file']} or "
+        "give its address as a Source; `./bench test tests/datasets/test_registry.py`"
     )
 
 
-MAKERS = {
-    "method": Maker("a method: one file, methods/<family>/<name>.py", method_arguments, make_method),
-    "dataset": Maker("a data set: one file, datasets/<name>.py", new_dataset.arguments, new_dataset.make),
-    "kind": Maker("a kind of model: one file, models/<name>.py", new_kind.arguments, new_kind.make),
-    "paper": Maker("a paper: one folder, papers/<key>/", paper_arguments, make_paper),
-}
+# ------------------------------------------------------------------------ a kind of model, a paper, an experiment
 
 
-def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Exit code: 0, or 2 with the reason on the error stream."""
-    parser = argparse.ArgumentParser(prog="./bench new", description="Write the skeleton of something new.")
-    parts = parser.add_subparsers(dest="what", required=True, metavar=f"{{{','.join(MAKERS)}}}")
-    for word, maker in MAKERS.items():
-        maker.arguments(parts.add_parser(word, help=maker.help, description=f"Write {maker.help}."))
-    given = sys.argv[1:] if arguments is None else arguments
-    if given and not given[0].startswith("-") and given[0] not in MAKERS:
-        print(f"bench new: nothing to make called '{given[0]}'{nearest(given[0], MAKERS)}", file=sys.stderr)
-        print(f"known: {', '.join(MAKERS)}", file=sys.stderr)
-        return 2
-    args = parser.parse_args(given)
-    try:
-        print(MAKERS[args.what].make(args, root))
-    except Refused as error:
-        print(f"bench new: {error}", file=sys.stderr)
-        return 2
-    return 0
+@command.command()
+@name_of("kind of model")
+def kind(name: str) -> None:
+    """Write a kind of model: one file, models/<name>.py."""
+    check_name("name", name)
+    if name in model_kinds.kinds():
+        raise Refused(f"there is a kind of model '{name}' already ({model_kinds.kind(name).model.__module__})")
+    path = f"models/{name}.py"
+    write_new({path: render("kind.py", name)})
+    click.echo(
+        f"{path}: a kind of model that runs as it is; an experiment names it under `model`\n"
+        f'next: a method whose `models` name "{name}" and that returns {class_name(name)}Posterior; '
+        "`./bench test tests/models/test_kind.py`"
+    )
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@command.command()
+@click.argument("key", help="its bibliography key, such as park2017dpem")
+def paper(key: str) -> None:
+    """Write a paper: one folder, papers/<key>/."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
+        raise Refused(f"'{key}': a key has small letters, digits and underscores, and begins with a letter")
+    home, tests = f"papers/{key}", f"tests/papers/{key}"
+    if (root() / home).exists() or (root() / tests).exists():
+        raise Refused(f"{home} or {tests} is there")
+    places = {"experiment.yaml": f"{home}/experiments/{key}.yaml", "test_paper.py": f"{tests}/test_paper.py"}
+    templates = [path.stem for path in sorted((TEMPLATES / "paper").glob("*.j2"))]
+    write_new({places.get(t, f"{home}/{t}"): render(f"paper/{t}", key) for t in templates})
+    click.echo(
+        f"{home}/: one cheap cell stands in for the paper's own; `./bench {key}` runs it\n"
+        f"next: published.csv, experiments/{key}.yaml, claims.py; `./bench test {tests}`"
+    )
+
+
+@command.command()
+@name_of("experiment")
+def experiment(name: str) -> None:
+    """Write an experiment: one file, experiments/<name>.yaml."""
+    check_name("name", name)
+    if name in papers.experiments():
+        raise Refused(
+            f"there is an experiment '{name}' already ({papers.experiments()[name].relative_to(ROOT)}); "
+            "give another name: scores are filed under it"
+        )
+    path = f"experiments/{name}.yaml"
+    write_new({path: render("experiment.yaml", name, path=path)})
+    click.echo(
+        f"{path}: two methods on one table; it runs as it is:\n"
+        f"./bench --cores 2 results/scores/{name}/wine.csv --config experiments={path}\n"
+        "next: its data sets, methods and budgets; the comments say what each key is"
+    )

@@ -6,7 +6,6 @@ one that is of a single cell. ``./bench doubt --list WORDS`` prints the keys and
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import math
 import shlex
@@ -15,7 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
+import click
 import pandas as pd
 
 from datasets.files import ROOT
@@ -166,12 +167,16 @@ def show(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="./bench doubt", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("words", nargs="+", metavar="CELL", help="a cell, a published number's key, or a part of one")
-    parser.add_argument("--list", action="store_true", help="print the keys and ids that hold all the words")
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    options = parser.parse_args(argv)
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="CELL", help="a cell, a published number's key, or a part")
+@click.option("--list", is_flag=True, help="print the keys and ids that hold all the words")
+@click.option("--results", type=click.Path(path_type=Path), default=ROOT / "results", help="folder of the run")
+def command(**options) -> int:
+    """Recompute one cell alone, at full settings, from its raw data: ours here, ours committed, published."""
+    return main(SimpleNamespace(**options))
+
+
+def main(options: SimpleNamespace) -> int:
     reference, numbers = Reference(), published()
     own = [i for module in regression.programs().values() for i in regression.own_ids(module)]
     ids = [*reference.cells, *own]
@@ -211,7 +216,3 @@ def main(argv: list[str] | None = None) -> int:
         wrong |= any(r.verdict == DIFFERS for r in rows)
     print("The verdicts are of the committed numbers; they hold here where 'here' says equal or within.")
     return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

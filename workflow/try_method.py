@@ -6,7 +6,6 @@ split of its cheapest cell at full settings, beside the committed scores of the 
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import os
 import re
@@ -15,6 +14,9 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+
+import click
 
 from datasets.files import ROOT
 from evaluation.metrics import main_metrics
@@ -128,11 +130,15 @@ def comparison(cell: Cell, found: Sequence[dict]) -> str:
     return show([["method", "setting", "epsilon", *metrics], first, *body])
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="./bench try", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("name", metavar="NAME", help="a method: the name of its file in methods/<family>/")
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    options = parser.parse_args(argv)
+@click.command()
+@click.argument("name", help="a method: the name of its file in methods/<family>/")
+@click.option("--results", type=click.Path(path_type=Path), default=ROOT / "results", help="folder of the run")
+def command(**options) -> int:
+    """Run the checks of one method, and show its scores beside those of the others on the same split."""
+    return main(SimpleNamespace(**options))
+
+
+def main(options: SimpleNamespace) -> int:
     if why := known(options.name):
         print(f"bench: {why}", file=sys.stderr)
         return 2
@@ -162,7 +168,3 @@ def main(argv: list[str] | None = None) -> int:
     print(comparison(cell, found))
     print(f"bench: {len(wrong)} failed tests, {time.monotonic() - start:.0f} s")
     return 1 if wrong or found[0]["status"] != "ok" else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,8 +10,9 @@ tuning chose where they differ. The page says which is best, by how much, and wh
 from __future__ import annotations
 
 import re
-import sys
+from types import SimpleNamespace
 
+import click
 import pandas as pd
 
 from common_tasks import advice
@@ -35,42 +36,35 @@ WHY = (
 )
 
 
-def main(argv: list[str] | None = None) -> int:
-    program = arguments.parser(
-        "advise",
-        "Which private method is best for rows of this size? Tries all on made-up tables, and reads no private row.",
-        "Writes results/advise/NAME/index.html. Killed, the same command goes on where it was.",
-    )
-    whole = arguments.whole
-    program.add_argument("--rows", type=whole, required=True, metavar="N", help="rows of your table")
-    program.add_argument("--columns", type=whole, required=True, metavar="D", help="its inputs, without the target")
-    program.add_argument("--seeds", type=whole, default=5, metavar="K", help="tables of each shape (default: 5)")
-    program.add_argument(
-        "--known-ranges", action="store_true", help="the range of every column is public (default: none; bought)"
-    )
-    args = program.parse_args(argv)
+@arguments.command("advise", "Writes results/advise/NAME/index.html. Killed, the same command goes on where it was.")
+@click.option("--rows", type=arguments.WHOLE, required=True, metavar="N", help="rows of your table")
+@click.option("--columns", type=arguments.WHOLE, required=True, metavar="D", help="its inputs, without the target")
+@click.option("--seeds", type=arguments.WHOLE, default=5, metavar="K", help="tables of each shape (default: 5)")
+@click.option("--known-ranges", is_flag=True, help="the range of every column is public (default: none; bought)")
+def command(**given) -> None:
+    """Which private method is best for rows of this size? Tries all on made-up tables, and reads no private row."""
+    args = SimpleNamespace(**given)
     if args.rows < FEWEST_ROWS:
-        program.error(f"--rows {args.rows}; give at least {FEWEST_ROWS}")
+        raise click.UsageError(f"--rows {args.rows}; give at least {FEWEST_ROWS}")
     if args.columns < 1:
-        program.error(f"--columns {args.columns}; give at least 1")
+        raise click.UsageError(f"--columns {args.columns}; give at least 1")
     if args.seeds < 2:
-        program.error(f"--seeds {args.seeds}; an interval needs at least 2")
-    arguments.check(program, args, args.rows)
+        raise click.UsageError(f"--seeds {args.seeds}; an interval needs at least 2")
+    arguments.check("advise", args, args.rows)
     blocks = args.seeds * len(surrogates.SHAPES[args.task])
     size = blocks * (args.rows + surrogates.TEST) * args.columns
     if size > LARGEST:
-        program.error(
+        raise click.UsageError(
             f"{blocks} tables of {args.rows} x {args.columns} are {8 * size / 1e9:.1f} GB; the largest is "
             f"{8 * LARGEST / 1e9:.1f} GB: fewer --seeds, or fewer --rows (more rows than that change little)"
         )
     try:
-        advise(program, args)
+        advise(args)
     except study.StudyError as e:
-        raise SystemExit(f"{program.prog}: {e}") from None
-    return 0
+        raise click.ClickException(str(e)) from None
 
 
-def advise(program: arguments.Parser, args) -> None:
+def advise(args: SimpleNamespace) -> None:
     """Run, and write the page. Raises StudyError."""
     epsilons = tuple(sorted(args.epsilon))
     words = "-".join(f"{e:g}" for e in epsilons)
@@ -98,7 +92,7 @@ def advise(program: arguments.Parser, args) -> None:
         code=code_hash("common_tasks.own_data.surrogates"),
     )  # fmt: skip
     left = study.write(what, text)
-    study.run(what, args.cores, what.folder / "logs" / "snakemake.log", program.prog)
+    study.run(what, args.cores, what.folder / "logs" / "snakemake.log", "./bench advise")
     frame = by_shape(arguments.scores_of(what), args.task)
     shapes = surrogates.SHAPES[args.task]
     about = advice.About(
@@ -109,7 +103,7 @@ def advise(program: arguments.Parser, args) -> None:
         limits=limits(args, shapes),
     )
     block = arguments.block_of(what, frame, about)
-    arguments.finish(program, what, block, page_text(args, frame, shapes), left)
+    arguments.finish(what, block, page_text(args, frame, shapes), left)
 
 
 def by_shape(frame: pd.DataFrame, task: str) -> pd.DataFrame:
@@ -153,7 +147,3 @@ def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...]) -> page.Text:
             "shapes; for \"told apart\" 5 % is divided by the number of comparisons.",
         ],
     )  # fmt: skip
-
-
-if __name__ == "__main__":
-    sys.exit(main())

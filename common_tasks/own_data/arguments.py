@@ -1,16 +1,16 @@
-"""Arguments that ``advise`` and ``compare`` share, their checks, and the end of both: the page."""
+"""Options that ``advise`` and ``compare`` share, their checks, and the end of both: the page."""
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
 
+import click
 import pandas as pd
 import yaml
 
@@ -19,71 +19,91 @@ from common_tasks.own_data import page
 from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
 from datasets.files import ROOT
 from evaluation.summary import read_scores
+from workflow.cli import Several
 
 WORD = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
 
-class Parser(argparse.ArgumentParser):
-    """Errors in one line."""
+class Whole(click.ParamType):
+    """A whole number, also written like 1e6."""
 
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; --help says what there is\n")
+    name = "number"
 
-
-def whole(text: str) -> int:
-    """A whole number, also written like 1e6. Raises ArgumentTypeError."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not number.is_integer():
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number")
-    return int(number)
+    def convert(self, value, param, ctx) -> int:
+        """Fails for what is no whole number."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not number.is_integer():
+            self.fail(f"'{value}' is no whole number", param, ctx)
+        return int(number)
 
 
-def parser(program: str, description: str, after: str) -> Parser:
-    """With the arguments of both commands."""
-    found = Parser(prog=f"./bench {program}", description=description, epilog=after)
-    found.add_argument("--task", required=True, choices=list(KINDS), help="which common task")
-    found.add_argument(
-        "--epsilon", type=float, nargs="+", default=[1.0], metavar="E", help="budgets, add/remove (default: 1)"
-    )
-    found.add_argument("--delta", type=float, default=1e-5, metavar="D", help="default: 1e-5")
-    found.add_argument("--name", help="folder of the results (default: made from the arguments)")
-    found.add_argument(
-        "--minutes", type=float, default=8.0, metavar="M", help="CPU minutes that all fits may take (default: 8)"
-    )
-    found.add_argument(
-        "--fit-seconds", type=float, default=300.0, metavar="S", help="a fit is given up after this time (default: 300)"
-    )
-    found.add_argument("--out", type=Path, metavar="DIR", help=f"instead of results/{program}/NAME")
-    found.add_argument("--methods", nargs="+", metavar="NAME", help="only these private methods, whatever they cost")
+WHOLE = Whole()
+
+
+def cores() -> int:
+    """The default of ``--cores``: ``DPBAYES_CORES``, or at most two."""
     given = os.environ.get("DPBAYES_CORES", "")
-    cores = int(given) if given.isdecimal() else min(2, os.cpu_count() or 1)
-    found.add_argument("--cores", type=whole, default=cores, metavar="N", help=f"processes at once (default: {cores})")
-    return found
+    return int(given) if given.isdecimal() else min(2, os.cpu_count() or 1)
 
 
-def check(program: Parser, args: argparse.Namespace, rows: int) -> None:
-    """Ends the program with one line for a budget or limit that means nothing; warns of a delta that is too large."""
+def command(program: str, after: str) -> Callable[[Callable[..., None]], click.Command]:
+    """A decorator that makes a command of a function, with the options that both commands share."""
+    path = click.Path(path_type=Path)
+    shared = [
+        click.option("--task", required=True, type=click.Choice(list(KINDS)), help="which common task"),
+        click.option(
+            "--epsilon", type=float, multiple=True, default=[1.0], metavar="E...",
+            help="budgets, add/remove (default: 1)",
+        ),
+        click.option("--delta", type=float, default=1e-5, metavar="D", help="default: 1e-5"),
+        click.option("--name", help="folder of the results (default: made from the arguments)"),
+        click.option(
+            "--minutes", type=float, default=8.0, metavar="M", help="CPU minutes that all fits may take (default: 8)"
+        ),
+        click.option(
+            "--fit-seconds", type=float, default=300.0, metavar="S",
+            help="a fit is given up after this time (default: 300)",
+        ),
+        click.option("--out", type=path, metavar="DIR", help=f"instead of results/{program}/NAME"),
+        click.option(
+            "--methods", multiple=True, metavar="NAME...", help="only these private methods, whatever they cost"
+        ),
+        click.option(
+            "--cores", type=WHOLE, default=cores, metavar="N", help="processes at once (default: DPBAYES_CORES, or 2)"
+        ),
+    ]  # fmt: skip
+
+    def made(function: Callable[..., None]) -> click.Command:
+        for option in reversed(shared):
+            function = option(function)
+        return click.command(program, cls=Several, epilog=after)(function)
+
+    return made
+
+
+def check(program: str, args: SimpleNamespace, rows: int) -> None:
+    """Raises UsageError for a budget or limit that means nothing; warns of a delta that is too large."""
     for epsilon in args.epsilon:
         if not (math.isfinite(epsilon) and epsilon > 0):
-            program.error(f"--epsilon {epsilon:g} is no budget; give a number above 0")
+            raise click.UsageError(f"--epsilon {epsilon:g} is no budget; give a number above 0")
     if len(set(args.epsilon)) < len(args.epsilon):
-        program.error("--epsilon has the same number twice; give each once")
+        raise click.UsageError("--epsilon has the same number twice; give each once")
     if not 0 < args.delta < 1:
-        program.error(
+        raise click.UsageError(
             f"--delta {args.delta:g} is no probability; give one above 0 and far below 1/rows = {1 / rows:.1g}"
         )
     for flag, value in (("--minutes", args.minutes), ("--fit-seconds", args.fit_seconds), ("--cores", args.cores)):
         if not value > 0:
-            program.error(f"{flag} {value:g}; give a number above 0")
+            raise click.UsageError(f"{flag} {value:g}; give a number above 0")
     if args.name is not None and not WORD.fullmatch(args.name):
-        program.error(f"--name '{args.name}'; give small letters, digits and . _ -")
+        raise click.UsageError(f"--name '{args.name}'; give small letters, digits and . _ -")
     if args.delta >= 1 / rows:
         print(
-            f"{program.prog}: warning: delta = {args.delta:g} is not below 1/rows = {1 / rows:.2g}: a mechanism that "
-            "publishes a whole row now and then would pass; take a smaller one",
+            f"./bench {program}: warning: delta = {args.delta:g} is not below 1/rows = {1 / rows:.2g}: a mechanism "
+            "that publishes a whole row now and then would pass; take a smaller one",
             file=sys.stderr,
         )
 
@@ -119,7 +139,7 @@ def spent(frame: pd.DataFrame) -> str:
     return ", ".join(f"{value:.4g} at epsilon = {e}" for e, value in most.items())
 
 
-def guarantee(args: argparse.Namespace, frame: pd.DataFrame) -> str:
+def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
     """What the budget means, and what was spent of it."""
     return (
         f"The guarantee is (epsilon, delta = {args.delta:g}) for one row more or less (add/remove) of one fit whose "
@@ -127,7 +147,7 @@ def guarantee(args: argparse.Namespace, frame: pd.DataFrame) -> str:
     )
 
 
-def finish(program: Parser, study: Study, block: advice.Block, text: page.Text, left_out: Mapping[str, str]) -> None:
+def finish(study: Study, block: advice.Block, text: page.Text, left_out: Mapping[str, str]) -> None:
     """Write the page and say in short what it says."""
     path = page.write(study.folder, block, text, left_out)
     print("\n".join(block.sentences))

@@ -10,9 +10,10 @@ states is bought from the budget, as in the common tasks.
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import click
 import pandas as pd
 
 from common_tasks import advice
@@ -36,27 +37,28 @@ WHY = (
 )
 
 
-def main(argv: list[str] | None = None) -> int:
-    program = arguments.parser(
-        "compare",
-        "Which private method is best on this table? The table has to be public: its scores are shown without noise.",
-        "Ranges (--bounds) are lines `column: [lower, upper]`, of what is known without the rows. Writes "
-        "results/compare/NAME/index.html. Killed, the same command goes on where it was.",
-    )
-    program.add_argument("file", type=Path, metavar="FILE.csv", help="comma separated, with a header line")
-    program.add_argument("--target", metavar="COLUMN", help="what is predicted; under density: a column to leave out")
-    program.add_argument("--bounds", type=Path, metavar="FILE.yaml", help="ranges that are public (default: bought)")
-    args = program.parse_args(argv)
+@arguments.command(
+    "compare",
+    "Ranges (--bounds) are lines `column: [lower, upper]`, of what is known without the rows. Writes "
+    "results/compare/NAME/index.html. Killed, the same command goes on where it was.",
+)
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.csv", help="comma separated, with a header line")
+@click.option("--target", metavar="COLUMN", help="what is predicted; under density: a column to leave out")
+@click.option(
+    "--bounds", type=click.Path(path_type=Path), metavar="FILE.yaml", help="ranges that are public (default: bought)"
+)
+def command(**given) -> None:
+    """Which private method is best on this table? The table has to be public: its scores are shown without noise."""
+    args = SimpleNamespace(**given)
     try:
         known = table.facts(args.file, args.target, args.task, args.bounds)
-        arguments.check(program, args, known.rows * 9 // 10)
-        compare(program, args, known)
+        arguments.check("compare", args, known.rows * 9 // 10)
+        compare(args, known)
     except (table.TableError, study.StudyError) as e:
-        raise SystemExit(f"{program.prog}: {e}") from None
-    return 0
+        raise click.ClickException(str(e)) from None
 
 
-def compare(program: arguments.Parser, args, known: table.Facts) -> None:
+def compare(args: SimpleNamespace, known: table.Facts) -> None:
     """Run, and write the page. Raises StudyError."""
     source = args.file.resolve()
     dataset = "own_" + table.name_of(args.file)
@@ -86,7 +88,7 @@ def compare(program: arguments.Parser, args, known: table.Facts) -> None:
     code = code_hash("common_tasks.own_data.table")
     # the digest of the facts makes another file of it where they differ, and so the table is read again
     left = study.write(what, _FILE.format(code=f"{code}, facts {study.digest(facts)}"))
-    study.run(what, args.cores, folder / "logs" / "snakemake.log", program.prog)
+    study.run(what, args.cores, folder / "logs" / "snakemake.log", "./bench compare")
     frame = arguments.scores_of(what)
     about = advice.About(
         sets="table",
@@ -95,7 +97,7 @@ def compare(program: arguments.Parser, args, known: table.Facts) -> None:
         limits=limits(known),
     )
     block = arguments.block_of(what, frame, about)
-    arguments.finish(program, what, block, page_text(args, known, frame), left)
+    arguments.finish(what, block, page_text(args, known, frame), left)
 
 
 def limits(known: table.Facts) -> str:
@@ -124,7 +126,3 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame) -> page.Text:
             f"sha256 of the file: {known.sha256}.",
         ],
     )  # fmt: skip
-
-
-if __name__ == "__main__":
-    sys.exit(main())

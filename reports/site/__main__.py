@@ -1,6 +1,6 @@
 """The site from the command line.
 
-    python -m reports.site --out DIR                      # from the committed reference
+    ./bench site --out DIR                                # from the committed reference
     python -m reports.site --out DIR --results results    # from a run
     python -m reports.site --prepare                      # after a new reference
 
@@ -9,13 +9,13 @@ The site stands in DIR itself (``DIR/index.html``); ``DIR/downloads`` and ``DIR/
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import sys
 import tempfile
 from pathlib import Path
 
+import click
 import pandas as pd
 
 from reports import build, reference, site
@@ -23,7 +23,7 @@ from reports.claims import files as claim_files
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.site import prepared
-from workflow import committed
+from workflow import cli, committed
 from workflow import papers as homes
 
 log = logging.getLogger(__name__)
@@ -101,33 +101,33 @@ def _origin(manifest: dict) -> str:
     return f"These are the committed numbers of runs at full scale, the last of them{where}{commit}{by}; {later}."
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m reports.site", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--out", type=Path, help="folder of the site")
-    what.add_argument("--prepare", action="store_true", help="draw the committed tables and figures once (minutes)")
-    parser.add_argument("--results", type=Path, help="folder of a run (default: the committed reference)")
-    parser.add_argument("--scale", choices=SCALES, default="full", help="of the run")
-    args = parser.parse_args(argv)
+@click.command()
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="results/report", show_default=True, help="folder of the site"
+)
+@click.option("--prepare", is_flag=True, help="draw the committed tables and figures once (minutes), and no site")
+@click.option("--results", type=click.Path(path_type=Path), help="folder of a run (default: the committed reference)")
+@click.option("--scale", type=click.Choice(SCALES), default="full", help="of the run")
+def command(out: Path, prepare: bool, results: Path | None, scale: str) -> int:
+    """Write the site in DIR itself (DIR/index.html), from the committed reference or from a run."""
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     try:
         with tempfile.TemporaryDirectory() as work:
-            if args.prepare:
+            if prepare:
                 prepared.save(from_reference(Path(work)), PREPARED, prepared.digest())
                 print(f"{PREPARED.name} is made of the committed reference")
                 return 0
-            if args.results is None:
+            if results is None:
                 content = from_reference(Path(work), prepared.digest())
             else:
-                content = build.from_results(args.results, Path(work), args.scale)
-            site.write(args.out, content)
+                content = build.from_results(results, Path(work), scale)
+            site.write(out, content)
     except (ReportError, site.SiteError, OSError, ValueError) as e:
         print(f"reports.site: {e}", file=sys.stderr)
         return 1
-    print(f"the site is {args.out / 'index.html'}")
+    print(f"the site is {out / 'index.html'}")
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(cli.call(command, sys.argv[1:], "reports.site"))

@@ -10,7 +10,7 @@ from reports import papers, readme, reference
 from reports.findings import Finding, FindingError, folders, read_committed
 from reports.front_matter import split
 from reports.queries import Tables
-from workflow import new
+from workflow import cli
 
 AGAIN = f"run `{readme.COMMAND}` and commit what it writes"
 README = (readme.ROOT / "README.md").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def test_the_templates_type_no_result():
 
 
 def test_the_skeleton_of_the_readme_is_the_one_that_the_command_writes(tmp_path):
-    assert new.main(["method", "my_method", "--kind", "bnn_regression"], tmp_path) == 0
+    assert cli.main(["new", "method", "my_method", "--kind", "bnn_regression"], tmp_path) == 0
     (path,) = (p for p in tmp_path.rglob("*.py") if p.is_file())
     assert readme.skeleton() in path.read_text(encoding="utf-8")
     assert readme.skeleton() in README

@@ -1,19 +1,23 @@
 """`./bench new`: skeletons that pass as they are, and clear refusals."""
 
+import csv
+import itertools
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
-from project import ROOT, copy_project, environment
+from project import ROOT, copy_project, environment, place_data, snakemake
 
 import datasets
 from datasets import DataError, fetch
 from methods.contract import MethodError
 from models import kind as model_kinds
-from workflow import new, new_dataset
+from workflow import cli, new
+from workflow.experiments import cells
 
-PRIVATE = tuple(kind for kind, start in new.STARTS.items() if start.released)
+PRIVATE = tuple(kind for kind, start in new.STARTS.items() if "statistic" in start)
 
 
 def test_starts_are_of_kinds_that_there_are():
@@ -22,7 +26,7 @@ def test_starts_are_of_kinds_that_there_are():
 
 def test_a_kind_without_a_start_gets_a_file_that_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.delitem(new.STARTS, "bnn_regression")
-    assert new.main(["method", "mine", "--kind", "bnn_regression"], tmp_path) == 0
+    assert cli.main(["new", "method", "mine", "--kind", "bnn_regression"], tmp_path) == 0
     made = {}
     exec((tmp_path / "methods/mine/mine.py").read_text(), made)
     with pytest.raises(MethodError, match="mine gives no posterior yet"):
@@ -36,17 +40,17 @@ def project(tmp_path_factory):
     left_out = shutil.ignore_patterns(".git", ".venv", "results", ".snakemake", ".pytest_cache", ".hypothesis")
     shutil.copytree(ROOT, project, ignore=left_out)
     for kind in new.STARTS:
-        assert new.main(["method", f"sketch_{kind}", "--kind", kind, "--family", "sketches"], project) == 0
+        assert cli.main(["new", "method", f"sketch_{kind}", "--kind", kind, "--family", "sketches"], project) == 0
     assert len(PRIVATE) >= 5
     for kind in PRIVATE:
         name = f"private_sketch_{kind}"
-        assert new.main(["method", name, "--kind", kind, "--family", "sketches", "--private"], project) == 0
+        assert cli.main(["new", "method", name, "--kind", kind, "--family", "sketches", "--private"], project) == 0
     return project
 
 
 def test_of_every_data_set_and_kind_the_skeletons_pass(project):
-    assert new.main(["dataset", "sketch_table"], project) == 0
-    assert new.main(["kind", "sketch_kind"], project) == 0
+    assert cli.main(["new", "dataset", "sketch_table"], project) == 0
+    assert cli.main(["new", "kind", "sketch_kind"], project) == 0
     suites = ("tests/datasets/test_registry.py", "tests/models/test_kind.py", "tests/test_architecture.py")
     done = run(project, "pytest", "-q", "-x", "-p", "no:cacheprovider", *suites)
     assert done.returncode == 0, done.stdout[-4000:]
@@ -103,7 +107,7 @@ def test_a_skeleton_is_clean(project):
 
 
 def test_the_default_family_is_its_own(tmp_path):
-    assert new.main(["method", "my_method", "--kind", "bnn_regression"], tmp_path) == 0
+    assert cli.main(["new", "method", "my_method", "--kind", "bnn_regression"], tmp_path) == 0
     text = (tmp_path / "methods/my_method/my_method.py").read_text()
     assert 'models = ("bnn_regression",)' in text
     assert "class MyMethod(Method):" in text
@@ -112,7 +116,7 @@ def test_the_default_family_is_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["methd", "x"], "did you mean 'method'?"),
+        (["methd", "x"], "Did you mean 'method'?"),
         (["method", "my", "--kind", "bnn_regresion"], "did you mean 'bnn_regression'?"),
         (["method", "my", "--kind", "bnn_regression", "--family", "baseline"], "did you mean 'baselines'?"),
         (["method", "My-Method", "--kind", "bnn_regression"], "give lower-case letters"),
@@ -124,24 +128,22 @@ def test_the_default_family_is_its_own(tmp_path):
         (["dataset", "wine"], "a data set 'wine' already (datasets/wine.py)"),
         (["dataset", "mine", "nowhere.csv"], "no file nowhere.csv"),
         (["dataset", "mine", "--target", "y"], "name its file"),
+        (["experiment", "My-Experiment"], "give lower-case letters"),
+        (["experiment", "common_network"], "already (common_tasks/experiments/common_network.yaml)"),
+        (["experimnt", "mine"], "Did you mean 'experiment'?"),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_the_reason(given, words, tmp_path, capsys):
-    assert new.main(given, tmp_path) == 2
+    assert cli.main(["new", *given], tmp_path) == 2
     assert words in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 def test_a_file_is_not_written_over(tmp_path, capsys):
     given = ["method", "mine", "--kind", "bnn_regression", "--family", "baselines"]
-    assert new.main(given, tmp_path) == 0
-    assert new.main(given, tmp_path) == 2
+    assert cli.main(["new", *given], tmp_path) == 0
+    assert cli.main(["new", *given], tmp_path) == 2
     assert "methods/baselines/mine.py exists" in capsys.readouterr().err
-
-
-def test_the_launcher_passes_it_on():
-    text = (ROOT / "bench").read_text()
-    assert 'exec python -m workflow.new "$@"' in text
 
 
 # --------------------------------------------------------------------------------------------------- a data set
@@ -151,7 +153,7 @@ def test_a_data_set_is_described_from_its_file(tmp_path):
     table = tmp_path / "rows.csv"
     table.write_text('"a";"b";"y"\n1;2;0\n3;4;1\n')
     root = tmp_path / "root"
-    assert new.main(["dataset", "mine", str(table), "--target", "b"], root) == 0
+    assert cli.main(["new", "dataset", "mine", str(table), "--target", "b"], root) == 0
     made = {}
     exec((root / "datasets/mine.py").read_text(), made)
     found = made["DATASET"]
@@ -160,7 +162,7 @@ def test_a_data_set_is_described_from_its_file(tmp_path):
     assert (rows.x.tolist(), rows.y.tolist()) == ([[1, 0], [3, 1]], [2, 4])
     (path,) = fetch.fetch(_placed(found, table, tmp_path), tmp_path / "mirror", tmp_path / "raw", offline=True)
     assert path.read_bytes() == table.read_bytes()
-    assert new.main(["dataset", "classes", str(table), "--task", "classification"], root) == 0
+    assert cli.main(["new", "dataset", "classes", str(table), "--task", "classification"], root) == 0
     exec((root / "datasets/classes.py").read_text(), made)
     assert made["DATASET"].labels == ("0", "1")
 
@@ -174,7 +176,7 @@ def _placed(dataset, table, folder):
 
 
 def test_a_data_set_without_file_or_address_says_where_it_is_looked_for(tmp_path):
-    assert new.main(["dataset", "mine"], tmp_path) == 0
+    assert cli.main(["new", "dataset", "mine"], tmp_path) == 0
     made = {}
     exec((tmp_path / "datasets/mine.py").read_text(), made)
     with pytest.raises(DataError, match=r"MIRROR/mine/mine\.csv"):
@@ -201,7 +203,7 @@ def test_a_table_that_cannot_be_taken_is_refused(text, words, tmp_path, capsys):
     table = tmp_path / "rows.csv"
     table.write_bytes(text if isinstance(text, bytes) else text.encode())
     given = ["dataset", "mine", str(table), "--target", "b", "--task", "classification"]
-    assert new.main(given, tmp_path / "root") == 2
+    assert cli.main(["new", *given], tmp_path / "root") == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line
     assert not (tmp_path / "root").exists()
@@ -221,7 +223,7 @@ def scanned(folder, name):
 @pytest.mark.parametrize("file", [f"x'+{TOUCH}+'.csv", f"{{{TOUCH}}}.csv", "#.csv", "it's.csv"])
 def test_the_name_of_a_file_is_not_run(file, tmp_path):
     (tmp_path / file).write_text("a,b's\n1,2\n")
-    assert new.main(["dataset", "mine", str(tmp_path / file)], tmp_path) == 0
+    assert cli.main(["new", "dataset", "mine", str(tmp_path / file)], tmp_path) == 0
     done = scanned(tmp_path, "mine")
     assert (done.returncode, done.stdout.rstrip("\n")) == (0, file), done.stderr
     assert not (tmp_path / "ran").exists()
@@ -233,7 +235,7 @@ def test_the_name_of_a_file_is_not_run(file, tmp_path):
 )
 def test_the_name_of_a_file_that_could_end_a_text_is_refused(file, tmp_path, capsys):
     (tmp_path / file).write_text("a,b\n1,2\n")
-    assert new.main(["dataset", "mine", str(tmp_path / file)], tmp_path) == 2
+    assert cli.main(["new", "dataset", "mine", str(tmp_path / file)], tmp_path) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "rename the file" in line
     assert line.isprintable()
@@ -242,7 +244,8 @@ def test_the_name_of_a_file_that_could_end_a_text_is_refused(file, tmp_path, cap
 
 def test_a_name_that_were_run_would_show(tmp_path):
     """So that the tests above can fail."""
-    text = new_dataset.dataset_text("mine", "FILE", ("a",), "b", 1, "0" * 64).replace('"FILE"', TOUCH.replace("'", '"'))
+    text = new.render("dataset.py", "mine", **new.made_up("mine") | {"file": "FILE"})
+    text = text.replace('"FILE"', TOUCH.replace("'", '"'))
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets/mine.py").write_text(text)
     assert scanned(tmp_path, "mine").returncode == 0
@@ -254,14 +257,14 @@ def test_a_name_that_were_run_would_show(tmp_path):
 
 @pytest.mark.parametrize("key", ["Park2017", "2017park", "park-2017", "../park", ""])
 def test_a_key_that_is_no_module_is_refused(tmp_path, key, capsys):
-    assert new.main(["paper", key], tmp_path) == 2
+    assert cli.main(["new", "paper", key], tmp_path) == 2
     assert "a key has small letters" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 def test_a_paper_that_is_there_is_not_overwritten(tmp_path, capsys):
-    assert new.main(["paper", "later2030x"], tmp_path) == 0
-    assert new.main(["paper", "later2030x"], tmp_path) == 2
+    assert cli.main(["new", "paper", "later2030x"], tmp_path) == 0
+    assert cli.main(["new", "paper", "later2030x"], tmp_path) == 2
     assert "is there" in capsys.readouterr().err
 
 
@@ -280,8 +283,35 @@ def test_a_new_paper_runs_as_it_is_and_goes_with_its_folder(tmp_path):
         "print([p.key for p in papers()], len(load()), sorted(SOURCE_TITLES))"
     )
     before = told("-c", known)
-    assert "papers/later2030x/" in told("-m", "workflow.new", "paper", "later2030x")
+    assert "papers/later2030x/" in told("-m", "workflow.cli", "new", "paper", "later2030x")
     assert told("-c", known).count("later2030x") == 2
     told("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/papers/later2030x")
     shutil.rmtree(project / "papers/later2030x")
     assert told("-c", known) == before
+
+
+# ------------------------------------------------------------------------------------------------- an experiment
+
+
+def test_an_experiment_says_above_each_key_what_it_is(tmp_path):
+    assert cli.main(["new", "experiment", "mine"], tmp_path) == 0
+    lines = (tmp_path / "experiments/mine.yaml").read_text().splitlines()
+    for before, line in itertools.pairwise(lines):
+        assert not re.match(r"\w+:", line) or before.startswith("# "), line
+
+
+def test_a_new_experiment_runs_as_it_is(tmp_path):
+    """By the command that it prints, on made-up rows of Wine's form, one split. About 12 CPU seconds."""
+    project = copy_project(tmp_path)
+    assert cli.main(["new", "experiment", "mine"], project) == 0
+    file = "experiments/mine.yaml"
+    methods = {("exact_posterior", ""), *(("adassp", f"epsilon={e}") for e in ("0.1", "1", "8"))}
+    assert {(c.method, c.setting) for c in cells(project / file, "full")} == methods
+    place_data(project, "wine")
+    command = re.search(r"\./bench (.*)", (project / file).read_text())[1].split()
+    done = snakemake(project, *command, "scale=tiny")
+    assert done.returncode == 0, done.stderr[-3000:]
+    with open(project / "results/scores/mine/wine.csv", newline="") as f:
+        rows = list(csv.DictReader(f))
+    assert {(r["method"], r["setting"]) for r in rows} == methods
+    assert {r["status"] for r in rows} == {"ok"}

@@ -8,7 +8,7 @@ import pytest
 
 from datasets.files import write_bytes
 from tests.made_up_run import store_wine
-from workflow import committed, recheck, regression
+from workflow import cli, committed, recheck, regression
 from workflow.experiments import cells
 from workflow.papers import experiments as files
 from workflow.recheck import Published, Unknown
@@ -109,14 +109,14 @@ def test_a_doubt_prints_all_and_exits_by_the_verdict(monkeypatch, capsys, tmp_pa
         Row(IDS[0], "p", "dp_sep", "wine", "epsilon", "1", "1", EQUAL, "delta 1e-05, add_remove, by rdp"),
     ]
     monkeypatch.setattr(recheck, "recompute", lambda *args: rows)
-    assert recheck.main([IDS[0], "--results", str(tmp_path)]) == status
+    assert cli.main(["doubt", IDS[0], "--results", str(tmp_path)]) == status
     out = capsys.readouterr().out
     assert KEY in out
     assert "epsilon of one fit, from its ledger: 1 at delta 1e-05, add_remove, by rdp" in out
 
 
 def test_an_unknown_word_is_one_answer_without_a_traceback(monkeypatch, capsys, tmp_path):
-    assert recheck.main(["nothing like this", "--results", str(tmp_path)]) == 2
+    assert cli.main(["doubt", "nothing like this", "--results", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(
         "bench: no cell and no published number 'nothing like this'; the nearest:"
     )

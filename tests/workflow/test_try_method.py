@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 from datasets.files import ROOT
-from workflow import try_method
+from workflow import cli, try_method
 
 
 def test_an_unknown_method_names_the_nearest(capsys):
-    assert try_method.main(["rigde"]) == 2
+    assert cli.main(["try", "rigde"]) == 2
     assert "the nearest is 'ridge'" in capsys.readouterr().err
 
 

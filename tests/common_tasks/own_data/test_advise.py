@@ -21,6 +21,7 @@ from datasets.fetch import build
 from datasets.files import ROOT
 from datasets.protocols import surrogates as law
 from models.kind import kind
+from workflow import cli
 from workflow.experiments import cells
 
 
@@ -188,18 +189,20 @@ def test_scores_are_by_shape_and_seed():
         (["--rows", "100", "--columns", "2", "--seeds", "1"], "an interval needs at least 2"),
         (["--rows", "1000000", "--columns", "50"], "fewer --seeds, or fewer --rows"),
         (["--rows", "100", "--columns", "2", "--epsilon", "0"], "--epsilon 0 is no budget"),
-        (["--columns", "2"], "the following arguments are required: --rows"),
+        (["--columns", "2"], "Missing option '--rows'"),
         (["--rows", "1e6", "--columns", "50"], "tables of 1000000 x 50 are"),
-        (["--rows", "1.5", "--columns", "2"], "argument --rows: '1.5' is no whole number"),
-        (["--rows", "many", "--columns", "2"], "argument --rows: 'many' is no whole number"),
-        (["--rows", "inf", "--columns", "2"], "argument --rows: 'inf' is no whole number"),
-        (["--rows", "100", "--columns", "2", "--cores", "two"], "argument --cores: 'two' is no whole number"),
+        (["--rows", "1.5", "--columns", "2"], "Invalid value for '--rows': '1.5' is no whole number"),
+        (["--rows", "many", "--columns", "2"], "Invalid value for '--rows': 'many' is no whole number"),
+        (["--rows", "inf", "--columns", "2"], "Invalid value for '--rows': 'inf' is no whole number"),
+        (
+            ["--rows", "100", "--columns", "2", "--cores", "two"],
+            "Invalid value for '--cores': 'two' is no whole number",
+        ),
         (["--rows", "100", "--columns", "2", "--cores", "0"], "--cores 0; give a number above 0"),
     ],
 )
 def test_the_command_line_of_advise_says_it_in_one_line(given, said, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        advise.main(["--task", "regression", *given])
+    assert cli.main(["advise", "--task", "regression", *given]) == 2
     *warning, line = capsys.readouterr().err.splitlines()
     assert all("warning: delta" in word for word in warning)
     assert said in line
@@ -208,25 +211,18 @@ def test_the_command_line_of_advise_says_it_in_one_line(given, said, capsys):
 @pytest.mark.parametrize(("given", "number"), [("1e6", 1_000_000), ("5000", 5000), ("2.5e3", 2500), ("1_000", 1000)])
 def test_a_number_of_rows_may_be_written_with_an_exponent(given, number):
     words = ["--task", "regression", "--rows", given, "--columns", "2"]
-    program = arguments.parser("advise", "", "")
-    program.add_argument("--columns", type=int)
-    program.add_argument("--rows", type=arguments.whole)
-    assert program.parse_args(words).rows == number
+    assert advise.command.make_context("advise", words).params["rows"] == number
 
 
 def test_cores_of_the_environment_may_be_all(monkeypatch):
     monkeypatch.setenv("DPBAYES_CORES", "all")
-    assert arguments.parser("advise", "", "").parse_args(["--task", "density"]).cores >= 1
+    assert arguments.cores() >= 1
 
 
-def test_both_commands_have_a_help():
-    for name in ("advise", "compare"):
-        done = subprocess.run(
-            [sys.executable, "-m", f"common_tasks.own_data.{name}", "--help"], cwd=ROOT, capture_output=True, text=True
-        )
-        assert done.returncode == 0
-        assert f"usage: ./bench {name}" in done.stdout
-        assert f"{name})" in (ROOT / "bench").read_text()
+def test_an_option_takes_several_words():
+    words = ["--task", "regression", "--rows", "100", "--epsilon", "0.1", "8", "--columns", "2", "--methods", "a", "b"]
+    found = advise.command.make_context("advise", [*words, "--epsilon", "1"]).params
+    assert (found["epsilon"], found["methods"], found["columns"]) == ((0.1, 8.0, 1.0), ("a", "b"), 2)
 
 
 def test_a_tuned_method_has_a_row_where_its_scores_differ():
@@ -272,7 +268,7 @@ def test_the_workflow_plans_a_study(tmp_path):
 
 def run(command: str, *given: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", f"common_tasks.own_data.{command}", *given],
+        [sys.executable, "-m", "workflow.cli", command, *given],
         cwd=ROOT, capture_output=True, text=True, env=os.environ | {"DPBAYES_CORES": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,90 @@
+"""The commands of ``./bench``, each imported when it is called. Any other words go to Snakemake (``workflow.launch``).
+
+``bench`` hands its words to this module when the environment is there. Bash completes them after
+``eval "$(_BENCH_COMPLETE=bash_source ./bench)"``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+from click.shell_completion import CompletionItem
+
+from workflow.papers import resolve
+
+#: word -> module and name of its click command.
+COMMANDS = {
+    "new": "workflow.new:command",
+    "doubt": "workflow.recheck:command",
+    "try": "workflow.try_method:command",
+    "advise": "common_tasks.own_data.advise:command",
+    "compare": "common_tasks.own_data.compare:command",
+    "site": "reports.site.__main__:command",
+}
+#: further first words: a scale, and what the shell script does by itself.
+WORDS = ("full", "test", "setup", *COMMANDS)
+#: takes all other words.
+SNAKEMAKE = "workflow.launch:main"
+COMPLETION = "_BENCH_COMPLETE"
+
+
+class Several(click.Command):
+    """A command whose repeatable options take several words, too: ``--epsilon 0.1 1 8``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        repeatable = {flag for p in self.params if isinstance(p, click.Option) and p.multiple for flag in p.opts}
+        words: list[str] = []
+        flag = ""
+        for word in args:
+            if word.startswith("--"):
+                flag = word if word in repeatable else ""
+            elif flag and words[-1] != flag:
+                words.append(flag)
+            words.append(word)
+        return super().parse_args(ctx, words)
+
+
+def command(word: str) -> click.Command:
+    """The command of a word of ``COMMANDS``."""
+    return resolve(COMMANDS[word])
+
+
+class _Completed(click.Group):
+    """All words, for the completion of a shell; a command is imported when its own words are completed."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return command(cmd_name) if cmd_name in COMMANDS else None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(word) for word in WORDS if word.startswith(incomplete)]
+
+
+def call(made: click.Command, words: Sequence[str], name: str, given: object = None) -> int:
+    """The exit status of a command; an error is one line. ``given`` reaches the command as its context's ``obj``."""
+    try:
+        settings = {"obj": given, "help_option_names": ["-h", "--help"]}
+        return made.main(list(words), name, standalone_mode=False, **settings) or 0
+    except click.Abort:  # Ctrl-C
+        return 130
+    except click.ClickException as e:
+        said = " ".join(e.format_message().split())
+        if isinstance(e, click.UsageError):
+            said = f"{said.removesuffix('.')}; --help says what there is"
+        print(f"{name}: {said}", file=sys.stderr)
+        return e.exit_code
+
+
+def main(argv: Sequence[str], given: object = None) -> int:
+    """Run the command that the first word names, or Snakemake. Gives the exit status."""
+    if COMPLETION in os.environ:
+        _Completed().main([], "bench", complete_var=COMPLETION)
+    if argv and argv[0] in COMMANDS:
+        return call(command(argv[0]), argv[1:], f"./bench {argv[0]}", given)
+    return resolve(SNAKEMAKE)(list(argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
