@@ -3,9 +3,9 @@
 Training of networks and Markov chains are chaotic: the last digit of a matrix product or an exponential decides where
 they end. NumPy, OpenBLAS, numba, XLA and torch choose their code by the processor, so that two machines round
 differently. Told to take the code of one processor that all x86-64 machines of the last ten years can run, they round
-alike: samples of all methods agreed on AMD's with and without AVX-512; that they do on Intel's is inferred. (MKL, inside
+alike: samples of all methods agreed on AMD's with and without AVX-512; that they do on Intel's is inferred (MKL, inside
 torch, is not told: it does not promise the same code on other vendors' processors, and fits in single precision have a
-wider tolerance.) On other processors the code is the machine's own, and numbers agree within the tolerances of
+wider tolerance). On other processors the code is the machine's own, and numbers agree within the tolerances of
 config/gates.yaml only.
 """
 
