@@ -97,7 +97,7 @@ def _origin(manifest: dict) -> str:
     where = f" on {manifest['processor']} ({manifest['system']})" if "processor" in manifest else ""
     commit = f" at commit {manifest['commit'][:12]}" if manifest.get("commit") else ""
     by = f" by {told}" if told else ""
-    later = "each method's last verified commit, also of methods added since, is in reports/reference/verified.csv"
+    later = "the commit of each method's whole run, also of methods added since, is in runs.csv beside its scores"
     return f"These are the committed numbers of runs at full scale, the last of them{where}{commit}{by}; {later}."
 
 
