@@ -1,0 +1,43 @@
+"""The pages of docs/ name what exists."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WALK = (ROOT / "docs/one-number.md").read_text(encoding="utf-8")
+PACKAGES = "datasets|models|privacy|methods|evaluation|audit|workflow|reports"
+NAMES = sorted(set(re.findall(rf"`((?:{PACKAGES})(?:\.\w+)+)`", WALK)))
+
+
+def found(name: str) -> object:
+    """What a dotted name names. Raises ImportError or AttributeError."""
+    module, *rest = name.split(".")
+    thing = importlib.import_module(module)
+    for k, part in enumerate(rest):
+        try:
+            thing = importlib.import_module(".".join([module, *rest[: k + 1]]))
+        except ModuleNotFoundError:
+            thing = getattr(thing, part)
+    return thing
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_walk_of_one_number_names_functions_that_exist(name):
+    assert callable(found(name)), name
+
+
+def test_a_name_that_is_gone_is_noticed():
+    with pytest.raises(AttributeError):
+        found("workflow.cell.not_there")
+
+
+def test_the_walk_names_the_file_of_each_function():
+    rows = re.findall(r"^\| \d+ \w+ \|(.*)\|$", WALK, re.MULTILINE)
+    assert len(rows) > 10
+    for row in rows:
+        files = {f"{n.rsplit('.', 1)[0].replace('.', '/')}.py" for n in re.findall(r"`([\w.]+)`", row) if "/" not in n}
+        files = {f if (ROOT / f).is_file() else f"{Path(f).parent}.py" for f in files if not f.endswith("py.py")}
+        assert {f for f in re.findall(r"`([\w/]+\.py)`", row)} == files - {"published.py"}
