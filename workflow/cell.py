@@ -1,15 +1,20 @@
-"""Run one cell: fit a method on all splits of a data set, split by split, and resume where it was.
+"""Fit the cells of one job: a method on all splits of a data set, split by split; resumes where it was.
 
-A family of cells (one method at many budgets, or many readings of one run) runs together: its fits share the rows or
-the run. Each of its cells has files of its own all the same, and can be run alone.
+A job holds all cells of an experiment and a data set that read the runs of one method. A family of cells (one method at
+many budgets, or many readings of one run) runs together: its fits share the rows or the run. The other cells run one
+after the other. Each cell has files of its own, and can be run alone.
 
+    python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --job NAME --data results/data/D.npz
     python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
+
+A job leaves out the cells whose files are whole and of this code and these data. So a killed job, a file that was lost
+and a new budget cost the cells concerned only.
 
 Rows are appended to ``results/partial/<cell or family>.jsonl`` as they come (Snakemake deletes declared outputs of a
 killed job, so they are kept outside them), each with its checksum; a line that is torn or edited is dropped, and its
 split is fitted again. When all splits are there, ``results/fits/<cell>.json`` and ``.npz`` are written whole. Rows of a
 cell that has lost splits are kept: the next call tries those again (``workflow.attempts``). A fault of the machine is
-no row: the job stops (``workflow.machine``).
+no row: the job stops (``workflow.machine``). A job that is done lists its cells in ``results/done/<job>.fits``.
 """
 
 from __future__ import annotations
@@ -22,15 +27,16 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from datasets.store import Damaged
 from workflow import attempts, machine, noise
-from workflow.experiments import Cell, cells, families
+from workflow.experiments import Cell, cells, families, jobs, units
 from workflow.files import locked, write_json, write_npz, write_text
 from workflow.record import empty_record, parameter_file
 from workflow.sealed import intact, sealed
-from workflow.stored import whole
+from workflow.stored import record_of, whole
 from workflow.waiting import answered
 
 
@@ -42,17 +48,25 @@ def find(config: str, scale: str, name: str) -> list[Cell]:
     raise SystemExit(f"{config} at scale {scale} has no cell and no family '{name}'; `./bench -n` lists them")
 
 
+def cells_of(config: str, scale: str, job: str) -> list[Cell]:
+    """The cells of that job. Exits with the reason if there is no such job."""
+    if found := jobs(cells(config, scale)).get(job):
+        return found
+    raise SystemExit(f"{config} at scale {scale} has no job '{job}'; `./bench -n` lists them")
+
+
 def run(
     group: Sequence[Cell],
     data_path: str,
     results: Path,
     reuse: Path | None = None,
     retry: str = "timeout",
-    attempt: int = 0,
-) -> None:
+    keep: bool = False,
+) -> list[dict]:
     """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family.
 
-    ``retry``: which lost splits are tried again (``workflow.attempts``); ``attempt``: the number of this attempt.
+    Gives the rows that were fitted, now or by an interrupted run. ``retry``: which lost splits are tried again
+    (``workflow.attempts``). ``keep``: leave what is done already (:func:`finished`).
     """
     import datasets
 
@@ -62,7 +76,10 @@ def run(
         if data.status != "ok":
             for cell in group:
                 finish(cell, head_of(cell, data), [empty_record(cell, None, "no_data", data.reason)], {}, results)
-            return
+            return []
+        if keep and not partial_of(results, name).exists() and all(finished(c, data, results, retry) for c in group):
+            say(name, "is there")
+            return []
         known = {} if reuse is None else {c.id: reference_rows(c, data.data_hash, reuse) for c in group}
         for cell in group:
             if rows := known.get(cell.id):
@@ -71,8 +88,23 @@ def run(
                 if whole:
                     finish(cell, head_of(cell, data), [], {}, results, reused=rows)
                     group = [c for c in group if c is not cell]
-        if group:
-            fit_group(group, name, data_path, data, results, known, retry, attempt)
+        return fit_group(group, name, data_path, data, results, known, retry) if group else []
+
+
+def partial_of(results: Path, name: str) -> Path:
+    """Where the rows of a cell or family are kept until all are there."""
+    return results / "partial" / f"{name}.jsonl"
+
+
+def finished(cell: Cell, data, results: Path, retry: str) -> bool:
+    """Are its files whole, of this code, data and noise, and without a split that ``retry`` tries again?"""
+    try:
+        record = record_of(cell, results / "fits")
+    except (FileNotFoundError, Damaged):
+        return False
+    now = {"noise": None, **head_of(cell, data)}
+    lost = [r for r in record["splits"] if r["status"] in attempts.RETRIED[retry]]
+    return not lost and all(record.get(k) == v for k, v in now.items())
 
 
 def head_of(cell: Cell, data) -> dict:
@@ -94,14 +126,13 @@ def fit_group(
     results: Path,
     known: dict[str, list[dict]] | None = None,
     retry: str = "timeout",
-    attempt: int = 0,
-) -> None:
+) -> list[dict]:
     """Fit the splits that neither an interrupted run nor the reference has left; then write each cell whole.
 
-    ``known``: committed score rows by cell, of some splits (:func:`reference_rows`).
+    Gives the rows of these splits. ``known``: committed score rows by cell, of some splits (:func:`reference_rows`).
     """
     known = known or {}
-    partial = results / "partial" / f"{name}.jsonl"
+    partial = partial_of(results, name)
     head = {"group": [head_of(c, data) for c in group]}
     done = read_partial(partial, head, attempts.RETRIED[retry])
     splits = group[0].splits
@@ -116,9 +147,10 @@ def fit_group(
         parameters = parameters_of(partial, rows, cell)
         fitted = [rows[k] for k in sorted(rows)]
         finish(cell, head_of(cell, data), fitted, parameters, results, reused=known.get(cell.id))
-    if not attempts.write(results, name, attempt, done.values()):
+    if not attempts.lost(done.values()):
         shutil.rmtree(partial.with_suffix(""), ignore_errors=True)
         partial.unlink(missing_ok=True)
+    return list(done.values())
 
 
 def fit_missing(
@@ -301,10 +333,13 @@ def say(name: str, text: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Fit a cell, or a family of cells, over all splits; resumes.")
+    parser = argparse.ArgumentParser(description="Fit the cells of a job, or one of them, over all splits; resumes.")
     parser.add_argument("--config", required=True, help="the experiment's YAML file")
     parser.add_argument("--scale", required=True, help="full, quick or tiny")
-    parser.add_argument("--cell", required=True, help="id of the cell, or name of the family")
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("--job", help="name of the job")
+    chosen.add_argument("--cell", help="id of a cell, or name of a family, which is fitted also if it is there")
+    parser.add_argument("--anew", action="store_true", help="with --job: fit also the cells that are there")
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
@@ -313,9 +348,22 @@ def main() -> None:
     parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.attempts")
     args = parser.parse_args()
     with machine.one_error():
-        group = find(args.config, args.scale, args.cell)
-        refit = {c.method for c in group} & set(args.refit)
-        run(group, args.data, args.results, None if refit else args.reuse, args.retry, args.attempt)
+        if args.cell:
+            groups = [find(args.config, args.scale, args.cell)]
+        else:
+            groups = list(units(cells_of(args.config, args.scale, args.job)).values())
+        rows = []
+        for group in groups:
+            reuse = None if {c.method for c in group} & set(args.refit) else args.reuse
+            rows += run(group, args.data, args.results, reuse, args.retry, bool(args.job) and not args.anew)
+        attempts.write(args.results, args.cell or args.job, args.attempt, rows)
+        if args.job:
+            write_done(args.results, args.job, "fits", groups)
+
+
+def write_done(results: Path, job: str, what: str, groups: Iterable[Sequence[Cell]]) -> None:
+    """List the cells of a job that is done, for Snakemake. ``what``: fits or draws."""
+    write_text(results / "done" / f"{job}.{what}", "".join(f"{c.id}\n" for group in groups for c in group))
 
 
 if __name__ == "__main__":

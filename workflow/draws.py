@@ -1,6 +1,6 @@
 """What scoring needs many draws of a posterior for: coverage fractions, or predicted probabilities. Re-runs no fit.
 
-    python -m workflow.draws --config X.yaml --scale full --cell ID --data results/data/D.npz
+    python -m workflow.draws --config X.yaml --scale full --job NAME --data results/data/D.npz
 
 It costs more than the fits of some cells, so it is kept in ``results/draws/<cell>.npz``: a new score re-runs no draw.
 For every split k whose fit is ok the file has an array "k". What it holds is said by the record of the cell's kind of
@@ -55,22 +55,27 @@ def of_cell(cell, fits: Path, data) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Coverage fractions or predicted probabilities of a cell or family.")
+    parser = argparse.ArgumentParser(description="Coverage fractions or predicted probabilities of the cells of a job.")
     parser.add_argument("--config", required=True, help="the experiment's YAML file")
     parser.add_argument("--scale", required=True, help="full, quick or tiny")
-    parser.add_argument("--cell", required=True, help="id of the cell, or name of the family")
+    parser.add_argument("--job", required=True, help="name of the job")
+    parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.attempts")
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
     args = parser.parse_args()
 
     import datasets
-    from workflow.cell import find
+    from workflow import attempts
+    from workflow.cell import cells_of, write_done
     from workflow.files import write_npz
 
     with machine.one_error():
         data = datasets.load(args.data)
-        for cell in find(args.config, args.scale, args.cell):
+        group = cells_of(args.config, args.scale, args.job)
+        for cell in group:
             write_npz(args.results / "draws" / f"{cell.id}.npz", of_cell(cell, args.results / "fits", data))
+        attempts.write(args.results, f"draws_{args.job}", args.attempt)
+        write_done(args.results, args.job, "draws", [group])
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One Snakemake job: a method at one setting on one data set under one split protocol, over all splits."""
+    """A method at one setting on one data set under one split protocol, over all splits."""
 
     experiment: str
     dataset: str
@@ -90,6 +90,11 @@ class Cell:
         text = json.dumps(self.values, sort_keys=True)
         words = [self.experiment, self.dataset, self.protocol, self.method, self.setting]
         return _slug(*words) + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def job(self) -> str:
+        """Name of the Snakemake job that fits it: experiment, data set, and the method whose run it reads."""
+        return _slug(self.experiment, self.dataset, self.run_of)
 
     @property
     def run_of(self) -> str:
@@ -191,6 +196,22 @@ def families(of: Iterable[Cell]) -> dict[str, list[Cell]]:
     for cell in of:
         if cell.family:
             out.setdefault(cell.family, []).append(cell)
+    return out
+
+
+def units(of: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """Cells that are fitted together: the families by name, and each other cell by its id."""
+    out: dict[str, list[Cell]] = {}
+    for cell in of:
+        out.setdefault(cell.family or cell.id, []).append(cell)
+    return out
+
+
+def jobs(of: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """Cells by the Snakemake job that fits them, one :func:`units` after the other."""
+    out: dict[str, list[Cell]] = {}
+    for cell in of:
+        out.setdefault(cell.job, []).append(cell)
     return out
 
 

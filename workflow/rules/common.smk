@@ -1,8 +1,7 @@
 import os
-import re
 import shlex
 import sys
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import datasets as data_sets
@@ -12,7 +11,7 @@ from workflow.experiments import (
     ConfigError,
     cells,
     experiment_files,
-    families,
+    jobs,
     load,
 )
 from workflow.imports import files
@@ -87,6 +86,7 @@ try:
     }
 except ConfigError as e:
     sys.exit(f"bench: {e}")  # one line, without Snakemake's list of files and lines
+JOBS = jobs(CELLS.values())
 
 
 # what is not restored: methods that are named, and those whose own files differ from the merge base
@@ -151,6 +151,7 @@ wildcard_constraints:
     dataset="[a-z0-9_]+",
     experiment="[a-z0-9_]+",
     cell="[a-z0-9_.-]+",
+    job="[a-z0-9_.-]+",
     part="|".join(PARTS) or "(?!)",
 
 
