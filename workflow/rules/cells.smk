@@ -38,8 +38,17 @@ def files_of(what, group):
 
 
 def done(what, group):
-    """What Snakemake knows of the fits or draws of these cells: one file of each of their jobs."""
-    return [f"{RESULTS}/done/{job}.{what}" for job in jobs(group)]
+    """What Snakemake knows of the fits or draws of these cells: one file of each of their jobs.
+
+    Jobs that the reference holds whole are not planned: the scores of their data set restore them.
+    """
+    return [f"{RESULTS}/done/{job}.{what}" for job in jobs(group) if job not in RESTORED]
+
+
+def restoring(group):
+    """The scores that restore these cells, for tables that read their fits."""
+    restored = [c for c in group if c.job in RESTORED]
+    return sorted({f"{RESULTS}/scores/{c.experiment}/{c.dataset}.csv" for c in restored})
 
 
 def code_of(group):
@@ -150,5 +159,5 @@ rule score:
         config=lambda w: EXPERIMENTS[w.experiment],
     shell:
         "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} "
-        "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --fits {RESULTS:q}/fits "
-        "--draws {RESULTS:q}/draws --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --results {RESULTS:q} "
+        "{REUSE} --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

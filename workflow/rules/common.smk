@@ -6,7 +6,7 @@ from pathlib import Path
 
 import datasets as data_sets
 from methods import contract
-from workflow import arithmetic, attempts, imports, names, noise, papers
+from workflow import arithmetic, attempts, committed, imports, names, noise, papers
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -93,7 +93,7 @@ JOBS = jobs(CELLS.values())
 REFIT = sorted({m for m in str(config.get("refit") or "").split(",") if m})
 if unknown := sorted(set(REFIT) - set(contract.names())):
     raise ConfigError(f"config: refit: no method '{unknown[0]}' in methods/")
-REUSE = ""
+REUSE, RESTORED = "", set()
 if config["reuse"] == "reference":
     DIFFERING = imports.differing("methods")
     REFIT = sorted(
@@ -103,6 +103,7 @@ if config["reuse"] == "reference":
         }
     )
     REUSE = "--reuse reports/reference"
+    RESTORED = committed.restored_jobs(CELLS.values(), REFIT)
     if REFIT:
         REUSE += f" --refit {' '.join(REFIT)}"
         print(f"bench: fitted, not restored: {', '.join(REFIT)}", file=sys.stderr)
