@@ -1,8 +1,8 @@
 """Splits and files that a job has lost, and whether the next call makes them again.
 
-A split that timed out is tried again by the next call, one whose fit raised by a call with ``retry=failed``. What was
-lost is written to ``results/partial/<name>.lost``, with the number of the attempt. The number is a parameter of
-Snakemake's rule: if it differs from that of the last run, the rule runs again.
+A split that timed out is tried again by the next call, one whose fit raised by a call with ``retry=failed``. A job
+writes how many it has lost to ``results/partial/<name>.lost``, with the number of the attempt. The number is a
+parameter of Snakemake's rule: if it differs from that of the last run, the rule runs again.
 
 A job declares one file to Snakemake, the list of its cells. It writes several more for each cell. The number also
 grows when one of these is gone.
@@ -22,7 +22,7 @@ RETRIED = {"timeout": ("timeout",), "failed": ("timeout", "failed")}
 
 
 def path_of(results: str | Path, name: str) -> Path:
-    """Where the losses of a job stand."""
+    """File with the losses of a job."""
     return Path(results) / "partial" / f"{name}.lost"
 
 

@@ -7,6 +7,8 @@ after the other. Each cell has files of its own, and can be run alone.
     python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --job NAME --data results/data/D.npz
     python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
 
+With ``--chunk K`` the rows of a range of splits are fitted and left to the job, which takes them over.
+
 A job leaves out the cells whose files are whole and of this code and these data. So a killed job, a file that was lost
 and a new budget cost the cells concerned only.
 
@@ -62,17 +64,21 @@ def run(
     reuse: Path | None = None,
     retry: str = "timeout",
     keep: bool = False,
+    chunk: int = 0,
 ) -> list[dict]:
     """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family.
 
     Gives the rows that were fitted, now or by an interrupted run. ``retry``: which lost splits are tried again
-    (``workflow.attempts``). ``keep``: leave what is done already (:func:`finished`).
+    (``workflow.attempts``). ``keep``: leave what is done already (:func:`finished`). ``chunk``: fit only this range of
+    splits, and write no cell.
     """
     import datasets
 
     name = group[0].id if len(group) == 1 else group[0].family
-    with locked(results / "partial" / f"{name}.lock", name):
+    with locked(results / "partial" / f"{name}{f'.chunk{chunk}' if chunk else ''}.lock", name):
         data = datasets.load(data_path)
+        if chunk and (data.status != "ok" or not group[0].chunk(chunk)):
+            return []
         if data.status != "ok":
             for cell in group:
                 finish(cell, head_of(cell, data), [empty_record(cell, None, "no_data", data.reason)], {}, results)
@@ -86,13 +92,14 @@ def run(
                 whole = len(splits_in(rows)) == cell.splits or "" in {r["split"] for r in rows}
                 say(cell.id, f"restored {len(rows)} rows from the committed reference" + ("" if whole else "; goes on"))
                 if whole:
-                    finish(cell, head_of(cell, data), [], {}, results, reused=rows)
+                    if not chunk:
+                        finish(cell, head_of(cell, data), [], {}, results, reused=rows)
                     group = [c for c in group if c is not cell]
-        return fit_group(group, name, data_path, data, results, known, retry) if group else []
+        return fit_group(group, name, data_path, data, results, known, retry, chunk) if group else []
 
 
 def partial_of(results: Path, name: str) -> Path:
-    """Where the rows of a cell or family are kept until all are there."""
+    """File that keeps the rows of a cell or family until all are there."""
     return results / "partial" / f"{name}.jsonl"
 
 
@@ -126,22 +133,27 @@ def fit_group(
     results: Path,
     known: dict[str, list[dict]] | None = None,
     retry: str = "timeout",
+    chunk: int = 0,
 ) -> list[dict]:
     """Fit the splits that neither an interrupted run nor the reference has left; then write each cell whole.
 
     Gives the rows of these splits. ``known``: committed score rows by cell, of some splits (:func:`reference_rows`).
     """
     known = known or {}
-    partial = partial_of(results, name)
+    partial = partial_of(results, f"{name}.chunk{chunk}" if chunk else name)
     head = {"group": [head_of(c, data) for c in group]}
     done = read_partial(partial, head, attempts.RETRIED[retry])
-    splits = group[0].splits
+    if not chunk:
+        take_over(results, name, group[0].chunks, head, done)
+    splits = group[0].chunk(chunk) if chunk else range(group[0].splits)
     restored = {c.id: splits_in(known.get(c.id, ())) for c in group}
-    todo = [k for k in range(splits) if any((c.id, k) not in done and k not in restored[c.id] for c in group)]
+    todo = [k for k in splits if any((c.id, k) not in done and k not in restored[c.id] for c in group)]
     if done and todo:
-        say(name, f"resumes: {splits - len(todo)} of {splits} splits are there")
+        say(name, f"resumes: {len(splits) - len(todo)} of {len(splits)} splits are there")
     if todo:
         fit_missing(group, name, data_path, partial, head, done, todo)
+    if chunk:
+        return list(done.values())
     for cell in group:
         rows = {k: row for (c, k), row in done.items() if c == cell.id and k not in restored[cell.id]}
         parameters = parameters_of(partial, rows, cell)
@@ -153,13 +165,36 @@ def fit_group(
     return list(done.values())
 
 
-def fit_missing(
-    group: Sequence[Cell], name: str, data_path: str, partial: Path, head: dict, done: dict, todo: list[int]
-) -> None:
+def take_over(results: Path, name: str, chunks: int, head: dict, done: dict) -> None:
+    """Move the rows that the chunks of a job have left to those of the job; ``done`` gets them."""
+    partial = partial_of(results, name)
+    for chunk in [partial_of(results, f"{name}.chunk{k}") for k in range(1, chunks + 1)] if chunks > 1 else []:
+        for (cell_id, k), row in read_partial(chunk, head).items():
+            if (cell_id, k) in done:
+                continue
+            begin(partial, head)
+            if row["status"] == "ok":
+                file = parameter_file(cell_id, k)
+                os.replace(chunk.with_suffix("") / file, partial.with_suffix("") / file)  # before the row that names it
+            append(partial, sealed({"cell": cell_id, "row": row}))
+            done[cell_id, k] = row
+        shutil.rmtree(chunk.with_suffix(""), ignore_errors=True)
+        chunk.unlink(missing_ok=True)
+
+
+def begin(partial: Path, head: dict) -> Path:
+    """Make the file of rows, unless it is there, and the folder of their posteriors, which is given."""
     keep = partial.with_suffix("")
     keep.mkdir(parents=True, exist_ok=True)
     if not partial.exists():
         append(partial, sealed(head))
+    return keep
+
+
+def fit_missing(
+    group: Sequence[Cell], name: str, data_path: str, partial: Path, head: dict, done: dict, todo: list[int]
+) -> None:
+    keep = begin(partial, head)
     method = group[0].adapter()
     requests = requests_of(method, len({c.method for c in group}) < len(group), todo)
     # The worker is started afresh ("spawn"): no inherited locks, no inherited threads.
@@ -339,6 +374,7 @@ def main() -> None:
     chosen = parser.add_mutually_exclusive_group(required=True)
     chosen.add_argument("--job", help="name of the job")
     chosen.add_argument("--cell", help="id of a cell, or name of a family, which is fitted also if it is there")
+    parser.add_argument("--chunk", default=0, type=int, help="with --job: number of a range of splits, from 1")
     parser.add_argument("--anew", action="store_true", help="with --job: fit also the cells that are there")
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
@@ -355,14 +391,18 @@ def main() -> None:
         rows = []
         for group in groups:
             reuse = None if {c.method for c in group} & set(args.refit) else args.reuse
-            rows += run(group, args.data, args.results, reuse, args.retry, bool(args.job) and not args.anew)
+            keep = bool(args.job) and not args.anew
+            rows += run(group, args.data, args.results, reuse, args.retry, keep, args.chunk)
+        if args.chunk:
+            write_done(args.results, args.job, f"chunk{args.chunk}", groups)
+            return
         attempts.write(args.results, args.cell or args.job, args.attempt, rows)
         if args.job:
             write_done(args.results, args.job, "fits", groups)
 
 
 def write_done(results: Path, job: str, what: str, groups: Iterable[Sequence[Cell]]) -> None:
-    """List the cells of a job that is done, for Snakemake. ``what``: fits or draws."""
+    """List the cells of a job that is done, for Snakemake. ``what``: fits, draws or a chunk."""
     write_text(results / "done" / f"{job}.{what}", "".join(f"{c.id}\n" for group in groups for c in group))
 
 

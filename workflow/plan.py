@@ -77,14 +77,24 @@ def estimate(scale: str) -> Estimate:
         by_clock += key in known and not cpu
         cost = c.splits * seconds * shorter(dict(c.settings), full.get(key, {}))
         if c.family not in one_run:
-            jobs[c.job] += OVERHEAD_S + cost
+            for name, share in shares_of(c):
+                jobs[name] += OVERHEAD_S + share * cost
         elif cpu:
             shares[c.family] += cost
         else:
             dearest[c.family] = max(dearest[c.family], cost)
-    for name in one_run:
-        jobs[families(everything)[name][0].job] += OVERHEAD_S + max(shares[name], dearest[name])
+    for family, group in families(everything).items():
+        for name, share in shares_of(group[0]) if family in one_run else ():
+            jobs[name] += OVERHEAD_S + share * max(shares[family], dearest[family])
     return Estimate(everything, dict(jobs), unknown, by_clock)
+
+
+def shares_of(cell: Cell) -> list[tuple[str, float]]:
+    """(name, share of its splits) of the jobs that fit a cell: its job, or the chunks of it."""
+    if cell.chunks == 1:
+        return [(cell.job, 1.0)]
+    numbers = range(1, cell.chunks + 1)
+    return [(f"{cell.job}.chunk{k}", len(cell.chunk(k)) / cell.splits) for k in numbers]
 
 
 def makespan(seconds: Iterable[float], cores: int) -> float:

@@ -193,6 +193,24 @@ def test_a_table_does_not_depend_on_its_mirror_and_no_data_becomes_real(tmp_path
         assert "Nothing to be done" in run(mirror, "-n")
 
 
+def test_chunks_run_as_jobs_of_their_own_and_leave_the_same_rows(tmp_path):
+    project = copy_project(tmp_path)
+    drop_toy(project)
+    place_data(project, "wine")
+    whole = SLOW.replace("0.7", "0.0")
+    only_experiment(project, whole)
+    assert snakemake(project, "--cores", "1", TARGET).returncode == 0
+    expected = rows(project)
+    for name in ("fits", "done", "partial", "scores"):
+        shutil.rmtree(project / "results" / name)
+    add_experiment(project, "toy_experiment", whole.replace("scales:", "chunks: {toy: 2}\nscales:"))
+    done = snakemake(project, "--cores", "2", TARGET)
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"^(fit\w*) +(\d+)$", done.stderr, re.MULTILINE)) == {("fit", "1"), ("fit_chunk", "2")}
+    assert rows(project) == expected
+    assert "Nothing to be done" in snakemake(project, "--cores", "1", TARGET, "-n").stdout
+
+
 def test_what_is_committed_whole_is_restored_without_a_job(tmp_path):
     """After one method more, ``reuse=reference`` plans the fits of that method; the rows are those of a whole run."""
     project = copy_project(tmp_path)

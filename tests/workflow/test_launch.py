@@ -66,7 +66,7 @@ def test_readings_of_one_run_cost_one_run(monkeypatch):
     monkeypatch.setattr(
         plan, "reference_seconds", lambda: dict.fromkeys([(*key[:2], m, key[3]) for m in three], (3.0, True))
     )
-    assert plan.estimate("full") == by_clock._replace(by_clock=0, seconds=pytest.approx(by_clock.seconds))
+    assert plan.estimate("full") == by_clock._replace(by_clock=0, jobs=pytest.approx(by_clock.jobs))
 
 
 def test_a_forecast_goes_by_cpu_seconds_where_there_are_any(monkeypatch):

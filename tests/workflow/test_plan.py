@@ -47,3 +47,10 @@ def test_a_job_takes_what_its_cells_take(monkeypatch):
     found = plan.estimate("tiny")
     assert set(found.jobs) == {c.job for c in found.cells}
     assert min(found.jobs.values()) >= plan.OVERHEAD_S
+
+
+def test_no_job_takes_more_than_a_sixteenth_of_the_whole():
+    """Otherwise sixteen cores wait for one; ``chunks`` of an experiment cuts it into ranges of splits."""
+    jobs = plan.estimate("full").jobs
+    too_long = {name: seconds for name, seconds in jobs.items() if seconds > sum(jobs.values()) / 16}
+    assert not too_long

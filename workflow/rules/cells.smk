@@ -51,6 +51,13 @@ def restoring(group):
     return sorted({f"{RESULTS}/scores/{c.experiment}/{c.dataset}.csv" for c in restored})
 
 
+def chunks_of(job):
+    """What Snakemake knows of the ranges of splits of a job that are fitted at once."""
+    chunks = max(c.chunks for c in JOBS[job])
+    numbers = range(1, chunks + 1) if chunks > 1 else []
+    return [f"{RESULTS}/done/{job}.chunk{k}" for k in numbers]
+
+
 def code_of(group):
     """What the fits of these cells reach."""
     return sorted({f for c in group for f in c.files})
@@ -61,6 +68,7 @@ rule fit:
     input:
         data=lambda w: f"{RESULTS}/data/{JOBS[w.job][0].dataset}.npz",
         code=lambda w: code_of(JOBS[w.job]),
+        chunks=lambda w: chunks_of(w.job),
     output:
         f"{RESULTS}/done/{{job}}.fits",
     log:
@@ -82,6 +90,30 @@ rule fit:
         "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --job {wildcards.job:q} "
         "--data {input.data:q} --results {RESULTS:q} {REUSE} {ANEW} "
         "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+
+
+rule fit_chunk:
+    """A range of splits of a job that would take too long by itself; the job takes its rows over."""
+    input:
+        data=lambda w: f"{RESULTS}/data/{JOBS[w.job][0].dataset}.npz",
+        code=lambda w: code_of(JOBS[w.job]),
+    output:
+        f"{RESULTS}/done/{{job}}.chunk{{chunk}}",
+    log:
+        f"{RESULTS}/logs/{{job}}.chunk{{chunk}}.log",
+    threads: 1
+    resources:
+        mem_mb=lambda w: max(c.mem_mb for c in JOBS[w.job]) + PARENT_MB,
+        runtime=lambda w, attempt: runtime_of(w.job, attempt),
+    params:
+        values=lambda w: [c.values for c in JOBS[w.job]],
+        noise=config["noise"],
+        config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
+    shell:
+        "{ENVIRONMENT} {NOISE} "
+        "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --job {wildcards.job:q} "
+        "--chunk {wildcards.chunk:q} --data {input.data:q} --results {RESULTS:q} {REUSE} {ANEW} "
+        "--retry {RETRY:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule cell:

@@ -153,6 +153,7 @@ wildcard_constraints:
     experiment="[a-z0-9_]+",
     cell="[a-z0-9_.-]+",
     job="[a-z0-9_.-]+",
+    chunk="[0-9]+",
     part="|".join(PARTS) or "(?!)",
 
 
