@@ -2,8 +2,8 @@
 
     python -m benchmarks.many_cells [METHODS DATASETS [BUDGETS]]        (default: 100 50 2)
 
-Methods and data sets are made up too, one file each, as a contributor would add them; every cell is a job of its own.
-It prints the rows of ``benchmarks.plan_run``: start, parse and dry run, once each.
+Methods and data sets are made up too, one file each, as a contributor would add them. The budgets of a method on a data
+set share a job. It prints the rows of ``benchmarks.plan_run``: start, parse and dry run, once each.
 """
 
 from __future__ import annotations

@@ -1,15 +1,22 @@
-"""Run one cell: fit a method on all splits of a data set, split by split, and resume where it was.
+"""Fit the cells of one job: a method on all splits of a data set, split by split; resumes where it was.
 
-A family of cells (one method at many budgets, or many readings of one run) runs together: its fits share the rows or
-the run. Each of its cells has files of its own all the same, and can be run alone.
+A job holds all cells of an experiment and a data set that read the runs of one method. A family of cells (one method at
+many budgets, or many readings of one run) runs together: its fits share the rows or the run. The other cells run one
+after the other. Each cell has files of its own, and can be run alone.
 
+    python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --job NAME --data results/data/D.npz
     python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
+
+With ``--chunk K`` the rows of a range of splits are fitted and left to the job, which takes them over.
+
+A job leaves out the cells whose files are whole and of this code and these data. So a killed job, a file that was lost
+and a new budget cost the cells concerned only.
 
 Rows are appended to ``results/partial/<cell or family>.jsonl`` as they come (Snakemake deletes declared outputs of a
 killed job, so they are kept outside them), each with its checksum; a line that is torn or edited is dropped, and its
 split is fitted again. When all splits are there, ``results/fits/<cell>.json`` and ``.npz`` are written whole. Rows of a
 cell that has lost splits are kept: the next call tries those again (``workflow.attempts``). A fault of the machine is
-no row: the job stops (``workflow.machine``).
+no row: the job stops (``workflow.machine``). A job that is done lists its cells in ``results/done/<job>.fits``.
 """
 
 from __future__ import annotations
@@ -22,15 +29,16 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from datasets.files import locked, write_json, write_npz, write_text
+from datasets.store import Damaged
 from workflow import attempts, machine, noise
-from workflow.experiments import Cell, cells, families
+from workflow.experiments import Cell, cells, families, jobs, units
 from workflow.record import empty_record, parameter_file
 from workflow.sealed import intact, sealed
-from workflow.stored import whole
+from workflow.stored import record_of, whole
 from workflow.waiting import answered
 
 
@@ -42,37 +50,68 @@ def find(config: str, scale: str, name: str) -> list[Cell]:
     raise SystemExit(f"{config} at scale {scale} has no cell and no family '{name}'; `./bench -n` lists them")
 
 
+def cells_of(config: str, scale: str, job: str) -> list[Cell]:
+    """The cells of that job. Exits with the reason if there is no such job."""
+    if found := jobs(cells(config, scale)).get(job):
+        return found
+    raise SystemExit(f"{config} at scale {scale} has no job '{job}'; `./bench -n` lists them")
+
+
 def run(
     group: Sequence[Cell],
     data_path: str,
     results: Path,
     reuse: Path | None = None,
     retry: str = "timeout",
-    attempt: int = 0,
-) -> None:
+    keep: bool = False,
+    chunk: int = 0,
+) -> list[dict]:
     """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family.
 
-    ``retry``: which lost splits are tried again (``workflow.attempts``); ``attempt``: the number of this attempt.
+    Gives the rows that were fitted, now or by an interrupted run. ``retry``: which lost splits are tried again
+    (``workflow.attempts``). ``keep``: leave what is done already (:func:`finished`). ``chunk``: fit only this range of
+    splits, and write no cell.
     """
     import datasets
 
     name = group[0].id if len(group) == 1 else group[0].family
-    with locked(results / "partial" / f"{name}.lock", name):
+    with locked(results / "partial" / f"{name}{f'.chunk{chunk}' if chunk else ''}.lock", name):
         data = datasets.load(data_path)
+        if chunk and (data.status != "ok" or not group[0].chunk(chunk)):
+            return []
         if data.status != "ok":
             for cell in group:
                 finish(cell, head_of(cell, data), [empty_record(cell, None, "no_data", data.reason)], {}, results)
-            return
+            return []
+        if keep and not partial_of(results, name).exists() and all(finished(c, data, results, retry) for c in group):
+            say(name, "is there")
+            return []
         known = {} if reuse is None else {c.id: reference_rows(c, data.data_hash, reuse) for c in group}
         for cell in group:
             if rows := known.get(cell.id):
                 whole = len(splits_in(rows)) == cell.splits or "" in {r["split"] for r in rows}
                 say(cell.id, f"restored {len(rows)} rows from the committed reference" + ("" if whole else "; goes on"))
                 if whole:
-                    finish(cell, head_of(cell, data), [], {}, results, reused=rows)
+                    if not chunk:
+                        finish(cell, head_of(cell, data), [], {}, results, reused=rows)
                     group = [c for c in group if c is not cell]
-        if group:
-            fit_group(group, name, data_path, data, results, known, retry, attempt)
+        return fit_group(group, name, data_path, data, results, known, retry, chunk) if group else []
+
+
+def partial_of(results: Path, name: str) -> Path:
+    """File that keeps the rows of a cell or family until all are there."""
+    return results / "partial" / f"{name}.jsonl"
+
+
+def finished(cell: Cell, data, results: Path, retry: str) -> bool:
+    """Are its files whole, of this code, data and noise, and without a split that ``retry`` tries again?"""
+    try:
+        record = record_of(cell, results / "fits")
+    except (FileNotFoundError, Damaged):
+        return False
+    now = {"noise": None, **head_of(cell, data)}
+    lost = [r for r in record["splits"] if r["status"] in attempts.RETRIED[retry]]
+    return not lost and all(record.get(k) == v for k, v in now.items())
 
 
 def head_of(cell: Cell, data) -> dict:
@@ -94,40 +133,68 @@ def fit_group(
     results: Path,
     known: dict[str, list[dict]] | None = None,
     retry: str = "timeout",
-    attempt: int = 0,
-) -> None:
+    chunk: int = 0,
+) -> list[dict]:
     """Fit the splits that neither an interrupted run nor the reference has left; then write each cell whole.
 
-    ``known``: committed score rows by cell, of some splits (:func:`reference_rows`).
+    Gives the rows of these splits. ``known``: committed score rows by cell, of some splits (:func:`reference_rows`).
     """
     known = known or {}
-    partial = results / "partial" / f"{name}.jsonl"
+    partial = partial_of(results, f"{name}.chunk{chunk}" if chunk else name)
     head = {"group": [head_of(c, data) for c in group]}
     done = read_partial(partial, head, attempts.RETRIED[retry])
-    splits = group[0].splits
+    if not chunk:
+        take_over(results, name, group[0].chunks, head, done)
+    splits = group[0].chunk(chunk) if chunk else range(group[0].splits)
     restored = {c.id: splits_in(known.get(c.id, ())) for c in group}
-    todo = [k for k in range(splits) if any((c.id, k) not in done and k not in restored[c.id] for c in group)]
+    todo = [k for k in splits if any((c.id, k) not in done and k not in restored[c.id] for c in group)]
     if done and todo:
-        say(name, f"resumes: {splits - len(todo)} of {splits} splits are there")
+        say(name, f"resumes: {len(splits) - len(todo)} of {len(splits)} splits are there")
     if todo:
         fit_missing(group, name, data_path, partial, head, done, todo)
+    if chunk:
+        return list(done.values())
     for cell in group:
         rows = {k: row for (c, k), row in done.items() if c == cell.id and k not in restored[cell.id]}
         parameters = parameters_of(partial, rows, cell)
         fitted = [rows[k] for k in sorted(rows)]
         finish(cell, head_of(cell, data), fitted, parameters, results, reused=known.get(cell.id))
-    if not attempts.write(results, name, attempt, done.values()):
+    if not attempts.lost(done.values()):
         shutil.rmtree(partial.with_suffix(""), ignore_errors=True)
         partial.unlink(missing_ok=True)
+    return list(done.values())
+
+
+def take_over(results: Path, name: str, chunks: int, head: dict, done: dict) -> None:
+    """Move the rows that the chunks of a job have left to those of the job; ``done`` gets them."""
+    partial = partial_of(results, name)
+    for chunk in [partial_of(results, f"{name}.chunk{k}") for k in range(1, chunks + 1)] if chunks > 1 else []:
+        for (cell_id, k), row in read_partial(chunk, head).items():
+            if (cell_id, k) in done:
+                continue
+            begin(partial, head)
+            if row["status"] == "ok":
+                file = parameter_file(cell_id, k)
+                os.replace(chunk.with_suffix("") / file, partial.with_suffix("") / file)  # before the row that names it
+            append(partial, sealed({"cell": cell_id, "row": row}))
+            done[cell_id, k] = row
+        shutil.rmtree(chunk.with_suffix(""), ignore_errors=True)
+        chunk.unlink(missing_ok=True)
+
+
+def begin(partial: Path, head: dict) -> Path:
+    """Make the file of rows, unless it is there, and the folder of their posteriors, which is given."""
+    keep = partial.with_suffix("")
+    keep.mkdir(parents=True, exist_ok=True)
+    if not partial.exists():
+        append(partial, sealed(head))
+    return keep
 
 
 def fit_missing(
     group: Sequence[Cell], name: str, data_path: str, partial: Path, head: dict, done: dict, todo: list[int]
 ) -> None:
-    keep = partial.with_suffix("")
-    keep.mkdir(parents=True, exist_ok=True)
-    if not partial.exists():
-        append(partial, sealed(head))
+    keep = begin(partial, head)
     method = group[0].adapter()
     requests = requests_of(method, len({c.method for c in group}) < len(group), todo)
     # The worker is started afresh ("spawn"): no inherited locks, no inherited threads.
@@ -301,10 +368,14 @@ def say(name: str, text: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Fit a cell, or a family of cells, over all splits; resumes.")
+    parser = argparse.ArgumentParser(description="Fit the cells of a job, or one of them, over all splits; resumes.")
     parser.add_argument("--config", required=True, help="the experiment's YAML file")
     parser.add_argument("--scale", required=True, help="full, quick or tiny")
-    parser.add_argument("--cell", required=True, help="id of the cell, or name of the family")
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("--job", help="name of the job")
+    chosen.add_argument("--cell", help="id of a cell, or name of a family, which is fitted also if it is there")
+    parser.add_argument("--chunk", default=0, type=int, help="with --job: number of a range of splits, from 1")
+    parser.add_argument("--anew", action="store_true", help="with --job: fit also the cells that are there")
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
@@ -313,9 +384,26 @@ def main() -> None:
     parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.attempts")
     args = parser.parse_args()
     with machine.one_error():
-        group = find(args.config, args.scale, args.cell)
-        refit = {c.method for c in group} & set(args.refit)
-        run(group, args.data, args.results, None if refit else args.reuse, args.retry, args.attempt)
+        if args.cell:
+            groups = [find(args.config, args.scale, args.cell)]
+        else:
+            groups = list(units(cells_of(args.config, args.scale, args.job)).values())
+        rows = []
+        for group in groups:
+            reuse = None if {c.method for c in group} & set(args.refit) else args.reuse
+            keep = bool(args.job) and not args.anew
+            rows += run(group, args.data, args.results, reuse, args.retry, keep, args.chunk)
+        if args.chunk:
+            write_done(args.results, args.job, f"chunk{args.chunk}", groups)
+            return
+        attempts.write(args.results, args.cell or args.job, args.attempt, rows)
+        if args.job:
+            write_done(args.results, args.job, "fits", groups)
+
+
+def write_done(results: Path, job: str, what: str, groups: Iterable[Sequence[Cell]]) -> None:
+    """List the cells of a job that is done, for Snakemake. ``what``: fits, draws or a chunk."""
+    write_text(results / "done" / f"{job}.{what}", "".join(f"{c.id}\n" for group in groups for c in group))
 
 
 if __name__ == "__main__":

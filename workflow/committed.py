@@ -16,7 +16,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ import pandas as pd
 from datasets.files import csv_text, write_text
 from evaluation.summary import OPTIONAL, read_scores
 from workflow import imports, papers
-from workflow.experiments import Cell, cells, experiment_files, families
+from workflow.experiments import Cell, cells, experiment_files, families, jobs
 
 SUFFIX = ".csv.gz"
 RUNS = "runs.csv"
@@ -91,6 +91,31 @@ def as_committed(cell, known: dict[tuple[str, ...], tuple[str, int]]):
         return cell
     fewer = replace(cell, splits=splits)
     return fewer if fewer.id == then else cell
+
+
+def whole_cells(chosen: Iterable[Cell], folder: Path = papers.REFERENCE) -> set[str]:
+    """Ids of those cells of which all splits are committed, by a whole run."""
+    known, out = runs(folder), set()
+    there = set(experiments(folder))
+    by_experiment: dict[str, list[Cell]] = {}
+    for cell in chosen:
+        by_experiment.setdefault(cell.experiment, []).append(cell)
+    for experiment, group in by_experiment.items():
+        if experiment not in there:
+            continue
+        splits = dict(splits_of(read(folder, experiment)).values())
+        out |= {c.id for c in group if splits.get(c.id) in (0, c.splits) and (experiment, c.method) in known}
+    return out
+
+
+def restored_jobs(chosen: Iterable[Cell], refit: Collection[str], folder: Path = papers.REFERENCE) -> set[str]:
+    """Jobs of which every cell is committed whole (:func:`whole_cells`) and of no method that is fitted all the same.
+
+    Nothing is fitted in them: ``workflow.score`` writes the fits of their cells from the reference.
+    """
+    found = jobs(chosen)
+    whole = whole_cells([c for group in found.values() for c in group], folder)
+    return {name for name, group in found.items() if all(c.id in whole and c.method not in refit for c in group)}
 
 
 def encoded(scores: pd.DataFrame) -> bytes:

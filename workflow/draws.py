@@ -1,6 +1,6 @@
 """What scoring needs many draws of a posterior for: coverage fractions, or predicted probabilities. Re-runs no fit.
 
-    python -m workflow.draws --config X.yaml --scale full --cell ID --data results/data/D.npz
+    python -m workflow.draws --config X.yaml --scale full --job NAME --data results/data/D.npz
 
 It costs more than the fits of some cells, so it is kept in ``results/draws/<cell>.npz``: a new score re-runs no draw.
 For every split k whose fit is ok the file has an array "k". What it holds is said by the record of the cell's kind of
@@ -11,11 +11,18 @@ whose posterior gives a number that is not finite has the reason, a text, instea
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflow import machine
 from workflow.record import RAISED
-from workflow.stored import parameters_of, record_of
+from workflow.sealed import KEY
+from workflow.stored import parameters_of, record_of, whole
+
+if TYPE_CHECKING:
+    from workflow.experiments import Cell
 
 
 def of_split(cell, k: int, kind: str, parameters: dict, data):
@@ -54,23 +61,45 @@ def of_cell(cell, fits: Path, data) -> dict:
     return out
 
 
+def of_job(job: str, group: Sequence[Cell], results: Path, data) -> None:
+    """Write the draws of the cells of a job, but those that an interrupted call has made of the same fits and code."""
+    from datasets.files import write_npz
+    from workflow.cell import append
+    from workflow.imports import code_hash
+
+    made = results / "partial" / f"draws_{job}.jsonl"
+    there = made.read_text(encoding="utf-8").splitlines() if made.exists() else []
+    for cell in group:
+        path, fit = results / "draws" / f"{cell.id}.npz", record_of(cell, results / "fits").get(KEY)
+        row = {"cell": cell.id, "fit": fit, "code": code_hash("workflow.draws", *cell.about.modules)}
+        if json.dumps(row, sort_keys=True) in there and whole(path):
+            continue
+        write_npz(path, of_cell(cell, results / "fits", data))
+        made.parent.mkdir(parents=True, exist_ok=True)
+        append(made, row)
+    made.unlink(missing_ok=True)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Coverage fractions or predicted probabilities of a cell or family.")
+    parser = argparse.ArgumentParser(description="Coverage fractions or predicted probabilities of the cells of a job.")
     parser.add_argument("--config", required=True, help="the experiment's YAML file")
     parser.add_argument("--scale", required=True, help="full, quick or tiny")
-    parser.add_argument("--cell", required=True, help="id of the cell, or name of the family")
+    parser.add_argument("--job", required=True, help="name of the job")
+    parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.attempts")
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
     args = parser.parse_args()
 
     import datasets
-    from datasets.files import write_npz
-    from workflow.cell import find
+    from workflow import attempts
+    from workflow.cell import cells_of, write_done
 
     with machine.one_error():
         data = datasets.load(args.data)
-        for cell in find(args.config, args.scale, args.cell):
-            write_npz(args.results / "draws" / f"{cell.id}.npz", of_cell(cell, args.results / "fits", data))
+        group = cells_of(args.config, args.scale, args.job)
+        of_job(args.job, group, args.results, data)
+        attempts.write(args.results, f"draws_{args.job}", args.attempt)
+        write_done(args.results, args.job, "draws", [group])
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One Snakemake job: a method at one setting on one data set under one split protocol, over all splits."""
+    """A method at one setting on one data set under one split protocol, over all splits."""
 
     experiment: str
     dataset: str
@@ -65,6 +65,8 @@ class Cell:
     #: limits of a job: seconds of a request of many fits (``timeout_s`` is that of one fit), megabytes of its worker.
     request_timeout_s: float = REQUEST_TIMEOUT_S
     mem_mb: int = MEM_MB
+    #: ranges of splits that are fitted at once, by Snakemake jobs of their own; 1: the job fits all its splits.
+    chunks: int = 1
     #: does the experiment ask for the coverage of predictive intervals, where its kind of model has them?
     intervals: bool = False
     #: does the experiment ask for the diagnostics of fits beside their scores, where its kind of model keeps none?
@@ -91,6 +93,11 @@ class Cell:
         text = json.dumps(self.values, sort_keys=True)
         words = [self.experiment, self.dataset, self.protocol, self.method, self.setting]
         return _slug(*words) + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def job(self) -> str:
+        """Name of the Snakemake job that fits it: experiment, data set, and the method whose run it reads."""
+        return _slug(self.experiment, self.dataset, self.run_of)
 
     @property
     def run_of(self) -> str:
@@ -167,6 +174,11 @@ class Cell:
         """Has the cell numbers of all its splits together, such as the coverage over simulated data sets?"""
         return protocols.pooled(self.protocol)
 
+    def chunk(self, number: int) -> range:
+        """Splits of one of its :attr:`chunks`, numbered from 1; none above their number."""
+        start, end = (self.splits * k // self.chunks for k in (number - 1, number))
+        return range(start, min(end, self.splits))
+
     def split_rows(self, data, split: int):
         """Train and test rows of one split of the loaded data set, by the law of this cell's protocol."""
         return protocols.home(self.protocol).split(self.dataset, self.protocol, len(data.y), split, data.authors_order)
@@ -192,6 +204,22 @@ def families(of: Iterable[Cell]) -> dict[str, list[Cell]]:
     for cell in of:
         if cell.family:
             out.setdefault(cell.family, []).append(cell)
+    return out
+
+
+def units(of: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """Cells that are fitted together: the families by name, and each other cell by its id."""
+    out: dict[str, list[Cell]] = {}
+    for cell in of:
+        out.setdefault(cell.family or cell.id, []).append(cell)
+    return out
+
+
+def jobs(of: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """Cells by the Snakemake job that fits them, one :func:`units` after the other."""
+    out: dict[str, list[Cell]] = {}
+    for cell in of:
+        out.setdefault(cell.job, []).append(cell)
     return out
 
 
@@ -290,7 +318,8 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
             for protocol in arm["protocols"]:
                 if protocol not in config["protocols"]:
                     raise ConfigError(f"{where}: protocol '{protocol}'; known: {', '.join(config['protocols'])}")
-                splits = by_dataset(arm.get("splits", config["protocols"][protocol]["splits"]), dataset, where)
+                asked = by_dataset(arm.get("splits", config["protocols"][protocol]["splits"]), dataset, where)
+                splits = min(int(asked), size.get("splits", int(asked)))
                 out.append(
                     Cell(
                         experiment=config["experiment"],
@@ -303,16 +332,19 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                         ),
                         settings=tuple(sorted((k, _freeze(v)) for k, v in settings.items())),
                         budget=tuple(sorted((k, _freeze(v)) for k, v in budget.items())),
-                        splits=min(int(splits), size.get("splits", int(splits))),
+                        splits=splits,
                         scale=scale,
                         timeout_s=timeout_s,
                         request_timeout_s=float(config.get("request_timeout_s", max(timeout_s, REQUEST_TIMEOUT_S))),
                         mem_mb=int(config.get("mem_mb", MEM_MB)),
+                        chunks=min(config.get("chunks", {}).get(method.run_of or method.name, 1), splits),
                         family=_slug(config["experiment"], dataset, protocol, arm["family"]) if "family" in arm else "",
                         intervals=config.get("intervals", False),
                         diagnostics=config.get("diagnostics", False),
                     )
                 )
+    if unknown := sorted(set(config.get("chunks", {})) - set(contract.names(kind))):
+        raise ConfigError(f"{path}: chunks: no method '{unknown[0]}' that fits {kind}; name one of its arms")
     keys = Counter((c.dataset, c.protocol, c.method, c.setting) for c in out)
     if twice := sorted(k for k, n in keys.items() if n > 1):
         raise ConfigError(f"{path}: two arms make the same cell {twice[0]}; give one of them another label")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
 from collections.abc import Iterable
 from math import ceil
@@ -21,14 +22,22 @@ OVERHEAD_S = 3.0
 #: a job on a cluster asks for so many times what is forecast (slower nodes, shared disks), and for minutes in between.
 SLACK, LEAST_MIN, MOST_MIN = 4.0, 15, 24 * 60
 
+#: numbers of cores that the forecast is told for.
+CORES = (1, 2, 8, 32)
+
 
 class Estimate(NamedTuple):
-    """Cells of a scale, their seconds in all, how many cells have no timing, and how many only one by the clock."""
+    """Cells of a scale, seconds by job, how many cells have no timing, and how many only one by the clock."""
 
     cells: list[Cell]
-    seconds: float
+    jobs: dict[str, float]
     unknown: int
     by_clock: int
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all jobs together."""
+        return sum(self.jobs.values())
 
 
 def reference_seconds() -> dict[tuple, tuple[float, bool]]:
@@ -60,7 +69,7 @@ def estimate(scale: str) -> Estimate:
     # By CPU seconds each reading of one run counts its share. Older rows, with seconds of the clock alone, count the
     # whole run each: together they cost as much as the dearest.
     one_run = {name for name, group in families(everything).items() if len({c.method for c in group}) > 1}
-    alone, shares, dearest, unknown, by_clock = 0.0, defaultdict(float), defaultdict(float), 0, 0
+    jobs, shares, dearest, unknown, by_clock = defaultdict(float), defaultdict(float), defaultdict(float), 0, 0
     for c in everything:
         key = key_of(c)
         seconds, cpu = known.get(key, (0.0, False))
@@ -68,13 +77,35 @@ def estimate(scale: str) -> Estimate:
         by_clock += key in known and not cpu
         cost = c.splits * seconds * shorter(dict(c.settings), full.get(key, {}))
         if c.family not in one_run:
-            alone += OVERHEAD_S + cost
+            for name, share in shares_of(c):
+                jobs[name] += OVERHEAD_S + share * cost
         elif cpu:
             shares[c.family] += cost
         else:
             dearest[c.family] = max(dearest[c.family], cost)
-    together = sum(OVERHEAD_S + max(shares[name], dearest[name]) for name in one_run)
-    return Estimate(everything, alone + together, unknown, by_clock)
+    for family, group in families(everything).items():
+        for name, share in shares_of(group[0]) if family in one_run else ():
+            jobs[name] += OVERHEAD_S + share * max(shares[family], dearest[family])
+    return Estimate(everything, dict(jobs), unknown, by_clock)
+
+
+def shares_of(cell: Cell) -> list[tuple[str, float]]:
+    """(name, share of its splits) of the jobs that fit a cell: its job, or the chunks of it."""
+    if cell.chunks == 1:
+        return [(cell.job, 1.0)]
+    numbers = range(1, cell.chunks + 1)
+    return [(f"{cell.job}.chunk{k}", len(cell.chunk(k)) / cell.splits) for k in numbers]
+
+
+def makespan(seconds: Iterable[float], cores: int) -> float:
+    """Seconds until jobs of so many ``seconds`` have all ended, if each core takes the longest that is left.
+
+    That is at most 4/3 - 1/(3 cores) times the shortest possible (Graham 1969, doi:10.1137/0117039).
+    """
+    ends = [0.0] * cores
+    for one in sorted(seconds, reverse=True):
+        heapq.heapreplace(ends, ends[0] + one)
+    return max(ends)
 
 
 def shorter(mine: dict, full: dict) -> float:
@@ -84,7 +115,7 @@ def shorter(mine: dict, full: dict) -> float:
 
 
 def runtimes(chosen: Iterable[Cell]) -> dict[str, int]:
-    """Minutes that a job asks a cluster for, by the id of its cell or the name of its family.
+    """Minutes that a job asks a cluster for, by its name.
 
     From committed seconds; of a cell without them what the limits of all its splits allow. A job that is ended for its
     time has kept the splits that it finished, and goes on from there.
@@ -93,7 +124,7 @@ def runtimes(chosen: Iterable[Cell]) -> dict[str, int]:
     seconds: dict[str, float] = defaultdict(float)
     for cell in chosen:
         timed = known.get(key_of(cell))
-        seconds[cell.family or cell.id] += OVERHEAD_S + cell.splits * (SLACK * timed[0] if timed else cell.timeout_s)
+        seconds[cell.job] += OVERHEAD_S + cell.splits * (SLACK * timed[0] if timed else cell.timeout_s)
     return {name: min(max(ceil(s / 60), LEAST_MIN), MOST_MIN) for name, s in seconds.items()}
 
 
@@ -104,16 +135,24 @@ def download_mb(names: set[str], results: Path | None = None) -> float:
 
 
 def describe(scale: str, cores: int = 2) -> str:
-    """One paragraph: cells, time, download, and where the results will be."""
-    todo, seconds, unknown, by_clock = estimate(scale)
+    """A paragraph: cells, time on several numbers of cores, download, and where the results will be."""
+    found = estimate(scale)
+    todo, jobs, unknown, by_clock = found
     there = sum((ROOT / "results/fits" / f"{c.id}.json").exists() for c in todo)
     mb = download_mb({c.dataset for c in todo}, ROOT / "results")
-    text = f"bench: scale {scale}: {len(todo)} cells ({there} already there), up to {mb:.0f} MB to download; "
-    text += f"about {max(1.0, seconds / 60 / cores):.0f} min on {cores} cores when none is there yet"
+    text = f"bench: scale {scale}: {len(todo)} cells in {len(jobs)} jobs ({there} cells already there), "
+    text += f"up to {mb:.0f} MB to download.\nWhen none is there yet, the fits take about "
+    text += ", ".join(
+        f"{max(1.0, makespan(jobs.values(), n) / 60):.0f} min on {n} core{'s' if n > 1 else ''}"
+        for n in sorted({*CORES, cores})
+    )
+    longest = max(jobs, key=lambda name: jobs[name])
+    text += f", with the longest jobs first. The longest takes {jobs[longest] / 60:.0f} min: {longest}.\n"
     timed = len(todo) - unknown
-    text += f", by the CPU seconds of {timed - by_clock} committed cells and the wall time of {by_clock}"
+    text += f"This is simulated from the CPU seconds of {timed - by_clock} committed cells"
+    text += f" and the wall time of {by_clock}" if by_clock else ""
     if unknown:
-        text += f" ({unknown} cells that the committed reference has no timing for count as their overhead only)"
+        text += f". {unknown} cells without a committed timing count as their overhead only"
     return text + ".\nResults: results/report/index.html and results/tables/."
 
 

@@ -1,5 +1,7 @@
 """Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
 
+With ``--reuse`` it first writes the fits of the jobs that the reference holds whole: they are not planned.
+
 What is scored is said by the record of the kind of model (``models.kind``, ``evaluation.scorers``). The coverage of
 simulated true parameters is a number of all data sets together: its row names no split.
 
@@ -12,12 +14,17 @@ import argparse
 import csv
 import io
 import math
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflow import machine
 from workflow.record import RAISED, seed_text
 from workflow.stored import draws_of, parameters_of, record_of
+
+if TYPE_CHECKING:
+    from workflow.experiments import Cell
 
 COLUMNS = (
     *("cell", "experiment", "dataset", "protocol", "method", "setting", "split", "seed", "metric", "value", "unit"),
@@ -207,14 +214,30 @@ def _number(v, digits: int = 13) -> str:
     return "inf" if math.isinf(v) else f"{float(v):.{digits}g}"
 
 
+def restore(mine: Sequence[Cell], data_path: str, results: Path, reference: Path, refit: Sequence[str]) -> None:
+    """Write the fits of the jobs that the reference holds whole. Cells of other data than these here are fitted."""
+    import datasets
+    from datasets.files import write_npz
+    from workflow import cell, committed, draws
+    from workflow.experiments import jobs, units
+
+    found = jobs(mine)
+    for name in sorted(committed.restored_jobs(mine, refit, reference)):
+        for group in units(found[name]).values():
+            cell.run(group, data_path, results, reference, keep=True)
+        for c in [c for c in found[name] if c.drawn]:
+            write_npz(results / "draws" / f"{c.id}.npz", draws.of_cell(c, results / "fits", datasets.load(data_path)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Score the fits of one data set; re-runs no fit.")
     parser.add_argument("--config", required=True)
     parser.add_argument("--scale", required=True)
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--data", required=True)
-    parser.add_argument("--fits", default="results/fits", type=Path)
-    parser.add_argument("--draws", default="results/draws", type=Path)
+    parser.add_argument("--results", default="results", type=Path)
+    parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
+    parser.add_argument("--refit", default=[], nargs="*", metavar="METHOD", help="methods that are not restored")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
 
@@ -234,9 +257,12 @@ def write(args: argparse.Namespace) -> None:
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
     mine = [c for c in cells(args.config, args.scale) if c.dataset == args.dataset]
-    exact = exact_posteriors(mine, args.fits, data)
+    if args.reuse:
+        restore(mine, args.data, args.results, args.reuse, args.refit)
+    fits, draws = args.results / "fits", args.results / "draws"
+    exact = exact_posteriors(mine, fits, data)
     for cell in mine:
-        writer.writerows(rows_of(cell, args.fits, data, args.draws, exact))
+        writer.writerows(rows_of(cell, fits, data, draws, exact))
     write_sealed(args.out, buffer.getvalue())
 
 

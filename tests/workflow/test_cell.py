@@ -200,6 +200,54 @@ def test_more_splits_cost_the_new_ones_only(tmp_path):
     assert reference_rows(other, data.data_hash, reference) == []
 
 
+def test_chunks_of_a_job_leave_what_one_job_leaves(tmp_path, monkeypatch):
+    """Ranges of splits are fitted by themselves; the job takes their rows over and fits nothing."""
+    (one, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "adassp"]
+    one = dataclasses.replace(one, splits=5)
+    place_data(tmp_path, "wine")
+    path = tmp_path / "results/data/wine.npz"
+    data = datasets.load(path)
+
+    def rows(results):
+        found = rows_of(one, results / "fits", data)
+        return [{k: v for k, v in r.items() if "seconds" not in k and k != "peak_mb"} for r in found]
+
+    run([one], str(path), tmp_path / "whole")
+    cell, results = dataclasses.replace(one, chunks=2), tmp_path / "chunks"
+    assert cell.id == one.id
+    run([cell], str(path), results, chunk=1)
+    assert [len(run([cell], str(path), results, chunk=k)) for k in (2, 3)] == [3, 0]
+    assert not (results / "fits").exists()
+    with monkeypatch.context() as nothing_to_fit:
+        nothing_to_fit.setattr("workflow.cell.fit_missing", lambda *_: pytest.fail("a split was fitted again"))
+        assert len(run([cell], str(path), results)) == 5
+        assert run([cell], str(path), results, keep=True) == []
+    assert rows(results) == rows(tmp_path / "whole")
+    assert not list((results / "partial").glob("*.jsonl"))
+    # One chunk only: the job fits the rest.
+    run([cell], str(path), tmp_path / "half", chunk=2)
+    run([cell], str(path), tmp_path / "half")
+    assert rows(tmp_path / "half") == rows(tmp_path / "whole")
+
+
+def test_a_job_keeps_what_is_of_this_code_and_these_data_only(tmp_path):
+    (cell, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "adassp"]
+    place_data(tmp_path, "wine")
+    path = tmp_path / "results/data/wine.npz"
+    fit = tmp_path / f"fits/{cell.id}.json"
+    run([cell], str(path), tmp_path)
+    assert run([cell], str(path), tmp_path, keep=True) == []
+    assert len(run([cell], str(path), tmp_path)) == cell.splits  # without ``keep`` it is fitted again
+    whole = fit.read_text()
+    record = {k: v for k, v in json.loads(whole).items() if k != "sha256"}
+    lost = [{**record["splits"][0], "status": "timeout", "reason": "slow"}, *record["splits"][1:]]
+    for other in ({"code_hash": "of yesterday"}, {"data_hash": "other"}, {"noise": "secret"}, {"splits": lost}):
+        fit.write_text(json.dumps(sealed(record | other)))
+        assert len(run([cell], str(path), tmp_path, keep=True)) == cell.splits
+    fit.write_text(whole[:100])
+    assert len(run([cell], str(path), tmp_path, keep=True)) == cell.splits
+
+
 def test_unknown_cell_is_one_clear_error(project):
     command = [sys.executable, "-m", "workflow.cell", "--config", "papers/toy/experiments/toy_experiment.yaml"]
     command += ["--scale", "full", "--cell", "nope", "--data", "results/data/wine.npz"]

@@ -1,18 +1,30 @@
 """The real workflow on made-up data: kill and resume, and one tiny run from end to end with a toy adapter."""
 
 import csv
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import pandas as pd
 import pytest
-from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data, snakemake
+from project import (
+    HANGS,
+    add_experiment,
+    copy_project,
+    drop_toy,
+    environment,
+    only_experiment,
+    place_data,
+    snakemake,
+)
 
 import datasets
-from datasets.files import write_csv
+from datasets.files import write_bytes, write_csv, write_text
 from workflow import committed
 from workflow.experiments import cells, experiment_files
 from workflow.papers import REFERENCE
@@ -179,6 +191,65 @@ def test_a_table_does_not_depend_on_its_mirror_and_no_data_becomes_real(tmp_path
     place_data(project, "year", d=90)
     for mirror in (first, second):  # a table that is there stays, wherever the mirror is
         assert "Nothing to be done" in run(mirror, "-n")
+
+
+def test_chunks_run_as_jobs_of_their_own_and_leave_the_same_rows(tmp_path):
+    project = copy_project(tmp_path)
+    drop_toy(project)
+    place_data(project, "wine")
+    whole = SLOW.replace("0.7", "0.0")
+    only_experiment(project, whole)
+    assert snakemake(project, "--cores", "1", TARGET).returncode == 0
+    expected = rows(project)
+    for name in ("fits", "done", "partial", "scores"):
+        shutil.rmtree(project / "results" / name)
+    add_experiment(project, "toy_experiment", whole.replace("scales:", "chunks: {toy: 2}\nscales:"))
+    done = snakemake(project, "--cores", "2", TARGET)
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"^(fit\w*) +(\d+)$", done.stderr, re.MULTILINE)) == {("fit", "1"), ("fit_chunk", "2")}
+    assert rows(project) == expected
+    assert "Nothing to be done" in snakemake(project, "--cores", "1", TARGET, "-n").stdout
+
+
+def test_what_is_committed_whole_is_restored_without_a_job(tmp_path):
+    """After one method more, ``reuse=reference`` plans the fits of that method; the rows are those of a whole run."""
+    project = copy_project(tmp_path)
+    drop_toy(project)
+    place_data(project, "wine")
+    whole = SLOW.replace("splits: 6", "splits: 2").replace("0.7", "0.0")
+    only_experiment(project, whole)
+    assert snakemake(project, "--cores", "1", TARGET).returncode == 0
+    home = project / "papers/toy/reference"
+    committed_scores = committed.encoded(pd.read_csv(project / TARGET, dtype=str, keep_default_na=False))
+    write_bytes(home / "scores/toy_experiment.csv.gz", committed_scores)
+    write_text(home / "runs.csv", ",".join(committed.RUN_COLUMNS) + "\ntoy_experiment,toy,abc,,\n")
+
+    more = whole.replace("scales:", "  - {method: predict_mean, protocols: [literature]}\nscales:")
+    add_experiment(project, "toy_experiment", more)
+    assert snakemake(project, "--cores", "1", TARGET).returncode == 0
+    expected = rows(project)
+    shutil.rmtree(project / "results/fits")
+    shutil.rmtree(project / "results/done")
+    (project / TARGET).unlink()
+    reuse = ("--config", "reuse=reference")
+    planned = snakemake(project, "--cores", "1", TARGET, *reuse, "-n").stdout
+    assert re.findall(r"^(fit|draws|score) +(\d+)$", planned, re.MULTILINE)[:2] == [("fit", "1"), ("score", "1")]
+    done = snakemake(project, "--cores", "1", TARGET, *reuse)
+    assert done.returncode == 0, done.stderr
+    assert rows(project) == expected
+    records = [json.loads(p.read_text()) for p in (project / "results/fits").glob("*.json")]
+    assert {(r["method"], bool(r["reused"])) for r in records} == {("toy", True), ("predict_mean", False)}
+    assert "Nothing to be done" in snakemake(project, "--cores", "1", TARGET, *reuse, "-n").stdout
+
+    # A method that is named is fitted, and so is a cell whose data are not those that are committed.
+    planned = snakemake(project, "--cores", "1", TARGET, *reuse, "refit=toy", "-n").stdout
+    assert ("fit", "1") in re.findall(r"^(fit) +(\d+)$", planned, re.MULTILINE)
+    place_data(project, "wine", n=90)
+    assert snakemake(project, "--cores", "1", TARGET, *reuse).returncode == 0
+    records = [json.loads(p.read_text()) for p in (project / "results/fits").glob("*.json")]
+    assert not any(r["reused"] for r in records)
+    assert [r["seed"] for r in rows(project)] == [r["seed"] for r in expected]
+    assert [r["value"] for r in rows(project)] != [r["value"] for r in expected]
 
 
 def tiny_run(project):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation.coverage import coverage_rmse
+from workflow import draws
 from workflow.experiments import cells
 from workflow.papers import experiments as files
 from workflow.score import score_draws, whole_cell
@@ -41,3 +42,26 @@ def test_probabilities_are_scored_against_the_labels():
     assert found["test_log_likelihood"][0] == pytest.approx(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
     certain = score_draws(cell, 0, np.ones(40), data)  # a certain error costs a finite number of nats
     assert np.isfinite(certain["test_log_likelihood"][0])
+
+
+def test_an_interrupted_job_draws_what_is_left_and_what_its_fits_have_changed(tmp_path, monkeypatch):
+    group = [SimpleNamespace(id=name, about=SimpleNamespace(modules=("evaluation.drawn",))) for name in "abc"]
+    fits, drawn, broken = dict.fromkeys("abc", "seal"), [], ["c"]
+
+    def of_cell(cell, *_):
+        if cell.id in broken:
+            raise KeyboardInterrupt
+        drawn.append(cell.id)
+        return {"0": np.ones(1)}
+
+    monkeypatch.setattr(draws, "of_cell", of_cell)
+    monkeypatch.setattr(draws, "record_of", lambda cell, _: {"sha256": fits[cell.id]})
+    with pytest.raises(KeyboardInterrupt):
+        draws.of_job("j", group, tmp_path, None)
+    assert drawn == ["a", "b"]
+    fits["b"] = "of another fit"
+    broken.clear()
+    draws.of_job("j", group, tmp_path, None)
+    assert drawn == ["a", "b", "b", "c"]
+    draws.of_job("j", group, tmp_path, None)  # that job was done: a call that asks again draws all
+    assert drawn[4:] == ["a", "b", "c"]

@@ -7,7 +7,7 @@ import pytest
 
 from methods import contract
 from workflow import committed, experiments
-from workflow.experiments import ConfigError, cells
+from workflow.experiments import ConfigError, cells, families, jobs, units
 from workflow.papers import REFERENCE
 from workflow.papers import experiments as files
 from workflow.record import seed_text
@@ -116,6 +116,35 @@ def test_intervals_and_diagnostics_are_facts_of_the_experiment_and_of_no_id(writ
     experiments.load.cache_clear()
     assert cells(path, "full")[0] == dataclasses.replace(cell, **{what: True})
     assert cells(path, "full")[0].id == cell.id
+
+
+def test_chunks_are_ranges_of_splits_and_of_no_id(write):
+    path = write(", splits: 7")
+    cell = cells(path, "full")[0]
+    text = path.read_text()
+    path.write_text(text + "chunks: {predict_mean: 3}\n")
+    experiments.load.cache_clear()
+    cut = cells(path, "full")[0]
+    assert (cell.chunks, cut.chunks) == (1, 3)
+    assert cut.id == cell.id
+    assert [list(cut.chunk(k)) for k in (1, 2, 3, 4)] == [[0, 1], [2, 3], [4, 5, 6], []]
+    assert [list(cell.chunk(k)) for k in (1, 2)] == [list(range(7)), []]
+    path.write_text(text + "chunks: {nobody: 3}\n")
+    experiments.load.cache_clear()
+    with pytest.raises(ConfigError, match="no method 'nobody'"):
+        cells(path, "full")
+
+
+def test_a_job_holds_the_cells_of_one_run_and_no_unit_is_cut():
+    """Readings of one run are one job. What is fitted together is as large as before: a family, or one cell."""
+    every = [c for p in files().values() for c in cells(p, "full")]
+    for group in jobs(every).values():
+        assert len({(c.experiment, c.dataset, c.run_of) for c in group}) == 1
+    assert len(jobs(every)) == len({(c.experiment, c.dataset, c.run_of) for c in every})
+    together = units(every)
+    assert {k: v for k, v in together.items() if v[0].family} == families(every)
+    assert all(len({c.job for c in group}) == 1 for group in together.values())
+    assert all(len(group) == 1 for name, group in together.items() if not group[0].family)
 
 
 def test_a_cell_names_the_modules_that_its_scores_rest_on(write):

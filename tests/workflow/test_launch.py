@@ -31,8 +31,11 @@ def test_cores_from_the_environment(monkeypatch):
 def test_the_plan_says_cells_time_and_download(scale):
     text = plan.describe(scale)
     assert f"scale {scale}" in text
-    for word in ("cells", "MB to download", "min on 2 cores", "CPU seconds of", "wall time of", "index.html"):
+    for word in ("cells", "MB to download", "CPU seconds of", "The longest takes", "index.html"):
         assert word in text
+    for cores in ("1 core", "2 cores", "8 cores", "32 cores"):
+        assert f" min on {cores}," in text
+    assert " min on 5 cores," in plan.describe(scale, 5)
 
 
 def test_a_missing_download_is_counted(tmp_path):
@@ -63,7 +66,7 @@ def test_readings_of_one_run_cost_one_run(monkeypatch):
     monkeypatch.setattr(
         plan, "reference_seconds", lambda: dict.fromkeys([(*key[:2], m, key[3]) for m in three], (3.0, True))
     )
-    assert plan.estimate("full") == by_clock._replace(by_clock=0, seconds=pytest.approx(by_clock.seconds))
+    assert plan.estimate("full") == by_clock._replace(by_clock=0, jobs=pytest.approx(by_clock.jobs))
 
 
 def test_a_forecast_goes_by_cpu_seconds_where_there_are_any(monkeypatch):

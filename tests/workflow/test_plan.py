@@ -10,8 +10,8 @@ KNOWN = {("e", "d", "timed", ""): (100.0, True)}
 
 
 def cell(method, **kwargs):
-    facts = {"experiment": "e", "dataset": "d", "setting": "", "splits": 20, "timeout_s": 30.0, "family": ""}
-    return SimpleNamespace(**facts | {"method": method, "id": f"e-d-{method}"} | kwargs)
+    facts = {"experiment": "e", "dataset": "d", "setting": "", "splits": 20, "timeout_s": 30.0}
+    return SimpleNamespace(**facts | {"method": method, "job": f"e-d-{method}"} | kwargs)
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,31 @@ def cell(method, **kwargs):
 )
 def test_a_job_asks_for_minutes_by_its_committed_seconds_or_by_its_limits(monkeypatch, chosen, minutes):
     monkeypatch.setattr(plan, "reference_seconds", lambda: KNOWN)
-    assert plan.runtimes([chosen]) == {chosen.id: minutes}
+    assert plan.runtimes([chosen]) == {chosen.job: minutes}
 
 
-def test_a_family_asks_for_all_its_cells(monkeypatch):
+def test_a_job_asks_for_all_its_cells(monkeypatch):
     monkeypatch.setattr(plan, "reference_seconds", lambda: KNOWN)
-    group = [cell("timed", family="f", id=str(k)) for k in range(3)]
-    assert plan.runtimes(group) == {"f": 401}
+    assert plan.runtimes([cell("timed")] * 3) == {"e-d-timed": 401}
+
+
+@pytest.mark.parametrize(
+    ("cores", "expected"),
+    [(1, 22.0), (2, 12.0), (3, 8.0), (5, 7.0), (32, 7.0)],  # 7, 6, 4, 3, 2 by hand: 7 3 2 | 6 4; 7 | 6 2 | 4 3
+)
+def test_the_simulated_end_of_jobs_on_some_cores(cores, expected):
+    assert plan.makespan([3.0, 7.0, 2.0, 6.0, 4.0], cores) == expected
+
+
+def test_a_job_takes_what_its_cells_take(monkeypatch):
+    monkeypatch.setattr(plan, "reference_seconds", dict)
+    found = plan.estimate("tiny")
+    assert set(found.jobs) == {c.job for c in found.cells}
+    assert min(found.jobs.values()) >= plan.OVERHEAD_S
+
+
+def test_no_job_takes_more_than_a_sixteenth_of_the_whole():
+    """Otherwise sixteen cores wait for one; ``chunks`` of an experiment cuts it into ranges of splits."""
+    jobs = plan.estimate("full").jobs
+    too_long = {name: seconds for name, seconds in jobs.items() if seconds > sum(jobs.values()) / 16}
+    assert not too_long

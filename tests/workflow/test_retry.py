@@ -82,6 +82,38 @@ def test_lost_splits_are_tried_again_and_no_more_than_that(project):
         assert "Nothing to be done" in call(project, "-n", *more)
 
 
+def test_a_file_of_a_cell_that_is_gone_is_made_anew_and_no_other_cell(project):
+    call(project)
+    before = rows(project)
+    (gone,) = (project / "results/fits").glob("*-good-*.npz")
+    (kept,) = (project / "results/fits").glob("*-raises-*.npz")
+    made = kept.stat().st_mtime_ns
+    gone.unlink()
+    call(project)
+    assert gone.exists()
+    assert kept.stat().st_mtime_ns == made
+    assert rows(project) == before
+    assert "Nothing to be done" in call(project, "-n")
+
+
+def test_what_is_forced_is_fitted_again_and_a_cell_is_a_target(project):
+    call(project)
+    before = rows(project)
+    fits = sorted((project / "results/fits").glob("*.npz"))
+    made = [path.stat().st_mtime_ns for path in fits]
+    call(project, "--forcerun", "fit")
+    again = [path.stat().st_mtime_ns for path in fits]
+    assert all(a > b for a, b in zip(again, made, strict=True))
+    assert rows(project) == before
+    one = fits[0].with_suffix(".json").relative_to(project)
+    done = snakemake(project, "--cores", "1", str(one), "--force")
+    assert done.returncode == 0, done.stderr
+    assert [path.stat().st_mtime_ns > b for path, b in zip(fits, again, strict=True)] == [True, False, False]
+    call(project)
+    assert rows(project) == before
+    assert "Nothing to be done" in call(project, "-n")
+
+
 def test_damaged_files_are_named_once_and_made_anew(project):
     call(project, "--config", "retry=failed")
     before = rows(project)

@@ -1,15 +1,24 @@
-#: cells that are no member of a family, by the hash at the end of their ids (a pattern of whole ids is ten times as long,
-#: and Snakemake compiles it for every file of a rule); a pattern that nothing matches where there is none.
-ALONE = "|".join(c.id.rpartition("-")[2] for c in CELLS.values() if not c.family)
-ALONE = f"[a-z0-9_.-]+-(?:{ALONE})" if ALONE else "(?!)"
-
 #: megabytes of the process that stands above the one that fits.
 PARENT_MB = 500
+
+class Anew:
+    """Option of a call that asks for all fits (`--forcerun fit`, `--forceall`), also for those that are there.
+
+    Snakemake knows what is forced when it writes the command, not yet when it reads this file.
+    """
+
+    def __str__(self):
+        settings = workflow.dag_settings
+        forced = settings.forceall or "fit" in settings.forcerun
+        return "--anew" if forced and not workflow.remote_exec else ""
+
+
+ANEW = Anew()
 
 
 @cache
 def runtimes():
-    """Minutes of a job on a cluster, by cell or family. Here, and inside such a job, nobody asks for them."""
+    """Minutes of a job on a cluster, by its name. Here, and inside such a job, nobody asks for them."""
     if workflow.local_exec or workflow.remote_exec:
         return {}
     from workflow import plan
@@ -17,13 +26,98 @@ def runtimes():
     return plan.runtimes(CELLS.values())
 
 
-def runtime_of(w, attempt, name=None):
+def runtime_of(job, attempt):
     """More for each time that the job is tried again (`retries` of the profile)."""
-    return attempt * runtimes().get(name or w.cell, 60)
+    return attempt * runtimes().get(job, 60)
+
+
+def files_of(what, group):
+    """What these cells leave in the results: `fits` or `draws`."""
+    kinds = ["json", "npz"] if what == "fits" else ["npz"]
+    return [f"{RESULTS}/{what}/{c.id}.{kind}" for c in group for kind in kinds]
+
+
+def done(what, group):
+    """What Snakemake knows of the fits or draws of these cells: one file of each of their jobs.
+
+    Jobs that the reference holds whole are not planned: the scores of their data set restore them.
+    """
+    return [f"{RESULTS}/done/{job}.{what}" for job in jobs(group) if job not in RESTORED]
+
+
+def restoring(group):
+    """The scores that restore these cells, for tables that read their fits."""
+    restored = [c for c in group if c.job in RESTORED]
+    return sorted({f"{RESULTS}/scores/{c.experiment}/{c.dataset}.csv" for c in restored})
+
+
+def chunks_of(job):
+    """What Snakemake knows of the ranges of splits of a job that are fitted at once."""
+    chunks = max(c.chunks for c in JOBS[job])
+    numbers = range(1, chunks + 1) if chunks > 1 else []
+    return [f"{RESULTS}/done/{job}.chunk{k}" for k in numbers]
+
+
+def code_of(group):
+    """What the fits of these cells reach."""
+    return sorted({f for c in group for f in c.files})
 
 
 rule fit:
-    """One cell: one method at one setting on one data set, over all splits. Resumes inside."""
+    """The cells of one experiment and data set that read the runs of one method, over all splits. Resumes inside."""
+    input:
+        data=lambda w: f"{RESULTS}/data/{JOBS[w.job][0].dataset}.npz",
+        code=lambda w: code_of(JOBS[w.job]),
+        chunks=lambda w: chunks_of(w.job),
+    output:
+        f"{RESULTS}/done/{{job}}.fits",
+    log:
+        f"{RESULTS}/logs/{{job}}.log",
+    threads: 1
+    resources:
+        mem_mb=lambda w: max(c.mem_mb for c in JOBS[w.job]) + PARENT_MB,
+        runtime=lambda w, attempt: runtime_of(w.job, attempt),
+    params:
+        values=lambda w: [c.values for c in JOBS[w.job]],
+        noise=config["noise"],
+        # another number than that of the last run if that has lost splits, or one of its files is gone
+        attempt=lambda w: attempts.wanted(
+            RESULTS, w.job, RETRY, files_of("fits", JOBS[w.job])
+        ),
+        config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
+    shell:
+        "{ENVIRONMENT} {NOISE} "
+        "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --job {wildcards.job:q} "
+        "--data {input.data:q} --results {RESULTS:q} {REUSE} {ANEW} "
+        "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+
+
+rule fit_chunk:
+    """A range of splits of a job that would take too long by itself; the job takes its rows over."""
+    input:
+        data=lambda w: f"{RESULTS}/data/{JOBS[w.job][0].dataset}.npz",
+        code=lambda w: code_of(JOBS[w.job]),
+    output:
+        f"{RESULTS}/done/{{job}}.chunk{{chunk}}",
+    log:
+        f"{RESULTS}/logs/{{job}}.chunk{{chunk}}.log",
+    threads: 1
+    resources:
+        mem_mb=lambda w: max(c.mem_mb for c in JOBS[w.job]) + PARENT_MB,
+        runtime=lambda w, attempt: runtime_of(w.job, attempt),
+    params:
+        values=lambda w: [c.values for c in JOBS[w.job]],
+        noise=config["noise"],
+        config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
+    shell:
+        "{ENVIRONMENT} {NOISE} "
+        "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --job {wildcards.job:q} "
+        "--chunk {wildcards.chunk:q} --data {input.data:q} --results {RESULTS:q} {REUSE} {ANEW} "
+        "--retry {RETRY:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+
+
+rule cell:
+    """One cell alone, for whoever asks for its file. It is fitted also if its job has left it."""
     input:
         data=lambda w: f"{RESULTS}/data/{CELLS[w.cell].dataset}.npz",
         code=lambda w: CELLS[w.cell].files,
@@ -32,16 +126,12 @@ rule fit:
         f"{RESULTS}/fits/{{cell}}.npz",
     log:
         f"{RESULTS}/logs/{{cell}}.log",
-    wildcard_constraints:
-        cell=ALONE,
     threads: 1
     resources:
         mem_mb=lambda w: CELLS[w.cell].mem_mb + PARENT_MB,
-        runtime=runtime_of,
+        runtime=lambda w, attempt: runtime_of(CELLS[w.cell].job, attempt),
     params:
-        values=lambda w: CELLS[w.cell].values,
         noise=config["noise"],
-        # another number than that of the last run where that has lost splits: they are tried again
         attempt=lambda w: attempts.wanted(RESULTS, w.cell, RETRY),
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
@@ -49,40 +139,6 @@ rule fit:
         "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {wildcards.cell:q} "
         "--data {input.data:q} --results {RESULTS:q} {REUSE} "
         "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
-
-
-for name, group in families(CELLS.values()).items():
-
-    rule:
-        """One family of cells: one method at many budgets on one data set, fitted together split by split."""
-        name:
-            f"fit_{name.replace('-', '_')}"
-        input:
-            data=f"{RESULTS}/data/{group[0].dataset}.npz",
-            code=group[0].files,
-        output:
-            expand(
-                f"{RESULTS}/fits/{{cell}}.{{kind}}",
-                cell=[c.id for c in group],
-                kind=["json", "npz"],
-            ),
-        log:
-            f"{RESULTS}/logs/{name}.log",
-        threads: 1
-        resources:
-            mem_mb=group[0].mem_mb + PARENT_MB,
-            runtime=partial(runtime_of, name=name),
-        params:
-            values=[c.values for c in group],
-            noise=config["noise"],
-            attempt=attempts.wanted(RESULTS, name, RETRY),
-            config=EXPERIMENTS[group[0].experiment],
-            family=name,
-        shell:
-            "{ENVIRONMENT} {NOISE} "
-            "{PYTHON:q} -m workflow.cell --config {params.config:q} --scale {SCALE:q} --cell {params.family:q} "
-            "--data {input.data:q} --results {RESULTS:q} {REUSE} "
-            "--retry {RETRY:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 def scoring_code(group, *roots):
@@ -95,60 +151,34 @@ DRAWS_CODE = scoring_code([c for c in CELLS.values() if c.drawn], "workflow.draw
 
 
 rule draws:
-    """What the scores of one cell need many draws of its posterior for; a new score re-runs none."""
+    """What the scores of a job's cells need many draws of each posterior for; a new score re-runs none."""
     input:
-        data=lambda w: f"{RESULTS}/data/{CELLS[w.cell].dataset}.npz",
-        fit=f"{RESULTS}/fits/{{cell}}.json",
+        data=lambda w: f"{RESULTS}/data/{JOBS[w.job][0].dataset}.npz",
+        fits=f"{RESULTS}/done/{{job}}.fits",
         code=DRAWS_CODE,
     output:
-        f"{RESULTS}/draws/{{cell}}.npz",
+        f"{RESULTS}/done/{{job}}.draws",
     log:
-        f"{RESULTS}/logs/draws_{{cell}}.log",
-    wildcard_constraints:
-        cell=ALONE,
+        f"{RESULTS}/logs/draws_{{job}}.log",
     params:
-        config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
+        attempt=lambda w: attempts.wanted(
+            RESULTS, f"draws_{w.job}", RETRY, files_of("draws", JOBS[w.job])
+        ),
+        config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
     shell:
         "{ENVIRONMENT} {PYTHON:q} -m workflow.draws --config {params.config:q} --scale {SCALE:q} "
-        "--cell {wildcards.cell:q} --data {input.data:q} --results {RESULTS:q} 2> {log:q} "
+        "--job {wildcards.job:q} --attempt {params.attempt:q} --data {input.data:q} --results {RESULTS:q} 2> {log:q} "
         "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
-
-
-for name, group in families(c for c in CELLS.values() if c.drawn).items():
-
-    rule:
-        """The same for a family of cells."""
-        name:
-            f"draws_{name.replace('-', '_')}"
-        input:
-            data=f"{RESULTS}/data/{group[0].dataset}.npz",
-            fits=[f"{RESULTS}/fits/{c.id}.json" for c in group],
-            code=DRAWS_CODE,
-        output:
-            [f"{RESULTS}/draws/{c.id}.npz" for c in group],
-        log:
-            f"{RESULTS}/logs/draws_{name}.log",
-        params:
-            config=EXPERIMENTS[group[0].experiment],
-            family=name,
-        shell:
-            "{ENVIRONMENT} {PYTHON:q} -m workflow.draws --config {params.config:q} "
-            "--scale {SCALE:q} --cell {params.family:q} --data {input.data:q} --results {RESULTS:q} 2> {log:q} "
-            "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule score:
     """Tidy rows of one data set of one experiment; a new metric re-runs this and no fit."""
     input:
         data=f"{RESULTS}/data/{{dataset}}.npz",
-        fits=lambda w: [
-            f"{RESULTS}/fits/{c.id}.json" for c in cells_of(w.experiment, w.dataset)
-        ],
-        draws=lambda w: [
-            f"{RESULTS}/draws/{c.id}.npz"
-            for c in cells_of(w.experiment, w.dataset)
-            if c.drawn
-        ],
+        fits=lambda w: done("fits", cells_of(w.experiment, w.dataset)),
+        draws=lambda w: done(
+            "draws", [c for c in cells_of(w.experiment, w.dataset) if c.drawn]
+        ),
         code=lambda w: scoring_code(
             cells_of(w.experiment, w.dataset), "workflow.score", "workflow.exact"
         ),
@@ -161,5 +191,5 @@ rule score:
         config=lambda w: EXPERIMENTS[w.experiment],
     shell:
         "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} "
-        "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --fits {RESULTS:q}/fits "
-        "--draws {RESULTS:q}/draws --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --results {RESULTS:q} "
+        "{REUSE} --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

@@ -1,19 +1,18 @@
 import os
-import re
 import shlex
 import sys
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import datasets as data_sets
 from datasets.files import ROOT
 from methods import contract
-from workflow import arithmetic, attempts, imports, names, noise, papers
+from workflow import arithmetic, attempts, committed, imports, names, noise, papers
 from workflow.experiments import (
     ConfigError,
     cells,
     experiment_files,
-    families,
+    jobs,
     load,
 )
 from workflow.imports import files
@@ -88,13 +87,14 @@ try:
     }
 except ConfigError as e:
     sys.exit(f"bench: {e}")  # one line, without Snakemake's list of files and lines
+JOBS = jobs(CELLS.values())
 
 
 # what is not restored: methods that are named, and those whose own files differ from the merge base
 REFIT = sorted({m for m in str(config.get("refit") or "").split(",") if m})
 if unknown := sorted(set(REFIT) - set(contract.names())):
     raise ConfigError(f"config: refit: no method '{unknown[0]}' in methods/")
-REUSE = ""
+REUSE, RESTORED = "", set()
 if config["reuse"] == "reference":
     DIFFERING = imports.differing("methods")
     REFIT = sorted(
@@ -104,6 +104,7 @@ if config["reuse"] == "reference":
         }
     )
     REUSE = "--reuse reports/reference"
+    RESTORED = committed.restored_jobs(CELLS.values(), REFIT)
     if REFIT:
         REUSE += f" --refit {' '.join(REFIT)}"
         print(f"bench: fitted, not restored: {', '.join(REFIT)}", file=sys.stderr)
@@ -152,6 +153,8 @@ wildcard_constraints:
     dataset="[a-z0-9_]+",
     experiment="[a-z0-9_]+",
     cell="[a-z0-9_.-]+",
+    job="[a-z0-9_.-]+",
+    chunk="[0-9]+",
     part="|".join(PARTS) or "(?!)",
 
 

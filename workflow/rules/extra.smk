@@ -23,7 +23,7 @@ for paper in PAPERS:
             input:
                 config=[EXPERIMENTS[extra.experiment]] if extra.experiment else [],
                 data=[f"{RESULTS}/data/{d}.npz" for d in data_of(extra)],
-                fits=[f"{RESULTS}/fits/{c.id}.json" for c in read_by(extra)],
+                fits=done("fits", read_by(extra)) + restoring(read_by(extra)),
                 code=scoring_code(read_by(extra), "workflow.extra", *extra.modules),
             output:
                 [f"{RESULTS}/extra/{table}" for table in extra.tables],
