@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from reports import build, reference, site
-from reports.claims import files as claim_files
+from reports.claims import load as load_claims
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.site import prepared
@@ -42,7 +42,7 @@ def known(folder: Path = reference.FOLDER) -> build.Known:
     for column in ("n", "lost"):
         verdicts[column] = verdicts[column].astype(int)
     said = pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).to_dict("records")
-    told = {c.id: c.row() for c in claim_files.load()}
+    told = {c.id: c.row() for c in load_claims()}
     claims = pd.DataFrame([told[r["id"]] | r for r in said if r["id"] in told])
     ledger = pd.read_csv(folder / "ledger.csv", dtype=str, keep_default_na=False)
     ledger["epsilon"] = pd.to_numeric(ledger["epsilon"], errors="coerce")

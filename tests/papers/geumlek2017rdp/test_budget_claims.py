@@ -4,11 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reports.claims import (
-    AtEveryBudget,
-    Method,
-    NeverWorse,
-)
+from papers.geumlek2017rdp.budget_claims import AtEveryBudget, NeverWorse
+from reports.claims import Method
 from tests.reports.claims.made_up import run
 
 
@@ -74,3 +71,8 @@ def test_never_worse_has_a_margin_at_every_budget(better_by, verdict):
 def test_a_budget_sentence_without_its_methods_cannot_be_told():
     row = at_budgets(draws(0.05), AtEveryBudget("good", "absent", metrics=("test_error",)))
     assert row["verdict"] == "not testable here"
+
+
+def test_a_budget_test_is_shown_as_one_line():
+    test = AtEveryBudget("a", Method("b", setting="k"), metrics=("e", "f"), corrected=Method("b", setting="l"))
+    assert str(test) == "at_every_budget(a, b[k]; metrics=e,f; corrected=b[l])"

@@ -1,15 +1,13 @@
-"""Tests of OUR methods at every privacy budget, for claims that are read off a figure."""
+"""Tests of OUR methods at every privacy budget, for the claims that are read off figures 3 and 6."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import KW_ONLY, dataclass
 
-from reports.claims.context import Context
-from reports.claims.differences import difference
+from reports.claims.comparisons import difference
 from reports.claims.judging import Absent, Comparison, judge, margin_of
-from reports.claims.methods import Methods, Words, methods_of
-from reports.claims.record import ClaimTest, Outcome
+from reports.claims.record import ClaimTest, Context, Method, Methods, Outcome, Words, methods_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class _AtBudgets(ClaimTest):
 class AtEveryBudget(_AtBudgets):
     """OUR first methods score better than OUR second at every budget, on every data set, in every one of ``metrics``.
 
-    Judged like :class:`reports.claims.comparisons.Better`.
+    Judged like :class:`reports.claims.Better`.
     """
 
     def outcome(self, context: Context) -> Outcome:
@@ -54,7 +52,7 @@ def _compare(context: Context, test: _AtBudgets, margin: bool = False) -> tuple[
     datasets = dict.fromkeys(d for d, *_ in context.data.status)
     wanted = []
     for dataset, metric, a, b in itertools.product(datasets, test.metrics, first, second):
-        ours, others = (context.budgets(m, dataset, metric) for m in (a, b))
+        ours, others = (_budgets(context, m, dataset, metric) for m in (a, b))
         wanted += [(f"{a} vs {b}, {dataset}, {metric}, {k}", ours[k], others[k]) for k in ours if k in others]
     made, absent = [], Absent()
     for what, a, b in wanted:
@@ -66,3 +64,13 @@ def _compare(context: Context, test: _AtBudgets, margin: bool = False) -> tuple[
         allowed, words = margin_of(a[4], reference) if margin else (0.0, "")
         made.append(Comparison(what, at, forfeit, margin=allowed, margin_words=words))
     return made, absent
+
+
+def _budgets(context: Context, method: Method, dataset: str, metric: str) -> dict[str, tuple]:
+    """Keys of OUR cells of ``method`` by the budget that ends their setting (``order=1;epsilon=e^0``)."""
+    start = f"{method.setting};" if method.setting else ""
+    return {
+        s.removeprefix(start): (d, p, m, s, metric)
+        for d, p, m, s in context.data.status
+        if (d, m) == (dataset, method.name) and s.startswith(f"{start}order=")
+    }
