@@ -68,7 +68,8 @@ def from_reference(work: Path, of: str = "") -> site.Content:
     extra.mkdir()
     for home in homes.homes(reference.FOLDER):
         for path in sorted(home.glob("*.csv")):
-            (extra / path.name).symlink_to(path)
+            if path.name != committed.RUNS:  # each home has one, and no page shows it
+                (extra / path.name).symlink_to(path)
     path = reference.FOLDER / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     empty = work / "none"
