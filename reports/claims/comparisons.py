@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm as normal
 
+from datasets.protocols import overlap
 from evaluation.metrics import judged
-from evaluation.paired import RATIO_90_10, RATIO_THIRDS, Difference, paired, unpaired
+from evaluation.paired import Difference, paired, unpaired
 from reports.claims.judging import Absent, Comparison, judge, margin_of
 from reports.claims.record import ClaimTest, Context, Data, Method, Methods, Outcome, Words, methods_of, parts_of
 from reports.config import ReportError
 from reports.verdicts import BATCH
-
-#: overlap of the training rows of two runs, n_test / n_train; protocols whose runs share one split are independent.
-_RATIOS = {"thirds": RATIO_THIRDS, "repeats": 0.0, "official": 0.0}
 
 
 @dataclass(frozen=True)
@@ -189,7 +187,7 @@ def difference(
             sign = judged(metric).direction
             va, vb = ({k: sign * v for k, v in x.items()} for x in (va, vb))
             same = a[1] == b[1] and set(va) & set(vb)
-            ratio = max(_RATIOS.get(protocol, RATIO_90_10) for protocol in (a[1], b[1]))
+            ratio = max(overlap(a[1]), overlap(b[1]))
             interval = partial(paired if same else unpaired, va, vb, ratio=ratio)
             return lambda alpha, f=interval: f(alpha=alpha), 0, float(np.mean(list(vb.values())))
         lost = int(bool(va) and data.diverged(b)) - int(bool(vb) and data.diverged(a))
