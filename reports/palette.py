@@ -136,8 +136,9 @@ def family_of(method: str) -> str:
     listed = next((name for name, f in FAMILIES.items() if method in f.members), "")
     if listed or method not in contract.names():
         return listed
-    folder = type(contract.get(method)).__module__.split(".")[1]
-    return "" if folder == "outside" else folder
+    package, _, rest = type(contract.get(method)).__module__.partition(".")
+    folder = rest.partition(".")[0]
+    return folder if package == "methods" and folder != "outside" else ""  # else a file or package from elsewhere
 
 
 @cache
