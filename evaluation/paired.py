@@ -32,8 +32,6 @@ from evaluation.summary import mean_std
 
 #: n_test / n_train of a 90/10 split.
 RATIO_90_10 = 1 / 9
-#: the same of a random third for testing.
-RATIO_THIRDS = 1 / 2
 #: in the place of n_test / n_train: the statement is about the rows at hand.
 THESE_ROWS = 0.0
 

@@ -45,7 +45,6 @@ from reports import (
     whole_run,
 )
 from reports.blocks import Table
-from reports.claims import files as claim_files
 from reports.config import SCALES, ReportError, in_scope
 from reports.config import load as load_config
 from reports.contents import Pair, Run, Tables, Whole
@@ -75,7 +74,7 @@ class Known:
         by_table = self.verdicts.groupby(["source", "table"], sort=False)
         mine = [g for (s, t), g in by_table if in_scope(config, s, t, set(g["dataset"]))]
         judged = pd.concat(mine, ignore_index=True) if mine else self.verdicts.iloc[:0]
-        ids = {c.id for c in claim_files.load() if c.experiment == config["experiment"]}
+        ids = {c.id for c in claims.load() if c.experiment == config["experiment"]}
         said = self.claims[self.claims["id"].isin(ids)].reset_index(drop=True)
         cells = self.ledger["cell"].str.startswith(f"{config['experiment']}-")
         return judged, said, self.ledger[cells].reset_index(drop=True)

@@ -27,8 +27,9 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm as normal
 
+from datasets.protocols import overlap
 from evaluation.metrics import METRICS, NONE
-from evaluation.paired import RATIO_90_10, RATIO_THIRDS, Difference, median_paired, paired, unpaired
+from evaluation.paired import Difference, median_paired, paired, unpaired
 from reports.config import ReportError
 from reports.tables import dataset_title
 from reports.verdict import margin
@@ -48,8 +49,6 @@ COLUMNS = (
 KINDS = ("mean", "median", "batch")
 WORDS = ("better", "worse", "not separated")
 ALPHA = 0.05
-#: n_test / n_train where it is not 1/9; runs that share one split are independent.
-_RATIOS = {"thirds": RATIO_THIRDS, "repeats": 0.0, "official": 0.0, "replicates": 0.0}
 Key = tuple[str, str, str, str, str]
 
 
@@ -151,7 +150,7 @@ def _difference(kind: str, metric: str, *sides: tuple[dict, Key]) -> tuple[Diffe
     if kind == "median":
         d = median_paired(x, y, ALPHA)
         return (d, float(pd.Series(x).median()), float(pd.Series(y).median())) if math.isfinite(d.low) else None
-    ratio = max(_RATIOS.get(p, RATIO_90_10) for p in protocols)
+    ratio = max(map(overlap, protocols))
     if protocols[0] == protocols[1]:
         common = set(x) & set(y)
         x, y = ({k: v for k, v in side.items() if k in common} for side in (x, y))

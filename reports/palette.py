@@ -8,13 +8,13 @@ colour has a contrast of at least 3 to 1 on white, which stands behind every fig
     for method, look in looks(drawn).items():      # in the one order
         ax.plot(x, y, label=title(method), **look.line())
 
-A method that is not listed here (a new one, or one from outside) comes at the end of its family, with a marker that no
-listed one of it has.
+The members that are listed here are those of committed figures, which keep their looks. A new method edits no list: it
+comes at the end of its family, a new family after the others, and its look follows from its name by :func:`_by_rule`.
 """
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -97,7 +97,7 @@ FAMILIES = {
         LONG,
         {"sufficient_statistics_perturbation": "v0", "whitened_ssp": "d2", "adassp": "o1",
          "bernstein_sheldon_2018": "D0", "bernstein_sheldon_2018_authors": "X1",
-         "bernstein_sheldon_2019_corrected": "D0", "bernstein_sheldon_2019_authors": "X1"},
+         "bernstein_sheldon_2019_corrected": "D0", "bernstein_sheldon_2019_authors": "X1", "boosted_adassp": "s0"},
     ),
     "bayes_by_backprop": Family(
         ("#a07c00", "#5c4318"),
@@ -126,7 +126,7 @@ ALIASES = {
     "dp_vi": "dp_vi_vinaroz",
 }
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "h", "d", "*", "8", "H")
-#: of methods from outside of the folders above.
+#: of methods in no folder above: those of a new family, and those from outside.
 OUTSIDE = Family(("#5f5f00", "#a03c3c", "#3c5fa0"), LONG, {})
 
 
@@ -136,8 +136,9 @@ def family_of(method: str) -> str:
     listed = next((name for name, f in FAMILIES.items() if method in f.members), "")
     if listed or method not in contract.names():
         return listed
-    folder = type(contract.get(method)).__module__.split(".")[1]
-    return folder if folder in FAMILIES else ""
+    package, _, rest = type(contract.get(method)).__module__.partition(".")
+    folder = rest.partition(".")[0]
+    return folder if package == "methods" and folder != "outside" else ""  # else a file or package from elsewhere
 
 
 @cache
@@ -150,30 +151,40 @@ def _listed() -> dict[str, Look]:
     return out
 
 
-def _unlisted(methods: Iterable[str]) -> dict[str, Look]:
-    """Looks of methods that are not listed: those of this suite's contract first, so that theirs are the same in every
-    figure."""
+def _by_rule(methods: Iterable[str]) -> dict[str, Look]:
+    """Looks of methods that are not listed. A checksum of the name picks the shade, and the marker to begin with among
+    those that no listed member of the family has; the next free one is taken where another method has it already.
+
+    Those of this suite's contract come first, so that theirs are the same in every figure.
+    """
     here = [m for m in contract.names() if m not in _listed()]
     names = [*here, *sorted({ALIASES.get(m, m) for m in methods} - {*_listed(), *here})]
     out: dict[str, Look] = {}
     for method in names:
-        f = FAMILIES.get(family_of(method), OUTSIDE)
+        f, sum_ = FAMILIES.get(family_of(method), OUTSIDE), zlib.crc32(method.encode())
         free = [m for m in MARKERS if m not in {marker for marker, _ in f.members.values()}]
+        first = sum_ % len(free)
         styles = (f.dashes, *(d for d in (SOLID, DASHED, DOTTED, DASHDOT, LONG) if d != f.dashes))
         taken = {(look.marker, look.dashes) for look in (*_listed().values(), *out.values())}
-        marker, dashes = next(((m, d) for d in styles for m in (*free, *MARKERS) if (m, d) not in taken), ("o", SOLID))
-        out[method] = Look(f.shades[len(out) % len(f.shades)], marker, dashes)
+        markers = (*free[first:], *free[:first], *MARKERS)
+        marker, dashes = next(((m, d) for d in styles for m in markers if (m, d) not in taken), ("o", SOLID))
+        out[method] = Look(f.shades[sum_ % len(f.shades)], marker, dashes)
     return out
+
+
+def _families() -> list[str]:
+    """All families in the one order: the listed ones, new ones by name, and "" for methods that are in none."""
+    new = {family_of(m) for m in contract.names()} - {*FAMILIES, ""}
+    return [*FAMILIES, *sorted(new), ""]
 
 
 def place(method: str) -> tuple[int, int, str]:
     """Where a method stands in the one order: what to sort by."""
     known = ALIASES.get(method, method)
-    names = [*FAMILIES, ""]
     family = family_of(known)
-    members = list(FAMILIES[family].members) if family else []
+    members = list(FAMILIES[family].members) if family in FAMILIES else []
     within = members.index(known) if known in members else len(members)
-    return names.index(family), within, method
+    return _families().index(family), within, method
 
 
 def ordered(methods: Iterable[str]) -> list[str]:
@@ -184,15 +195,10 @@ def ordered(methods: Iterable[str]) -> list[str]:
 def looks(methods: Iterable[str]) -> dict[str, Look]:
     """Method -> its look, in the one order."""
     names = ordered(methods)
-    known = _listed() | _unlisted(names)
+    known = _listed() | _by_rule(names)
     return {m: known[ALIASES.get(m, m)] for m in names}
 
 
 def look(method: str) -> Look:
     """The look of one method."""
     return looks([method])[method]
-
-
-def digest() -> str:
-    """Of the order and all looks: figures that were drawn with others are not these."""
-    return hashlib.sha256(repr([FAMILIES, ALIASES, OUTSIDE]).encode()).hexdigest()[:16]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,11 @@ from evaluation.summary import summarise
 from methods import contract
 from reports import findings as finding_texts
 from reports import published as published_numbers
-from reports import verdict_v1
 from reports.config import READINGS, ReportError, in_scope
 from reports.evidence import Printed, Runs, batch, printed
 from reports.published import KEY
 from reports.verdict import FAMILY, Verdict, equivalent, judge
-from workflow.papers import papers
+from workflow.papers import REFERENCE, papers
 
 COLUMNS = [
     *KEY,
@@ -42,6 +41,8 @@ COLUMNS = [
     *["difference", "low", "high", "p", "p_kind", "detectable", "also_fits", "verdict", "verdict_v1", "finding"],
     *["headline", "reason", "median"],
 ]
+#: what names a row.
+_ROW = (*KEY, "reading", "protocol", "our_method", "our_setting")
 #: metric of a whole batch of data sets -> (the metric that is its standard deviation over data sets, the metric that
 #: has a row for each of them): its evidence is ``reports.evidence.batch``.
 BATCH = {"tarp_coverage_rmse": ("tarp_coverage_rmse_sd", "tarp_fraction")}
@@ -90,8 +91,17 @@ def build(
             rows += [_judged(config, cell, a, lookup, scale, several, families[source]) for a in answers]
     out = pd.DataFrame(rows, columns=COLUMNS)
     known = index.to_dict("records")
-    out["finding"] = [finding_of(row, known) for row in out.to_dict("records")]
+    made = out.to_dict("records")
+    out["finding"] = [finding_of(row, known) for row in made]
+    out["verdict_v1"] = [_first_words().get(tuple(row[k] for k in _ROW), "") for row in made]
     return out
+
+
+@cache
+def _first_words() -> dict[tuple, str]:
+    """What names a row -> the word of the first rule, as committed: that rule is no longer computed."""
+    with open(REFERENCE / "verdicts.csv", newline="", encoding="utf-8") as f:
+        return {tuple(row[k] for k in _ROW): row["verdict_v1"] for row in csv.DictReader(f)}
 
 
 def family_of(source: str, numbers: pd.DataFrame) -> int:
@@ -214,7 +224,6 @@ def _judged(
     paper = paper_of(cell)
     runs = [] if metric in BATCH else lookup.runs(ours["cell"], metric)
     v = lookup.verdict(ours, paper, metric, family)
-    old = verdict_v1.word(runs, ours["mean"], ours["std"], paper, metric, cell["dataset"], metric in BATCH)
     return _base(cell, reading, answer, headline) | {
         "cell": ours["cell"],
         "mean": ours["mean"],
@@ -229,7 +238,6 @@ def _judged(
         "detectable": v.detectable,
         "also_fits": also_fits(cell, answer, lookup, several_settings, family),
         "verdict": v.verdict,
-        "verdict_v1": old,
         "reason": "; ".join(r for r in (v.reason, ours["reason"]) if r),
         "median": float(np.median(runs)) if v.p_kind in ("rank", "resampled") else math.nan,
     }
@@ -277,7 +285,6 @@ def _base(cell, reading: str, answer: dict[str, Any], headline: bool) -> dict[st
         "lost": 0,
         "p_kind": "",
         "also_fits": "",
-        "verdict_v1": "",
         "finding": "",
         "headline": "yes" if headline else "no",
     }
@@ -285,7 +292,7 @@ def _base(cell, reading: str, answer: dict[str, Any], headline: bool) -> dict[st
 
 def _no_score(cell, reading, answer, verdict, reason, headline) -> dict[str, Any]:
     numbers = dict.fromkeys(("mean", "std", "difference", "low", "high", "p", "detectable", "median"), math.nan)
-    words = {"n": 0, "verdict": verdict, "verdict_v1": verdict, "reason": reason}
+    words = {"n": 0, "verdict": verdict, "reason": reason}
     return _base(cell, reading, answer, headline) | numbers | words
 
 

@@ -1,8 +1,8 @@
 """Split protocols: one module each, with a function ``split``. The scan for data sets passes this package by.
 
 A protocol has the name of its module. A module with several protocols names them in ``PROTOCOLS``. It says
-``POOLED = True`` if a cell has numbers of all its splits together, such as the coverage over simulated data sets. A new
-protocol is one new file in this folder and no other change.
+``POOLED = True`` if a cell has numbers of all its splits together, such as the coverage over simulated data sets, and
+``OVERLAP`` if the overlap of its splits is not 1 / 9. A new protocol is one new file in this folder and no other change.
 """
 
 from __future__ import annotations
@@ -35,6 +35,14 @@ def home(protocol: str) -> ModuleType:
         return _homes()[protocol]
     except KeyError:
         raise KeyError(f"unknown protocol '{protocol}'; datasets/protocols/ has {', '.join(names())}") from None
+
+
+def overlap(protocol: str) -> float:
+    """Test rows over training rows, by which intervals over overlapping splits are widened (``evaluation.paired``).
+
+    1 / 9 unless the protocol says otherwise; 0 if its runs share one split, or no row.
+    """
+    return getattr(_homes().get(protocol), "OVERLAP", 1 / 9)
 
 
 def pooled(protocol: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+OVERLAP = 0.0
 #: data set -> its first rows that train; the rest tests.
 TRAIN = {"mnist_digits": 60_000}
 

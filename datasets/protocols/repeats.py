@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+OVERLAP = 0.0
 #: data set -> number of leading rows that train; the rest test.
 TRAIN_ROWS = {"adult_complete": 30_162}
 

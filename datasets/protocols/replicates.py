@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 TRAIN, TEST = 1000, 1000
+OVERLAP = 0.0  # the data sets are independent
 
 
 def split(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+OVERLAP = 1 / 2
+
 
 def split(
     name: str, protocol: str, n: int, index: int, authors_order: np.ndarray | None = None

@@ -1,6 +1,7 @@
 """Claims of Geumlek, Song & Chaudhuri (2017), Renyi differential privacy mechanisms for posterior sampling."""
 
-from reports.claims import AtEveryBudget, Claim, HoldsIn, Method, NeverWorse
+from papers.geumlek2017rdp.budget_claims import AtEveryBudget, NeverWorse
+from reports.claims import Claim, HoldsIn, Method
 
 SOURCE = "geumlek2017rdp"
 

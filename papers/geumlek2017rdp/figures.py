@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+from datasets.protocols import overlap
 from evaluation.metrics import METRICS
-from evaluation.paired import RATIO_THIRDS
 from evaluation.summary import mean_std
 from reports import palette, style
 from reports.contents import Run
@@ -207,7 +207,7 @@ def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: 
         elif method != DIRECT:
             continue
         rows.append({"dataset": dataset, "method": method, **at, "mean": mean, "sd": sd, "n": n,
-                     "half_width": half_width(sd, n, RATIO_THIRDS)})  # fmt: skip
+                     "half_width": half_width(sd, n, overlap("thirds"))})  # fmt: skip
     table = pd.DataFrame(rows)
     if table.empty or table["order"].isna().all():
         return _skip(name, "no score")

@@ -1,21 +1,8 @@
 """Claims of DP-SEP (Vinaroz & Park, TMLR 2023), and of its first version."""
 
 from papers.vinaroz2023dpsep import claims_2021
-from reports.claims import (
-    Better,
-    Claim,
-    Closer,
-    FailsLess,
-    HoldsIn,
-    Larger,
-    Method,
-    NotTestable,
-    NotWorse,
-    Spreads,
-    Within,
-    Worsens,
-    own,
-)
+from papers.vinaroz2023dpsep.claim_tests import Closer, FailsLess, Larger, Spreads, Worsens
+from reports.claims import Better, Claim, HoldsIn, Method, NotTestable, NotWorse, Within, own
 
 SOURCE = "vinaroz2023dpsep"
 

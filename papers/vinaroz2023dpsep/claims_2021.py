@@ -1,6 +1,7 @@
 """Claims of the first version of DP-SEP (Vinaroz & Park 2021); most stand in the second as well."""
 
-from reports.claims import Better, Claim, Closer, HoldsIn, Larger, Method, NotTestable, NotWorse, own
+from papers.vinaroz2023dpsep.claim_tests import Closer, Larger
+from reports.claims import Better, Claim, HoldsIn, Method, NotTestable, NotWorse, own
 
 SOURCE = "vinaroz2021dpsep"
 

@@ -10,31 +10,21 @@ paper is said by ``answers`` of the experiment's config, so a claim is tested fo
 then authors, then corrected. A method without that reading (the non-private ones) keeps its printed cell.
 
 ============================================ ====================================================================
+:mod:`reports.claims.record`                 ``Claim``, what it names, what a test of it sees, and the tests that
+                                             compare no scores: ``HoldsIn`` a table of this suite, ``NotTestable``
 :mod:`reports.claims.comparisons`            ``Better``, ``NotWorse``, ``Within``: two sides, cell by cell
-:mod:`reports.claims.budgets`                ``AtEveryBudget``, ``NeverWorse``: OUR methods at every privacy budget
-:mod:`reports.claims.trends`                 ``Worsens``, ``Spreads``: along a parameter
-:mod:`reports.claims.medians`                ``Larger``, ``Closer``: medians over independent data sets
-:mod:`reports.claims.failures`               ``FailsLess``: splits without a score
-:mod:`reports.claims.elsewhere`              ``HoldsIn`` a table of this suite, ``Needs``, ``NotTestable``
+:mod:`reports.claims.judging`                how comparisons make a verdict
+:mod:`reports.claims.table`                  the claims of all papers and the table of their verdicts
 ============================================ ====================================================================
 
-How comparisons make a verdict is in :mod:`reports.claims.judging`, the table of all of them in
-:mod:`reports.claims.table`.
+A test that only one paper needs is a :class:`ClaimTest` in that paper's folder.
 """
 
-from reports.claims.budgets import AtEveryBudget, NeverWorse
 from reports.claims.comparisons import Better, NotWorse, Within
-from reports.claims.elsewhere import HoldsIn, Needs, NotTestable
-from reports.claims.failures import FailsLess
-from reports.claims.files import load
-from reports.claims.medians import Closer, Larger
-from reports.claims.methods import Method, own
-from reports.claims.record import COLUMNS, PROVED, VERDICTS, Claim, ClaimTest
-from reports.claims.table import distinct, evaluate
-from reports.claims.trends import Spreads, Worsens
+from reports.claims.record import COLUMNS, PROVED, VERDICTS, Claim, ClaimTest, HoldsIn, Method, NotTestable, own
+from reports.claims.table import distinct, evaluate, load
 
 __all__ = [
-    "COLUMNS", "PROVED", "VERDICTS", "AtEveryBudget", "Better", "Claim", "ClaimTest", "Closer", "FailsLess", "HoldsIn",
-    "Larger", "Method", "Needs", "NeverWorse", "NotTestable", "NotWorse", "Spreads", "Within", "Worsens", "distinct",
-    "evaluate", "load", "own",
+    "COLUMNS", "PROVED", "VERDICTS", "Better", "Claim", "ClaimTest", "HoldsIn", "Method", "NotTestable", "NotWorse",
+    "Within", "distinct", "evaluate", "load", "own",
 ]  # fmt: skip

@@ -1,18 +1,23 @@
-"""Tests of two sides: one method of the paper against another, cell by cell."""
+"""Tests of two sides: one method of the paper against another, cell by cell, over the splits that both share."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+from scipy.stats import norm as normal
+
+from datasets.protocols import overlap
 from evaluation.metrics import judged
-from reports.claims.context import Context, parts_of
-from reports.claims.differences import difference
+from evaluation.paired import Difference, paired, unpaired
 from reports.claims.judging import Absent, Comparison, judge, margin_of
-from reports.claims.methods import Method, Methods, Words, methods_of
-from reports.claims.record import ClaimTest, Outcome
+from reports.claims.record import ClaimTest, Context, Data, Method, Methods, Outcome, Words, methods_of, parts_of
 from reports.config import ReportError
+from reports.verdicts import BATCH
 
 
 @dataclass(frozen=True)
@@ -158,3 +163,50 @@ class _Pairs:
         """Printed mean of the method that ``row`` is compared with (the largest, where there are several)."""
         same = [r for b in methods_of(self.test.second) if not b.own for r in self._rows(b)]
         return max((abs(float(r["mean"])) for r in same if self._alike(r) == self._alike(row)), default=0)
+
+
+def difference(
+    data: Data, cells_a, cells_b, metric: str
+) -> tuple[Callable[[float], Difference] | None, int, float] | None:
+    """(interval of the difference toward a by level, forfeit, mean of b) of the first pair of cells of one protocol,
+    else of any two; None if there is none.
+
+    Over splits that both cells share, by the interval of ``evaluation.paired`` (corrected for overlapping splits). A
+    cell that diverged has lost (``forfeit``: +1, b did; -1, a did). A number of a whole batch of data sets has no
+    splits: its interval is normal, with the two bootstrap deviations as if independent.
+    """
+    pairs = [(a, b) for a in cells_a for b in cells_b]
+    pairs.sort(key=lambda ab: ab[0][1] != ab[1][1])
+    for a, b in pairs:
+        if metric in BATCH:
+            if (found := _batch_difference(data, a, b)) is not None:
+                return found[0], 0, found[1]
+            continue
+        va, vb = data.values.get(a), data.values.get(b)
+        if va and vb:
+            sign = judged(metric).direction
+            va, vb = ({k: sign * v for k, v in x.items()} for x in (va, vb))
+            same = a[1] == b[1] and set(va) & set(vb)
+            ratio = max(overlap(a[1]), overlap(b[1]))
+            interval = partial(paired if same else unpaired, va, vb, ratio=ratio)
+            return lambda alpha, f=interval: f(alpha=alpha), 0, float(np.mean(list(vb.values())))
+        lost = int(bool(va) and data.diverged(b)) - int(bool(vb) and data.diverged(a))
+        if lost:
+            return None, lost, math.nan
+    return None
+
+
+def _batch_difference(data: Data, a: tuple, b: tuple) -> tuple[Callable[[float], Difference], float] | None:
+    """Interval (lower is better) of two numbers of whole batches, and the second; None where one has no score."""
+    spread, each = BATCH[a[4]]
+    found = [[data.values.get((*key[:4], m), {}) for m in (key[4], spread, each)] for key in (a, b)]
+    if not all(value and sd for value, sd, _ in found):
+        return None
+    (va, sa, na), (vb, sb, nb) = ((value[""], sd[""], len(of)) for value, sd, of in found)
+    gap = judged(a[4]).direction * (va - vb)
+
+    def at(alpha: float) -> Difference:
+        half = float(normal.isf(alpha / 2)) * math.hypot(sa, sb)
+        return Difference(gap, gap - half, gap + half, min(na, nb), False)
+
+    return at, vb

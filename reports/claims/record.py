@@ -1,19 +1,25 @@
 """What a claim is: a sentence of a source in its own words, and the typed test that settles it.
 
-A test is a frozen dataclass below :class:`ClaimTest`. What it compares are its positional fields, mostly methods
-(:mod:`reports.claims.methods`); its options are its keyword fields, so that Python itself refuses a wrong one.
+A test is a frozen dataclass below :class:`ClaimTest`. What it compares are its positional fields, mostly methods of the
+PAPER in its published tables. Its options are its keyword fields, so that Python itself refuses a wrong one. A method
+is a name, ``Method("dp_sep", setting="clip=1")`` for one setting, ``own("adf")`` for a method of this suite that the
+paper has no column for, or a tuple of alternatives. A test sees the scores through :class:`Context`.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
-from reports.claims.context import Context
-from reports.claims.methods import Methods, OneMethod, Words, method_of, methods_of
+import pandas as pd
+
+from reports import published as published_numbers
 from reports.config import ReportError
+from reports.verdicts import answers_of, ours_of
 
 #: of the table of claims.
 COLUMNS = [
@@ -31,6 +37,110 @@ QUANTIFIERS: dict[str, Callable[[int], int]] = {
     "most": lambda n: n // 2 + 1,  # more than half
     "often": lambda n: (n + 1) // 2,  # at least half
 }
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the paper, or (``own``) of this suite; ``setting``: the only one that is meant, "" for every one."""
+
+    name: str
+    setting: str = ""
+    own: bool = False
+
+    def __str__(self) -> str:
+        return ("own:" if self.own else "") + self.name + (f"[{self.setting}]" if self.setting else "")
+
+
+#: types of the fields of tests, which ``ClaimTest`` checks: methods; names of tables, data sets, metrics.
+OneMethod = str | Method
+Methods = OneMethod | tuple[OneMethod, ...]
+Words = tuple[str, ...]
+
+
+def own(name: str) -> Method:
+    """A method of this suite that the paper has no column for."""
+    return Method(name, own=True)
+
+
+def methods_of(given: Methods) -> tuple[Method, ...]:
+    """The alternatives that ``given`` names. Raises TypeError for anything else than names and methods."""
+    return tuple(method_of(m) for m in (given if isinstance(given, tuple) else (given,)))
+
+
+def method_of(given: OneMethod) -> Method:
+    """The method that ``given`` names. Raises TypeError where it is neither a name nor a method."""
+    if not isinstance(given, str | Method):
+        raise TypeError(f"{given!r} is no method; give a name, Method(...) or own(...)")
+    return given if isinstance(given, Method) else Method(given)
+
+
+class Data:
+    """Scores by cell, looked up once. ``extra``: folder of the tables that are no scores; None: there are none."""
+
+    def __init__(self, config: dict[str, Any], scores: pd.DataFrame, numbers: pd.DataFrame, extra: Path | None = None):
+        self.extra = extra
+        self.config, self.numbers, self.records = config, numbers, numbers.to_dict("records")
+        self._answers: dict[tuple, list[dict[str, Any]]] = {}
+        self.values: dict[tuple, dict[str, float]] = {}
+        self.status: dict[tuple, dict[str, str]] = {}
+        fields = ("dataset", "protocol", "method", "setting", "split", "metric", "value", "status")
+        for d, p, m, s, split, metric, value, status in zip(*(scores[f] for f in fields), strict=True):
+            self.status.setdefault((d, p, m, s), {})[split] = status
+            if status == "ok":
+                self.values.setdefault((d, p, m, s, metric), {})[split] = float(value)
+
+    def answers(self, row: dict[str, Any]) -> list[dict[str, Any]]:
+        key = tuple(row[k] for k in published_numbers.KEY)
+        if key not in self._answers:
+            self._answers[key] = answers_of(self.config, row, self.numbers)
+        return self._answers[key]
+
+    def diverged(self, key: tuple) -> bool:
+        """No split of that cell (with or without a metric) has a score and at least one diverged."""
+        states = set(self.status.get(key[:4], {}).values())
+        return "ok" not in states and "diverged" in states
+
+
+@dataclass
+class Context:
+    """What a test sees: one reading of one source."""
+
+    data: Data
+    source: str
+    reading: str
+    #: readings that some cell of the claim really has (a claim on non-private methods has the printed one only).
+    used: set[str] = field(default_factory=set)
+
+    def rows(self, method: Method, tables: Sequence[str], datasets: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Published rows of one method of the paper in these tables (and data sets)."""
+        found = [
+            r
+            for r in self.data.records
+            if r["source"] == self.source
+            and r["table"] in tables
+            and r["method"] == method.name
+            and (not datasets or r["dataset"] in datasets)
+        ]
+        return [r for r in found if not method.setting or method.setting in r["setting"].split(";")]
+
+    def cells(self, row: dict[str, Any]) -> list[tuple]:
+        """Keys (dataset, protocol, method, setting, metric) of ours for a published row, the headline one first."""
+        answers = self.data.answers(row)
+        here = [a for a in answers if a["reading"] == self.reading]
+        if here:
+            self.used.add(self.reading)
+        chosen = here or [a for a in answers if a["reading"] == "printed"]
+        return [(d, a["protocol"], a["method"], a["label"], m) for a in chosen for d, m in [ours_of(row, a)]]
+
+    def own(self, method: Method, beside: list[tuple]) -> list[tuple]:
+        """Keys of a method of this suite on the data sets and metrics of the cells it is compared with."""
+        pairs = dict.fromkeys((d, m) for d, *_, m in beside)
+        return [(d, p, method.name, "", m) for d, m in pairs for p in self.data.config["protocols"]]
+
+
+def parts_of(setting: str) -> dict[str, str]:
+    """``key=value`` parts of a published setting."""
+    return dict(p.split("=", 1) for p in setting.split(";") if "=" in p)
 
 
 @dataclass(frozen=True)
@@ -74,6 +184,45 @@ class ClaimTest(ABC):
             elif value:
                 options += f"; {f.name}={value}"
         return f"{name}({', '.join(compared)}{options})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldsIn(ClaimTest):
+    """A claim settled by a table of this suite that is no score: ``file`` (CSV in the reference) and ``claim``.
+
+    The table has columns ``claim``, ``reading``, ``holds`` (yes, no, unclear) and ``figure``, and at most one row of
+    that name a reading.
+    """
+
+    file: str
+    claim: str
+
+    def outcome(self, context: Context) -> Outcome:
+        path = None if context.data.extra is None else context.data.extra / self.file
+        if path is None or not path.is_file():
+            return Outcome(UNTESTED, f"{self.file} is not made" if context.reading == "printed" else "")
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        rows = table[table["claim"] == self.claim]
+        if not len(rows):
+            raise ReportError(f"{path}: no row with claim = {self.claim}")
+        rows = rows[rows["reading"] == context.reading]
+        if len(rows) > 1:
+            raise ReportError(f"{path}: two rows with claim = {self.claim}, reading = {context.reading}")
+        if not len(rows):
+            return Outcome(UNTESTED, "")
+        context.used.add(context.reading)
+        states = {"yes": HOLDS, "no": REFUTED, "unclear": UNTOLD}
+        return Outcome(states[rows["holds"].iloc[0]], rows["figure"].iloc[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotTestable(ClaimTest):
+    """A claim that no score can settle; ``why`` says the reason."""
+
+    why: str
+
+    def outcome(self, context: Context) -> Outcome:
+        return Outcome(UNTESTED, self.why if context.reading == "printed" else "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ import click
 import pandas as pd
 
 from reports import build, reference, site
-from reports.claims import files as claim_files
+from reports.claims import load as load_claims
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.site import prepared
@@ -42,7 +42,7 @@ def known(folder: Path = reference.FOLDER) -> build.Known:
     for column in ("n", "lost"):
         verdicts[column] = verdicts[column].astype(int)
     said = pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).to_dict("records")
-    told = {c.id: c.row() for c in claim_files.load()}
+    told = {c.id: c.row() for c in load_claims()}
     claims = pd.DataFrame([told[r["id"]] | r for r in said if r["id"] in told])
     ledger = pd.read_csv(folder / "ledger.csv", dtype=str, keep_default_na=False)
     ledger["epsilon"] = pd.to_numeric(ledger["epsilon"], errors="coerce")
@@ -68,7 +68,7 @@ def from_reference(work: Path, of: str = "") -> site.Content:
     extra.mkdir()
     for home in homes.homes(reference.FOLDER):
         for path in sorted(home.glob("*.csv")):
-            if path.name != committed.RUNS:  # each paper has one
+            if path.name != committed.RUNS:  # each home has one, and no page shows it
                 (extra / path.name).symlink_to(path)
     path = reference.FOLDER / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

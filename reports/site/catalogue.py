@@ -114,7 +114,7 @@ def _method(
         if len(described) > 1:
             page.say(f"**For {plain(', '.join(kinds))}**")
         page.say(text)
-    if told := equations().get(name):
+    if told := equations(own):
         page.heading("Equations")
         page.say(told)
     page.heading("Settings")

@@ -1,22 +1,22 @@
 """Equations as MathML, which browsers show and screen readers read without a script: a Sphinx extension.
 
 Docutils makes MathML of the LaTeX that a page holds in ``math`` directives and roles. ``equations`` gives what a
-method's page shows: the part of ``templates/equations/<family>.md`` under the heading that names it.
+method's page shows: the Markdown file beside the method's own, ``methods/<family>/<name>.md``.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.errors import ExtensionError
 
-from reports.site.document import HERE
+from methods.contract import Method
 
-_HEADING = re.compile(r"^## (.+)$", re.M)
 #: a letter with an accent and an index, which docutils writes as it does limits: the index would stand below the letter
 _ACCENT = re.compile(
     r"<munderover>\s*(<mi[^>]*>[^<]*</mi>)\s*((?:(?!<munderover>).)*?)\s*"
@@ -24,18 +24,10 @@ _ACCENT = re.compile(
 )
 
 
-@cache
-def equations() -> dict[str, str]:
-    """Method -> its equations as MyST Markdown. Raises ValueError for a method that stands twice."""
-    found: dict[str, str] = {}
-    for path in sorted((HERE / "templates" / "equations").glob("*.md")):
-        _, *parts = _HEADING.split(path.read_text(encoding="utf-8"))
-        for names, text in zip(parts[::2], parts[1::2], strict=True):
-            for name in names.split():
-                if name in found:
-                    raise ValueError(f"{path}: equations of {name} stand twice")
-                found[name] = text.strip()
-    return found
+def equations(method: Method) -> str:
+    """A method's equations as MyST Markdown, from the file beside its own; "" if there is none."""
+    path = Path(inspect.getfile(type(method))).with_suffix(".md")
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
 
 def markup(tex: str, as_block: bool) -> str:

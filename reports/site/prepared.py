@@ -4,7 +4,7 @@
 
 writes ``reports/reference/site.zip``: ``tables/``, ``figures/`` and what pages show of them as ``content.json``, with
 the digest of the committed files that they are made from. Where those are others now, the site draws everything itself,
-which takes minutes. The digest of the looks of methods stands there too: a test fails where figures have older ones.
+which takes minutes. A test reads the legends of the figures, and fails if a method looks otherwise by now.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from datasets.files import write_bytes
-from reports import palette, reference
+from reports import reference
 from reports.blocks import Block, Entry, Table
 from reports.contents import Advice, AdviceSection
 from reports.figure import Figure
@@ -73,7 +72,6 @@ def save(content: Content, path: Path, of: str) -> None:
     """What ``content`` shows, into ``path``. ``of``: digest of what it was made from."""
     told = {
         "of": of,
-        "look": palette.digest(),
         "parts": {p.key: {f: encode(vars(p)[f]) for f in FIELDS} for p in content.parts},
         "privacy": encode(list(content.privacy)),
         "advice": encode(content.advice),

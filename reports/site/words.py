@@ -38,7 +38,7 @@ SIGNS = {
     "by proof": "∎",
 }
 #: as in "after wang2018adaptive, algorithm 2".
-SOURCE_KEY = re.compile(r"\b[a-z][a-z_]*[12]\d{3}\w*")
+SOURCE_KEY = re.compile(r"\b([a-z][a-z_]*?)([12]\d{3})\w*")
 HERE = Path(__file__).parent
 #: most significant digits of a number that a paper prints; a float in a file has more.
 PRINTED_DIGITS = 8
@@ -82,14 +82,14 @@ def relation(word: str) -> str:
 
 @cache
 def citations() -> dict[str, str]:
-    """Key of a source as methods name it -> the work."""
+    """Key of a source as methods name it -> the work in full."""
     with open(HERE / "references.csv", encoding="utf-8", newline="") as f:
         return {row["key"]: row["citation"] for row in csv.DictReader(f)}
 
 
 def cited(text: str) -> str:
-    """A method's source with the works in the place of their keys."""
-    return SOURCE_KEY.sub(lambda found: citations().get(found[0], found[0]), text)
+    """A method's source with the works in the place of their keys: "Wang 2018" if ``references.csv`` lacks the key."""
+    return SOURCE_KEY.sub(lambda found: citations().get(found[0]) or f"{_words(found[1])} {found[2]}", text)
 
 
 def method_title(name: str, own: Mapping[str, str] | None = None) -> str:

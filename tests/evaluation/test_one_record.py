@@ -18,7 +18,6 @@ from reports.evidence import Runs, printed
 from reports.site.words import metric_title
 from reports.tables import all_methods_table
 from reports.verdict import judge, margin
-from reports.verdict_v1 import word
 from tests.common_tasks import made_up
 from workflow import try_method
 
@@ -40,7 +39,6 @@ def test_a_verdict_takes_direction_margin_and_scale_from_it(toy):
     assert judge(Runs(paper, [-x + 20 for x in runs], toy)).verdict == "better"
     near = Runs(printed("13", 10, "0.1", "sd"), [12.0 + 0.01 * k for k in range(20)], toy)
     assert judge(near).verdict == "reproduced"
-    assert word(runs, -5.0, 0.1, paper, toy, "wine") == "worse"
 
 
 def test_comparisons_and_claims_take_its_direction_and_margin(toy, tmp_path):

@@ -191,7 +191,6 @@ def verdicts_of_the_reference():
 #: functions that may give one of these words, with the reason.
 ASSIGN = {
     "reports/verdict.py:word": "the rule",
-    "reports/verdict_v1.py:word": "the rule before it, shown in a column of its own",
     "reports/comparisons.py:_row": "two settings of ours, not a published number",
 }
 #: functions that ask for the rows of a table that have a word (``reports.queries``).
