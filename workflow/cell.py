@@ -114,6 +114,14 @@ def finished(cell: Cell, data, results: Path, retry: str) -> bool:
     return not lost and all(record.get(k) == v for k, v in now.items())
 
 
+def of_reference(cell: Cell, results: Path) -> bool:
+    """Do its files hold rows of the committed reference?"""
+    try:
+        return bool(record_of(cell, results / "fits")["reused"])
+    except (FileNotFoundError, Damaged):
+        return False
+
+
 def head_of(cell: Cell, data) -> dict:
     """What a cell's rows are of: they count for this code and this data only."""
     secret = {"noise": noise.SECRET} if noise.of_run() == noise.SECRET else {}
@@ -390,9 +398,10 @@ def main() -> None:
             groups = list(units(cells_of(args.config, args.scale, args.job)).values())
         rows = []
         for group in groups:
-            reuse = None if {c.method for c in group} & set(args.refit) else args.reuse
-            keep = bool(args.job) and not args.anew
-            rows += run(group, args.data, args.results, reuse, args.retry, keep, args.chunk)
+            refit = {c.method for c in group} & set(args.refit)
+            anew = args.cell or args.anew or (refit and any(of_reference(c, args.results) for c in group))
+            reuse = None if refit else args.reuse
+            rows += run(group, args.data, args.results, reuse, args.retry, not anew, args.chunk)
         if args.chunk:
             write_done(args.results, args.job, f"chunk{args.chunk}", groups)
             return

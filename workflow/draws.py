@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +26,31 @@ if TYPE_CHECKING:
     from workflow.experiments import Cell
 
 
+def case_of(cell, k: int, data, posterior=None, drawn=None):
+    """What the scorer of the cell's kind of model gets of split ``k``, with the random numbers of its prediction."""
+    import numpy as np
+
+    import datasets
+    from evaluation.case import Case
+
+    return Case(
+        posterior=posterior,
+        model=cell.build_model(),
+        data=data,
+        split=partial(cell.split_rows, data, k),
+        rng=np.random.default_rng(cell.seed(k, "predict")),
+        as_programmed=datasets.get(cell.dataset).as_programmed,
+        intervals=cell.intervals,
+        drawn=drawn,
+    )
+
+
 def of_split(cell, k: int, kind: str, parameters: dict, data):
     """The array of one split (see the module). Raises ValueError where a number is not finite."""
     import numpy as np
 
     from models import posteriors
     from models.kind import resolve
-    from workflow.score import case_of
 
     case = case_of(cell, k, data, posterior=posteriors.load(kind, parameters))
     with np.errstate(all="ignore"):  # a posterior far outside the range of floating-point numbers is a result

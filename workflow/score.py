@@ -15,11 +15,11 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflow import machine
+from workflow.draws import case_of
 from workflow.record import RAISED, seed_text
 from workflow.stored import draws_of, parameters_of, record_of
 
@@ -106,25 +106,6 @@ def unscored(error: Exception) -> dict:
 
 class NoDraws(RuntimeError):
     """The draws of a split raised; the message says what."""
-
-
-def case_of(cell, k: int, data, posterior=None, drawn=None):
-    """What the scorer of the cell's kind of model gets of split ``k``, with the random numbers of its prediction."""
-    import numpy as np
-
-    import datasets
-    from evaluation.case import Case
-
-    return Case(
-        posterior=posterior,
-        model=cell.build_model(),
-        data=data,
-        split=partial(cell.split_rows, data, k),
-        rng=np.random.default_rng(cell.seed(k, "predict")),
-        as_programmed=datasets.get(cell.dataset).as_programmed,
-        intervals=cell.intervals,
-        drawn=drawn,
-    )
 
 
 def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
@@ -217,8 +198,8 @@ def _number(v, digits: int = 13) -> str:
 def restore(mine: Sequence[Cell], data_path: str, results: Path, reference: Path, refit: Sequence[str]) -> None:
     """Write the fits of the jobs that the reference holds whole. Cells of other data than these here are fitted."""
     import datasets
-    from datasets.files import write_npz
-    from workflow import cell, committed, draws
+    from workflow import cell, committed
+    from workflow.draws import of_cell
     from workflow.experiments import jobs, units
 
     found = jobs(mine)
@@ -226,7 +207,7 @@ def restore(mine: Sequence[Cell], data_path: str, results: Path, reference: Path
         for group in units(found[name]).values():
             cell.run(group, data_path, results, reference, keep=True)
         for c in [c for c in found[name] if c.drawn]:
-            write_npz(results / "draws" / f"{c.id}.npz", draws.of_cell(c, results / "fits", datasets.load(data_path)))
+            write_npz(results / "draws" / f"{c.id}.npz", of_cell(c, results / "fits", datasets.load(data_path)))
 
 
 def main() -> None:

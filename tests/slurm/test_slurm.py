@@ -98,12 +98,12 @@ def test_a_run_on_slurm_gives_the_values_of_a_local_run(tmp_path, capsys):
     assert {r["status"] for r in expected} == {"ok"}
     assert {r["method"] for r in expected} == {"toy", "ridge", "sep", "dp_sep_corrected"}
     assert rows(remote) == expected
-    # It went through Slurm: one batch job for each cell or family, and one for the scores.
+    # It went through Slurm: one batch job for the cells of each method, and one for the scores.
     submitted = said.count("has been submitted with SLURM jobid")
     assert submitted == 5, said[-4000:]
     assert log.count("_slurm_rpc_submit_batch_job: JobId=") == submitted
     # Nothing here has committed seconds: a fit asks for the limits of its three splits (an hour each) and an overhead,
-    # a family of two cells for twice that, both for 4000 MB and 500 of the parent. The scores ask as the profile says.
+    # a job of two cells for twice that, both for 4000 MB and 500 of the parent. The scores ask as the profile says.
     assert asked == sorted([*3 * [("03:01:00", "4500M")], ("06:01:00", "4500M"), ("02:00:00", "4000M")])
     with capsys.disabled():
         print(f"\n{submitted} Slurm jobs, {len(expected)} rows equal to those of the local run")

@@ -242,8 +242,11 @@ def test_what_is_committed_whole_is_restored_without_a_job(tmp_path):
     assert "Nothing to be done" in snakemake(project, "--cores", "1", TARGET, *reuse, "-n").stdout
 
     # A method that is named is fitted, and so is a cell whose data are not those that are committed.
-    planned = snakemake(project, "--cores", "1", TARGET, *reuse, "refit=toy", "-n").stdout
-    assert ("fit", "1") in re.findall(r"^(fit) +(\d+)$", planned, re.MULTILINE)
+    done = snakemake(project, "--cores", "1", TARGET, *reuse, "refit=toy")
+    assert ("fit", "1") in re.findall(r"^(fit) +(\d+)$", done.stderr, re.MULTILINE)
+    records = [json.loads(p.read_text()) for p in (project / "results/fits").glob("*.json")]
+    assert not any(r["reused"] for r in records)
+    assert rows(project) == expected
     place_data(project, "wine", n=90)
     assert snakemake(project, "--cores", "1", TARGET, *reuse).returncode == 0
     records = [json.loads(p.read_text()) for p in (project / "results/fits").glob("*.json")]

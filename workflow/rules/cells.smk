@@ -1,6 +1,7 @@
 #: megabytes of the process that stands above the one that fits.
 PARENT_MB = 500
 
+
 class Anew:
     """Option of a call that asks for all fits (`--forcerun fit`, `--forceall`), also for those that are there.
 
@@ -42,13 +43,17 @@ def done(what, group):
 
     Jobs that the reference holds whole are not planned: the scores of their data set restore them.
     """
-    return [f"{RESULTS}/done/{job}.{what}" for job in jobs(group) if job not in RESTORED]
+    return [
+        f"{RESULTS}/done/{job}.{what}" for job in jobs(group) if job not in RESTORED
+    ]
 
 
 def restoring(group):
     """The scores that restore these cells, for tables that read their fits."""
     restored = [c for c in group if c.job in RESTORED]
-    return sorted({f"{RESULTS}/scores/{c.experiment}/{c.dataset}.csv" for c in restored})
+    return sorted(
+        {f"{RESULTS}/scores/{c.experiment}/{c.dataset}.csv" for c in restored}
+    )
 
 
 def chunks_of(job):
