@@ -198,6 +198,7 @@ def _number(v, digits: int = 13) -> str:
 def restore(mine: Sequence[Cell], data_path: str, results: Path, reference: Path, refit: Sequence[str]) -> None:
     """Write the fits of the jobs that the reference holds whole. Cells of other data than these here are fitted."""
     import datasets
+    from datasets.files import write_npz
     from workflow import cell, committed
     from workflow.draws import of_cell
     from workflow.experiments import jobs, units

@@ -2,7 +2,7 @@
 
 A protocol has the name of its module. A module with several protocols names them in ``PROTOCOLS``. It says
 ``POOLED = True`` if a cell has numbers of all its splits together, such as the coverage over simulated data sets, and
-``OVERLAP`` if the overlap of its splits is not 1 / 9. A new protocol is one new file in this folder and no other change.
+``OVERLAP`` if the overlap of its splits is not 1 / 9. A new protocol is one new file in this folder.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from datasets.files import write_bytes
 from reports import reference
 from reports.blocks import Block, Entry, Table
 from reports.contents import Advice, AdviceSection
