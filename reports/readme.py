@@ -148,7 +148,7 @@ def names(verdicts: pd.DataFrame, found: list[Finding], others: list[Finding]) -
 def pythons(project: Path = ROOT / "pyproject.toml") -> str:
     """First and last version of Python that the project allows, such as "3.11 to 3.13"."""
     wanted = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["requires-python"]
-    low, high = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", wanted).groups()
+    low, high = re.findall(r"3\.(\d+)", wanted)  # as in ">=3.11,<3.14"
     return f"3.{low} to 3.{int(high) - 1}"
 
 
