@@ -62,7 +62,9 @@ def scores() -> pd.DataFrame:
 
 
 def verdicts() -> pd.DataFrame:
-    """Every published number beside ours, one row a number and reading (printed, authors, corrected).
+    """Every published number beside ours, one row per number, reading and protocol, copies included.
+
+    Readings are printed, authors and corrected. Rows of a reading's own protocol have ``headline`` "yes".
 
     ``mean``, ``std`` and ``difference`` are in the unit of ``metric``; see :func:`columns`.
     """

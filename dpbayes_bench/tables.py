@@ -164,7 +164,7 @@ def sources(home: Path) -> dict[str, str]:
 
 
 def verdicts(home: Path, own: Path | None = None) -> pd.DataFrame:
-    """Every published number with ours and the verdict, one row a number and reading; columns of :func:`dictionary`.
+    """Published numbers, ours and verdicts, one row per number, reading and protocol; columns of :func:`dictionary`.
 
     ``own``: the file of verdicts of a run of one's own in place of the committed one.
     """

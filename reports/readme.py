@@ -25,7 +25,7 @@ from reports.published import SOURCE_TITLES
 from reports.queries import Tables
 from reports.site.status import privacy_status
 from reports.verdicts import read_findings
-from workflow import measured, new
+from workflow import committed, measured, new
 from workflow.papers import papers
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -135,8 +135,9 @@ def names(verdicts: pd.DataFrame, found: list[Finding], others: list[Finding]) -
         "readings": [{"title": titles[r["source"]], **r} for r in scoreboard.by_reading(verdicts).to_dict("records")],
         "reading_titles": READING_TITLES,
         "methods": methods,
-        "all_methods": len(contract.names()),
-        "papers": len([p for p in (ROOT / "papers").iterdir() if (p / "__init__.py").is_file()]),
+        # what is committed: a method or paper that is being added moves no sentence
+        "all_methods": len({method for _, method in committed.runs()}),
+        "papers": len([p for p in (ROOT / "papers").iterdir() if (p / "reference").is_dir()]),
         "findings": len(found) + len(others),
         "finding": lambda key: homes[key],
         "measured": measured.facts(),

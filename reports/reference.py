@@ -98,13 +98,17 @@ def write(
     ``extra``: folder with the tables that the config names under ``extra``; they are copied. Short runs of methods
     that were run are forgotten; the gate then asks for new ones. What follows from the scores is :func:`derive`.
     Raises :class:`ReportError` for another scale than full, an incomplete run, a method of which some cells were
-    restored and others fitted, or more than 20 MB.
+    restored and others fitted, a run without a manifest, or more than 20 MB.
     """
     if scale != "full":
         raise ReportError(f"scale is '{scale}'; only a full run becomes the reference: run `./bench full` first")
     if manifest.get("noise", "public") != "public":
         raise ReportError(
             "the run's noise is secret: nobody can repeat it; only a run with noise=public becomes the reference"
+        )
+    if not manifest.get("commit"):
+        raise ReportError(
+            "the run has no manifest.json that names its commit; `./bench full results/manifest.json` writes it"
         )
     mine = scores[scores["experiment"] == config["experiment"]]
     check_full(config, mine, fits)

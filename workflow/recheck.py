@@ -182,11 +182,14 @@ def main(options: SimpleNamespace) -> int:
     ids = [*reference.cells, *own]
     if options.list:
         found = listed(options.words, ids, numbers)
+        if not found:
+            print(f"bench: no key and no id holds {' and '.join(options.words)}; try fewer letters", file=sys.stderr)
+            return 2
         # as a shell takes them: keys have semicolons
         print(
             "\n".join(map(shlex.quote, found[:MOST])) + (f"\n... and {len(found) - MOST} more" if found[MOST:] else "")
         )
-        return 0 if found else 1
+        return 0
     try:
         names, answers = find(" ".join(options.words), ids, numbers)
     except Unknown as e:

@@ -144,7 +144,9 @@ def project(base, tmp_path_factory):
     (root / "results" / "scores" / "dpsep_uci").mkdir(parents=True)
     (root / "results" / "fits").mkdir()
     (root / "results" / "data").mkdir()
-    (root / "results" / "manifest.json").write_text(json.dumps({"host": "h", "versions": {"numpy": "2"}}))
+    (root / "results" / "manifest.json").write_text(
+        json.dumps({"commit": "c", "host": "h", "versions": {"numpy": "2"}})
+    )
     path = root / "config" / "dpsep_uci.yaml"
     config = config | {"protocols": {"authors": {"splits": 10}, "literature": {"splits": 10}}}
     path.write_text(yaml.safe_dump(config))

@@ -171,6 +171,15 @@ def test_the_gate_fails_when_data_got_lost(copy, capsys):
     assert "says no_data" in capsys.readouterr().err
 
 
+def test_a_run_without_its_manifest_is_no_reference(copy, capsys):
+    """Nobody could say of which commit its numbers are."""
+    before = (copy / "reference/manifest.json").read_bytes()
+    (copy / "results/manifest.json").unlink()
+    assert call(copy, "reference") == 1
+    assert "no manifest.json that names its commit" in capsys.readouterr().err
+    assert (copy / "reference/manifest.json").read_bytes() == before
+
+
 def test_an_incomplete_run_is_no_reference(copy, capsys):
     path = copy / "results/scores/dpsep_uci/wine.csv"
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -11,7 +11,8 @@ from workflow import names
 
 ROOT = Path(__file__).resolve().parents[2]
 #: in a shell command Snakemake puts these as they are: words that the rules quote themselves.
-QUOTED_BEFORE = {"NOISE", "ENVIRONMENT", "REUSE", "MIRROR_OPTION"}
+#: made of quoted words, or of words of ours alone.
+QUOTED_BEFORE = {"NOISE", "ENVIRONMENT", "REUSE", "MIRROR_OPTION", "ANEW"}
 
 EXPERIMENT = """
 experiment: toy_experiment

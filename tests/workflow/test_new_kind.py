@@ -61,7 +61,7 @@ def run(project, *arguments):
 def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
     config = ("--config", "papers/toy/experiments/one_number.yaml", "--scale", "full")
     read = f"from workflow.experiments import cells; (c,) = cells('{config[1]}', 'full')"
-    cell, *roots = run(project, "-c", f"{read}; print(c.id, *c.closure_roots)")
+    cell, *roots = run(project, "-c", f"{read}; print(c.id, *c.score_roots)")
     reached = {"methods.baselines.mean_of_targets", "models.one_number", "models.posteriors", "evaluation.scorers"}
     assert reached <= set(roots)
     run(project, "-m", "workflow.cell", *config, "--cell", cell, "--data", "results/data/wine.npz")
@@ -80,7 +80,7 @@ def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
 
 def test_its_posterior_and_its_tiny_task_are_found(project):
     code = (
-        "from models import kind, posteriors; from workflow import audit_cases as a; "
+        "from models import kind, posteriors; from audit import cases as a; "
         "p = posteriors.load('one_number_posterior', {'location': 2.0, 'spread': 0.0}); "
         "print(p.location, a.tiny_task('one_number').n, "
         "a.get('mean_of_targets').supports(a.tiny_task('one_number')))"

@@ -259,11 +259,8 @@ def test_the_workflow_plans_a_study(tmp_path):
     done = subprocess.run([*command, str(what.scores)], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     jobs = {p[0]: int(p[1]) for p in map(str.split, done.stdout.splitlines()) if len(p) == 2 and p[1].isdigit()}
-    name = "fit_advise_regression_surrogates_surrogates_"
-    # adassp at both budgets is one job, the two readings of one run are one at each; two controls, data, scores
-    wanted = {f"{name}adassp", f"{name}dpvi_epsilon_0.5", f"{name}dpvi_epsilon_2", "fit", "fetch", "score", "total"}
-    assert set(jobs) == wanted
-    assert jobs["total"] == 7
+    # one job for adassp, one for the methods that read a run of dpvi, one for each of two controls; data, scores
+    assert jobs == {"fetch": 1, "fit": 4, "score": 1, "total": 6}
 
 
 def run(command: str, *given: str) -> subprocess.CompletedProcess[str]:
