@@ -53,11 +53,20 @@ def check_environment(given: Mapping[str, str] = os.environ) -> None:
 
 
 def targets() -> list[str]:
-    """Words that Snakemake takes as targets: rules that make one file each, papers and their tables."""
+    """Words that Snakemake takes as targets: rules that make one file each, and papers."""
     out = ["all", *(name for name, many in all_rules().items() if not many)]
     for paper in papers.papers():
-        out += [paper.key, *paper.aliases, *(f"{paper.key}_{extra.name}" for extra in paper.extra)]
+        out += [paper.key, *paper.aliases]
     return out
+
+
+def table_named(word: str) -> str:
+    """File of the paper's table that a word names, with or without its ending or its paper; empty if there is none."""
+    for paper in papers.papers():
+        for table in (t for extra in paper.extra for t in extra.tables):
+            if word.removesuffix(".csv").removeprefix(f"{paper.key}_") == table.removesuffix(".csv"):
+                return table
+    return ""
 
 
 def all_rules() -> dict[str, bool]:
@@ -94,6 +103,8 @@ def check_target(word: str) -> None:
         )
     if word == "quick" or word == "tiny":
         raise Wrong(f"'{word}' is a scale: ./bench --cores 2 --config scale={word}")
+    if table := table_named(word):
+        raise Wrong(f"'{word}' is a table; name its file: ./bench --cores 2 results/extra/{table}")
     if all_rules().get(word):
         raise Wrong(f"the rule '{word}' makes many files; name one of them, as results/fits/CELL.json")
     from methods import contract

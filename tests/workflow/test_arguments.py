@@ -19,6 +19,8 @@ from workflow.arguments import Wrong
         (["dp_sep"], "./bench try dp_sep"),
         (["quick"], "--config scale=quick"),
         (["fetch"], "makes many files"),
+        (["kl_bound_steps.csv"], "./bench --cores 2 results/extra/kl_bound_steps.csv"),
+        (["geumlek2017rdp_rdp_figure1"], "./bench --cores 2 results/extra/rdp_figure1.csv"),
         (["dpsep_uci-wine-literature-nothing-12345678"], "./bench doubt"),
         (["tests"], "./bench test"),
         (["tests/workflow"], "./bench test tests/workflow"),

@@ -1,4 +1,5 @@
 import os
+import re
 import shlex
 import sys
 from functools import cache

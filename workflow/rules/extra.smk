@@ -1,41 +1,76 @@
+#: name of tables that are made together -> key of their paper
+HOMES = {extra.name: paper.key for paper in PAPERS for extra in paper.extra}
+#: -> what the paper says of them; an experiment may have been taken out
+EXTRA = {
+    extra.name: extra
+    for paper in PAPERS
+    for extra in paper.extra
+    if extra.experiment in ("", *EXPERIMENTS)
+}
+#: file of a table -> name of those that it is made with
+MADE_WITH = {table: name for name, extra in EXTRA.items() for table in extra.tables}
+
+
 def data_of(extra):
     """Data sets that these tables read."""
     return datasets_of(extra.experiment) if extra.datasets is None else extra.datasets
 
 
-def read_by(extra):
+def read_by(name):
     """Cells whose stored fits these tables read."""
+    extra = EXTRA[name]
     if not extra.fits:
         return []
     found = [c for c in cells_of(extra.experiment) if c.dataset in data_of(extra)]
     return [c for c in found if extra.fits == ("*",) or c.method in extra.fits]
 
 
-for paper in PAPERS:
-    for extra in paper.extra:
-        if extra.experiment and extra.experiment not in EXPERIMENTS:
-            continue  # its experiment was taken out
+def extra_done(tables):
+    """What Snakemake knows of these tables: one file for those that are made together."""
+    return sorted({f"{RESULTS}/done/{MADE_WITH[t]}.extra" for t in tables})
 
-        rule:
-            """Tables of one paper that are no scores: PAPER of its folder says what makes them of what."""
-            name:
-                f"{paper.key}_{extra.name}"
-            input:
-                config=[EXPERIMENTS[extra.experiment]] if extra.experiment else [],
-                data=[f"{RESULTS}/data/{d}.npz" for d in data_of(extra)],
-                fits=done("fits", read_by(extra)) + restoring(read_by(extra)),
-                code=scoring_code(read_by(extra), "workflow.extra", *extra.modules),
-            output:
-                [f"{RESULTS}/extra/{table}" for table in extra.tables],
-            log:
-                f"{RESULTS}/logs/{paper.key}_{extra.name}.log",
-            threads: 1
-            params:
-                key=paper.key,
-                table=extra.tables[0],
-            shell:
-                "{ENVIRONMENT} {PYTHON:q} -m workflow.extra {params.key:q} {params.table:q} --scale {SCALE:q} "
-                "--results {RESULTS:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+
+wildcard_constraints:
+    extra="|".join(EXTRA) or "(?!)",
+    table="|".join(map(re.escape, MADE_WITH)) or "(?!)",
+
+
+rule extra:
+    """Tables of one paper that are no scores: PAPER of its folder says what makes them of what."""
+    input:
+        config=lambda w: [EXPERIMENTS[e] for e in [EXTRA[w.extra].experiment] if e],
+        data=lambda w: [f"{RESULTS}/data/{d}.npz" for d in data_of(EXTRA[w.extra])],
+        fits=lambda w: done("fits", read_by(w.extra)) + restoring(read_by(w.extra)),
+        code=lambda w: scoring_code(
+            read_by(w.extra), "workflow.extra", *EXTRA[w.extra].modules
+        ),
+    output:
+        f"{RESULTS}/done/{{extra}}.extra",
+    log:
+        f"{RESULTS}/logs/extra_{{extra}}.log",
+    threads: 1
+    params:
+        scale=SCALE,
+        paper=lambda w: HOMES[w.extra],
+        table=lambda w: EXTRA[w.extra].tables[0],
+        # another number than that of the last run if one of the tables is gone
+        attempt=lambda w: attempts.wanted(
+            RESULTS,
+            f"{w.extra}.extra",
+            RETRY,
+            [f"{RESULTS}/extra/{t}" for t in EXTRA[w.extra].tables],
+        ),
+    shell:
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.extra {params.paper:q} {params.table:q} --scale {params.scale:q} "
+        "--results {RESULTS:q} --attempt {params.attempt:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+
+
+rule table:
+    """One of these tables, for whoever asks for its file; the rule above writes it."""
+    input:
+        lambda w: extra_done([w.table]),
+    output:
+        f"{RESULTS}/extra/{{table}}",
 
 
 rule privacy_audit:

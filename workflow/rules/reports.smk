@@ -3,18 +3,11 @@ ALL_SCORES = [
 ]
 
 
-#: tables that are no scores: what the experiments name under `extra`, and at full scale under `extra_full`.
 def extra_of(*parts):
+    """Tables that are no scores: what the experiments name under `extra`, and at full scale under `extra_full`."""
     keys = ["extra", "extra_full"] if SCALE == "full" else ["extra"]
     chosen = [load(p) for part in parts for p in configs_of(part)]
-    return sorted(
-        {
-            f"{RESULTS}/extra/{n}"
-            for config in chosen
-            for k in keys
-            for n in config.get(k, [])
-        }
-    )
+    return extra_done(n for config in chosen for k in keys for n in config.get(k, []))
 
 
 def shown(folder, **labels):
@@ -150,32 +143,23 @@ rule part:
         "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
-for paper in PAPERS:
+def all_of(paper):
+    """The last file that is made of a paper, or of the common tasks."""
+    last = "tables/verdicts.csv.gz" if paper.program else "report/index.html"
+    return f"{RESULTS}/{paper.key if paper.program else f'parts/{paper.key}'}/{last}"
+
+
+# Snakemake takes the name of a rule as a target, and so a paper needs one; it does nothing.
+for target in dict.fromkeys(
+    [*(p.key for p in PAPERS), *(a for p in PAPERS for a in p.aliases)]
+):
 
     rule:
-        """All of one paper, or of the common tasks."""
+        """All of one paper, or of the common tasks; an older name may stand for several papers."""
         name:
-            paper.key
+            target
         input:
-            (
-                f"{RESULTS}/{paper.key}/tables/verdicts.csv.gz"
-                if paper.program
-                else f"{RESULTS}/parts/{paper.key}/report/index.html"
-            ),
-
-
-for alias in sorted({a for p in PAPERS for a in p.aliases} - set(PARTS)):
-
-    rule:
-        """An older name of a target rule, which may stand for several papers."""
-        name:
-            alias
-        input:
-            [
-                f"{RESULTS}/parts/{p.key}/report/index.html"
-                for p in PAPERS
-                if alias in p.aliases
-            ],
+            [all_of(p) for p in PAPERS if target in (p.key, *p.aliases)],
 
 
 rule audit:
