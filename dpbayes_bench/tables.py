@@ -7,6 +7,7 @@ type and its unit stand in ``columns.csv`` beside this file; a frame has exactly
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -118,15 +119,21 @@ def protocol_of(reference: Path) -> str:
     return str(protocol)
 
 
+def own_cell(row: Mapping[str, str], paper: str) -> str:
+    """The cell of a score row of a paper with files of its own: what its runs share."""
+    words = [row[c] for c in ("table", "dataset", "method", "reading") if c in row]
+    epsilon = f"epsilon={row['epsilon']}" if row.get("epsilon") else ""
+    return "-".join([paper, *words, row.get("setting", epsilon)])
+
+
 def own_cells(frame: pd.DataFrame, paper: str) -> pd.DataFrame:
     """The score rows of a paper with files of its own, with setting, cell and what all papers name alike."""
     frame = frame.copy()
+    frame["cell"] = [own_cell(row, paper) for row in frame.to_dict("records")]
     if "setting" not in frame:
         frame["setting"] = frame["epsilon"].where(frame["epsilon"] == "", "epsilon=" + frame["epsilon"])
     if "delta" not in frame:
         frame["delta"] = frame["setting"].str.extract(r"(?:^|;)delta=([^;]+)")[0].fillna("")
-    named = [c for c in ("table", "dataset", "method", "reading", "setting") if c in frame]
-    frame["cell"] = paper + "-" + frame[named].agg("-".join, axis=1)
     return frame.assign(paper=paper, experiment=paper, epsilon_asked=epsilon_asked(frame["setting"]))
 
 

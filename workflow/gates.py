@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from datasets.files import ROOT
-from workflow import arithmetic, committed, imports
+from workflow import arithmetic, committed, imports, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference
 from workflow.regression import (
     DIFFERS,
@@ -42,7 +42,6 @@ from workflow.regression import (
     compare_program,
     compare_unit,
     own_units,
-    programs,
     recompute,
     sentence,
     short_values,
@@ -197,7 +196,7 @@ def renew_short_runs(reference: Reference, wanted: Sequence[Entry], tables: Tabl
 def check_programs(results: Path) -> int:
     """Compare the score files of papers with programs of their own; 1 if a value differs, or if there is no file."""
     numbers = []
-    for paper in programs():
+    for paper in papers.programs():
         if (folder := results / paper / "scores").is_dir():
             say(f"{paper}: {shown(folder)}")
             found = compare_program(paper, folder)

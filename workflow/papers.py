@@ -54,9 +54,13 @@ class Program:
     """A paper's own program: it runs each published number many times, where an experiment has splits.
 
     ``scores``: names of its score files. ``rows``: "module:function", called with (name, scale, mirror, folder of raw
-    files); it gives the rows of one score file. ``checks``: names of small tables that findings rest on. ``check``:
-    "module:dict", name -> function of the mirror that gives the table. ``recompute``: a module that recomputes single
-    cells (``workflow.regression`` says with what).
+    files, wanted); it gives the rows of one score file. ``wanted``: None for all rows, or a function of what names a
+    row (dataset, method, reading, setting or epsilon, and table if it has one) that says which. ``checks``: names of
+    small tables that findings rest on. ``check``: "module:dict", name -> function of the mirror that gives the table.
+
+    The other fields of this paragraph say how committed score rows are recomputed (``workflow.regression``).
+    ``samples``: pattern of ids of cells that the gate recomputes -> CPU seconds per method and reading. ``measures``:
+    name of a number -> column of a score row, or "1 - column"; ``{metric}`` in a name is the metric of the row.
 
     The others are called by ``reports.papers``. ``tables``: (score rows, folder of the checks) -> table by file name,
     the verdicts among them. ``names``: (``reports.queries.Tables``) -> what the texts of findings may use besides.
@@ -70,7 +74,8 @@ class Program:
     rows: str
     checks: tuple[str, ...]
     check: str
-    recompute: str
+    samples: Mapping[str, float]
+    measures: Mapping[str, str]
     tables: str
     names: str
     figures: str

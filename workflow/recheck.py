@@ -24,7 +24,7 @@ from workflow import machine, papers, regression
 from workflow.committed import Reference
 from workflow.experiments import load
 from workflow.quickcheck import Steps, tables_for
-from workflow.regression import DIFFERS, NOT_RUN, Row, Tables, Unit
+from workflow.regression import DIFFERS, NOT_RUN, Row, Tables
 
 KEY = ("source", "table", "dataset", "method", "setting", "metric")
 #: keys that are listed at most.
@@ -45,9 +45,9 @@ class Published:
 def published() -> list[Published]:
     """All published numbers with a committed verdict."""
     out = [_published(row, row["cell"]) for row in _read(papers.REFERENCE / "verdicts.csv")]
-    for paper, module in regression.programs().items():
-        rows = _read(ROOT / "papers" / paper / "reference" / "verdicts.csv.gz")
-        out += [_published(row, regression.own_id(module, row)) for row in rows]
+    for key, (paper, _) in papers.programs().items():
+        rows = _read(paper.reference / "verdicts.csv.gz")
+        out += [_published(row, regression.own_id(key, row)) for row in rows]
     return out
 
 
@@ -109,8 +109,8 @@ def recompute(reference: Reference, name: str, tables: Tables, results: Path) ->
             return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
         exact = regression.exact_rows(reference, unit)
     else:
-        paper, module = next((p, m) for p, m in regression.programs().items() if name in regression.own_ids(m))
-        unit = Unit(paper, "", (name,), (), program=module)
+        paper = next(key for key in papers.programs() if name in regression.own_cells(key))
+        unit = regression.own_unit(paper, [name])
     found = regression.recompute_one(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
     return regression.reader_rows(reference, unit, found)
 
@@ -131,7 +131,7 @@ def table(rows: Sequence[Row], answers: Sequence[Published]) -> list[list[str]]:
         for v in mine or [{}]:
             shown = v.get("published_mean", "") + (f" +- {v['published_std']}" if v.get("published_std") else "")
             gap = ""
-            if v and row.here and v["mean"] and _same_unit(row, v):
+            if v and row.here and _same_unit(row, v):
                 gap = f"{float(row.here) - float(v['published_mean']):+.4g}"
             told = [v.get("reading", ""), shown, gap, v.get("verdict", "")]
             lines.append([row.measure, number(row.here), number(row.committed), row.verdict, *told])
@@ -157,8 +157,11 @@ def _ours(verdict: dict[str, str]) -> set[str]:
 
 
 def _same_unit(row: Row, verdict: dict[str, str]) -> bool:
-    """Is the committed mean of the verdict the committed number of the row? Accuracies are judged as errors."""
-    was, judged = float(row.committed), float(verdict["mean"])
+    """Is what the verdict judges the committed number of the row? Accuracies are judged as errors."""
+    ours = verdict[verdict.get("statistic") or "mean"]  # a box plot's number is a median
+    if not ours:
+        return False
+    was, judged = float(row.committed), float(ours)
     return any(math.isclose(was, v, rel_tol=1e-6, abs_tol=1e-9) for v in (judged, 1 - judged))
 
 
@@ -178,7 +181,7 @@ def command(**options) -> int:
 
 def main(options: SimpleNamespace) -> int:
     reference, numbers = Reference(), published()
-    own = [i for module in regression.programs().values() for i in regression.own_ids(module)]
+    own = [i for paper in papers.programs() for i in regression.own_cells(paper)]
     ids = [*reference.cells, *own]
     if options.list:
         found = listed(options.words, ids, numbers)

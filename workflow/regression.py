@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fnmatch
 import hashlib
-import importlib
 import io
 import json
 import math
@@ -31,6 +31,7 @@ import pandas as pd
 import yaml
 
 from datasets.files import ROOT, write_json
+from dpbayes_bench.tables import own_cell
 from evaluation.arms import ABLATION
 from models.kind import CONJUGATE
 from workflow import arithmetic, manifest, papers
@@ -61,8 +62,8 @@ class Unit:
     """Cells of one data set that are fitted together, and the splits that are recomputed.
 
     ``short``: caps of their settings (one epoch, a few draws) for a fit that is too expensive to repeat; empty for a
-    whole fit. ``seconds``: CPU seconds that it takes, about. ``program``: the module of a paper with a program of its
-    own, whose key is then ``experiment``.
+    whole fit. ``seconds``: CPU seconds that it takes, about. ``program``: the module that makes the score rows of a
+    paper with a program of its own, whose key is then ``experiment``.
     """
 
     experiment: str
@@ -196,48 +197,105 @@ def changed_entries(reference: Reference) -> set[Entry]:
     return {e for e, of in reference.entries.items() if files & set(of[0].own_files)} if files else set()
 
 
-# The three papers with programs of their own have no cells. All that is special about them is here.
-
-
-def programs() -> dict[str, str]:
-    """Key of each paper with a program of its own -> the module that recomputes its cells.
-
-    Such a module has ``cells() -> list[OwnCell]``, those that are cheap enough to recompute; ``every() -> dict``, the
-    ids of all; ``id_of(verdict) -> str``, the one that a committed verdict is of; and
-    ``recompute(ids, mirror, raw) -> list[Row]``, them beside their committed numbers.
-    """
-    return {key: program.recompute for key, (_, program) in papers.programs().items()}
+# Papers with programs of their own have no experiments. All that is special about them is here.
 
 
 @dataclass(frozen=True)
 class OwnCell:
-    """A cell of a paper with a program of its own; ``seconds``: CPU seconds that it takes, about."""
+    """A cell of a paper with a program of its own: its committed score rows, and the name of their file."""
 
-    id: str
-    method: str
-    dataset: str
-    seconds: float
+    file: str
+    rows: tuple[dict[str, str], ...]
 
 
-def own_cells(module: str) -> list[OwnCell]:
-    return importlib.import_module(module).cells()
+@cache
+def own_cells(paper: str) -> dict[str, OwnCell]:
+    """Id -> cell, of all committed score rows of such a paper. The ids are those of ``dpbayes_bench.scores()``."""
+    out: dict[str, OwnCell] = {}
+    for path in sorted(papers.programs()[paper][0].reference.glob("scores/*.csv.gz")):
+        found: dict[str, list[dict]] = {}
+        for row in pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records"):
+            found.setdefault(own_cell(row, paper), []).append(row)
+        out |= {i: OwnCell(path.name.removesuffix(".csv.gz"), tuple(rows)) for i, rows in found.items()}
+    return out
 
 
-def own_ids(module: str) -> list[str]:
-    return list(importlib.import_module(module).every())
+def own_id(paper: str, verdict: Mapping[str, str]) -> str:
+    """The cell that a committed verdict is of; empty for a number without runs.
+
+    Where score rows have an epsilon in place of a setting, it is the first part of the verdict's setting.
+    """
+    known = own_cells(paper)
+    row = next(iter(known.values())).rows[0]
+    named = {k: v for k, v in verdict.items() if k in row}
+    if "setting" not in row:
+        named["epsilon"] = verdict["setting"].partition(";")[0].removeprefix("epsilon=")
+    name = own_cell(named, paper)
+    return name if name in known else ""
 
 
-def own_id(module: str, verdict: dict[str, str]) -> str:
-    return importlib.import_module(module).id_of(verdict)
+def own_unit(paper: str, ids: Sequence[str], seconds: float = 0.0) -> Unit:
+    """Cells of one score file, recomputed by one call."""
+    first = own_cells(paper)[ids[0]].rows[0]
+    module = papers.programs()[paper][1].rows.partition(":")[0]
+    return Unit(paper, first["dataset"], tuple(ids), (f"{paper}/{first['method']}",), (), (), seconds, module)
 
 
 def own_units() -> list[Unit]:
-    """A unit for each cell of these papers that is cheap enough."""
-    return [
-        Unit(paper, c.dataset, (c.id,), (f"{paper}/{c.method}",), seconds=c.seconds, program=module)
-        for paper, module in programs().items()
-        for c in own_cells(module)
-    ]
+    """What the samples of these papers name: a unit for each method and reading of a score file."""
+    out = []
+    for paper, (_, program) in papers.programs().items():
+        for pattern, seconds in program.samples.items():
+            groups: dict[tuple[str, ...], list[str]] = {}
+            for i, cell in own_cells(paper).items():
+                if fnmatch.fnmatchcase(i, pattern):
+                    groups.setdefault((cell.file, *(cell.rows[0][k] for k in ("method", "reading"))), []).append(i)
+            out += [own_unit(paper, ids, seconds) for ids in groups.values()]
+    return out
+
+
+def recompute_own(paper: str, ids: Sequence[str], mirror: str | None, raw: str) -> list[Row]:
+    """Cells of one score file of such a paper beside their committed numbers."""
+    program, known = papers.programs()[paper][1], own_cells(paper)
+    (file,) = {known[i].file for i in ids}
+    made: dict[str, list[dict]] = {i: [] for i in ids}
+
+    def wanted(row: Mapping[str, str]) -> bool:
+        return own_cell(row, paper) in made
+
+    for row in papers.resolve(program.rows)(file, "full", mirror, raw, wanted):
+        made[own_cell(row, paper)].append(row)
+    pairs = [(i, was, now) for i in ids for was, now in zip(known[i].rows, made[i], strict=True)]
+    return [r for i, was, now in pairs for r in own_rows(paper, program.measures, i, was, now)]
+
+
+def own_rows(paper: str, measures: Mapping[str, str], i: str, was: Mapping[str, str], now: Mapping) -> Iterator[Row]:
+    """The lines of one recomputed score row of the cell ``i``: one per measure that is committed."""
+    head = i, paper, was["method"], was["dataset"]
+    if now["status"] != was["status"]:
+        verdict = NOT_RUN if now["status"] == "no_data" else DIFFERS
+        yield Row(*head, "status", was["status"], str(now["status"]), verdict, str(now["reason"]))
+        return
+    if was["status"] == "no_data":
+        yield Row(*head, "status", was["status"], "", NOT_RUN, str(now["reason"]))
+    for measure, column in measures.items():
+        name = column.removeprefix("1 - ")
+        old, new = was[name], str(now[name])
+        if not old:
+            continue
+        if name != column:
+            old, new = str(1 - float(old)), str(1 - float(new))
+        allowed, how = own_tolerance(float(old))
+        verdict = EQUAL if old == new else word(float(new), float(old), allowed)
+        delta = was.get("delta") or fields(was.get("setting", "")).get("delta")
+        why = f"delta {delta}" if column == "ledger_epsilon" and delta else f"{was['repeats']} repetitions"
+        how = "" if verdict == EQUAL else f"; {how}"
+        yield Row(*head, measure.format(metric=was["metric"]), old, new, verdict, why + how)
+
+
+def fields(setting: str) -> dict[str, str]:
+    """The parts of a setting such as ``epsilon=1;delta=1e-6``."""
+    return {k: v for k, sign, v in (part.partition("=") for part in setting.split(";")) if sign}
 
 
 def compare_program(paper: str, folder: Path) -> list[Number]:
@@ -312,7 +370,7 @@ def recompute_one(
     start = time.process_time()
     if unit.program:
         mirror = os.environ.get("DPBAYES_MIRROR") or None
-        finished = importlib.import_module(unit.program).recompute(unit.cells, mirror, raw)
+        finished = recompute_own(unit.experiment, unit.cells, mirror, raw)
         return Found([], finished, time.process_time() - start)
     with contextlib.redirect_stderr(io.StringIO()), tempfile.TemporaryDirectory() as scratch:
         rows = _scored(unit, data, results or Path(scratch), exact, folder)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -125,20 +125,25 @@ def row_of(cell: dict, reading: str, split: data.Split, count: int) -> dict:
     }
 
 
-def rows(table: str, scale: str, mirror: str | None, raw: str | Path) -> Iterator[dict]:
-    """Rows of one table; with their reason where a data set cannot be had."""
+def rows(
+    table: str, scale: str, mirror: str | None, raw: str | Path, wanted: Callable[[dict], bool] | None = None
+) -> Iterator[dict]:
+    """Rows of one table, or those that are ``wanted``; with their reason where a data set cannot be had."""
     told, splits, reasons = config(), {}, {}
     cells = [c for c in published().to_dict("records") if c["table"] == table]
-    for name in dict.fromkeys(c["dataset"] for c in cells):
-        try:
-            splits[name] = data.load(name, mirror, raw)
-        except DataError as error:
-            reasons[name] = str(error)
     for cell in cells:
+        name = cell["dataset"]
         for reading in told["readings"][cell["method"]]:
             row = dict.fromkeys(COLUMNS, "") | {k: cell[k] for k in ("table", "dataset", "method", "setting")}
             row |= {"reading": reading, "metric": "test_error", "scale": scale, "repeats": told["repeats"][scale]}
-            if cell["dataset"] in reasons:
-                yield row | {"status": "no_data", "reason": reasons[cell["dataset"]]}
+            if wanted is not None and not wanted(row):
+                continue
+            if name not in splits and name not in reasons:
+                try:
+                    splits[name] = data.load(name, mirror, raw)
+                except DataError as error:
+                    reasons[name] = str(error)
+            if name in reasons:
+                yield row | {"status": "no_data", "reason": reasons[name]}
             else:
-                yield row | {"status": "ok"} | row_of(cell, reading, splits[cell["dataset"]], row["repeats"])
+                yield row | {"status": "ok"} | row_of(cell, reading, splits[name], row["repeats"])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -177,8 +177,14 @@ def facts(ledger) -> str:
     )
 
 
-def rows(name: str, scale: str, mirror: str | None = None, raw: str | Path = "") -> Iterator[dict]:
-    """Rows of one score file: the boxes of one model and method."""
+def rows(
+    name: str,
+    scale: str,
+    mirror: str | None = None,
+    raw: str | Path = "",
+    wanted: Callable[[dict], bool] | None = None,
+) -> Iterator[dict]:
+    """Rows of one score file: the boxes of one model and method. All chains are made, also if few are ``wanted``."""
     model, method = name.split(".")
     told, setting, count = config(), setting_of(model, method), config()["repeats"][scale]
     boxes = published()
@@ -203,4 +209,5 @@ def rows(name: str, scale: str, mirror: str | None = None, raw: str | Path = "")
                 "std": repr(float(v.std(ddof=1))),
                 "median": repr(float(np.median(v))),
             }
-            yield row | {"runs": " ".join(f"{x:.9g}" for x in v)}
+            if wanted is None or wanted(row):
+                yield row | {"runs": " ".join(f"{x:.9g}" for x in v)}

@@ -117,12 +117,9 @@ def spent(ledger, method: str, reading: str, epsilon: float, delta: float) -> fl
 
 
 def rows(
-    name: str, scale: str, mirror: str | None, raw: str | Path, only: tuple[str, str, str] | None = None
+    name: str, scale: str, mirror: str | None, raw: str | Path, wanted: Callable[[dict], bool] | None = None
 ) -> Iterator[dict]:
-    """Rows of one table; of all its cells with their reason where it cannot be had.
-
-    ``only``: method, reading and epsilon of the one row that is wanted.
-    """
+    """Rows of one table, or those that are ``wanted``; of all its cells with their reason where it cannot be had."""
     told, delta = config(), float(config()["delta"])
     count = int(told["repeats"][scale])
     try:
@@ -133,12 +130,12 @@ def rows(
     for method, readings in told["readings"].items():
         for reading in readings:
             for epsilon in [""] if method in NOISE_FREE else told["epsilons"]:
-                if only is not None and only != (method, reading, epsilon):
-                    continue
                 row = dict.fromkeys(COLUMNS, "") | {
                     "dataset": name, "method": method, "reading": reading, "epsilon": epsilon, "delta": told["delta"],
                     "metric": "mse", "scale": scale, "status": status, "reason": reason,
                 }  # fmt: skip
+                if wanted is not None and not wanted(row):
+                    continue
                 if given is None:
                     yield row
                 elif method in NOISE_FREE:

@@ -144,7 +144,7 @@ def test_a_whole_run_of_a_papers_own_program_is_compared_value_by_value(tmp_path
     home.mkdir(parents=True)
     was.to_csv(home / "t.csv.gz", index=False)
     monkeypatch.setattr(regression, "ROOT", tmp_path)
-    monkeypatch.setattr(gates, "programs", lambda: {"p": "papers.p.spot_check"})
+    monkeypatch.setattr(gates.papers, "programs", lambda: ["p"])
     assert gates.check_programs(tmp_path / "results") == 1  # nothing was run
 
     def compared(frame):

@@ -1,6 +1,5 @@
 """Papers are found by their folders, cheaply, and say what they hold."""
 
-import importlib
 import subprocess
 import sys
 
@@ -43,7 +42,6 @@ def test_what_a_paper_names_is_there(paper):
     if own := paper.program:
         assert all(callable(papers.resolve(n)) for n in (own.rows, own.tables, own.names, own.figures, own.runs))
         assert papers.resolve(own.titles)
-        assert {"cells", "every", "id_of", "recompute"} <= set(vars(importlib.import_module(own.recompute)))
     for e in paper.extra:
         assert not e.experiment or e.experiment in paper.experiments
         assert e.experiment or not e.fits, "whose fits?"

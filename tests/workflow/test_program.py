@@ -69,7 +69,8 @@ PAPER = Paper(
     sources={"toy2030": "Toy 2030"},
     family=2,
     program=Program(
-        scores=("first", "second"), rows=f"{CODE}:rows", checks=("sizes",), check=f"{CODE}:CHECKS", recompute=CODE,
+        scores=("first", "second"), rows=f"{CODE}:rows", checks=("sizes",), check=f"{CODE}:CHECKS",
+        samples={"toy2030-1-first-*": 0.1}, measures={"{metric}": "mean"},
         tables=f"{CODE}:tables", names=f"{CODE}:names", figures=f"{CODE}:figures", runs=f"{CODE}:runs",
         titles=f"{CODE}:TITLES", judged="its numbers are means of five runs", finding="toy2030-first",
     ),
@@ -90,7 +91,7 @@ TITLES = {"toy": "The toy"}
 KEY = ["source", "table", "dataset", "method", "setting", "metric"]
 
 
-def rows(name, scale, mirror, raw):
+def rows(name, scale, mirror, raw, wanted=None):
     values = 0.1 + 0.001 * program.stream("toy2030", name).standard_normal(20)
     yield {"table": "1", "dataset": name, "method": "toy", "reading": "authors", "setting": "epsilon=1",
            "metric": "test_error", "scale": scale, "status": "ok", "reason": "", "delta": "1e-5",
@@ -130,18 +131,6 @@ def runs(reference):
     return {}
 
 
-def every():
-    return {"toy2030-first": "first"}
-
-
-def cells():
-    return []
-
-
-def id_of(verdict):
-    return f"toy2030-{verdict['dataset']}"
-
-
 CHECKS = {"sizes": lambda mirror: pd.DataFrame({"dataset": ["first", "second"], "n": [20, 20]})}
 """
 PUBLISHED = """source,table,dataset,method,setting,metric,mean,std,n_runs
@@ -157,7 +146,7 @@ from reports import findings, papers as shown, published
 from workflow import arguments, papers, regression
 
 print([p.key for p in papers.papers()], sorted(papers.experiments()), sorted(arguments.targets()))
-print(sorted(regression.programs()), sorted(published.SOURCE_TITLES), len(published.load()))
+print(sorted({u.experiment for u in regression.own_units()}), sorted(published.SOURCE_TITLES), len(published.load()))
 print([f.name for f in findings.folders()], [(p.key, p.first.title, len(p.verdicts)) for p in shown.load()])
 """
 

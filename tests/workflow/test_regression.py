@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from methods import contract
-from workflow import regression
+from workflow import papers, regression
 from workflow.committed import Reference
 from workflow.experiments import Cell, cells, experiment_files, families, load
 from workflow.papers import experiments as files
@@ -163,12 +163,39 @@ def test_only_methods_whose_own_files_differ_are_changed(reference, monkeypatch)
     assert "methods/contract.py" not in one.own_files
 
 
-def test_papers_with_a_program_of_their_own_have_cells_with_distinct_ids():
-    assert set(regression.programs()) == {"wang2018", "jalko2017dpvi", "raisa2021thesis"}
-    for module in regression.programs().values():
-        listed = [c.id for c in regression.own_cells(module)]
-        assert len(set(listed)) == len(listed) > 2
-        assert set(listed) <= set(regression.own_ids(module))
+def test_samples_of_papers_with_programs_are_committed_cells_of_one_file_and_method():
+    assert set(papers.programs()) == {"wang2018", "jalko2017dpvi", "raisa2021thesis"}
+    units = regression.own_units()
+    for key, (_, program) in papers.programs().items():
+        mine, known = [u for u in units if u.experiment == key], regression.own_cells(key)
+        ids = [i for u in mine for i in u.cells]
+        assert len(set(ids)) == len(ids) > 2
+        assert {u.seconds for u in mine} == set(program.samples.values())  # each pattern names some
+        readings = {(r["method"], r["reading"]) for c in known.values() for r in c.rows}
+        assert len({(r["method"], r["reading"]) for i in ids for r in known[i].rows}) == len(readings)
+        for unit in mine:
+            assert len({(known[i].file, r["method"], r["reading"]) for i in unit.cells for r in known[i].rows}) == 1
+
+
+def test_a_score_row_of_a_papers_program_is_compared_measure_by_measure(monkeypatch):
+    monkeypatch.setattr(regression, "own_tolerance", lambda was: (1e-6, "some kernels"))
+    measures = {"{metric}": "mean", "accuracy": "1 - mean", "epsilon": "ledger_epsilon", "sd": "std"}
+    was = {"method": "m", "dataset": "d", "metric": "error", "setting": "epsilon~1;delta=1e-3", "status": "ok",
+           "reason": "", "repeats": "40", "mean": "0.25", "std": "", "ledger_epsilon": "2"}  # fmt: skip
+
+    def lines(**changes):
+        found = regression.own_rows("p", measures, "i", was, was | changes)
+        return [(r.measure, r.committed, r.here, r.verdict, r.why) for r in found]
+
+    assert lines() == [
+        ("error", "0.25", "0.25", "equal", "40 repetitions"),
+        ("accuracy", "0.75", "0.75", "equal", "40 repetitions"),
+        ("epsilon", "2", "2", "equal", "delta 1e-3"),
+    ]
+    assert [line[3] for line in lines(mean=0.2500001, ledger_epsilon="2.1")] == ["within", "within", "differs"]
+    assert lines(mean=0.26)[1] == ("accuracy", "0.75", "0.74", "differs", "40 repetitions; some kernels")
+    assert lines(status="no_data", reason="no file") == [("status", "ok", "no_data", "not run", "no file")]
+    assert lines(status="diverged", reason="nan") == [("status", "ok", "diverged", "differs", "nan")]
 
 
 # ------------------------------------------------------------------------------------------------------------ compare
