@@ -16,7 +16,7 @@ x,b,authors,worse
 x,c,authors,no_data
 x,a,printed,compatible
 """
-CODE = dict.fromkeys(("rows", "check", "recompute", "names", "figures", "runs", "titles"), "")
+CODE = dict.fromkeys(("rows", "check", "names", "figures", "runs", "titles"), "") | {"samples": {}, "measures": {}}
 
 
 def table_of_sums(scores, folder):
