@@ -19,10 +19,10 @@ import pandas as pd
 
 from datasets.base import DataError, Table
 from datasets.fetch import fetch
-from methods._shared.private_least_squares import posterior_sampling as sampling
-from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments, log_over_delta
 from papers.wang2018 import data, run
 from papers.wang2018.counterexamples import counterexample, counterexample_adaops
+from papers.wang2018.estimators import posterior_sampling as sampling
+from papers.wang2018.estimators.moments import AUTHORS, PRINTED, Moments, log_over_delta
 from privacy.calibration import gaussian_noise_multiplier
 from privacy.repeats import NoiseSource
 

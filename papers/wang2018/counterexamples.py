@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta
 
-from methods._shared.private_least_squares import posterior_sampling as sampling
-from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments
 from papers.wang2018 import run
+from papers.wang2018.estimators import posterior_sampling as sampling
+from papers.wang2018.estimators.moments import AUTHORS, PRINTED, Moments
 from privacy.budget import BudgetSpec
 from privacy.repeats import Repeats
 

@@ -25,11 +25,11 @@ import yaml
 
 from datasets.base import DataError
 from datasets.protocols import given_folds
-from methods._shared.private_least_squares import posterior_sampling
-from methods._shared.private_least_squares.moments import CORRECTED, Moments
-from methods._shared.private_least_squares.objective_perturbation import objective_perturbation
-from methods._shared.private_least_squares.perturbed_moments import adassp, ssp
 from papers.wang2018 import data
+from papers.wang2018.estimators import posterior_sampling
+from papers.wang2018.estimators.moments import CORRECTED, Moments
+from papers.wang2018.estimators.objective_perturbation import objective_perturbation
+from papers.wang2018.estimators.perturbed_moments import adassp, ssp
 from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from methods._shared.private_least_squares.moments import AUTHORS, PRINTED, Moments
 from papers.wang2018 import counterexamples, run
+from papers.wang2018.estimators.moments import AUTHORS, PRINTED, Moments
 from privacy.budget import BudgetSpec
 from privacy.repeats import OneFit
 from workflow import program

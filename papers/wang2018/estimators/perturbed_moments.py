@@ -14,12 +14,12 @@ import math
 
 import numpy as np
 
-from methods._shared.private_least_squares.moments import AUTHORS, CORRECTED, PRINTED, Moments, log_over_delta
+from papers.wang2018.estimators.moments import AUTHORS, CORRECTED, PRINTED, Moments, log_over_delta
 from privacy.calibration import gaussian_noise_multiplier
 from privacy.ledger import Relation
 from privacy.repeats import NoiseSource
 
-_PROOF = "methods._shared.private_least_squares.perturbed_moments"
+_PROOF = "papers.wang2018.estimators.perturbed_moments"
 GRAM, CROSS, SMALLEST = "X'X", "X'y", "smallest eigenvalue of X'X"
 #: the penalty's bound on the noise's norm holds with probability 1 - FAILING (authors' program and algorithm 2).
 FAILING = 0.05

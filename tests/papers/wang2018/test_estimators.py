@@ -12,10 +12,10 @@ from scipy.stats import norm
 
 from methods._shared import adassp as single
 from methods._shared import linear_draw_guarantee as guarantee
-from methods._shared.private_least_squares import objective_perturbation as objective
-from methods._shared.private_least_squares import perturbed_moments as perturbed
-from methods._shared.private_least_squares import posterior_sampling as sampling
-from methods._shared.private_least_squares.moments import AUTHORS, CORRECTED, PRINTED, Moments
+from papers.wang2018.estimators import objective_perturbation as objective
+from papers.wang2018.estimators import perturbed_moments as perturbed
+from papers.wang2018.estimators import posterior_sampling as sampling
+from papers.wang2018.estimators.moments import AUTHORS, CORRECTED, PRINTED, Moments
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec, Mode
 from privacy.ledger import Ledger

@@ -17,13 +17,13 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from methods._shared import linear_draw_guarantee as guarantee
-from methods._shared.private_least_squares.moments import AUTHORS, CORRECTED, PRINTED, Moments, log_over_delta
+from papers.wang2018.estimators.moments import AUTHORS, CORRECTED, PRINTED, Moments, log_over_delta
 from privacy.budget import GENERATOR
 from privacy.calibration import gaussian_noise_multiplier
 from privacy.ledger import Event, Mechanism, Relation
 from privacy.repeats import NoiseSource
 
-_HERE = "methods._shared.private_least_squares.posterior_sampling"
+_HERE = "papers.wang2018.estimators.posterior_sampling"
 RULES = ("balanced", "diffused", "worstcase", "concentrated")
 #: failing probability of the norm of a draw in the rules' constants (authors' program).
 FAILING = 0.05

@@ -14,12 +14,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
-from methods._shared.private_least_squares.moments import AUTHORS, CORRECTED, PRINTED, Moments, log_over_delta
+from papers.wang2018.estimators.moments import AUTHORS, CORRECTED, PRINTED, Moments, log_over_delta
 from privacy.budget import GENERATOR
 from privacy.ledger import Event, Ledger, Mechanism, Relation
 from privacy.repeats import NoiseSource
 
-_HERE = "methods._shared.private_least_squares.objective_perturbation"
+_HERE = "papers.wang2018.estimators.objective_perturbation"
 #: orders of the curve in the ledger.
 ORDERS = (*(1 + k / 10 for k in range(1, 100)), *range(11, 64), 80, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096)
 
