@@ -97,6 +97,15 @@ class Constants(enum.StrEnum):
     NONE = "nothing to set"
 
 
+class Rerun(enum.StrEnum):
+    """How near a second run comes to the first (``config/gates.yaml`` says how far its scores may lie apart)."""
+
+    CLOSED_FORM = "closed form"  #: no training: the same, but for rounding
+    TRAINING = "training"  #: as the experiment allows: training is chaotic where ``config/gates.yaml`` does not list it
+    CHAOTIC = "chaotic"  #: rounding grows under every model: another processor ends elsewhere
+    CHAIN = "chain"  #: a Markov chain ends elsewhere, also on processors with the same instructions
+
+
 class LeakKind(enum.StrEnum):
     """What a leak is made of."""
 
@@ -226,6 +235,10 @@ class Method(abc.ABC):
     splits_at_once: ClassVar[int | None] = None
     #: settings that ``workflow.tuning`` tries on public stand-ins, the default ``{}`` first; empty: it is not tuned.
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    #: how near a second run comes to the first, and does it compute in single precision? The gate compares by that; the
+    #: method's own class says it for every kind of model.
+    rerun: ClassVar[Rerun] = Rerun.TRAINING
+    single_precision: ClassVar[bool] = False
     #: what its seeds are hashed from in the place of ``name``; empty: its name. A method that is renamed keeps its old
     #: name here, and so its random numbers.
     seed_name: ClassVar[str] = ""

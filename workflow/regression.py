@@ -33,6 +33,8 @@ import yaml
 from datasets.files import ROOT, write_json
 from dpbayes_bench.tables import own_cell
 from evaluation.arms import ABLATION
+from methods import contract
+from methods.contract import Rerun
 from models.kind import CONJUGATE
 from workflow import arithmetic, manifest, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference, ShortKey
@@ -142,12 +144,10 @@ def drawn_split(cell: Cell, commit: str) -> int:
 
 def needs_short_run(cell: Cell) -> bool:
     """Is it compared after a short run whatever it costs: a chain, or with a wide tolerance after whole training?"""
-    config = tolerances()
-    if cell.method in config["methods"]["chains"]:
-        return True
-    if cell.method in config["methods"]["closed_form"]:
-        return False
-    chaotic = cell.method in config["methods"]["chaotic"] or cell.experiment not in config["experiments"]
+    config, rerun = tolerances(), contract.get(cell.method).rerun
+    if rerun in (Rerun.CHAIN, Rerun.CLOSED_FORM):
+        return rerun == Rerun.CHAIN
+    chaotic = rerun == Rerun.CHAOTIC or cell.experiment not in config["experiments"]
     return chaotic and shortened(cell, config["short"]) is not cell
 
 
@@ -170,7 +170,7 @@ def choose(reference: Reference, wanted: Iterable[Entry], commit: str, changed: 
         of, spent = reference.entries[entry], reference.seconds(entry[0])
         cell = min(ordinary(of), key=lambda c: (spent.get(c.id, math.inf), c.id))
         cost, n = spent.get(cell.id, 0.0), cell.splits
-        expensive, chain = cost > config["expensive_seconds"], entry[1] in config["methods"]["chains"]
+        expensive, chain = cost > config["expensive_seconds"], contract.get(entry[1]).rerun == Rerun.CHAIN
         can_be_short = [c for c in of if shortened(c, config["short"]) is not c]
         if not ((expensive or chain) and can_be_short):
             if entry not in covered:
@@ -627,15 +627,15 @@ def own_tolerance(was: float) -> tuple[float, str]:
 def tolerance(cell: Cell, metric: str, old: float, rows: Sequence[dict]) -> tuple[float, str]:
     """How far a number may be from the committed one, and why. ``rows``: the committed ones of its cell."""
     config = tolerances()
-    known, methods, scale = config["tolerances"], config["methods"], max(1.0, abs(old))
-    if cell.method in methods["closed_form"]:
+    known, rerun, scale = config["tolerances"], contract.get(cell.method).rerun, max(1.0, abs(old))
+    if rerun == Rerun.CLOSED_FORM:
         return known["closed_form"] * scale, "closed form"
-    chain = cell.method in methods["chains"]
+    chain = rerun == Rerun.CHAIN
     # XLA compiles a chain for the processor at hand, whatever instructions it is held to, so it has no common kernels.
     if same_kernels() and not chain:
         return known["same_kernels"] * scale, "same kernels"
     relative = config["experiments"].get(cell.experiment)
-    if relative is not None and not chain and cell.method not in methods["chaotic"]:
+    if relative is not None and not chain and rerun != Rerun.CHAOTIC:
         return relative * scale, "not chaotic"
     values = [float(r["value"]) for r in rows if r["metric"] == metric and r["split"] != ""]
     if not values:
@@ -714,7 +714,7 @@ def compare_short(unit: Unit, found: Found, known: Mapping[ShortKey, float]) -> 
             why = f"its short run is not in {SHORT_RUNS}; if its committed scores are those of this code, `{how}`"
             out.append(Number(cell, "0", metric, "", repr(value), math.nan, DIFFERS, why))
             continue
-        single = method in config["methods"]["single_precision"]
+        single = contract.get(method).single_precision
         allowed = config["tolerances"]["single_precision" if single else "short_run"] * max(1.0, abs(known[key]))
         verdict = word(value, known[key], allowed)
         out.append(Number(cell, "0", metric, repr(known[key]), repr(value), allowed, verdict, "short run"))

@@ -20,6 +20,7 @@ class ClassifierSGD(Method):
     title = "SGD (classification)"
     reference = "blundell2015weight, table 1, row SGD"
     models = ("bnn_classification",)
+    single_precision = True
 
     @dataclass(frozen=True)
     class Settings(TrainingSettings):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.frames import InFrame
-from methods.contract import Constants, Fit, Method, Role
+from methods.contract import Constants, Fit, Method, Rerun, Role
 from models.bounded_logistic import LogisticPoint
 from models.linear_regression import ConstantGaussian
 from models.task import Task
@@ -29,6 +29,7 @@ class PredictMean(Method):
     reference = "negative control of this suite"
     role = Role.CONTROL
     models = ("bnn_regression", "linear_regression")
+    rerun = Rerun.CLOSED_FORM
 
     @dataclass(frozen=True)
     class Settings:

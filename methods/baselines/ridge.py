@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.settings_checks import positive, whole
-from methods.contract import Constants, Fit, Method, Role
+from methods.contract import Constants, Fit, Method, Rerun, Role
 from models.linear_regression import LinearRegression, exact_posterior
 from models.standardise import Standardiser
 from models.task import Task
@@ -28,6 +28,7 @@ class Ridge(Method):
     reference = "yardstick of this suite; Hoerl & Kennard 1970; scikit-learn RidgeCV"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
+    rerun = Rerun.CLOSED_FORM
     constants = (Constants.GUESSED,)
 
     @dataclass(frozen=True)

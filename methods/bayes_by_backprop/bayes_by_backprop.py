@@ -25,6 +25,7 @@ class BayesByBackprop(Method):
     title = "Bayes by backprop"
     reference = "blundell2015weight, section 3.2"
     models = ("bnn_classification",)
+    single_precision = True
 
     @dataclass(frozen=True)
     class Settings(VariationalSettings):

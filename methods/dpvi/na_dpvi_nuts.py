@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.settings_checks import whole, within
-from methods.contract import Fit
+from methods.contract import Fit, Rerun
 from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
 from models.task import Task
 
@@ -21,6 +21,7 @@ class NADPVINUTS(Reading):
     name = "na_dpvi_nuts"
     title = "NA-DPVI (NUTS, check)"
     reference = "alrawajfeh2024nadpvi_rebuttal, algorithm 2, line 15; Hoffman & Gelman 2014, algorithm 6; NumPyro"
+    rerun = Rerun.CHAIN
     reading = "noise_aware"
 
     @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from methods._shared.known_noise import needs_known_noise
 from methods._shared.settings_checks import one_of, positive, whole
-from methods.contract import Apart, Constants, Counterpart, Fit, Method, MethodError
+from methods.contract import Apart, Constants, Counterpart, Fit, Method, MethodError, Rerun
 from methods.ep._dpsep_program import STANDARDISED
 from models.task import Task
 from privacy.budget import Budget
@@ -30,6 +30,7 @@ class DPSEP(Method):
     title = "DP-SEP"
     reference = "vinaroz2023dpsep, algorithm 3 and proposition 1"
     models = ("bnn_regression", "mixture_of_gaussians")
+    rerun = Rerun.CHAOTIC  # its noise makes precisions jump between their floor and large values
     privacy = Relation.REPLACE_ONE
     counterparts = (
         Counterpart(

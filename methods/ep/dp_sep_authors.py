@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from methods._shared.known_noise import needs_known_noise
-from methods.contract import Fit, Leak, LeakKind, Method
+from methods.contract import Fit, Leak, LeakKind, Method, Rerun
 from methods.ep._dpsep_program import FROZEN_NOISE, STANDARDISED, Settings
 from models.task import Task
 from privacy.budget import Budget
@@ -25,6 +25,7 @@ class DPSEPAuthors(Method):
     seed_name = "dp_sep_released"
     reference = "program of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")
+    rerun = Rerun.CHAOTIC  # its noise makes precisions jump between their floor and large values
     leaks = (
         Leak(
             LeakKind.NO_NOISE,

@@ -14,7 +14,7 @@ import numpy as np
 from methods._shared.frames import InFrame
 from methods._shared.known_noise import needs_known_noise
 from methods._shared.settings_checks import whole, within
-from methods.contract import Constants, Diverged, Fit, Method
+from methods.contract import Constants, Diverged, Fit, Method, Rerun
 from models.bnn_regression import BNNRegression, NetworkEnsemble
 from models.standardise import Standardiser
 from models.task import Task
@@ -33,6 +33,8 @@ class NUTS(Method):
     title = "NUTS"
     reference = "Hoffman & Gelman 2014, algorithm 6; NumPyro; R-hat and ESS as in Gelman et al. 2013, section 11.4"
     models = ("bnn_regression", "mixture_of_gaussians")
+    rerun = Rerun.CHAIN
+    single_precision = True
 
     @dataclass(frozen=True)
     class Settings:

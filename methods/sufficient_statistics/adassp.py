@@ -13,7 +13,7 @@ from methods._shared.adassp import ClipRule
 from methods._shared.conjugate_linear import release
 from methods._shared.frames import left_for
 from methods._shared.settings_checks import within
-from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Method, Role
+from methods.contract import Constants, Counterpart, Fit, Leak, LeakKind, Method, Rerun, Role
 from models.bounded import DEVIATIONS
 from models.linear_regression import LinearGaussian
 from models.standardise import Standardiser
@@ -39,6 +39,7 @@ class AdaSSP(Method):
     reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
+    rerun = Rerun.CLOSED_FORM
     constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
     counterparts = (Counterpart("ridge", 0.05, "both regularise, by different formulas; .02 seen"),)

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from methods import contract
 from workflow import papers, regression
 from workflow.committed import Reference
 from workflow.experiments import Cell, cells, experiment_files, families, load
@@ -323,9 +322,8 @@ def test_words():
 
 def test_every_name_in_the_config_exists():
     config = regression.tolerances()
-    assert set(config) == {"tolerances", "experiments", "methods", "short", "expensive_seconds"}
+    assert set(config) == {"tolerances", "experiments", "short", "expensive_seconds"}
     assert set(config["experiments"]) <= {load(p)["experiment"] for p in experiment_files()}
-    assert {m for of in config["methods"].values() for m in of} <= set(contract.names())
 
 
 # -------------------------------------------------------------------------------------------------- lines for a reader
