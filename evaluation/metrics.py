@@ -66,6 +66,8 @@ class Metric:
     scale : "positive" where values are never below 0, so that a spread of the size of the value itself means a skewed
         distribution; else "real".
     main : the common tasks compare methods by it, in the order of ``METRICS``, and ``./bench try`` shows it first.
+    batch : of one number of a whole batch of data sets, two other metrics of its cell: its standard deviation over data
+        sets that are drawn again, and one that has a row for each data set. Its evidence is ``reports.evidence.batch``.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Metric:
     margin: Margin
     scale: Literal["positive", "real"]
     main: bool = False
+    batch: tuple[str, str] | None = None
 
     @property
     def heading(self) -> str:
@@ -102,7 +105,8 @@ METRICS = {
         # calibration
         Metric("expected_calibration_error", "expected calibration error", SHARE, DOWN, OF_SHARE, "positive"),
         Metric("calibration_rmse", "RMSE of the calibration", SHARE, DOWN, OF_SHARE, "positive"),
-        Metric("tarp_coverage_rmse", "RMSE of the TARP coverage", SHARE, DOWN, OF_SHARE, "positive"),
+        Metric("tarp_coverage_rmse", "RMSE of the TARP coverage", SHARE, DOWN, OF_SHARE, "positive",
+               batch=("tarp_coverage_rmse_sd", "tarp_fraction")),
         # distance to the exact posterior
         Metric("posterior_mean_error", "error of the posterior mean", Unit("posterior sd", "posterior sd"), DOWN,
                OF_ERROR, "positive"),

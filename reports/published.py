@@ -15,28 +15,10 @@ KEY = ["source", "table", "dataset", "method", "setting", "metric"]
 COLUMNS = [*KEY, "mean", "std", "n_runs", "digits", "n_published", "std_kind", "same_as", "note"]
 #: key of each source -> how tables head it.
 SOURCE_TITLES = {source: title for paper in papers() for source, title in paper.sources.items()}
-#: column headings of the papers, by (method).
-METHOD_TITLES = {
-    "vi": "VI",
-    "ep": "EP",
-    "sep": "SEP",
-    "clipped_sep": "SEP clipped",
-    "dp_sep": "DP-SEP",
-    "dp_vi": "DP-VI",
-    "dp_em": "DP-EM",
-    "point_estimate": "Point estimate",
-    "na_dpvi_nuts": "NA-DPVI (NUTS)",
-    "na_dpvi_laplace": "NA-DPVI (Laplace)",
-    "dpvi_last_iterate": "Naive (last iterate)",
-    "dpvim": "DPVIm",
-    "bernstein_sheldon_2018": "Bernstein & Sheldon (2018)",
-    "bernstein_sheldon_2019": "Bernstein & Sheldon (2019)",
-}
-#: published columns that claim differential privacy.
-PRIVATE = (
-    *("dp_sep", "dp_vi", "dp_em", "na_dpvi_nuts", "na_dpvi_laplace", "dpvi_last_iterate", "dpvim"),
-    *("bernstein_sheldon_2018", "bernstein_sheldon_2019"),
-)
+#: published method -> its column heading.
+METHOD_TITLES = {method: title for paper in papers() for method, title in paper.methods.items()}
+#: published methods that claim differential privacy.
+PRIVATE = tuple(method for paper in papers() for method in paper.private)
 
 
 @cache

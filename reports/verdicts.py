@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evaluation.metrics import METRICS
 from evaluation.summary import summarise
 from methods import contract
 from reports import findings as finding_texts
@@ -43,9 +44,8 @@ COLUMNS = [
 ]
 #: what names a row.
 _ROW = (*KEY, "reading", "protocol", "our_method", "our_setting")
-#: metric of a whole batch of data sets -> (the metric that is its standard deviation over data sets, the metric that
-#: has a row for each of them): its evidence is ``reports.evidence.batch``.
-BATCH = {"tarp_coverage_rmse": ("tarp_coverage_rmse_sd", "tarp_fraction")}
+#: metric of a whole batch of data sets -> its standard deviation over data sets, and what has a row for each of them.
+BATCH = {m.name: m.batch for m in METRICS.values() if m.batch}
 #: of every folder of findings: which cells they speak of.
 FINDINGS = "index.csv"
 FINDING_COLUMNS = ["finding", "title", "source", "method", "reading", "dataset"]

@@ -96,7 +96,8 @@ class Paper:
     """What a folder holds. ``key`` is its name and that of its target rule; ``aliases``: older names of the rule.
 
     ``sources``: key of each source of published numbers -> how tables head it. ``family``: published cells of a reading
-    that share the 1 % of a false word (``reports.verdict``). ``methods_table``: name of its table of all methods.
+    that share the 1 % of a false word (``reports.verdict``). ``methods``: published method -> its column heading;
+    ``private``: those that claim differential privacy.
     ``tables``, ``figures``: "module:function" called by the report for each experiment, ``page`` once for all of them,
     ``derived`` for committed tables that follow from committed scores (``reports.contents`` says with what).
     ``extra``: its tables that are no scores. ``program``: what takes the place of experiments, where it has none.
@@ -106,6 +107,8 @@ class Paper:
     title: str
     sources: Mapping[str, str] = field(default_factory=dict)
     family: int = 0
+    methods: Mapping[str, str] = field(default_factory=dict)
+    private: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     tables: str = ""
     figures: str = ""

@@ -14,11 +14,22 @@ def _checks(table: str, dataset: str, *fits: str) -> Extra:
     return Extra((name,), f"{HERE}.checks:{table}_table", experiment, (dataset,), fits, read)
 
 
+METHODS = {
+    "na_dpvi_nuts": "NA-DPVI (NUTS)",
+    "na_dpvi_laplace": "NA-DPVI (Laplace)",
+    "dpvi_last_iterate": "Naive (last iterate)",
+    "dpvim": "DPVIm",
+    "bernstein_sheldon_2018": "Bernstein & Sheldon (2018)",
+    "bernstein_sheldon_2019": "Bernstein & Sheldon (2019)",
+}
+
 PAPER = Paper(
     key="alrawajfeh2024nadpvi_rebuttal",
     title="Noise-aware DPVI",
     sources={"alrawajfeh2024nadpvi_rebuttal": "Alrawajfeh, Jälkö & Honkela 2025 (rebuttal)"},
     family=290,
+    methods=METHODS,
+    private=tuple(METHODS),
     aliases=("na_dpvi",),
     tables=f"{HERE}.tables:build",
     figures=f"{HERE}.figures:build",

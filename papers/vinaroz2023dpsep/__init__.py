@@ -12,6 +12,11 @@ PAPER = Paper(
         "vinaroz2021dpsep": "Vinaroz & Park 2021 (first version)",
     },
     family=290,
+    methods={
+        **{"vi": "VI", "ep": "EP", "sep": "SEP", "clipped_sep": "SEP clipped", "dp_sep": "DP-SEP", "dp_vi": "DP-VI"},
+        **{"dp_em": "DP-EM", "point_estimate": "Point estimate"},
+    },
+    private=("dp_sep", "dp_vi", "dp_em"),
     aliases=("bnn_regression", "mixture_of_gaussians"),
     figures=f"{HERE}.figures:build",
     extra=(
