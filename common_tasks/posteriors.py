@@ -28,8 +28,8 @@ from common_tasks import PAPER
 from datasets.files import replacing, write_json
 from models.bounded import Frame
 from models.kind import CONJUGATE
-from workflow.exact import public_frame
 from workflow.experiments import Cell, cells
+from workflow.reference_posterior import public_frame
 from workflow.worker import make_task
 
 FOLDER = Path(__file__).resolve().parent / "reference" / "posteriors"

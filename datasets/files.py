@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
 
 #: of the checkout that this file is in.
 ROOT = Path(__file__).resolve().parents[1]
+
+
+#: a folder: words, dots, spaces and slashes. Snakemake reads braces in a path as wildcards, a shell reads the rest.
+_FOLDER = re.compile(r"[\w./][\w./ +=@,~-]*")
+
+
+def folder_name(value: object, what: str) -> str:
+    """``value`` itself. Raises ValueError if it cannot be the name of a folder that commands are given."""
+    if not isinstance(value, str) or not _FOLDER.fullmatch(value) or value != value.strip():
+        raise ValueError(f"{what} is '{value}'; give a folder of letters, digits, spaces and . / _ + = @ , ~ -")
+    return value
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -233,7 +233,7 @@ class Method(abc.ABC):
     run_of: ClassVar[str] = ""
     #: splits that ``fit_many`` takes at one request, which is what a killed cell loses at most; None: one by one.
     splits_at_once: ClassVar[int | None] = None
-    #: settings that ``workflow.tuning`` tries on public stand-ins, the default ``{}`` first; empty: it is not tuned.
+    #: settings that ``workflow.tuning`` tries on public surrogates, the default ``{}`` first; empty: it is not tuned.
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     #: how near a second run comes to the first, and does it compute in single precision? The gate compares by that; the
     #: method's own class says it for every kind of model.

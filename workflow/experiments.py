@@ -37,7 +37,7 @@ SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: machine, and the largest peak, but for EP at the shape of Year, is 2.6 GB.
 TIMEOUT_S, REQUEST_TIMEOUT_S, MEM_MB = 3600.0, 3600.0, 4000
 #: what fits, draws and scores every cell.
-SCORING = ("workflow.worker", "workflow.draws", "workflow.exact", "workflow.score")
+SCORING = ("workflow.worker", "workflow.draws", "workflow.reference_posterior", "workflow.score")
 
 
 class ConfigError(ValueError):
@@ -373,7 +373,7 @@ def _ablation(arm: dict, where: str) -> dict:
 
 
 def _tuned(path: Path, extra: dict, where: str) -> list[dict]:
-    """Arms with the settings that ``workflow.tuning`` chose on public stand-ins; none where that was the default."""
+    """Arms with the settings that ``workflow.tuning`` chose on public surrogates; none where that was the default."""
     if not path.is_file():
         raise ConfigError(f"{where}: tuned: no file {path}; make it with `python -m workflow.tuning --config {where}`")
     chosen: dict[tuple[str, str], dict] = {}

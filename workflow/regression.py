@@ -382,7 +382,7 @@ def _scored(unit: Unit, data_path: str, results: Path, given: Sequence[dict], fo
     from datasets.files import write_npz
     from workflow.cell import finish, head_of, parameters_of, requests_of
     from workflow.draws import of_cell
-    from workflow.exact import exact_posteriors
+    from workflow.reference_posterior import exact_posteriors
     from workflow.score import rows_of
     from workflow.worker import respond
 
@@ -425,7 +425,7 @@ def run_cell(cell: Cell, data_path: str | Path, results: Path, limit_s: float) -
     from datasets.files import write_npz
     from workflow.cell import run
     from workflow.draws import of_cell
-    from workflow.exact import exact_posteriors
+    from workflow.reference_posterior import exact_posteriors
     from workflow.score import rows_of
 
     limited = dataclasses.replace(cell, timeout_s=limit_s, request_timeout_s=limit_s)

@@ -42,7 +42,7 @@ DATA_HASH = 16
 def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> list[dict]:
     """All score rows of one cell; ``draws``: folder of ``workflow.draws``, for cells whose scores need it.
 
-    ``exact``: split -> frame and moments of the exact posterior, or None (``workflow.exact``).
+    ``exact``: split -> frame and moments of the exact posterior, or None (``workflow.reference_posterior``).
     """
     import numpy as np
 
@@ -230,8 +230,8 @@ def main() -> None:
 def write(args: argparse.Namespace) -> None:
     """Score and write the file that the command line names."""
     import datasets
-    from workflow.exact import exact_posteriors
     from workflow.experiments import cells
+    from workflow.reference_posterior import exact_posteriors
     from workflow.seals import write_sealed
 
     data = datasets.load(args.data)

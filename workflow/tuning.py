@@ -1,10 +1,10 @@
-"""Choose settings on public stand-ins: the second column of the common tasks. The same effort for every method.
+"""Choose settings on public surrogates: the second column of the common tasks. The same effort for every method.
 
     python -m workflow.tuning --config common_tasks/experiments/common_linear_regression.yaml
 
 For every data set and epsilon of the experiment, each private method that names a ``grid`` (six settings, the default
-first) fits the same stand-in (``workflow.stand_in``, one seed a data set). The setting with the best log-likelihood of
-the stand-in's test rows, or the default where none is better by ``MARGIN``, is written to the file that the
+first) fits the same surrogate (``workflow.surrogates``, one seed per data set). The setting with the best
+log-likelihood of its test rows, or the default if none is better by ``MARGIN``, is written to the file that the
 experiment's config names under ``tuned``. No row of a real data set is read. Choices that are there already
 are kept (``--again`` makes them anew).
 """
@@ -24,17 +24,17 @@ from methods.contract import MethodError
 from models import kind as model_kinds
 from privacy.budget import BudgetExceeded, BudgetSpec
 from workflow.experiments import by_dataset, load
-from workflow.stand_in import tasks
+from workflow.surrogates import tasks
 
 #: settings that every method may try.
 EFFORT = 6
-#: nats a row that a setting must gain over the default on its stand-in: less is noise of one stand-in.
+#: nats a row that a setting must gain over the default on its surrogate: less is noise of one surrogate.
 MARGIN = 0.01
 SEED = 20
 
 
 def log_likelihood(method, task, x, y, settings: dict, epsilon: float, delta: float) -> float:
-    """Mean log-likelihood of test rows of a stand-in; -inf where the fit fails or its numbers are not finite."""
+    """Mean log-likelihood of test rows of a surrogate; -inf where the fit fails or its numbers are not finite."""
     spec = BudgetSpec(epsilon=epsilon, delta=delta, mode="enforce")
     try:
         chosen = method.Settings(**settings)
@@ -56,12 +56,12 @@ def best_of(scores: list[float]) -> int:
     return best if scores[best] > scores[0] + MARGIN else 0
 
 
-def choose(method, stand_in: tuple, epsilons: list[float], delta: float) -> dict:
+def choose(method, surrogate: tuple, epsilons: list[float], delta: float) -> dict:
     """epsilon -> {"settings": the chosen ones, "scores": of all, None where a fit failed} of one private method.
 
-    ``stand_in``: of ``workflow.stand_in.tasks``. Raises ValueError for a grid that is not of ``EFFORT`` settings.
+    ``surrogate``: of ``workflow.surrogates.tasks``. Raises ValueError for a grid that is not of ``EFFORT`` settings.
     """
-    task, x, y = stand_in
+    task, x, y = surrogate
     grid = method.grid
     if len(grid) != EFFORT or grid[0] != {}:
         raise ValueError(f"{method.name}: grid has {len(grid)} settings; give {EFFORT}, the first {{}} (the default)")
@@ -77,7 +77,7 @@ def choose(method, stand_in: tuple, epsilons: list[float], delta: float) -> dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Choose settings on public stand-ins.")
+    parser = argparse.ArgumentParser(description="Choose settings on public surrogates.")
     parser.add_argument(
         "--config", required=True, help="experiment file with `tuned` and `include_unlisted_methods.budget_grid`"
     )
@@ -97,12 +97,12 @@ def main() -> None:
         values = dict(by_dataset(config["model"], dataset, args.config))
         model = model_kinds.kind(values.pop("kind")).model(**values)
         about = datasets.get(dataset)
-        stand_in = tasks(about, model, about.n_rows, np.random.default_rng(SEED))
+        surrogate = tasks(about, model, about.n_rows, np.random.default_rng(SEED))
         for name, method in able.items():
             there = name in known.get(dataset, {}) and not args.again
-            if there or method.supports(stand_in[0]) is not None:
+            if there or method.supports(surrogate[0]) is not None:
                 continue
-            made = choose(method, stand_in, extra["budget_grid"]["epsilons"], extra["budget"]["delta"])
+            made = choose(method, surrogate, extra["budget_grid"]["epsilons"], extra["budget"]["delta"])
             known.setdefault(dataset, {})[name] = made
             path.parent.mkdir(parents=True, exist_ok=True)
             write_json(path, known)  # after each method: a killed run goes on here

@@ -27,9 +27,9 @@ from typing import Any
 import yaml
 
 import datasets
-from datasets.files import ROOT, write_json, write_text
+from datasets.files import ROOT, folder_name, write_json, write_text
 from methods import contract
-from workflow import arithmetic, committed, names, papers, processes
+from workflow import arithmetic, committed, papers, processes
 from workflow.experiments import Cell, cells
 
 #: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
@@ -313,7 +313,7 @@ def run(study: Study, cores: int, log: Path, program: str) -> None:
     before = datasets.outside()
     datasets.take([study.folder / f"{study.dataset}.py"])
     try:
-        names.folder(str(study.folder), "the folder of results")
+        folder_name(str(study.folder), "the folder of results")
         everything = cells(study.config, "full")
         with open(study.folder / ".lock", "a+") as lock:
             try:

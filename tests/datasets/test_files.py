@@ -75,3 +75,16 @@ def test_a_killed_holder_frees_the_lock(tmp_path):
     holder.join()
     with files.locked(tmp_path / "lock", "cell"):  # waits for ever where it is not free
         assert not holder.is_alive()
+
+
+@pytest.mark.parametrize("name", ["results", "my results", "/tmp/a b/c-1.2_x", "../out", "résultats"])
+def test_a_folder_keeps_its_name(name):
+    assert files.folder_name(name, "results") == name
+
+
+@pytest.mark.parametrize(
+    "name", ["a;cmd", "$(cmd)", "`cmd`", "a|b", "a'b", 'a"b', "{cell}", "-rf", "", " a", "a\nb", 3]
+)
+def test_a_name_that_a_shell_would_read_is_refused(name):
+    with pytest.raises(ValueError, match="config: results is"):
+        files.folder_name(name, "config: results")

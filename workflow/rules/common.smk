@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 import datasets as data_sets
-from datasets.files import ROOT
+from datasets.files import ROOT, folder_name
 from methods import contract
-from workflow import arithmetic, attempts, committed, imports, names, noise, papers
+from workflow import arithmetic, attempts, committed, imports, noise, papers
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -49,7 +49,7 @@ for key, variable in {
 
 SCALE = config["scale"]
 try:
-    RESULTS = names.folder(config["results"], "config: results")
+    RESULTS = folder_name(config["results"], "config: results")
 except ValueError as e:
     raise ConfigError(str(e)) from None
 if config["reuse"] not in ("none", "reference"):

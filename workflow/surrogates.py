@@ -1,6 +1,6 @@
-"""Public stand-ins: made-up rows of the shape of a data set, on which settings may be tuned at no cost in privacy.
+"""Surrogates: synthetic rows of the shape of a data set, on which settings may be tuned at no cost in privacy.
 
-A stand-in knows what anybody knows: the number of rows and columns, and the documented ranges (a column with the range
+A surrogate knows what anybody knows: the number of rows and columns, and the documented ranges (a column with the range
 (0, 1) of a classification set is a dummy). It is no result and is shown nowhere.
 """
 
@@ -18,14 +18,14 @@ SHARED = 0.5
 
 
 def rows(about: DataSet, n: int, rng: np.random.Generator, target: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Inputs (n, d) and targets (n,), or None, in made-up original units.
+    """Inputs (n, d) and targets (n,), or None, in synthetic original units.
 
     Columns are mixed from fewer factors (they are correlated), each in three clusters where ``target`` is "density".
     ``target``: "regression": linear in the columns with a bend, noise of half its variance; "classification": Bernoulli
     of such a line, a quarter to a half of the rows in class 1; "density": none. Raises ValueError for another word.
     """
     if target not in ("regression", "classification", "density"):
-        raise ValueError(f"stand-in: target = '{target}'; give 'regression', 'classification' or 'density'")
+        raise ValueError(f"surrogate: target = '{target}'; give 'regression', 'classification' or 'density'")
     d = about.n_inputs
     factors = max(2, d // 3)
     loads = rng.standard_normal((d, factors)) / np.sqrt(factors)

@@ -1,4 +1,4 @@
-"""Names that reach commands: what they may be, and that every command quotes them."""
+"""Every command of the rules quotes the names that it is given."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,6 @@ import pytest
 from project import copy_project, drop_toy, only_experiment, place_data, snakemake
 
 import datasets
-from workflow import names
 
 ROOT = Path(__file__).resolve().parents[2]
 #: in a shell command Snakemake puts these as they are: words that the rules quote themselves.
@@ -26,19 +25,6 @@ arms:
 scales: {full: {}, quick: {}, tiny: {}}
 answers: []
 """
-
-
-@pytest.mark.parametrize("name", ["results", "my results", "/tmp/a b/c-1.2_x", "../out", "résultats"])
-def test_a_folder_keeps_its_name(name):
-    assert names.folder(name, "results") == name
-
-
-@pytest.mark.parametrize(
-    "name", ["a;cmd", "$(cmd)", "`cmd`", "a|b", "a'b", 'a"b', "{cell}", "-rf", "", " a", "a\nb", 3]
-)
-def test_a_name_that_a_shell_would_read_is_refused(name):
-    with pytest.raises(ValueError, match="config: results is"):
-        names.folder(name, "config: results")
 
 
 def test_every_command_of_the_rules_quotes_what_it_is_given():
