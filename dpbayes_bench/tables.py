@@ -105,7 +105,10 @@ def typed_scores(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def scores_of(path: Path) -> pd.DataFrame:
-    """The rows of one score file, text and numbers as they stand there, renamed to the columns of the dictionary."""
+    """The rows of one score file, text and numbers as in the file, renamed to the columns of the dictionary.
+
+    A file with a column ``runs`` is of a paper's own program: each of its rows holds all runs of a number.
+    """
     frame, paper = text(path), paper_of(path)
     if "runs" in frame:
         return runs_of(frame, paper, protocol_of(path.parent.parent))

@@ -282,9 +282,21 @@ def test_a_new_paper_runs_as_it_is_and_goes_with_its_folder(tmp_path):
         "from workflow.papers import papers; from reports.published import load, SOURCE_TITLES; "
         "print([p.key for p in papers()], len(load()), sorted(SOURCE_TITLES))"
     )
-    before = told("-c", known)
+
+    def files():
+        """When each file was written, but for what Python compiles."""
+        every = (p for p in project.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+        return {p.relative_to(project).as_posix(): p.stat().st_mtime_ns for p in every}
+
+    before, untouched = told("-c", known), files()
     assert "papers/later2030x/" in told("-m", "workflow.cli", "new", "paper", "later2030x")
+    written = {p for p, when in files().items() if untouched.get(p) != when}
+    assert written
+    assert all(p.startswith(("papers/later2030x/", "tests/papers/later2030x/")) for p in written)
     assert told("-c", known).count("later2030x") == 2
+    planned = snakemake(project, "--cores", "1", "-n", "later2030x")
+    assert planned.returncode == 0, planned.stderr[-3000:]
+    assert re.search(r"^later2030x +1$", planned.stdout, re.MULTILINE)
     told("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/papers/later2030x")
     shutil.rmtree(project / "papers/later2030x")
     assert told("-c", known) == before
