@@ -30,7 +30,7 @@ import pandas as pd
 from scipy.stats import norm as normal
 
 from datasets.protocols import overlap
-from evaluation.metrics import METRICS, NONE
+from evaluation.metrics import IN_NATS, METRICS, NONE
 from evaluation.paired import Difference, median_paired, paired, unpaired
 from reports.config import ReportError
 from reports.tables import dataset_title
@@ -142,7 +142,7 @@ def _row(asked: dict[str, str], dataset: str, setting: str, other_setting: str, 
 
 def _margin(asked: dict[str, str], dataset: str, first: dict[Key, dict[str, float]], other: float) -> float:
     """Margin in units of the metric; ``other``: number of the second side."""
-    if asked["metric"] == "test_log_likelihood" and asked["experiment"] in SCALES:
+    if METRICS[asked["metric"]].margin is IN_NATS and asked["experiment"] in SCALES:
         ends = [
             first.get((dataset, asked["protocol"], method, "", asked["metric"]))
             for method in SCALES[asked["experiment"]]

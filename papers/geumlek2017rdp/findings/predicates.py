@@ -9,7 +9,7 @@ def fair_charge_helps_ops(fair: pd.DataFrame, behind: pd.DataFrame) -> bool:
 
 
 def three_traps(suprema: pd.DataFrame) -> bool:
-    """Corollary 2 is never below the supremum and above it below order 2, corners are below it, theorem 16 far above."""
+    """Corollary 2 is never below the supremum, and above it below order 2; corners are below it, theorem 16 above."""
     ratio = suprema.groupby("check")["ratio"]
     below_two = suprema[(suprema["check"] == "corollary_2") & (suprema["order"].astype(float) < 2)]
     return bool(

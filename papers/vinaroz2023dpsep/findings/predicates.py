@@ -99,8 +99,7 @@ def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
     off = cells.assign(off=(cells["mean"] - cells["published_mean"].astype(float)).abs())
     off = off.set_index(["dataset", "protocol"])["off"].unstack()
     return bool(
-        (off["authors"] < off["literature"]).all()
-        and not ((compared["low"] > 0) | (compared["high"] < 0)).any()
+        (off["authors"] < off["literature"]).all() and not ((compared["low"] > 0) | (compared["high"] < 0)).any()
     )
 
 
