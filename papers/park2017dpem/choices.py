@@ -86,7 +86,6 @@ class Choice:
     counts: str = "private"  #: the noise scales use the private counts, or n times the "noisy" weights
     steps: int = CHARGED_STEPS + 1
     start: str = "scaled"  #: starting means divided by the largest norm, or as drawn in the "unit" ball
-    scored: str = "last"  #: parameters after the last M-step, or those of the last E-step ("before")
     with_prior: bool = False  #: the score includes the log prior over the number of test rows, as the program prints it
 
 
@@ -111,7 +110,6 @@ CHOICES = {
     "noise scales from noisy counts": Choice(counts="noisy"),
     "10 M-steps": Choice(steps=CHARGED_STEPS),
     "starting means not rescaled": Choice(start="unit"),
-    "scored before the last M-step": Choice(scored="before"),
     "log prior in the score": Choice(with_prior=True),
 }
 
@@ -291,7 +289,7 @@ def run(f: np.ndarray, d: int, norm: float, cell: Cell, choice: Choice, rng: np.
         start(d, rng, 1.0 if choice.start == "unit" else 1 / norm),
         np.repeat(np.eye(d)[None], k, axis=0),
     )
-    before, last = current, None
+    last = None
     for _ in range(choice.steps):
         g, objective = e_step(f, d, *current)
         objective += log_prior(*current)
@@ -311,11 +309,11 @@ def run(f: np.ndarray, d: int, norm: float, cell: Cell, choice: Choice, rng: np.
             z = unit_covariances[c]
             z = np.triu(z) + np.triu(z, 1).T if choice.symmetry == "mirrored" else (z + z.T) / 2
             covariances[c] = repaired_covariance(source.covariances[c] + of_covariances[c] * z, choice)
-        before, current = current, (weights, means, covariances)
+        current = weights, means, covariances
         if last is not None and abs(objective - last) < TOLERANCE * (abs(objective) + abs(last)) / 2:
             break
         last = objective if math.isfinite(objective) else None  # a weight of 0 has no log prior
-    return before if choice.scored == "before" else current
+    return current
 
 
 def score(test: np.ndarray, d: int, norm: float, parameters, choice: Choice) -> float:
