@@ -12,8 +12,10 @@ have. A ``setting`` that ends in ``*`` stands for all that begin so, each beside
 * ``batch``: two numbers of a whole batch of data sets, with their bootstrap deviations as if independent.
 
 :func:`build` gives one row a question and data set. ``compared`` is said of the first method: better, worse or not
-separated, by the 95 % interval of that pair alone. ``close`` says whether the whole interval lies within the margin of
-the verdict rule (``reports.verdict.margin``), ``not_worse`` whether its worse end does.
+separated, by the 95 % interval of that pair alone. ``close`` says whether the whole interval lies within the margin,
+``not_worse`` whether its worse end does. The margin is that of the verdict rule (``reports.verdict.margin``). Where a
+common task has an exact posterior (:data:`SCALES`), the margin of a log-likelihood is a tenth of the distance from the
+training mean to that posterior.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import pandas as pd
 from scipy.stats import norm as normal
 
 from datasets.protocols import overlap
-from evaluation.metrics import METRICS, NONE
+from evaluation.metrics import IN_NATS, METRICS, NONE
 from evaluation.paired import Difference, median_paired, paired, unpaired
 from reports.config import ReportError
 from reports.tables import dataset_title
@@ -49,6 +51,13 @@ COLUMNS = (
 KINDS = ("mean", "median", "batch")
 WORDS = ("better", "worse", "not separated")
 ALPHA = 0.05
+#: common task -> the methods whose mean log-likelihoods are the two ends of its scale: training mean, exact posterior.
+SCALES = {
+    "common_linear_regression": ("predict_mean", "exact_posterior"),
+    "common_logistic_regression": ("predict_mean", "nuts"),
+}
+#: margin of a log-likelihood there, as a share of the scale.
+SHARE = 0.1
 Key = tuple[str, str, str, str, str]
 
 
@@ -118,7 +127,7 @@ def _row(asked: dict[str, str], dataset: str, setting: str, other_setting: str, 
         return None
     d, mean, other = found
     sign = METRICS[metric].direction
-    size = float(margin(metric, other))
+    size = _margin(asked, dataset, first, other)
     worst = min(sign * d.low, sign * d.high)
     compared = "not separated" if not d.significant else "better" if sign * d.difference > 0 else "worse"
     return {
@@ -129,6 +138,19 @@ def _row(asked: dict[str, str], dataset: str, setting: str, other_setting: str, 
         **{"compared": compared, "margin": size, "close": _word(max(abs(d.low), abs(d.high)) < size)},
         "not_worse": _word(worst > -size),
     }
+
+
+def _margin(asked: dict[str, str], dataset: str, first: dict[Key, dict[str, float]], other: float) -> float:
+    """Margin in units of the metric; ``other``: number of the second side."""
+    if METRICS[asked["metric"]].margin is IN_NATS and asked["experiment"] in SCALES:
+        ends = [
+            first.get((dataset, asked["protocol"], method, "", asked["metric"]))
+            for method in SCALES[asked["experiment"]]
+        ]
+        if all(ends):
+            trivial, exact = (sum(values.values()) / len(values) for values in ends)
+            return SHARE * (exact - trivial)
+    return float(margin(asked["metric"], other))
 
 
 def _word(yes: bool) -> str:

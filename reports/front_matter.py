@@ -41,6 +41,8 @@ import yaml
 from reports.queries import Query, QueryError, Tables
 
 _SECTIONS = ("queries", "numbers", "tables")
+#: what a finding says of its title; read by ``reports.titles``.
+_TITLE = "title_holds"
 _QUERY = ("from", "table", "where", "below", "take", "format")
 _TABLE = ("head", "values", "columns", "rows", "cell")
 #: what a row or a column has besides values
@@ -70,9 +72,9 @@ def split(source: str) -> tuple[dict, str]:
         front = yaml.load(head, _Loader) or {}
     except yaml.YAMLError as e:
         raise QueryError(f"front matter: {e}") from None
-    if not isinstance(front, dict) or set(front) - set(_SECTIONS):
-        raise QueryError(f"front matter: sections are {', '.join(_SECTIONS)}")
-    for section, entries in front.items():
+    if not isinstance(front, dict) or set(front) - {*_SECTIONS, _TITLE}:
+        raise QueryError(f"front matter: sections are {', '.join((*_SECTIONS, _TITLE))}")
+    for section, entries in ((s, e) for s, e in front.items() if s != _TITLE):
         for name, entry in entries.items() if isinstance(entries, dict) else [(section, None)]:
             if not isinstance(entry, dict):
                 raise QueryError(f"front matter: '{name}' of {section}: write name: {{key: value}}")

@@ -68,8 +68,22 @@ def names(tables: Tables) -> dict[str, object]:
             out["more" if low > printed else "less" if high < printed else "open"].append(r)
         return out
 
+    def poisson() -> dict[str, float]:
+        """Accuracy with Poisson batches less that of the program, over the private cells: ``largest`` difference, and
+        ``bound``, the end of the 95 % intervals that is farthest from 0."""
+        cells = {(*(r[k] for k in KEY), r["reading"]): r for r in tables.rows("verdicts") if r["published_std"]}
+        found = []
+        for key in cells:
+            if key[-1] != "corrected":
+                continue
+            a, b = cells[key], cells[(*key[:-1], "authors")]
+            variance = sum(float(r["std"]) ** 2 / float(r["n"]) for r in (a, b))
+            difference = abs(float(a["mean"]) - float(b["mean"]))
+            found.append((difference, difference + 1.96 * variance**0.5))
+        return {"cells": len(found), "largest": max(d for d, _ in found), "bound": max(e for _, e in found)}
+
     known = {"READINGS": READINGS, "FIGURES": FIGURES, "config": run.config(), "family": PAPER.family}
-    return known | {"dpvi": dpvi, "spent": spent}
+    return known | {"dpvi": dpvi, "spent": spent, "poisson": poisson}
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:

@@ -14,6 +14,10 @@ PAPER = Paper(
     extra=(
         # declared against measured sensitivities on pairs of neighbours, and the epsilon of its noise
         Extra(("dpem_sensitivity.csv", "dpem_epsilon.csv"), f"{HERE}.sensitivity:tables", datasets=("life_science",)),
+        # a second derivation, and what each choice of a port would cost
+        Extra(
+            ("dpem_choices.csv",), f"{HERE}.choices:tables", experiment="dpem_life_science", datasets=("life_science",)
+        ),
         # EM without noise, step by step, and where the program's tolerance stops it
         Extra(("em_steps.csv",), f"{HERE}.em_steps:tables", experiment="dpem_life_science", datasets=("life_science",)),
     ),

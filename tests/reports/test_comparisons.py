@@ -59,6 +59,38 @@ def test_close_and_not_worse_ask_for_the_whole_interval():
     assert (row["compared"], row["close"], row["not_worse"]) == ("not separated", "no", "no")
 
 
+def test_the_margin_of_a_common_task_is_a_tenth_of_its_scale():
+    values = {"predict_mean": [-2.0, -2.2], "exact_posterior": [-1.0, -1.2], "a": [-1.1, -1.3], "b": [-1.05, -1.25]}
+    frame = scores(**values).assign(metric="test_log_likelihood")
+    frame["method"] = frame["method"].replace({"predict": "predict_mean", "exact": "exact_posterior"})
+    frame["setting"] = ""
+    plan = [ASKED | {"metric": "test_log_likelihood", "method": "a", "other_method": "b"}]
+    (row,) = comparisons.build({"x": frame}, plan).to_dict("records")
+    assert row["margin"] == pytest.approx(math.log(1.1))  # no common task
+    plan = [plan[0] | {"experiment": "common_linear_regression"}]
+    (row,) = comparisons.build({"common_linear_regression": frame}, plan).to_dict("records")
+    assert (row["margin"], row["close"]) == (pytest.approx(0.1), "yes")
+    (row,) = comparisons.build({"common_linear_regression": frame[frame["method"] != "predict_mean"]}, plan).to_dict(
+        "records"
+    )
+    assert row["margin"] == pytest.approx(math.log(1.1))  # no scale without both ends
+
+
+def test_comparisons_of_any_private_method_leave_none_out():
+    """On linear regression: those with a finite epsilon at that budget."""
+    ran = committed.read(FOLDER, "common_linear_regression")
+    plan = comparisons.read_plan()
+    for name, setting in (
+        ("linear, any private method / DP-VI", "epsilon=1"),
+        ("linear, Wine at 0.1 / mean", "epsilon=0.1"),
+    ):
+        rows = [r for r in plan if r["id"] == name]
+        private = set(
+            ran.loc[(ran["setting"] == setting) & (ran["status"] == "ok") & (ran["epsilon"] != "inf"), "method"]
+        )
+        assert {r["method"] for r in rows} | {r["other_method"] for r in rows} - {"predict_mean"} == private
+
+
 def test_other_protocols_other_experiments_and_settings_by_their_end():
     frame = scores(a=A)
     other = scores(b=B).assign(protocol="authors")

@@ -1,0 +1,43 @@
+"""What the titles of these findings say, as functions of the committed numbers."""
+
+import pandas as pd
+
+
+def only_naval_clearly_better(compared: pd.DataFrame) -> bool:
+    """Of all private methods beside DP-VI, those better by more than a tenth of the scale are better on Naval."""
+    better = (compared["low"] > 0) & (compared["difference"] > compared["margin"].astype(float))
+    return set(compared.loc[better, "dataset"]) == {"naval"}
+
+
+def only_dp_sep_better(compared: pd.DataFrame) -> bool:
+    """The corrected DP-SEP is the one method that is significantly better than DP-SGD somewhere."""
+    return set(compared.loc[compared["low"] > 0, "method"]) == {"dp_sep_corrected"}
+
+
+def network_wins_and_loses(line: pd.DataFrame, others: pd.DataFrame) -> bool:
+    """DP-VI on the network beats linear DP-SGD somewhere, and loses to two private linear methods, both on Naval."""
+    lost = others[others["high"] < 0]
+    return bool((line["low"] > 0).any()) and lost["dataset"].tolist() == ["naval"] * 2 and lost["id"].nunique() == 2
+
+
+def tuning_helps_but_joint_dp_em(tuned: pd.DataFrame) -> bool:
+    """More significant gains than losses, and for the joint DP-EM losses only."""
+    gains, losses = tuned["low"] > 0, tuned["high"] < 0
+    joint = tuned["method"] == "dp_em_corrected"
+    return gains.sum() > losses.sum() and losses[joint].any() and not gains[joint].any()
+
+
+def chains_by_budget(compared: pd.DataFrame) -> bool:
+    """All chains lose to DP-VI at 0.1; none is better at 1; at 8 all are better on Naval."""
+    at = compared["setting"]
+    naval = compared[(at == "epsilon=8") & (compared["dataset"] == "naval")]
+    return bool(
+        (compared.loc[at == "epsilon=0.1", "high"] < 0).all()
+        and not (compared.loc[at == "epsilon=1", "low"] > 0).any()
+        and (naval["low"] > 0).all()
+    )
+
+
+def gaussian_never_worse(compared: pd.DataFrame) -> bool:
+    """The corrected DP-SEP is nowhere better than one private Gaussian, and worse in most comparisons."""
+    return not (compared["low"] > 0).any() and (compared["high"] < 0).mean() > 0.5

@@ -1,0 +1,65 @@
+"""What the titles of these findings say, as functions of the committed numbers."""
+
+import numpy as np
+import pandas as pd
+
+
+def two_codings_fit(codings: pd.DataFrame) -> bool:
+    """The two orders that fit have z of the expected size and the modes nearest to the published 5284 rows."""
+    fits = codings["coding"].isin(["alphabet", "appearance"])
+    off = (codings["mode_right"] - 5284).abs()
+    z = codings["mean_square_z"] / float(codings["expected"].iloc[0])
+    return bool(
+        (off[fits] < 20).all() and (off[~fits] > 100).all() and (z[fits] < 1.5).all() and z[fits].gt(0).all()
+        and not (z[~fits] < 3).any()
+    )  # fmt: skip
+
+
+def delta_above_one_over_n(tables: pd.DataFrame) -> bool:
+    """With delta = 1e-3, above 1/n, some row is more likely published than not; with 1e-5 it is not."""
+    delta = tables["delta"].astype(float)
+    above = delta > tables["one_over_n"]
+    return bool((above == (delta == 1e-3)).all() and ((tables["some_row_published"] > 0.5) == above).all())
+
+
+def only_direction_counts(fits: pd.DataFrame) -> bool:
+    """Another length or spread moves no predicted label, and the log-likelihood by over a tenth of a nat."""
+    moved = fits[["rows_moved_longer", "rows_moved_shorter"]].to_numpy().sum()
+    return moved == 0 and bool((fits["log_likelihood"] - fits["log_likelihood_longer"] > 0.1).all())
+
+
+def clipped_sgld_within_a_point(runs: pd.DataFrame, dpvi: pd.DataFrame) -> bool:
+    """The program's chain has no epsilon; the clipped one is within .01 of DPVI at equal epsilon, delta = 1e-3."""
+    program = runs["variant"] == "program"
+    fair = runs[(runs["variant"] == "sound, clip by budget") & (runs["delta"] == "0.001")]
+    of_dpvi = dict(zip(dpvi["sigma"].astype(float), dpvi["accuracy"], strict=True))
+    near = [abs(a - of_dpvi[float(s)]) < 0.01 for a, s in zip(fair["accuracy"], fair["sigma"], strict=True)]
+    return bool(np.isposinf(runs.loc[program, "ledger_epsilon"]).all() and near and all(near))
+
+
+def reproduced_and_unmoved(cells: pd.DataFrame, joint: pd.DataFrame) -> bool:
+    """The joint test sees no difference from the published accuracies; Poisson batches move none by a point."""
+    both = cells[cells["published_std"] != ""].set_index(["table", "dataset", "method", "setting", "reading"])
+    mean, variance = both["mean"].unstack(), (both["std"] ** 2 / both["n"]).unstack()
+    end = (mean["corrected"] - mean["authors"]).abs() + 1.96 * (variance["corrected"] + variance["authors"]) ** 0.5
+    whole = joint[joint["table"] == "all"]
+    return bool(end.dropna().max() < 0.01 and (whole["p"] > 0.05).all() and (whole["mean_square_z"] < 1.3).all())
+
+
+def four_epsilons(rules: pd.DataFrame) -> bool:
+    """Advanced composition charges most, and no two of the four agree, in any of the fits."""
+    values = rules.drop(columns="sigma").to_numpy(dtype=float)
+    differ = all(len(set(row)) == 4 for row in values.tolist())
+    return bool((values[:, 0] > 1.5 * values[:, 1:].max(axis=1)).sum() == len(values) and differ and (values > 0).all())
+
+
+def less_at_the_large_delta(epsilons: pd.DataFrame, printed: pd.DataFrame) -> bool:
+    """At 1e-3 the bound is below every printed epsilon; at 1e-5 what is realised is above some of them."""
+    keys = ["dataset", "sigma", "kappa", "T"]
+    told = printed[printed["printed"] != ""].set_index(keys)["printed"].astype(float)
+    kind = epsilons["rule"].str.rsplit(": ", n=1).str[1]
+    bound = epsilons[(kind == "bound") & (epsilons["delta"] == "0.001")].set_index(keys)["epsilon"]
+    realised = epsilons[(kind == "realised") & (epsilons["delta"] == "1e-05")].set_index(keys)["epsilon"]
+    return bool(
+        (bound[told.index] < told).all() and (bound > 0).all() and 0 < (realised[told.index] > told).sum() < len(told)
+    )

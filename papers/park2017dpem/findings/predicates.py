@@ -1,0 +1,35 @@
+"""What the titles of these findings say, as functions of the committed numbers."""
+
+import pandas as pd
+
+
+def agrees_and_only_noisier_means(choices: pd.DataFrame, scores: pd.DataFrame) -> bool:
+    """The second derivation is within 2.5 standard errors in all cells; only noisier means lower the disputed cells.
+
+    A choice counts if it lowers a disputed cell by over a nat and three standard errors, and moves no other cell by
+    more than half a nat.
+    """
+    again = choices[choices["choice"] == "as the program"].set_index("cell")
+    ours = scores.groupby("setting")["value"].agg(["mean", "sem"]).loc[again.index]
+    error = (again["standard_error"] ** 2 + ours["sem"] ** 2) ** 0.5
+    heavy = choices["heavy"] == "yes"
+    lowers = (choices["shift"] < -1) & (choices["shift"] < -3 * choices["shift_standard_error"])
+    moves = choices["shift"].abs() > 0.5
+    able = set(choices.loc[heavy & lowers, "choice"]) - set(choices.loc[~heavy & moves, "choice"])
+    return bool(((again["mean"] - ours["mean"]).abs() < 2.5 * error).all()) and able == {
+        "means: Gaussian noise larger by a fifth",
+        "means: Laplace's sqrt(2) in the Gaussian noise",
+        "means: Gaussian noise scaled by the L1 sensitivity",
+    }
+
+
+def covariance_times_four(changes: pd.DataFrame) -> bool:
+    """At the opposite point only the covariance exceeds its declared sensitivity, by four; rescaling moves all more."""
+    worst = changes.groupby(["case", "statistic"])["ratio"].max().unstack()
+    opposite, rescaled = worst.loc["opposite point"], worst.loc["longest row at zero, rescaled"]
+    return bool(
+        3.5 < opposite["covariance"] <= 4
+        and opposite[["weights", "mean"]].le(1 + 1e-9).all()
+        and rescaled.gt(opposite).all()
+        and rescaled.min() > 4
+    )

@@ -1,0 +1,14 @@
+"""What the title of this finding says, as a function of the committed numbers."""
+
+import pandas as pd
+
+
+def acceptance_but_not_mmd(counts: pd.DataFrame, starts: pd.DataFrame) -> bool:
+    """Most acceptance rates are reproduced, most MMDs only compatible; a chain from the prior's mean stays far off."""
+    metric = counts.groupby("metric")[["reproduced", "compatible"]].sum()
+    median = starts.groupby("start")["median"]
+    return bool(
+        metric.loc["acceptance", "reproduced"] > metric.loc["acceptance", "compatible"]
+        and metric.loc["mmd", "reproduced"] < metric.loc["mmd", "compatible"]
+        and median.min()["mean of the prior"] > median.max()["published"]
+    )

@@ -1,0 +1,114 @@
+"""What the titles of these findings say, as functions of the committed numbers."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+
+def hardly_moves(scores: pd.DataFrame) -> bool:
+    """Without noise equation 5 stays closer to the training mean's RMSE than to that of ridge on most data sets."""
+    mean = scores.groupby(["dataset", "method"])["value"].mean().unstack()
+    moved = (mean["predict_mean"] - mean["clipped_sep"]) / (mean["predict_mean"] - mean["ridge"])
+    return bool((mean["predict_mean"] > mean["ridge"]).all() and (moved.abs() < 0.5).sum() >= 4)
+
+
+def deterioration_is_not_the_programs(cells: pd.DataFrame) -> bool:
+    """From C = 1 to 10 the published RMSE grows on every data set, and by more than the program's."""
+    rows = cells[cells["mean"].notna()]
+    rows = rows.assign(clip=rows["setting"].str.extract(r"(?:clip|C)=(\d+)")[0].to_numpy())
+    table = rows.set_index(["dataset", "clip"])[["published_mean", "mean"]].unstack()
+    grown = {c: table[c]["10"] - table[c]["1"] for c in ("published_mean", "mean")}
+    return bool((grown["published_mean"] > 0).all() and (grown["published_mean"] > grown["mean"]).all())
+
+
+def settings_and_spread_do_not_fit(cells: pd.DataFrame) -> bool:
+    """VI with the printed settings misses Naval and Kin8nm by half; the published spread is below half of SEP's."""
+    cells = cells.set_index(["method", "dataset"])
+    vi = cells.loc["vi"].loc[["naval", "kin8nm"]]
+    spread = cells["published_std"]
+    wide = [spread["sep", d] for d in ("kin8nm", "power", "wine")]
+    narrow = [[spread[m, d] for d in ("kin8nm", "power", "wine")] for m in ("vi", "point_estimate")]
+    return bool(
+        (vi["mean"] > 1.5 * vi["published_mean"]).all()
+        and all(n < w / 2 for row in narrow for n, w in zip(row, wide, strict=True))
+    )
+
+
+def not_worse_than_adassp_nor_better_than_dp_vi(compared: pd.DataFrame) -> bool:
+    """Over RMSE and log-likelihood: no significant loss to AdaSSP, but gains; no significant gain over DP-VI."""
+    higher = (compared["metric"] == "test_log_likelihood") == (compared["difference"] > 0)
+    shown = (compared["low"] > 0) | (compared["high"] < 0)
+    better, worse = shown & higher, shown & ~higher
+    adassp = compared["id"] == "corrected DP-SEP / DP linear regression"
+    return bool(better[adassp].any() and not worse[adassp].any() and not better[~adassp].any())
+
+
+def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool:
+    """The program, whose epsilon is infinite, is within the margins in 18 of 20 cells, algorithm 3 in none."""
+    error = (cells["mean"] - cells["published_mean"]).abs()
+    ratio = error <= 0.1 * cells["published_mean"]
+    near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1))
+    authors = cells["reading"] == "authors"
+    return bool(near[authors].sum() >= 18 and near[~authors].sum() == 0 and np.isposinf(ledger["epsilon"]).all())
+
+
+def two_means_without_clipping(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
+    """The program's RMSE is within 10 % of the published one on two data sets; with clipping the mean is better."""
+    near = (cells["mean"] - cells["published_mean"]).abs() <= 0.1 * cells["published_mean"]
+    return near.sum() == 2 and bool((compared["low"] > 0).all())
+
+
+def units_matter(compared: pd.DataFrame) -> bool:
+    """The error of DP-EM is another when its means and covariances are scaled back: larger at every epsilon."""
+    return bool((compared["low"] > 0).all())
+
+
+def overspends_and_is_beaten(ledger: pd.DataFrame, compared: pd.DataFrame) -> bool:
+    """Epsilon is above five times the claim; the corrected method's error of the means is smaller at epsilon = 1."""
+    claimed = ledger["setting"].str.removeprefix("epsilon=").astype(float)
+    return bool((ledger["epsilon"] > 5 * claimed).all() and (compared["high"] < 0).all())
+
+
+#: rows of table 1, from the smallest published error of the means to the largest.
+TABLE_1 = (
+    ("sep", ""),
+    ("clipped_sep_authors", "clip=20"),
+    ("clipped_sep_authors", "clip=10"),
+    ("clipped_sep_authors", "clip=1"),
+    ("dp_sep_authors", "epsilon=50"),
+    ("dp_sep_authors", "epsilon=5"),
+    ("dp_sep_authors", "epsilon=1"),
+)
+
+
+def same_order_over_decades(scores: pd.DataFrame) -> bool:
+    """The medians of our data sets have the order of table 1; in every row errors spread over two decades."""
+    rows = scores.groupby(["method", "setting"])["value"].agg(["min", "median", "max"]).loc[list(TABLE_1)]
+    return bool(rows["median"].is_monotonic_increasing and (rows["max"] > 100 * rows["min"]).all())
+
+
+def refuted_though_called_reproduced(cells: pd.DataFrame) -> bool:
+    """In most cells that the first rule called reproduced the median is far above the published mean, p < 1e-3."""
+    far = (cells["median"] > 2 * cells["published_mean"]) & (cells["p"] < 1e-3)
+    return bool(far.mean() > 0.5)
+
+
+def closest_but_not_told(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
+    """SEP's mean RMSE is nearer to the published one on the authors' splits, on every data set; no interval tells."""
+    off = cells.assign(off=(cells["mean"] - cells["published_mean"].astype(float)).abs())
+    off = off.set_index(["dataset", "protocol"])["off"].unstack()
+    return bool(
+        (off["authors"] < off["literature"]).all() and not ((compared["low"] > 0) | (compared["high"] < 0)).any()
+    )
+
+
+def exceeded_and_does_not_fall(bound: pd.DataFrame, slopes: pd.DataFrame) -> bool:
+    """The bound is below the divergence by over three standard errors in cases; with rho fixed E KL does not fall."""
+    over = bound["expected_kl"] - 3 * bound["standard_error"] > bound["bound_2023"]
+    fixed = slopes["rho_reading"] == "small"
+    return bool(
+        over.sum() >= 10
+        and (slopes.loc[fixed, "slope_expected_kl"] > -0.25).all()
+        and (slopes.loc[~fixed, "slope_expected_kl"] < -0.75).all()
+    )

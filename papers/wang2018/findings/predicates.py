@@ -1,0 +1,100 @@
+"""What the titles of these findings say, as functions of the committed numbers."""
+
+import pandas as pd
+
+SMALL, LARGE = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5"), ("2", "5", "10")
+
+
+def cap_costs_privacy(draws: pd.DataFrame, caps: pd.DataFrame) -> bool:
+    """With the cap a posterior draw breaks delta somewhere, without it nowhere shown; the cap is no bound in places."""
+    broken = draws["delta_at_least"] > draws["delta_claimed"].astype(float)
+    whole = draws["delta_at_least"] >= 0
+    capped = draws["reading"] == "printed"
+    free = draws["reading"] == "printed, no cap"
+    return bool(broken[capped].any() and not broken[free].any() and whole.all() and (caps["cap_is_no_bound"] > 0).any())
+
+
+def most_then_few(wins: pd.DataFrame) -> bool:
+    """Both are ahead on over half of the tables up to epsilon = 0.5, and on under a third from 2 on."""
+    share = wins["yes"] / wins["of"].astype(float)
+    small, large = wins["epsilon"].isin(SMALL), wins["epsilon"].isin(LARGE)
+    return bool((share[small] > 0.5).all() and (share[large] < 1 / 3).all() and (share >= 0).all())
+
+
+def not_nearly_all(wins: pd.DataFrame) -> bool:
+    """From 0.5 on both are ahead on fewer than nine in ten of 36 tables, if all that are not at hand count for them."""
+    ahead = wins["yes"] + 36 - wins["of"].astype(float)
+    small = wins["epsilon"].isin(SMALL[:-1])
+    return bool((ahead[~small] < 0.9 * 36).all() and (ahead[small] > ahead[~small].max()).all())
+
+
+def halved_fits(cells: pd.DataFrame) -> bool:
+    """At epsilon = 10 the published error of objective perturbation is nearer to the halved solution's mean error than
+    to the whole one's on every table; the halved one's error is the larger on four tables in five."""
+    table = cells.pivot(index="dataset", columns="reading", values="mean").dropna()
+    published = cells.drop_duplicates("dataset").set_index("dataset")["published_mean"].astype(float)[table.index]
+    off = table.sub(published, axis=0).abs()
+    return bool((off["authors"] < off["printed"]).all() and (table["authors"] > table["printed"]).mean() >= 0.8)
+
+
+def second_formula_is_too_small(penalties: pd.DataFrame) -> bool:
+    """Lambda is too small exactly where the second formula is taken, which is at no epsilon above 1."""
+    second = penalties["second_branch"] == "1"
+    low = penalties["ratio"] < 1 - 1e-9
+    return bool(
+        (low == second).all()
+        and (penalties["ratio"][~second] - 1).abs().max() < 1e-9
+        and penalties.loc[second, "epsilon"].astype(float).max() <= 1
+        and second.any()
+    )
+
+
+def authors_code_fits_jointly(joint: pd.DataFrame) -> bool:
+    """No joint test of the program rejects, that of the printed reading does."""
+    authors = joint["reading"] == "authors"
+    whole = joint["method"] == "all"
+    return bool((joint.loc[authors, "p"] > 0.01).all() and (joint.loc[~authors & whole, "p"] < 1e-10).all()
+                and (joint["p"] >= 0).all())  # fmt: skip
+
+
+def one_row_moves_solar(scaling: pd.DataFrame) -> bool:
+    """Without its largest target solar's other targets are multiplied by more than those of any other table."""
+    factor = scaling.set_index("dataset")["factor"]
+    return factor.idxmax() == "solar" and 1.3 < factor["solar"] < 1.4
+
+
+def names_mislead(targets: pd.DataFrame) -> bool:
+    """On four tables least squares has a far larger error with the columns that the name suggests."""
+    program = targets["variant"] == "as in the program"
+    ours, named = (targets[m].set_index("dataset")["non_private"] for m in (program, ~program))
+    return len(ours) == 4 and bool((named[ours.index] > 1.5 * ours).all())
+
+
+def ssp_more_adassp_less(ledger: pd.DataFrame, orders: pd.DataFrame) -> bool:
+    """At every claim; with equal budgets AdaSSP is not above SSP on more tables, as run it is at epsilon = 10."""
+    claimed = ledger["claimed_epsilon"].astype(float)
+    ssp = ledger["method"] == "ssp"
+    equal = orders["reading"] == "corrected"
+    last = orders[~equal & (orders["epsilon"] == "10")]
+    return bool(
+        (ledger["least"] > claimed)[ssp].all()
+        and (ledger["largest"] < claimed)[~ssp].all()
+        and (orders["surely_below"] >= orders["surely_above"])[equal].all()
+        and (last["surely_below"] < last["surely_above"]).all()
+        and (ledger["least"] > 0).all()
+    )
+
+
+def broken_on_many_rows(rules: pd.DataFrame, adaops: pd.DataFrame, joint: pd.DataFrame) -> bool:
+    """On 45,000 rows at epsilon = 1 delta is above the claim for all rules as run, for no posterior draw."""
+    broken = rules["delta_at_least"] > rules["delta_claimed"].astype(float)
+    as_run = rules["reading"] == "authors"
+    p = joint["p"]
+    authors = joint["reading"] == "authors"
+    return bool(
+        broken[as_run].all()
+        and not broken[~as_run].any()
+        and (adaops["delta_at_least"] > adaops["delta_claimed"].astype(float)).all()
+        and (p[authors] > 0.01).all()
+        and (p[~authors] < 0.01).all()
+    )
