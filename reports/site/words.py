@@ -42,7 +42,7 @@ SOURCE_KEY = re.compile(r"\b([a-z][a-z_]*?)([12]\d{3})\w*")
 HERE = Path(__file__).parent
 #: most significant digits of a number that a paper prints; a float in a file has more.
 PRINTED_DIGITS = 8
-_PS = {"t": "t", "rank": "ranks", "resampled": "resampled runs", "bootstrap": "a bootstrap"}
+_PS = {"t": "t", "rank": "ranks", "resampled": "resampled runs", "streams": "the distribution of its streams"}
 
 
 def number(value: float, digits: int = 4) -> str:
