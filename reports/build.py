@@ -434,9 +434,9 @@ def _run(args: argparse.Namespace) -> int:
         print("verdicts, claims and comparisons are those of the committed scores")
         return 0
     if args.what == "readme":
-        readme.write()
-        for paper in papers.load():
+        for paper in papers.load():  # first, because the index of findings reads their titles
             papers.write_findings(paper.key, paper.reference)
+        readme.write()
         print("README.md, docs/results.md and the rendered findings are made from the committed reference")
         return 0
     loaded = [load_config(path) for path in configs]

@@ -77,7 +77,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Box:
-    """A published box plot of ``n`` values.
+    """A published box plot of ``n`` values, or arrays of several.
 
     outliers : how many values are drawn beyond the whiskers. unit : one unit of the last digit of each number.
     """
@@ -487,7 +487,9 @@ def exact(paper: Printed, values: Sequence[float], metric: str, level: float, *,
     return Found(p, "exact", ours > paper.mean, bound, ours - paper.mean, detectable=paper.unit)
 
 
-def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found:
+def box(
+    paper: Box, values: Sequence[float], metric: str, level: float, *, calibration: Sequence[tuple[float, float]] = ()
+) -> Found:
     """A box plot of N values: median, quartiles, whiskers and the number of points beyond them. p is of kind ``rank``.
 
     The rank test of :func:`means`, whose bound K(x) on the number of theirs at or above x comes from the box. The
@@ -509,7 +511,12 @@ def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found
 
     of what is passed the smallest. Theirs at or below x: the mirror image. Pairs with theirs at or above ours number at
     most U = sum_i K(x_i), ties included, and P(Mann-Whitney(n, N) <= U) bounds the chance of ours lying so far above
-    theirs; p is twice the smaller of this and its mirror image.
+    theirs; the bound on p is twice the smaller of this and its mirror image.
+
+    A box keeps five numbers of twenty, so the bound is far above the chance itself: of one normal distribution it is at
+    most 5 % in .3 % of boxes. ``calibration`` has pairs (p, largest bound that has this p), which a simulation made
+    (``papers.raisa2021thesis.checks.calibration``): p is the least of them whose bound is not exceeded, and the bound
+    itself where that is smaller. So a refutation, whose level no simulation reaches, rests on the bound.
 
     Medians are compared: the bound is gap + t(.95; N - 1) 1.2533 s sqrt(1/n + 1/N), with s the larger of both
     interquartile ranges over 1.349. It assumes that both distributions are close to normal around their medians (then a
@@ -520,12 +527,17 @@ def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found
     median, (q1, q3) = float(np.median(x)), np.quantile(x, [0.25, 0.75])
     spread = max(spread_of(q1, q3), spread_of(paper.q1, paper.q3))
     error = MEDIAN * spread * math.sqrt(1 / len(x) + 1 / paper.n)
-    above, below = p_box(x, paper)
+    above, below = (float(p) for p in p_box(x, paper))
     difference = median - paper.median
     gap, half = float(gap_of(median, paper.median, paper.unit)), _quantile(AGREE / 2, paper.n) * error
     bound = gap + _quantile(AGREE, paper.n) * error
-    p = min(1.0, 2 * min(above, below))
-    return Found(p, "rank", above < below, bound, difference, difference - half, difference + half)
+    p = calibrated(min(1.0, 2 * min(above, below)), calibration)
+    return Found(p, "rank", bool(above < below), bound, difference, difference - half, difference + half)
+
+
+def calibrated(bound: float, calibration: Sequence[tuple[float, float]]) -> float:
+    """p of a box whose bound on p is ``bound``."""
+    return min([bound, *(p for p, largest in calibration if bound <= largest)])
 
 
 def spread_of(q1: float, q3: float) -> float:
@@ -539,7 +551,7 @@ def most_above(x, paper: Box) -> np.ndarray:
         raise ValueError(f"a box of {paper.n} values: the bound is worked out for 20")
     steps = ((paper.whisker_low, 19), (paper.q1, 15), (paper.median, 10), (paper.q3, 5),
              (paper.whisker_high, paper.outliers))  # fmt: skip
-    out = np.full(np.shape(x), paper.n)
+    out: np.ndarray = np.asarray(paper.n)
     for at, most in steps:
         out = np.where(np.asarray(x) > at + paper.unit, np.minimum(out, most), out)
     return out
@@ -554,10 +566,13 @@ def most_below(x, paper: Box) -> np.ndarray:
     return most_above(-np.asarray(x), mirrored)
 
 
-def p_box(runs: np.ndarray, paper: Box) -> tuple[float, float]:
-    """One-sided bounds: P(ours so far above theirs), P(ours so far below theirs). ``runs`` (n,)."""
-    null = mann_whitney(len(runs), paper.n)
-    return float(null[most_above(runs, paper).sum()]), float(null[most_below(runs, paper).sum()])
+def p_box(runs: np.ndarray, paper: Box) -> tuple[np.ndarray, np.ndarray]:
+    """One-sided bounds: P(ours so far above theirs), P(ours so far below theirs).
+
+    ``runs`` (..., n), the numbers of ``paper`` (..., 1) if there are several boxes.
+    """
+    null = mann_whitney(runs.shape[-1], paper.n)
+    return null[most_above(runs, paper).sum(axis=-1)], null[most_below(runs, paper).sum(axis=-1)]
 
 
 def all_runs(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:

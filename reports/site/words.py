@@ -22,6 +22,7 @@ SIGNS = {
     "compatible": "≈",
     "better": "+",
     "worse": "−",
+    "differs": "≠",
     "inconclusive": "?",
     "no_data": "∅",
     "failed": "×",
@@ -143,6 +144,7 @@ def verdict_sentence(row: Mapping[str, Any]) -> str:
         "inconclusive": f"The number is doubtful, but not refuted at the bound for all numbers together ({chance}).",
         "better": f"Ours is better: {chance}, below the bound for all numbers together.",
         "worse": f"Ours is worse: {chance}, below the bound for all numbers together.",
+        "differs": f"Ours differs: {chance}, below the bound for all numbers together.",
     }
     seen = row["detectable"]
     power = f" A shift of {number(seen, 3)} would have been seen." if math.isfinite(seen) else ""
