@@ -61,8 +61,8 @@ class Metric:
     name : its key in score files, in ``published.csv`` and in experiments.
     title : its name in headings and sentences, without the unit.
     unit : unit of its values.
-    direction : which values are better. A metric with NONE is shown and never judged.
-    margin : what counts as the same, in verdicts, comparisons and claims. It is ``UNJUDGED`` if the direction is NONE.
+    direction : which values are better, NONE where no value is, such as of a posterior mean.
+    margin : what counts as the same, in verdicts, comparisons and claims. ``UNJUDGED``: the metric is never judged.
     scale : "positive" where values are never below 0, so that a spread of the size of the value itself means a skewed
         distribution; else "real".
     main : the common tasks compare methods by it, in the order of ``METRICS``, and ``./bench try`` shows it first.
@@ -90,7 +90,7 @@ SHARE, NATS = Unit("share", "share"), Unit("nats", "nats")
 DATA, DATA_SQUARED = Unit("data", "data units"), Unit("data^2", "data units squared")
 OF_ERROR = Margin("10 % of the error", part=0.1)
 IN_NATS = Margin("ln 1.1 nats", least=math.log(1.1))
-OF_SHARE = Margin("the larger of .02 and 25 % of the value", least=0.02, part=0.25)
+OF_SHARE = Margin("25 % of the value", part=0.25)
 BY_FACTOR = Margin("a factor of 2", factor=2.0)
 UNJUDGED = Margin("none")
 

@@ -9,9 +9,10 @@
 ``tables`` writes verdicts, claims, ledger and tables; ``site`` those and the page; ``all`` is the same as ``site``;
 ``reference`` writes the reference of a full run; ``derived`` what follows from committed scores (verdicts, claims,
 comparisons), as after a paper was removed; ``readme`` makes README.md's result and the rendered findings of it;
-``check`` (or ``--check``) compares the committed verdicts with what the committed scores give; ``agree`` compares a
-full run, or the methods of which it has all cells, with the committed scores and ledger, and names the run in runs.csv
-for those that agree; with ``--costs`` it puts what their fits took (seconds, memory) into the committed scores.
+``check`` (or ``--check``) compares the committed verdicts of all sources with what the committed scores give, and says
+how many rows of each agree; ``agree`` compares a full run, or the methods of which it has all cells, with the committed
+scores and ledger, and names the run in runs.csv for those that agree; with ``--costs`` it puts what their fits took
+(seconds, memory) into the committed scores.
 """
 
 from __future__ import annotations
@@ -321,6 +322,25 @@ def all_methods(run: Run) -> list[Pair]:
     return [tables.all_methods_table(run.real, name, run.scale, run.title, budgeted, answering)]
 
 
+def _check(known: dict[str, Path], folder: Path, own: bool) -> int:
+    """Say how many committed verdicts of each source are what the committed scores give; 1 where one is not.
+
+    ``own``: the papers with a program of their own too.
+    """
+    found, stale = {source: (n, n) for source, n in reference.check(known, folder).items()}, False
+    for key, of in papers.checked().items() if own else ():
+        found |= {source: (of.agree[source], n) for source, n in of.rows.items()}
+        if of.stale:
+            stale = True
+            how = f"python -m reports.papers {key} makes it anew"
+            print(f"papers/{key}/reference: {', '.join(of.stale)} is not what its scores give; {how}", file=sys.stderr)
+    for source, (agree, rows) in found.items():
+        print(f"against the papers: {source}: {agree:,} of {rows:,} verdicts agree with the committed scores")
+    agree, rows = (sum(n) for n in zip(*found.values(), strict=True))
+    print(f"against the papers: {agree:,} of {rows:,} verdicts of {len(found)} sources agree")
+    return int(stale or agree < rows)
+
+
 def _agree(args: argparse.Namespace, names: list[str]) -> int:
     """Compare what a run has of the experiments with the reference; 1 where something differs or nothing was there."""
     path = args.manifest or args.results / "manifest.json"
@@ -406,22 +426,17 @@ def _run(args: argparse.Namespace) -> int:
     # a paper with a program of its own has its reference in its folder, which no other takes the place of
     own = args.reference == reference.FOLDER
     if args.check or args.what == "check":
-        print(f"against the papers: {reference.check(known, args.reference)} verdicts agree with the committed scores")
-        wrong = {key: names for key, names in papers.stale().items() if names} if own else {}
-        for key, names in wrong.items():
-            how = f"python -m reports.papers {key} makes it anew"
-            print(f"papers/{key}/reference: {', '.join(names)} is not what its scores give; {how}", file=sys.stderr)
-        return int(bool(wrong))
+        return _check(known, args.reference, own)
     if args.what == "derived":
         reference.derive(known, args.reference)
-        for key in [key for key, names in papers.stale().items() if names] if own else []:
+        for key in [key for key, found in papers.checked().items() if found.stale] if own else []:
             papers.remake(key)
         print("verdicts, claims and comparisons are those of the committed scores")
         return 0
     if args.what == "readme":
-        readme.write()
-        for paper in papers.load():
+        for paper in papers.load():  # first, because the index of findings reads their titles
             papers.write_findings(paper.key, paper.reference)
+        readme.write()
         print("README.md, docs/results.md and the rendered findings are made from the committed reference")
         return 0
     loaded = [load_config(path) for path in configs]

@@ -16,6 +16,9 @@ runs. gap = max(0, |mean - m| - u) is at most the distance of the two means.
 :func:`exact`       one run without noise
 :func:`box`         a box plot of N chains
 :func:`all_runs`    mean and spread of N runs, and each of the runs
+:func:`two_samples` each of N runs, without a word on their mean
+:func:`posterior`   the mean of one chain, beside the exact posterior that it samples
+:func:`streams`     one number whose noise is known up to a few streams of random numbers
 ==================  ====================================================================================================
 
 If the paper's splits are also ours, the two means move together, and :func:`means` is conservative.
@@ -56,14 +59,14 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 class Printed:
     """A published mean.
 
-    mean : its value. unit : u. spread : S, NaN where none is printed. n : N runs behind it. runs : these runs, where
-    each is published.
+    mean : its value. unit : u. spread : S, NaN where none is printed. n : N runs (or effective draws) behind it. runs :
+    these runs, where each is published.
     """
 
     mean: float
     unit: float
     spread: float
-    n: int
+    n: float
     runs: tuple[float, ...] = ()
 
     @property
@@ -74,7 +77,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Box:
-    """A published box plot of ``n`` values.
+    """A published box plot of ``n`` values, or arrays of several.
 
     outliers : how many values are drawn beyond the whiskers. unit : one unit of the last digit of each number.
     """
@@ -484,7 +487,9 @@ def exact(paper: Printed, values: Sequence[float], metric: str, level: float, *,
     return Found(p, "exact", ours > paper.mean, bound, ours - paper.mean, detectable=paper.unit)
 
 
-def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found:
+def box(
+    paper: Box, values: Sequence[float], metric: str, level: float, *, calibration: Sequence[tuple[float, float]] = ()
+) -> Found:
     """A box plot of N values: median, quartiles, whiskers and the number of points beyond them. p is of kind ``rank``.
 
     The rank test of :func:`means`, whose bound K(x) on the number of theirs at or above x comes from the box. The
@@ -506,7 +511,12 @@ def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found
 
     of what is passed the smallest. Theirs at or below x: the mirror image. Pairs with theirs at or above ours number at
     most U = sum_i K(x_i), ties included, and P(Mann-Whitney(n, N) <= U) bounds the chance of ours lying so far above
-    theirs; p is twice the smaller of this and its mirror image.
+    theirs; the bound on p is twice the smaller of this and its mirror image.
+
+    A box keeps five numbers of twenty, so the bound is far above the chance itself: of one normal distribution it is at
+    most 5 % in .3 % of boxes. ``calibration`` has pairs (p, largest bound that has this p), which a simulation made
+    (``papers.raisa2021thesis.checks.calibration``): p is the least of them whose bound is not exceeded, and the bound
+    itself where that is smaller. So a refutation, whose level no simulation reaches, rests on the bound.
 
     Medians are compared: the bound is gap + t(.95; N - 1) 1.2533 s sqrt(1/n + 1/N), with s the larger of both
     interquartile ranges over 1.349. It assumes that both distributions are close to normal around their medians (then a
@@ -517,12 +527,17 @@ def box(paper: Box, values: Sequence[float], metric: str, level: float) -> Found
     median, (q1, q3) = float(np.median(x)), np.quantile(x, [0.25, 0.75])
     spread = max(spread_of(q1, q3), spread_of(paper.q1, paper.q3))
     error = MEDIAN * spread * math.sqrt(1 / len(x) + 1 / paper.n)
-    above, below = p_box(x, paper)
+    above, below = (float(p) for p in p_box(x, paper))
     difference = median - paper.median
     gap, half = float(gap_of(median, paper.median, paper.unit)), _quantile(AGREE / 2, paper.n) * error
     bound = gap + _quantile(AGREE, paper.n) * error
-    p = min(1.0, 2 * min(above, below))
-    return Found(p, "rank", above < below, bound, difference, difference - half, difference + half)
+    p = calibrated(min(1.0, 2 * min(above, below)), calibration)
+    return Found(p, "rank", bool(above < below), bound, difference, difference - half, difference + half)
+
+
+def calibrated(bound: float, calibration: Sequence[tuple[float, float]]) -> float:
+    """p of a box whose bound on p is ``bound``."""
+    return min([bound, *(p for p, largest in calibration if bound <= largest)])
 
 
 def spread_of(q1: float, q3: float) -> float:
@@ -536,7 +551,7 @@ def most_above(x, paper: Box) -> np.ndarray:
         raise ValueError(f"a box of {paper.n} values: the bound is worked out for 20")
     steps = ((paper.whisker_low, 19), (paper.q1, 15), (paper.median, 10), (paper.q3, 5),
              (paper.whisker_high, paper.outliers))  # fmt: skip
-    out = np.full(np.shape(x), paper.n)
+    out: np.ndarray = np.asarray(paper.n)
     for at, most in steps:
         out = np.where(np.asarray(x) > at + paper.unit, np.minimum(out, most), out)
     return out
@@ -551,10 +566,13 @@ def most_below(x, paper: Box) -> np.ndarray:
     return most_above(-np.asarray(x), mirrored)
 
 
-def p_box(runs: np.ndarray, paper: Box) -> tuple[float, float]:
-    """One-sided bounds: P(ours so far above theirs), P(ours so far below theirs). ``runs`` (n,)."""
-    null = mann_whitney(len(runs), paper.n)
-    return float(null[most_above(runs, paper).sum()]), float(null[most_below(runs, paper).sum()])
+def p_box(runs: np.ndarray, paper: Box) -> tuple[np.ndarray, np.ndarray]:
+    """One-sided bounds: P(ours so far above theirs), P(ours so far below theirs).
+
+    ``runs`` (..., n), the numbers of ``paper`` (..., 1) if there are several boxes.
+    """
+    null = mann_whitney(runs.shape[-1], paper.n)
+    return null[most_above(runs, paper).sum(axis=-1)], null[most_below(runs, paper).sum(axis=-1)]
 
 
 def all_runs(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
@@ -587,6 +605,129 @@ def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     mean = n * ranks.mean()
     sd = math.sqrt(n * (total - n) / total * ranks.var(ddof=1))
     return float(p), (seen - mean) / sd
+
+
+def two_samples(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
+    """Single runs of theirs (``Printed.runs``, N of them) and of ours (n), by ranks alone.
+
+    p is that of the exact rank test (:func:`rank_test`), for any distribution. ``difference`` is the shift of Hodges
+    and Lehmann, the median of all n N differences of one of ours and one of theirs. Its interval holds the shifts that
+    the test does not refute: with the differences sorted as D_1 <= .. <= D_nN and C the number of u for which
+    P(Mann-Whitney(n, N) <= u) is at most alpha / 2, it goes from D_C to D_(nN + 1 - C), widened by one unit, and is
+    infinite for C = 0. ``bound`` is the farther end of the interval of level 90 %, of a norm or divergence the farther
+    one of the logarithms. ``detectable`` is the distance from the shift to the farther end at the level of a
+    refutation. Raises ValueError where no run of theirs is given.
+    """
+    theirs, ours = np.asarray(paper.runs, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if not len(theirs):
+        raise ValueError("no published run: two samples of single runs are compared run by run")
+    p, z = rank_test(ours, theirs)
+    shift = float(np.median(ours[:, None] - theirs))
+    low, high = shifts(ours, theirs, paper.unit, AGREE)
+    bound = max(map(abs, shifts(ours, theirs, paper.unit, 2 * AGREE)))
+    if METRICS[metric].margin.logarithmic:
+        bound = math.inf
+        if ours.min() > 0 and theirs.min() > paper.unit:
+            widest = paper.unit / float(theirs.min() - paper.unit)  # of a logarithm: at least that of every run
+            bound = max(map(abs, shifts(np.log(ours), np.log(theirs), widest, 2 * AGREE)))
+    detectable = max(abs(end - shift) for end in shifts(ours, theirs, paper.unit, level))
+    return Found(p, "rank of all runs", z < 0, bound, shift, low, high, detectable)
+
+
+def shifts(ours: np.ndarray, theirs: np.ndarray, unit: float, alpha: float) -> tuple[float, float]:
+    """Ends of the shifts of ``ours`` (n,) against ``theirs`` (N,) that ranks do not refute at level ``alpha``."""
+    pairs = np.sort((ours[:, None] - theirs).ravel())
+    c = int(np.searchsorted(mann_whitney(len(ours), len(theirs)), alpha / 2, side="right"))
+    return (float(pairs[c - 1]) - unit, float(pairs[-c]) + unit) if c else (-math.inf, math.inf)
+
+
+def posterior(paper: Printed, values: Sequence[float], metric: str, level: float, *, ess: float) -> Found:
+    """A published posterior mean from one chain, beside ``values`` (n,), independent draws of the exact posterior.
+
+    Their chain has the noise of its own ``ess`` effective draws and no other, so N is ``ess``. With s the deviation of
+    our draws, p = P(|t(n - 1)| >= gap / (s sqrt(1 / n + 1 / ess))). The bound takes the means of n and of ``ess`` draws
+    for normal. Raises ValueError for fewer than two draws and an ``ess`` below 1.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    n = len(x)
+    if n < 2 or not ess >= 1:
+        raise ValueError(f"{n} draws, ess {ess}: an exact posterior has two draws at least, a chain one effective draw")
+    chain = replace(paper, spread=math.nan, n=ess)
+    mean, std = float(x.mean()), float(x.std(ddof=1))
+    error, difference = float(_error(std, n, chain)), mean - paper.mean
+    p = float(_tail(gap_of(mean, paper.mean, paper.unit), error, lambda z: stdtr(n - 1, -z)))
+    half, least = (_quantile(a / 2, n) * error for a in (AGREE, level))
+    bound = float(bound_of_means(mean, std, n, chain, metric))
+    return Found(p, "t", difference > 0, bound, difference, difference - half, difference + half, least + paper.unit)
+
+
+def streams(paper: Printed, values: Sequence[Sequence[float]], metric: str, level: float) -> Found:
+    """One published mean over F parts (folds), each of which took one of K streams, nobody knows which.
+
+    ``values`` (F, K): the score of every part with every stream. If each part took any of its streams with equal chance
+    and for itself, the distribution of the mean is known: its centre is the mean of all values, its variance the sum of
+    the parts' variances over F^2, its range the means of the parts' least and largest values. p is twice Chernoff's
+    bound on the tail beyond the number, exp(min over lambda of sum_f log mean_k exp(lambda (v_fk - v_f) / F) - lambda
+    gap), with v_f the mean of part f; at most 1. It is 0 outside of the range and needs no normal distribution.
+    ``low``, ``high`` and ``detectable`` are where that p crosses 5 % and the level, ``bound`` where it crosses 10 %.
+    """
+    v = np.asarray(values, dtype=np.float64)
+    if v.ndim != 2:
+        raise ValueError(f"values of shape {v.shape}: give one row per part and one column per stream")
+    centre = float(v.mean())
+    steps = (v - v.mean(axis=1, keepdims=True)) / len(v)
+    difference = centre - paper.mean
+    gap = float(gap_of(centre, paper.mean, paper.unit))
+    up, down = steps, -steps  # theirs above the centre, below it
+    p = min(1.0, 2 * chernoff(up if difference < 0 else down, gap)) if gap > 0 else 1.0
+    high, low = difference + _crossing(down, AGREE), difference - _crossing(up, AGREE)
+    beyond = max(_crossing(up, 2 * AGREE), _crossing(down, 2 * AGREE))
+    least = max(_crossing(up, level), _crossing(down, level)) + paper.unit
+    bound = gap + beyond
+    if METRICS[metric].margin.logarithmic:
+        near = min(centre, paper.mean - paper.unit) - beyond
+        bound = math.inf if near <= 0 else (gap + beyond) / near  # at least the difference of the logarithms
+    return Found(p, "streams", difference > 0, bound, difference, low, high, least)
+
+
+def chernoff(steps: np.ndarray, distance: float) -> float:
+    """A bound on P(sum of one of each row of ``steps`` (F, K) >= ``distance``); rows have mean 0, ``distance`` > 0."""
+    if distance > steps.max(axis=1).sum() * (1 + 1e-12):
+        return 0.0
+    tilt = _tilt(steps, lambda log_mean, mean, tilt: mean >= distance)
+    log_mean, _ = _tilted(steps, tilt)
+    return math.exp(min(0.0, log_mean - tilt * distance))  # any tilt bounds the tail
+
+
+def _tilted(steps: np.ndarray, tilt: float) -> tuple[float, float]:
+    """(logarithm of the mean of exp(tilt sum), mean of the sum under these weights)."""
+    largest = steps.max(axis=1)
+    weights = np.exp(tilt * (steps - largest[:, None]))
+    total = weights.sum(axis=1)
+    mean = float(((weights * steps).sum(axis=1) / total).sum())
+    return float(np.log(total / steps.shape[1]).sum() + tilt * largest.sum()), mean
+
+
+def _tilt(steps: np.ndarray, reached: Callable[[float, float, float], bool]) -> float:
+    """The least tilt at which ``reached`` (of :func:`_tilted` and the tilt) is true, by bisection; it grows with it."""
+    high = 1.0 / max(float(np.abs(steps).max()), 1e-300)
+    for _ in range(40):
+        if reached(*_tilted(steps, high), high):
+            break
+        high *= 2
+    low = 0.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if reached(*_tilted(steps, middle), middle) else (middle, high)
+    return high
+
+
+def _crossing(steps: np.ndarray, alpha: float) -> float:
+    """The least distance at which twice :func:`chernoff` is at most ``alpha``; the end of the range at most."""
+    if not steps.any():
+        return 0.0
+    tilt = _tilt(steps, lambda log_mean, mean, tilt: log_mean - tilt * mean <= math.log(alpha / 2))
+    return _tilted(steps, tilt)[1]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,9 @@ from reports.queries import Tables
 from workflow.papers import Paper as Folder
 from workflow.papers import Program, programs, resolve
 from workflow.program import read_scores, write
+
+#: its table of verdicts.
+VERDICTS = "verdicts.csv.gz"
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def load() -> list[Paper]:
     """
     found = []
     for key, (paper, program) in programs().items():
-        path = paper.reference / "verdicts.csv.gz"
+        path = paper.reference / VERDICTS
         if not path.is_file():
             continue
         verdicts = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -114,17 +118,35 @@ def remake(key: str) -> None:
     build(key, reference / "scores", reference, reference)
 
 
-def stale(*keys: str) -> dict[str, list[str]]:
-    """Key -> committed tables that are not what the committed scores give, of these papers (default: of all)."""
-    return {key: _stale(programs()[key][0]) for key in keys or programs()}
+@dataclass(frozen=True)
+class Checked:
+    """The committed tables of a paper beside what its committed scores give.
+
+    ``stale``: names of tables that are others. ``rows``, ``agree``: its verdicts by source, and how many of them are
+    the same in every column.
+    """
+
+    stale: list[str]
+    rows: dict[str, int]
+    agree: dict[str, int]
 
 
-def _stale(paper: Folder) -> list[str]:
+def checked(*keys: str) -> dict[str, Checked]:
+    """Key -> the check of these papers (default: of all)."""
+    return {key: _checked(programs()[key][0]) for key in keys or programs()}
+
+
+def _checked(paper: Folder) -> Checked:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         build(paper.key, paper.reference / "scores", paper.reference, out)
         made = sorted(p.name for p in out.glob("*.csv*"))
-        return [n for n in made if not _text(paper.reference / n).equals(_text(out / n))]
+        tables = {n: (_text(paper.reference / n), _text(out / n)) for n in made}
+    stale = [n for n, (told, found) in tables.items() if not told.equals(found)]
+    told, found = tables.get(VERDICTS, (pd.DataFrame({"source": []}),) * 2)
+    same = [a == b for a, b in zip(told.to_dict("records"), found.to_dict("records"), strict=False)]
+    rows, agree = Counter(told["source"]), Counter(told["source"][: len(same)][same])
+    return Checked(stale, dict(rows), {source: agree[source] for source in rows})
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -30,7 +30,11 @@ from workflow.papers import papers
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: file of the repository -> its template.
-TEXTS = {"README.md": "readme.md", "docs/results.md": "results.md"}
+TEXTS = {
+    "README.md": "readme.md",
+    "docs/results.md": "results.md",
+    "docs/verdict-versions.md": "verdict-versions.md",
+}
 INDEX = "reports/findings/README.md"
 #: first words of a method's status -> what README's table says.
 CLAIMS = {"Not private": "no", "Private": "yes", "Claimed epsilon refuted": "claim refuted"}
@@ -133,6 +137,7 @@ def names(verdicts: pd.DataFrame, found: list[Finding], others: list[Finding]) -
         "printed_scored": printed.sum() - printed["no_score"],
         "single": int(((first["verdict"] == "compatible") & (first["n_published"] == "1")).sum()),
         "readings": [{"title": titles[r["source"]], **r} for r in scoreboard.by_reading(verdicts).to_dict("records")],
+        "versions": _versions(verdicts, titles),
         "reading_titles": READING_TITLES,
         "methods": methods,
         # what is committed: a method or paper that is being added moves no sentence
@@ -144,6 +149,13 @@ def names(verdicts: pd.DataFrame, found: list[Finding], others: list[Finding]) -
         "pythons": pythons(),
         "skeleton": skeleton(),
     }
+
+
+def _versions(verdicts: pd.DataFrame, titles: dict[str, str]) -> list[dict[str, object]]:
+    """Counts under versions 2 and 3 of the rule per source and reading, in the order of the readings."""
+    old = scoreboard.by_reading(scoreboard.version_2(verdicts)).to_dict("records")
+    new = scoreboard.by_reading(verdicts).to_dict("records")
+    return [{"title": titles[b["source"]], "old": a, **b} for a, b in zip(old, new, strict=True)]
 
 
 def pythons(project: Path = ROOT / "pyproject.toml") -> str:

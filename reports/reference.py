@@ -237,11 +237,11 @@ def recompute(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[Path, 
     return found
 
 
-def check(configs: Mapping[str, Path], folder: Path = FOLDER) -> int:
+def check(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[str, int]:
     """The gate "against the papers": recompute from the committed scores and compare with the committed verdicts.
 
-    Returns how many verdicts were compared. Raises :class:`ReportError` naming the first that differs, or when there
-    is none, or when a cell that has its data says ``no_data``.
+    Returns how many verdicts of each source were compared. Raises :class:`ReportError` naming the first that differs,
+    or when there is none, or when a cell that has its data says ``no_data``.
     """
     fresh = recompute(configs, folder)
     for path, frame in fresh.items():
@@ -255,7 +255,7 @@ def check(configs: Mapping[str, Path], folder: Path = FOLDER) -> int:
     if len(lost):
         row = lost.iloc[0]
         raise ReportError(f"verdicts.csv: {_where(row)} says no_data, yet other cells on {row['dataset']} have scores")
-    return len(frame)
+    return {str(source): len(rows) for source, rows in frame.groupby("source", sort=False)}
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -10,13 +10,13 @@ import pandas as pd
 from reports import papers, published, reference
 from reports.config import READINGS
 from reports.published import KEY
-from reports.verdict import VERDICTS
+from reports.verdict import REFUTED, VERDICTS
 
 #: readings in which a number can be a reproduction, the one that counts first. ``corrected`` is another algorithm.
 ORDER = ("authors", "printed")
-#: words of a number that our runs contradict.
-REFUTED = ("better", "worse")
 COLUMNS = [*KEY, "reading", "verdict", "n_published"]
+#: numbers whose word version 3 of the rule changed, with both words: a record, made once.
+CHANGES = "verdict_changes.csv"
 COUNTS = ["reproduced", "compatible", "inconclusive", "refuted", "no_score"]
 
 
@@ -25,6 +25,20 @@ def read(folder: Path = reference.FOLDER) -> pd.DataFrame:
     own = distinct(pd.read_csv(folder / "verdicts.csv", dtype=str, keep_default_na=False))
     # a paper with a program of its own has no copies, and one answer per reading
     return pd.concat([own, *(p.verdicts for p in papers.load())], ignore_index=True)[COLUMNS]
+
+
+def version_2(verdicts: pd.DataFrame, folder: Path = reference.FOLDER) -> pd.DataFrame:
+    """``verdicts`` with the words that version 2 of the rule gave: ``verdict_changes.csv`` undone.
+
+    Raises ValueError for a change whose word of version 3 is not the committed one.
+    """
+    key = [*KEY, "reading"]
+    changes = pd.read_csv(folder / CHANGES, dtype=str, keep_default_na=False)
+    both = verdicts.merge(changes, on=key, how="left", validate="one_to_one")
+    wrong = both[both["version_3"].notna() & (both["version_3"] != both["verdict"])]
+    if len(wrong):
+        raise ValueError(f"{CHANGES}: {tuple(wrong[key].iloc[0])} has the word '{wrong['verdict'].iloc[0]}' by now")
+    return both.assign(verdict=both["version_2"].fillna(both["verdict"]))[COLUMNS]
 
 
 def distinct(verdicts: pd.DataFrame) -> pd.DataFrame:

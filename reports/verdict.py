@@ -1,4 +1,4 @@
-"""THE rule, version 2: could this number have come from our program, and would we have noticed if not?
+"""THE rule, version 3: could this number have come from our program, and would we have noticed if not?
 
 Pure functions, fixed once and never bent for a cell. The first version's words are kept in the column ``verdict_v1`` of
 the committed verdicts, and are no longer computed. Every paper hands its runs to :func:`judge`, which alone assigns
@@ -7,10 +7,11 @@ or a box plot is a kind of evidence (:mod:`reports.evidence`).
 
 **Words.**
 
-    better, worse   p <= 1 % / family. family: the published cells of a reading that are judged together (290 for the
-                    five first sources, fixed for good; a later source has its own), so the chance of any false one
-                    among them is at most 1 % (``rank``: for any distribution; ``t`` and ``normal``: for normal
-                    scores)
+    better, worse,  p <= 1 % / family; ``differs`` of a metric without a direction, such as a posterior mean or a chosen
+    differs         threshold. The three are refutations. family: the published cells of a reading that are judged
+                    together (290 for the five first sources, fixed for good; a later source has its own), so the chance
+                    of any false one among them is at most 1 % (``rank``: for any distribution; ``t`` and ``normal``:
+                    for normal scores)
     inconclusive    p <= 5 %, or nothing can be said (a single run of ours against a mean)
     reproduced      p > 5 %, and the two are shown to be equivalent: the one-sided 95 % bound of their distance is
                     within :func:`margin`
@@ -27,14 +28,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.metrics import METRICS, UP, judged
+from evaluation.metrics import METRICS, NONE, UNJUDGED, UP, Metric
 from reports.evidence import AGREE, Printed, Runs, bound_of_means
 
 ANY_FALSE = 0.01
 #: published cells of the five first sources: the number by which ANY_FALSE is divided.
 FAMILY = 290
 
-VERDICTS = ("reproduced", "compatible", "inconclusive", "better", "worse")
+VERDICTS = ("reproduced", "compatible", "inconclusive", "better", "worse", "differs")
+#: words of a number that our runs contradict.
+REFUTED = ("better", "worse", "differs")
 #: verdicts of a cell of ours that has no score: its status, or that it was not run at this scale.
 NO_SCORE = ("failed", "timeout", "diverged", "not_supported", "no_data", "not_run")
 
@@ -56,9 +59,16 @@ class Verdict:
 def margin(metric: str, published) -> np.ndarray:
     """Delta: what counts as the same. Units of the metric; of a norm or divergence nats (``bound_of_means``).
 
-    Raises ValueError for a metric without a direction.
+    Raises ValueError for a metric without a margin.
     """
-    return judged(metric).margin.of(published)
+    return _judged(metric).margin.of(published)
+
+
+def _judged(metric: str) -> Metric:
+    found = METRICS.get(metric)
+    if found is None or found.margin is UNJUDGED:
+        raise ValueError(f"metric '{metric}' has no margin; give it one in METRICS of evaluation/metrics.py")
+    return found
 
 
 def equivalent(mean, std, n: int, paper: Printed, metric: str) -> np.ndarray:
@@ -72,7 +82,8 @@ def word(p: float, higher: bool, same: bool, metric: str, lost: int = 0, family:
     ``p``: NaN where nothing can be said. ``lost``: splits of ours without a score.
     """
     if p <= ANY_FALSE / family:
-        found = "better" if higher == (METRICS[metric].direction is UP) else "worse"
+        direction = METRICS[metric].direction
+        found = "differs" if direction is NONE else "better" if higher == (direction is UP) else "worse"
     elif p <= AGREE or math.isnan(p):
         found = "inconclusive"
     else:
@@ -83,9 +94,9 @@ def word(p: float, higher: bool, same: bool, metric: str, lost: int = 0, family:
 def judge(runs: Runs, lost: int = 0, family: int = FAMILY) -> Verdict:
     """Judge one cell. ``lost``: how many splits of ours have no score.
 
-    Raises ValueError for a metric without a direction and for scores that are none or not finite.
+    Raises ValueError for a metric without a margin and for scores that are none or not finite.
     """
-    metric = judged(runs.metric).name
+    metric = _judged(runs.metric).name
     values = np.asarray(runs.values, dtype=np.float64)
     if not len(values) or not np.isfinite(values).all():
         raise ValueError(f"{len(values)} scores; a judged cell has at least one, all of them finite")

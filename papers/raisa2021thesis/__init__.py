@@ -27,7 +27,7 @@ PAPER = Paper(
     program=Program(
         scores=SCORES,
         rows=f"{HERE}.run:rows",
-        checks=("exact", "starts", "rates"),
+        checks=("exact", "starts", "calibration", "rates"),
         check=f"{HERE}.checks:CHECKS",
         # all boxes of a cheap model of each method
         samples={

@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 import pandas as pd
-from matplotlib.cbook import boxplot_stats
-from scipy.stats import binom
 
 from papers.raisa2021thesis import PAPER, models, run, streams, verdicts
 from papers.raisa2021thesis.chains import Setting
 from papers.raisa2021thesis.models import MODELS, Problem
 from privacy.budget import Budget
 from privacy.ledger import Relation
-from reports.evidence import AGREE, Box, p_box
+from reports.evidence import AGREE, Box, calibrated, p_box
 from reports.verdict import ANY_FALSE
 
 
@@ -98,42 +96,81 @@ def _paid(p: Problem, setting: Setting, epsilon: float, count: int, rng: np.rand
     return run.run_chains(p, setting, epsilon, count, rng, start, share=1 - SHARE)
 
 
-def box_of(values: np.ndarray) -> Box:
-    """What a published box keeps of runs: matplotlib's numbers, to five digits."""
-    b = boxplot_stats(values)[0]
-    at = {"median": b["med"], "q1": b["q1"], "q3": b["q3"], "whisker_low": b["whislo"], "whisker_high": b["whishi"]}
-    return verdicts.box_of({k: round(float(v), 5) for k, v in at.items()} | {"outliers": len(b["fliers"])})
+def boxes_of(values: np.ndarray) -> Box:
+    """What a published box keeps of runs (..., 20): the numbers of matplotlib's box plots, to five digits, (..., 1)."""
+    q1, median, q3 = np.quantile(values, [0.25, 0.5, 0.75], axis=-1, keepdims=True)
+    reach = 1.5 * (q3 - q1)
+    within = (values >= q1 - reach) & (values <= q3 + reach)
+    low = np.minimum(np.where(within, values, np.inf).min(axis=-1, keepdims=True), q1)
+    high = np.maximum(np.where(within, values, -np.inf).max(axis=-1, keepdims=True), q3)
+    beyond = ((values < low) | (values > high)).sum(axis=-1, keepdims=True)
+    q1, median, q3, low, high = (np.round(v, 5) for v in (q1, median, q3, low, high))
+    return Box(median, q1, q3, low, high, beyond, verdicts.UNIT, verdicts.N)
 
 
-#: rng, number of runs, starts -> runs: laws of which both sides are drawn in :func:`rates`.
+#: rng, shape of the runs (..., 20), starts (..., 20) -> runs: laws of which both sides are drawn.
 LAWS = {
-    "normal": lambda rng, n, at: 0.3 + 0.05 * rng.standard_normal(n),
-    "normal, starts shared": lambda rng, n, at: 0.3 + 0.04 * at + 0.03 * rng.standard_normal(n),
-    "lognormal": lambda rng, n, at: 0.1 * np.exp(rng.standard_normal(n)),
-    "Cauchy": lambda rng, n, at: rng.standard_cauchy(n),
-    "share of 56": lambda rng, n, at: binom.rvs(56, 0.36, size=n, random_state=rng) / 56,
-    "share of 15": lambda rng, n, at: binom.rvs(15, 0.7, size=n, random_state=rng) / 15,
+    "normal": lambda rng, shape, at: 0.3 + 0.05 * rng.standard_normal(shape),
+    "normal, starts shared": lambda rng, shape, at: 0.3 + 0.04 * at + 0.03 * rng.standard_normal(shape),
+    "lognormal": lambda rng, shape, at: 0.1 * np.exp(rng.standard_normal(shape)),
+    "Cauchy": lambda rng, shape, at: rng.standard_cauchy(shape),
+    "share of 56": lambda rng, shape, at: rng.binomial(56, 0.36, size=shape) / 56,
+    "share of 15": lambda rng, shape, at: rng.binomial(15, 0.7, size=shape) / 15,
 }
 #: shifts of a normal law, in its deviations, of which the power is measured.
 SHIFTS = (1.0, 2.0, 3.0)
+#: values of p that are calibrated.
+CALIBRATED = (*(k / 1000 for k in range(1, 10)), *(k / 100 for k in range(1, 31)))
+
+
+def bounds_of(rng: np.random.Generator, law: str, shift: float, repeats: int) -> np.ndarray:
+    """The bound on p of as many boxes and reruns of one law, ours moved by ``shift``; (repeats,)."""
+    at = rng.standard_normal((repeats, verdicts.N))
+    theirs, ours = (LAWS[law](rng, at.shape, at) for _ in range(2))
+    above, below = p_box(ours + shift, boxes_of(theirs))
+    return np.minimum(1.0, 2 * np.minimum(above, below))
+
+
+def calibration(mirror: str | None = None) -> pd.DataFrame:
+    """What the bound of a box is worth: p, and the largest bound that has it.
+
+    A bound has the p of which it is exceeded from below by no more than a share p of boxes and reruns of one law, in
+    every one of ``LAWS``. ``law``: the one that decides. ``rate_bound``: share of its boxes whose bound is at most p,
+    which is what p would be without calibration.
+    """
+    repeats, rows = run.config()["check_repeats"]["calibration"], []
+    found = {law: np.sort(bounds_of(run.generator("calibration", law), law, 0.0, repeats)) for law in LAWS}
+    for p in CALIBRATED:
+        most = {law: _between(b, b[int(p * repeats)]) for law, b in found.items()}
+        law = min(most, key=lambda name: most[name])
+        rate = float(np.mean(found[law] <= p))
+        rows.append({"p": p, "bound": most[law], "law": law, "rate_bound": rate, "repeats": repeats})
+    return pd.DataFrame(rows)
+
+
+def _between(bounds: np.ndarray, first: float) -> float:
+    """Halfway from the value below ``first``, the least that too many boxes reach, to ``first`` itself; 0: none."""
+    at = int(np.searchsorted(bounds, first))
+    return float(0.5 * (bounds[at - 1] + first)) if at else 0.0
 
 
 def rates(mirror: str | None = None) -> pd.DataFrame:
-    """How often the rank test of a box speaks: of one law (false) and of shifted normal ones (power)."""
+    """How often the rank test of a box speaks: of one law (false) and of shifted normal ones (power).
+
+    The calibration is made anew, as it is in ``calibration``, and the boxes here are others.
+    """
     repeats, family = run.config()["check_repeats"]["rates"], PAPER.family
-    laws = {name: (law, 0.0) for name, law in LAWS.items()}
-    laws |= {f"normal, {s:g} deviations off": (LAWS["normal"], 0.05 * s) for s in SHIFTS}
+    pairs = list(calibration(mirror)[["p", "bound"]].itertuples(index=False))
+    laws = {name: (name, 0.0) for name in LAWS}
+    laws |= {f"normal, {s:g} deviations off": ("normal", 0.05 * s) for s in SHIFTS}
     rows = []
     for name, (law, shift) in laws.items():
-        rng, p = run.generator("rates", name), np.empty(repeats)
-        for i in range(repeats):
-            at = rng.standard_normal(verdicts.N)
-            theirs, ours = law(rng, verdicts.N, at), law(rng, verdicts.N, at) + shift
-            p[i] = min(1.0, 2 * min(p_box(ours, box_of(theirs))))
+        bounds = bounds_of(run.generator("rates", name), law, shift, repeats)
+        p = np.array([calibrated(bound, pairs) for bound in bounds])
         rows.append({"law": name, "shift": shift, "repeats": repeats, "inconclusive_or_more": np.mean(p <= AGREE),
                      "at_1_percent": np.mean(p <= 0.01), "better_or_worse": np.mean(p <= ANY_FALSE / family),
                      "least_p": p.min()})  # fmt: skip
     return pd.DataFrame(rows)
 
 
-CHECKS = {"exact": exact, "starts": starts, "rates": rates}
+CHECKS = {"exact": exact, "starts": starts, "calibration": calibration, "rates": rates}

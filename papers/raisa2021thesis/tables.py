@@ -13,7 +13,6 @@ from papers.raisa2021thesis import PAPER, claims, models, run, verdicts
 from papers.raisa2021thesis.run import KEY
 from reports.evidence import MEDIAN, spread_of
 from reports.queries import Tables
-from reports.verdict import margin
 from workflow.program import read_scores
 
 #: name of a method here -> as the source writes it.
@@ -39,7 +38,8 @@ METRICS = {m: metrics.METRICS[m].title for m in run.METRICS}
 
 def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
     """Tables by file name, from all score rows."""
-    judged = verdicts.build(scores, PAPER.family)
+    calibration = pd.read_csv(checks / "calibration.csv")
+    judged = verdicts.build(scores, PAPER.family, calibration)
     return {
         "verdicts.csv.gz": judged,
         "joint.csv": verdicts.joint(judged),
@@ -69,11 +69,7 @@ def names(tables: Tables) -> dict[str, object]:
         boxes = tables.of("joint", "boxes", "sum", ".0f", method="all", metric=metric)
         return f"{tables.of('counts', 'reproduced', 'sum', '.0f', **of_metric)} of {boxes}"
 
-    shares = [
-        float(r["published_mean"]) for r in tables.rows("verdicts", metric="clipped_ratios", verdict="reproduced")
-    ]
     known = {"METHODS": METHODS, "MODELS": MODELS, "METRICS": METRICS, "paid": paid, "reproduced": reproduced}
-    known["margin_above_median"] = sum(margin("clipped_ratios", share) > share for share in shares)
     return known | {"config": run.config() | {"family": PAPER.family}}
 
 

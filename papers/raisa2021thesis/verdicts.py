@@ -1,23 +1,25 @@
 """Verdicts on the published boxes: could this box have come from our program?
 
 A box is what is left of N = 20 chains: median, quartiles, whiskers and the number of points beyond them. Ours are n =
-20 chains with the same data and from the same starts. Their evidence is that of a box plot (``reports.evidence.box``).
-Shared starts make the two sides move together, which keeps p a bound (``checks.rates`` measures how far).
+20 chains with the same data and from the same starts. Their evidence is that of a box plot (``reports.evidence.box``),
+whose p is calibrated by simulation (``checks.calibration``). Shared starts make the two sides move together, which
+lowers the rate of false words (``checks.rates`` measures how far).
 
 Lower counts as better for MMD and for the share of clipped ratios, higher for the acceptance rate; of the last two this
-is a convention. The margin is that of an error (10 %) for MMD, and that of a share (0.02 or 25 % of it) for the others.
+is a convention. The margin is that of an error (10 %) for MMD, and that of a share (25 %) for the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from papers.raisa2021thesis import run
 from papers.raisa2021thesis.run import KEY
-from reports.evidence import AGREE, Box, Runs, box
+from reports.evidence import AGREE, Box, Kind, Runs, box
 from reports.verdict import judge
 
 PROTOCOL = "one_generated_table"
@@ -39,9 +41,15 @@ def box_of(cell: Mapping[str, object]) -> Box:
     return Box(**numbers, outliers=int(str(cell["outliers"])), unit=UNIT, n=N)
 
 
-def compared(values: np.ndarray, published: Box, metric: str, family: int) -> dict[str, float | str]:
+def kind_of(calibration: pd.DataFrame) -> Kind:
+    """The evidence of a box, with p as ``checks.calibration`` has it."""
+    pairs = list(zip(calibration["p"].astype(float), calibration["bound"].astype(float), strict=True))
+    return partial(box, calibration=pairs)
+
+
+def compared(values: np.ndarray, published: Box, metric: str, family: int, kind: Kind) -> dict[str, float | str]:
     """The columns of one box. ``values`` (n,): ours, finite."""
-    found = judge(Runs(published, values, metric, box), family=family)
+    found = judge(Runs(published, values, metric, kind), family=family)
     return {
         "mean": values.mean(), "median": float(np.median(values)), "std": values.std(ddof=1), "n": len(values),
         "difference": found.difference, "low": found.low, "high": found.high, "p": found.p, "p_kind": found.p_kind,
@@ -53,8 +61,9 @@ def runs_of(row: Mapping[str, str]) -> np.ndarray:
     return np.array(row["runs"].split(), dtype=np.float64)
 
 
-def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
-    """One row a published box."""
+def build(scores: pd.DataFrame, family: int, calibration: pd.DataFrame) -> pd.DataFrame:
+    """One row a published box. ``calibration``: of ``checks.calibration``."""
+    kind = kind_of(calibration)
     names, out = [k for k in KEY if k != "source"], []
     by = {tuple(row[k] for k in names): row for row in scores.to_dict("records")}
     for cell in run.published().to_dict("records"):
@@ -73,7 +82,7 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
         elif not np.isfinite(values := runs_of(found)).all():
             row |= {"verdict": "diverged", "p_kind": "", "reason": "a chain is too short for a score"}
         else:
-            row |= compared(values, box_of(cell), cell["metric"], family) | {"reason": ""}
+            row |= compared(values, box_of(cell), cell["metric"], family, kind) | {"reason": ""}
         out.append(row | {"headline": "yes"})
     return pd.DataFrame(out)
 

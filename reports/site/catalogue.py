@@ -22,6 +22,7 @@ from reports.site.document import Document, plain
 from reports.site.mathml import equations
 from reports.site.status import privacy_status
 from reports.site.words import cited, number, relation, setting_value
+from reports.verdict import VERDICTS
 
 #: as far as the range of a column is shown.
 COLUMNS = 60
@@ -154,6 +155,7 @@ def _method(
             "? inconclusive",
             "+ better",
             "− worse",
+            "≠ differs",
             "∅ no score",
         ]
         page.part("frame", columns=columns, rows=answers, label="Verdicts")
@@ -276,8 +278,7 @@ def _answers(found: Mapping[str, Sequence[Cell]]) -> dict[str, list[list]]:
                 at[row["verdict"]] = at.get(row["verdict"], 0) + 1
     out: dict[str, list[list]] = {}
     for (ours, key, column, reading), by in count.items():
-        words = ("reproduced", "compatible", "inconclusive", "better", "worse")
-        told = [by.get(w, 0) for w in words]
+        told = [by.get(w, 0) for w in VERDICTS]
         link = {"href": f"cells/{key}.html", "text": key}
         out.setdefault(ours, []).append(
             [link, column, READING_TITLES[reading], sum(by.values()), *told, sum(by.values()) - sum(told)]

@@ -18,7 +18,7 @@ from reports.site.cells import Cell
 from reports.site.content import Content, Part, as_printed, counts, first_readings, shown_reading
 from reports.site.document import HERE, Document, plain
 from reports.site.words import method_title
-from reports.verdict import FAMILY
+from reports.verdict import FAMILY, REFUTED
 
 #: findings that the front page names first, where they are there.
 FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
@@ -150,7 +150,7 @@ def picture_caption(content: Content) -> str:
         said.append(f"The verdict is that of the {how}.")
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
-        refuted = int(printed["verdict"].isin(["better", "worse"]).sum())
+        refuted = int(printed["verdict"].isin(REFUTED).sum())
         said.append(
             f"As printed, {len(printed):,} numbers have a score, and {refuted:,} of them are refuted (ours is better "
             "or worse). The pages of the papers show them."

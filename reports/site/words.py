@@ -22,6 +22,7 @@ SIGNS = {
     "compatible": "≈",
     "better": "+",
     "worse": "−",
+    "differs": "≠",
     "inconclusive": "?",
     "no_data": "∅",
     "failed": "×",
@@ -42,7 +43,7 @@ SOURCE_KEY = re.compile(r"\b([a-z][a-z_]*?)([12]\d{3})\w*")
 HERE = Path(__file__).parent
 #: most significant digits of a number that a paper prints; a float in a file has more.
 PRINTED_DIGITS = 8
-_PS = {"t": "t", "rank": "ranks", "resampled": "resampled runs", "bootstrap": "a bootstrap"}
+_PS = {"t": "t", "rank": "ranks", "resampled": "resampled runs", "streams": "the distribution of its streams"}
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -143,6 +144,7 @@ def verdict_sentence(row: Mapping[str, Any]) -> str:
         "inconclusive": f"The number is doubtful, but not refuted at the bound for all numbers together ({chance}).",
         "better": f"Ours is better: {chance}, below the bound for all numbers together.",
         "worse": f"Ours is worse: {chance}, below the bound for all numbers together.",
+        "differs": f"Ours differs: {chance}, below the bound for all numbers together.",
     }
     seen = row["detectable"]
     power = f" A shift of {number(seen, 3)} would have been seen." if math.isfinite(seen) else ""

@@ -74,9 +74,9 @@ def test_a_first_finding_that_is_not_there(someone, monkeypatch):
 
 def test_tables_follow_from_scores_or_are_named(someone, tmp_path):
     papers.build("someone", tmp_path / "made", tmp_path / "made", someone.reference)
-    assert papers.stale() == {"someone": []}
+    assert papers.checked()["someone"].stale == []
     (someone.reference / "sums.csv").write_text("sum\n2\n")
-    assert papers.stale() == {"someone": ["sums.csv"]}
+    assert papers.checked()["someone"].stale == ["sums.csv"]
 
 
 def test_only_full_scale_becomes_reference(someone, tmp_path):
@@ -112,4 +112,15 @@ def test_the_reference_is_of_full_scale_and_without_dates(key):
 
 def test_the_committed_tables_follow_from_the_committed_scores():
     """Of the paper for which this is cheap; `python -m reports.build check` asks for all."""
-    assert papers.stale("jalko2017dpvi") == {"jalko2017dpvi": []}
+    assert papers.checked("jalko2017dpvi") == {
+        "jalko2017dpvi": papers.Checked([], {"jalko2017dpvi": 172}, {"jalko2017dpvi": 172})
+    }
+
+
+def test_verdicts_that_differ_are_counted_by_source(someone, monkeypatch):
+    """One of two rows was moved: it is counted, and its table is named."""
+    told = pd.DataFrame({"source": ["a", "a", "b"], "verdict": ["worse", "compatible", "worse"]})
+    found = told.assign(verdict=["worse", "worse", "worse"])
+    monkeypatch.setattr(papers, "build", lambda key, scores, checks, out: write(out / papers.VERDICTS, found))
+    write(someone.reference / papers.VERDICTS, told)
+    assert papers.checked()["someone"] == papers.Checked([papers.VERDICTS], {"a": 2, "b": 1}, {"a": 1, "b": 1})

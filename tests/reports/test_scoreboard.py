@@ -44,7 +44,7 @@ def test_the_counts_are_those_of_other_code(verdicts):
     assert board["numbers"].sum() == len(words)
     for word in ("reproduced", "compatible", "inconclusive"):
         assert board[word].sum() == expected[word]
-    assert board["refuted"].sum() == expected["better"] + expected["worse"]
+    assert board["refuted"].sum() == expected["better"] + expected["worse"] + expected["differs"]
     assert (
         board["no_score"].sum()
         == len(words) - board[["reproduced", "compatible", "inconclusive", "refuted"]].sum().sum()
@@ -63,6 +63,23 @@ def test_a_count_per_source_and_reading(verdicts):
     assert (board[scoreboard.COUNTS].sum(axis=1) == board["numbers"]).all()
     assert list(board["reading"].unique()) == ["printed", "authors", "corrected"]
     assert not board.duplicated(["source", "reading"]).any()
+
+
+def test_version_2_is_what_was_committed_under_it(verdicts):
+    """The counts of that time, and no word of it is today's."""
+    changes = lines(ROOT / "reports/reference/verdict_changes.csv")
+    assert all(r["version_2"] != r["version_3"] for r in changes)
+    old = scoreboard.counts(scoreboard.first(scoreboard.version_2(verdicts)))[scoreboard.COUNTS].sum()
+    assert old.to_dict() == {
+        "reproduced": 1317, "compatible": 1751, "inconclusive": 155, "refuted": 17, "no_score": 331,
+    }  # fmt: skip
+
+
+def test_a_change_that_is_no_longer_true_is_named(verdicts):
+    first = lines(ROOT / "reports/reference/verdict_changes.csv")[0]
+    at = (verdicts[[*KEY, "reading"]] == pd.Series({k: first[k] for k in (*KEY, "reading")})).all(axis=1)
+    with pytest.raises(ValueError, match="by now"):
+        scoreboard.version_2(verdicts.assign(verdict=verdicts["verdict"].mask(at, "worse")))
 
 
 def row(method, reading, verdict):

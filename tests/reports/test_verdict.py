@@ -2,6 +2,7 @@
 
 import ast
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from datasets.files import ROOT
+from evaluation.metrics import METRICS, NONE
 from reports import published, verdict
 from reports.evidence import AGREE, Printed, Runs, printed, unit_of
 from reports.reference import FOLDER
@@ -54,7 +56,7 @@ def test_compatible_is_what_nothing_refutes_and_nothing_shows():
 
 @pytest.mark.parametrize(
     ("metric", "published_mean", "delta"),
-    [("rmse", 4.0, 0.4), ("test_log_likelihood", -3.0, math.log(1.1)), ("calibration_rmse", 0.02, 0.02),
+    [("rmse", 4.0, 0.4), ("test_log_likelihood", -3.0, math.log(1.1)), ("calibration_rmse", 0.02, 0.005),
      ("tarp_coverage_rmse", 0.4, 0.1), ("fnorm", 3.0, math.log(2)), ("kl_proxy", 3.0, math.log(2))],
 )  # fmt: skip
 def test_margins(metric, published_mean, delta):
@@ -89,6 +91,17 @@ def test_the_family_decides_what_is_refuted():
     assert pytest.approx(0.01) == DIFFER * 290
     for family, said in ((290, "worse"), (2668, "inconclusive")):
         assert word(1e-5, True, False, "rmse", family=family) == said
+
+
+def test_a_number_without_a_direction_differs(monkeypatch):
+    """A posterior mean with a margin of 10 %: refuted either way it ``differs``; a metric without margin is refused."""
+    mean = replace(METRICS["rmse"], name="posterior_mean", direction=NONE)
+    monkeypatch.setitem(METRICS, "posterior_mean", mean)
+    for m, said in ((1.0, "differs"), (3.0, "differs"), (2.0, "reproduced")):
+        assert judge(normal_runs(m, 0.01, 20), printed("2.000", 10), "posterior_mean").verdict == said
+    assert judge(normal_runs(1.0, 0.01, 20), printed("2.000", 10), "posterior_mean", lost=1).verdict == "inconclusive"
+    with pytest.raises(ValueError, match="no margin"):
+        judge([1.0, 2.0], printed("1.0", 5), "posterior_log_variance_ratio")
 
 
 def test_direction_follows_the_metric():
@@ -147,7 +160,7 @@ def test_mirror_symmetry_and_closed_vocabulary(runs, thousandths, n_published, s
 
 def test_bad_input_is_refused():
     paper = printed("1.0", 5)
-    with pytest.raises(ValueError, match="no direction"):
+    with pytest.raises(ValueError, match="no margin"):
         judge([1.0, 2.0], paper, "surprise")
     with pytest.raises(ValueError, match="plain decimal digits"):
         printed("1e-3", 5)

@@ -239,5 +239,5 @@ def test_every_word_has_a_sign_and_a_colour_and_the_site_says_that_the_rule_chan
         assert f".v-{word}" in css
         assert f".b-{word}" in css
         assert f'"{word}"' in parts
-    assert "second version of the rule" in rule
+    assert "third version of the rule" in rule
     assert "verdict_v1" in rule

@@ -4,11 +4,12 @@ import pandas as pd
 
 
 def acceptance_but_not_mmd(counts: pd.DataFrame, starts: pd.DataFrame) -> bool:
-    """Most acceptance rates are reproduced, most MMDs only compatible; a chain from the prior's mean stays far off."""
+    """Most acceptance rates are reproduced, most MMDs and clipped shares are not; a chain from the prior's mean stays far off."""
     metric = counts.groupby("metric")[["reproduced", "compatible"]].sum()
     median = starts.groupby("start")["median"]
     return bool(
         metric.loc["acceptance", "reproduced"] > metric.loc["acceptance", "compatible"]
         and metric.loc["mmd", "reproduced"] < metric.loc["mmd", "compatible"]
+        and metric.loc["clipped_ratios", "reproduced"] < metric.loc["clipped_ratios", "compatible"]
         and median.min()["mean of the prior"] > median.max()["published"]
     )
