@@ -4,7 +4,7 @@ import pandas as pd
 
 
 def acceptance_but_not_mmd(counts: pd.DataFrame, starts: pd.DataFrame) -> bool:
-    """Most acceptance rates are reproduced, most MMDs and clipped shares are not; a chain from the prior's mean stays far off."""
+    """Acceptance rates are mostly reproduced, MMDs and clipped shares are not; the prior's mean starts far off."""
     metric = counts.groupby("metric")[["reproduced", "compatible"]].sum()
     median = starts.groupby("start")["median"]
     return bool(
