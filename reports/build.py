@@ -154,7 +154,7 @@ def collect(
         if known is None:
             frame = verdicts.build(config, scores, scale)
             cost = ledger.build(fits, set(scores["cell"]), epsilon_of, committed)
-            told = claims.evaluate(config, scores, extra=extra)
+            told = claims.evaluate(config, scores, extra=extra, ledger=cost)
         else:
             frame, told, cost = known.of(config)
         judged.append(frame)

@@ -66,7 +66,7 @@ def claim_rows(results: Path | None = None) -> pd.DataFrame:
     frames = [rows[[c for c in rows if c not in ("test", "proof")]]]
     for key in papers.programs():
         own = tables.text(ROOT / "papers" / key / "reference" / "claims.csv").rename(columns={"claim": "id"})
-        frames.append(own.assign(paper=key, source=_source(key)))
+        frames.append(own.rename(columns={"figure": "evidence"}).assign(paper=key, source=_source(key)))
     return tables.typed(pd.concat(frames, ignore_index=True), "claims")
 
 

@@ -159,22 +159,17 @@ def _text(path: Path) -> pd.DataFrame:
 
 
 def _claims(path: Path, source: str) -> pd.DataFrame:
-    """Its claims, a row a claim and reading; none where it has no file of them."""
+    """Its claims; none where it has no file of them."""
     if not path.is_file():
         return pd.DataFrame(columns=claims.COLUMNS)
     rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
     made = [
         dict.fromkeys(claims.COLUMNS, "")
-        | {"id": f"{r['claim']}-{r['reading']}", "verdict": r["verdict"], "quote": r["quote"], "margin": "none"}
-        | {"statement": r.get("statement", ""), "figure": f"{r['reading']}: {r['evidence']}", "place": r["place"]}
+        | {("id" if k == "claim" else k): v for k, v in r.items()}
         | {"source": source}
         for r in rows
     ]
-    out = pd.DataFrame(made, columns=claims.COLUMNS)
-    # a paper may test one sentence in several places; each row has an address of its own
-    again = out.groupby("id").cumcount()
-    out["id"] = [f"{i}-{n + 1}" if n else i for i, n in zip(out["id"], again, strict=True)]
-    return out
+    return pd.DataFrame(made, columns=claims.COLUMNS)
 
 
 def _findings(folder: Path) -> list[Finding]:

@@ -214,13 +214,14 @@ def recompute(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[Path, 
     ``verdicts.csv``, ``claims.csv``, ``comparisons.csv``, and what a paper derives (``Paper.derived``).
     """
     judged, said, known = [], [], {}
+    costs = _committed_ledger(folder)
     of_paper: dict[str, list[tuple[dict[str, Any], pd.DataFrame]]] = {}
     for name in experiments(folder):
         config = load_config(configs[name])
         scores = known[name] = committed.read(folder, name)
         judged.append(verdicts.build(config, scores, "full"))
         tables = papers.place(name, folder)
-        said.append(claims.evaluate(config, scores, extra=tables)[CLAIM_COLUMNS])
+        said.append(claims.evaluate(config, scores, extra=tables, ledger=costs)[CLAIM_COLUMNS])
         if (paper := papers.paper_of(name)) and paper.derived:
             of_paper.setdefault(paper.key, []).append((config, scores))
     if not judged:

@@ -34,6 +34,7 @@ CLAIMS = (
             "or that comes or goes (corrected)"
         ),
         test=HoldsIn(file="bbb_claims.csv", claim="sensitivity"),
+        repair="a row comes or goes instead of being replaced",
     ),
     Claim(
         id="bbb_classical_sigma",
@@ -49,6 +50,7 @@ CLAIMS = (
             "every epsilon (printed), at those of the experiment (corrected)"
         ),
         test=HoldsIn(file="bbb_claims.csv", claim="classical_sigma"),
+        repair="epsilon is one of the experiment, 8 at most",
     ),
     Claim(
         id="bbb_epochs_only",
@@ -88,8 +90,9 @@ CLAIMS = (
             "Calculate the noisy overall BP gradient of ... \\Delta_{\\rho_b} = \\bar{g}_b \\frac{\\epsilon}{1 + "
             "\\exp(-\\rho)} + r_b"
         ),
-        statement="the mean of Delta_rho is the gradient of the objective in rho",
+        statement="the mean of Delta_rho is the gradient of the objective in rho, within the margin of 0.1 s'(rho) / s",
         test=HoldsIn(file="bbb_claims.csv", claim="rho_update"),
+        repair="the gradient of the entropy through the draw is added",
     ),
     Claim(
         id="bbb_mu_update",
@@ -97,7 +100,7 @@ CLAIMS = (
         source=SOURCE,
         place="algorithm 1",
         quote="Calculate the noisy overall BP gradient of ... \\Delta_{\\mu_b} = \\bar{g}_b + m_b",
-        statement="the mean of Delta_mu is the gradient of the objective in mu",
+        statement="the mean of Delta_mu is the gradient of the objective in mu, here -1, within the margin of 0.1",
         test=HoldsIn(file="bbb_claims.csv", claim="mu_update"),
     ),
 )

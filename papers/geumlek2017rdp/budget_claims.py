@@ -62,6 +62,7 @@ def _compare(context: Context, test: _AtBudgets, margin: bool = False) -> tuple[
             continue
         at, forfeit, reference = found
         allowed, words = margin_of(a[4], reference) if margin else (0.0, "")
+        context.compared.update((a, b))
         made.append(Comparison(what, at, forfeit, margin=allowed, margin_words=words))
     return made, absent
 

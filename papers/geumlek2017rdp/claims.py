@@ -74,6 +74,7 @@ CLAIMS = (
         ),
         statement="that maximum equals the supremum over all neighbouring data sets",
         test=HoldsIn(file="rdp_claims.csv", claim="corollary_2"),
+        repair="the pairs are only those that data sets can have",
     ),
     Claim(
         id="rdp_theorem_16",

@@ -31,12 +31,13 @@ FIGURES = {
 def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
     """Tables by file name, from all score rows and the folder of the checks."""
     judged = verdicts.build(scores, PAPER.family)
+    charged, sgld = ledger(scores, checks), pd.read_csv(checks / "sgld.csv")
     return {
         "verdicts.csv.gz": judged,
         "joint.csv": verdicts.joint(judged),
         "counts.csv": counts(judged),
-        "ledger.csv": ledger(scores, checks),
-        "claims.csv": claims.build(claims.Tables(accuracies(judged), pd.read_csv(checks / "sgld.csv"))),
+        "ledger.csv": charged,
+        "claims.csv": claims.build(claims.Tables(accuracies(judged), sgld, charged)),
     }
 
 

@@ -46,7 +46,7 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
         "counts.csv": counts(judged),
         "iterations.csv": iterations(),
         "ledger.csv": ledger(scores),
-        "claims.csv": claims.build(medians(scores)),
+        "claims.csv": claims.build(medians(scores), ledger(scores)),
     }
 
 

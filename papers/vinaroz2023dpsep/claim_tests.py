@@ -17,8 +17,8 @@ import numpy as np
 from scipy.stats import fisher_exact, pearsonr
 
 from evaluation.metrics import judged
-from evaluation.paired import Difference, median_paired, paired
-from reports.claims.judging import ALPHA, Absent, Comparison, judge
+from evaluation.paired import THESE_ROWS, Difference, median_paired, paired
+from reports.claims.judging import ALPHA, Absent, Comparison, judge, margin_of
 from reports.claims.record import (
     HOLDS,
     REFUTED,
@@ -63,7 +63,8 @@ class Worsens(_Trend):
                 absent.add(row)
                 continue
             sign = -judged(row["metric"]).direction
-            slope = partial(paired, worse := _slopes(scores, common, sign), dict.fromkeys(worse, 0.0))
+            worse = _slopes(scores, common, sign)
+            slope = partial(paired, worse, dict.fromkeys(worse, 0.0), ratio=THESE_ROWS)
             ends = sign * (float(printed[max(printed)]) - float(printed[min(printed)]))
             made.append(Comparison(f"{row['dataset']}, {row['metric']}", slope, 0, ends))
         return judge(made, absent, self.quantifier, "trends")
@@ -140,7 +141,8 @@ class Larger(ClaimTest):
     """``metric`` (one of ours) is larger for the first methods than for the second, data set by data set.
 
     For independent data sets and scores of any distribution: the median difference and its distribution-free interval
-    (``evaluation.paired.median_paired``).
+    (``evaluation.paired.median_paired``). ``by_margin``: larger by more than the margin, for a sentence that speaks of
+    a difference that matters ("not well separated", "poor").
     """
 
     first: Methods
@@ -150,6 +152,7 @@ class Larger(ClaimTest):
     metric: str
     datasets: Words = ()
     quantifier: str | None = None
+    by_margin: bool = False
 
     def outcome(self, context: Context) -> Outcome:
         wanted: dict[tuple, tuple] = {}
@@ -163,7 +166,7 @@ class Larger(ClaimTest):
                         others = [context.cells(rb)[0][:4] for rb in context.rows(b, self.tables, self.datasets)]
                     wanted |= {(cell, other): f"{_called(cell)} vs {_called(other)}" for other in others}
         pairs = [(a, b, what) for (a, b), what in wanted.items()]
-        return judge(*_medians(context, pairs, self.metric, 1), self.quantifier)
+        return judge(*_medians(context, pairs, self.metric, 1, self.by_margin), self.quantifier)
 
 
 @dataclass(frozen=True)
@@ -193,8 +196,11 @@ def _called(cell: tuple) -> str:
     return cell[2] + (f" [{cell[3]}]" if cell[3] else "")
 
 
-def _medians(context: Context, pairs: list[tuple], metric: str | None, sign: int) -> tuple[list[Comparison], Absent]:
-    """``sign`` x (first - second) is above 0 at the median of every pair of cells; metric None: in the cells."""
+def _medians(
+    context: Context, pairs: list[tuple], metric: str | None, sign: int, by_margin: bool = False
+) -> tuple[list[Comparison], Absent]:
+    """``sign`` x (first - second) is above 0 (``by_margin``: the margin) at the median of every pair of cells; metric
+    None: in the cells."""
     made, absent = [], Absent()
     for a, b, what in pairs:
         va, vb = (context.data.values.get((*k[:4], metric or k[4]), {}) for k in (a, b))
@@ -202,7 +208,10 @@ def _medians(context: Context, pairs: list[tuple], metric: str | None, sign: int
             absent.add()
             continue
         signed = ({k: sign * v for k, v in x.items()} for x in (va, vb))
-        made.append(Comparison(f"{what}, median over {len(common)} data sets", partial(median_paired, *signed)))
+        least, words = margin_of(metric or a[4], float(np.median(list(vb.values())))) if by_margin else (0.0, "")
+        words = words and f"larger by more than {words}"
+        at = partial(median_paired, *signed)
+        made.append(Comparison(f"{what}, median over {len(common)} data sets", at, margin=-least, margin_words=words))
     return made, absent
 
 

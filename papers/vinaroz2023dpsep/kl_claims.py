@@ -52,6 +52,7 @@ def claims_table(rows: list[Row], slopes: list[Row], rng: np.random.Generator) -
     ]  # fmt: skip
     one = _where(least, growth="fixed")
     out += [
+        _no_value(rows),
         _slope("v1_scales_1_over_n", "corrected", one, f"{first}_2021", "given its event, Sigma_q fixed",
                -1 + SLOPE, FAST),
         _premise(rows),
@@ -117,6 +118,27 @@ def _premise(rows: list[Row]) -> Row:
     )
     holds = "no" if min(shares) < 1 else "unclear"
     return {"claim": "v1_bound_holds", "reading": "printed", "holds": holds, "figure": figure}
+
+
+def _no_value(rows: list[Row]) -> Row:
+    """The divergence of 2021, as printed, at the largest N: without a value in a draw of which Sigma_q + E is no
+    covariance. Where every draw has one, the slope is that of the corrected reading, and nothing is shown here."""
+    largest = max(float(r["n"]) for r in rows)
+    shares = {k: float(r["positive_share_2021"]) for k, r in enumerate(rows) if float(r["n"]) == largest}
+    without = [1 - s for s in shares.values() if s < 1]
+    growth = sorted({str(rows[k]["growth"]) for k, s in shares.items() if s < 1})
+    figure = f"at N = {largest:.0f} the divergence has a value in every draw, in all {len(shares)} settings"
+    if without:
+        figure = (
+            f"at N = {largest:.0f} the divergence has no value in {min(without):.0%} to {max(without):.0%} of the "
+            f"draws in {len(without)} of {len(shares)} settings (growth of the precision: {', '.join(growth)})"
+        )
+    return {
+        "claim": "v1_scales_1_over_n",
+        "reading": "printed",
+        "holds": "no" if without else "unclear",
+        "figure": figure,
+    }
 
 
 def _uncertainty() -> Row:

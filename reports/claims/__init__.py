@@ -7,7 +7,8 @@ A claim is a typed call in ``papers/<key>/claims.py`` (:mod:`reports.claims.reco
 
 What a test compares are methods of the PAPER, in its published tables. Which cell of ours stands for a method of the
 paper is said by ``answers`` of the experiment's config, so a claim is tested for each reading: the printed one first,
-then authors, then corrected. A method without that reading (the non-private ones) keeps its printed cell.
+then authors, then corrected. A method without that reading (the non-private ones) keeps its printed cell. Which
+readings are private is what their ledgers say; :func:`reports.claims.judging.decide` makes one verdict of them all.
 
 ============================================ ====================================================================
 :mod:`reports.claims.record`                 ``Claim``, what it names, what a test of it sees, and the tests that
@@ -22,9 +23,9 @@ A test that only one paper needs is a :class:`ClaimTest` in that paper's folder.
 
 from reports.claims.comparisons import Better, NotWorse, Within
 from reports.claims.record import COLUMNS, PROVED, VERDICTS, Claim, ClaimTest, HoldsIn, Method, NotTestable, own
-from reports.claims.table import distinct, evaluate, load
+from reports.claims.table import counted, distinct, evaluate, load, read_off, summary
 
 __all__ = [
     "COLUMNS", "PROVED", "VERDICTS", "Better", "Claim", "ClaimTest", "HoldsIn", "Method", "NotTestable", "NotWorse",
-    "Within", "distinct", "evaluate", "load", "own",
+    "Within", "counted", "distinct", "evaluate", "load", "own", "read_off", "summary",
 ]  # fmt: skip

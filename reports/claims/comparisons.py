@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm as normal
 
-from datasets.protocols import overlap
 from evaluation.metrics import judged
-from evaluation.paired import Difference, paired, unpaired
+from evaluation.paired import THESE_ROWS, Difference, paired, unpaired
 from reports.claims.judging import Absent, Comparison, judge, margin_of
 from reports.claims.record import ClaimTest, Context, Data, Method, Methods, Outcome, Words, methods_of, parts_of
-from reports.config import ReportError
 from reports.verdicts import BATCH
 
 
@@ -35,19 +33,6 @@ class _TwoSided(ClaimTest):
 
 
 @dataclass(frozen=True)
-class _WithMargin(_TwoSided):
-    """``margin``: None for that of :func:`reports.claims.judging.margin_of`, "spread" for one published spread."""
-
-    _: KW_ONLY
-    margin: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.margin not in (None, "spread"):
-            raise ReportError(f"margin={self.margin!r}; give 'spread', or nothing")
-
-
-@dataclass(frozen=True)
 class Better(_TwoSided):
     """The first methods score better than the second, in as many comparisons as ``quantifier`` says."""
 
@@ -57,34 +42,33 @@ class Better(_TwoSided):
 
 
 @dataclass(frozen=True)
-class NotWorse(_WithMargin):
+class NotWorse(_TwoSided):
     """ "Comparable", "not worse": the first methods are not worse than the second by more than the margin."""
 
     def outcome(self, context: Context) -> Outcome:
-        made, absent = _Pairs(context, self, margin=True, spread=self.margin == "spread").compare()
+        made, absent = _Pairs(context, self, margin=True).compare()
         return judge(made, absent, self.quantifier)
 
 
 @dataclass(frozen=True)
-class Within(_WithMargin):
+class Within(_TwoSided):
     """ "Close to", "as good as": the first methods differ from the second by less than the margin, either way."""
 
     def outcome(self, context: Context) -> Outcome:
-        made, absent = _Pairs(context, self, margin=True, close=True, spread=self.margin == "spread").compare()
+        made, absent = _Pairs(context, self, margin=True, close=True).compare()
         return judge(made, absent, self.quantifier)
 
 
 @dataclass(frozen=True)
 class _Pair:
     """A published row with the cells of ours on both sides; ``gap``: the same difference of the printed means, None
-    for a method of this suite; ``spread``: the larger of the two printed ones."""
+    for a method of this suite."""
 
     row: dict[str, Any]
     cells_a: list[tuple]
     cells_b: list[tuple]
     words: str
     gap: float | None
-    spread: float
 
 
 @dataclass(frozen=True)
@@ -95,8 +79,6 @@ class _Pairs:
     test: _TwoSided
     margin: bool = False
     close: bool = False
-    #: the margin is one published spread.
-    spread: bool = False
 
     def compare(self) -> tuple[list[Comparison], Absent]:
         """All comparisons, and how many could not be made."""
@@ -108,7 +90,9 @@ class _Pairs:
                 absent.add(pair.row)
                 continue
             at, forfeit, reference = found
-            allowed, words = self._margin(pair.row["metric"], reference, pair.spread)
+            allowed, words = margin_of(pair.row["metric"], reference) if self.margin else (0.0, "")
+            if self.margin and pair.gap is not None and (self.close or pair.gap < 0):
+                allowed = max(allowed, abs(pair.gap))  # what the paper itself calls comparable is so
             made.append(Comparison(what, at, forfeit, self._printed(pair), allowed, self.close, words))
         return made, absent
 
@@ -123,9 +107,8 @@ class _Pairs:
                     for rb in self._rows(b):
                         if self._alike(ra) == self._alike(rb):
                             gap = judged(ra["metric"]).direction * (float(ra["mean"]) - float(rb["mean"]))
-                            spread = max((float(r["std"]) for r in (ra, rb) if r["std"]), default=math.nan)
                             cells = self.context.cells(ra), self.context.cells(rb)
-                            wanted.append(_Pair(ra, *cells, f"{a} vs {b}", gap, spread))
+                            wanted.append(_Pair(ra, *cells, f"{a} vs {b}", gap))
         return wanted
 
     def _beside_own(self, a: Method, b: Method) -> list[_Pair]:
@@ -134,7 +117,7 @@ class _Pairs:
         for row in self._rows(b if a.own else a):
             cells = self.context.cells(row)
             pair = (cells, self.context.own(a if a.own else b, cells))
-            wanted.append(_Pair(row, *(pair[::-1] if a.own else pair), f"{a} vs {b}", None, math.nan))
+            wanted.append(_Pair(row, *(pair[::-1] if a.own else pair), f"{a} vs {b}", None))
         return wanted
 
     def _rows(self, method: Method) -> list[dict[str, Any]]:
@@ -146,16 +129,11 @@ class _Pairs:
         settings = (f"{k} = {parts.get(k, 'none')}" for k in self.test.same)
         return (row["table"], row["dataset"], row["metric"], *settings)
 
-    def _margin(self, metric: str, reference: float, spread: float) -> tuple[float, str]:
-        if not self.margin:
-            return 0.0, ""
-        return (spread, "one published spread") if self.spread else margin_of(metric, reference)
-
     def _printed(self, pair: _Pair) -> float | None:
         """How far the paper's own numbers say what the claim says; by the same margin, of their own reference."""
         if not self.margin or pair.gap is None:
             return pair.gap
-        theirs, _ = self._margin(pair.row["metric"], self._published_reference(pair.row), pair.spread)
+        theirs, _ = margin_of(pair.row["metric"], self._published_reference(pair.row))
         # the margin itself counts as within
         return (theirs - abs(pair.gap) if self.close else theirs + pair.gap) + 1e-9
 
@@ -171,9 +149,10 @@ def difference(
     """(interval of the difference toward a by level, forfeit, mean of b) of the first pair of cells of one protocol,
     else of any two; None if there is none.
 
-    Over splits that both cells share, by the interval of ``evaluation.paired`` (corrected for overlapping splits). A
-    cell that diverged has lost (``forfeit``: +1, b did; -1, a did). A number of a whole batch of data sets has no
-    splits: its interval is normal, with the two bootstrap deviations as if independent.
+    Over splits that both cells share, by the plain interval of ``evaluation.paired``: a claim speaks of the data sets
+    that its source names, and so of these rows. A cell that diverged has lost (``forfeit``: +1, b did; -1, a did). A
+    number of a whole batch of data sets has no splits: its interval is normal, with the two bootstrap deviations as if
+    independent.
     """
     pairs = [(a, b) for a in cells_a for b in cells_b]
     pairs.sort(key=lambda ab: ab[0][1] != ab[1][1])
@@ -187,8 +166,7 @@ def difference(
             sign = judged(metric).direction
             va, vb = ({k: sign * v for k, v in x.items()} for x in (va, vb))
             same = a[1] == b[1] and set(va) & set(vb)
-            ratio = max(overlap(a[1]), overlap(b[1]))
-            interval = partial(paired if same else unpaired, va, vb, ratio=ratio)
+            interval = partial(paired if same else unpaired, va, vb, ratio=THESE_ROWS)
             return lambda alpha, f=interval: f(alpha=alpha), 0, float(np.mean(list(vb.values())))
         lost = int(bool(va) and data.diverged(b)) - int(bool(vb) and data.diverged(a))
         if lost:

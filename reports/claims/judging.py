@@ -3,19 +3,39 @@
 The quantifier is the source's, and none in its text means all. The claim holds where as many comparisons as it needs
 are shown, and does not hold where so many are shown to be against it that no longer enough can be left; each at a level
 that keeps the error of the verdict at 5 %. Anything else is ``not told apart``. Claims that one method is not worse
-than another, or close to it, hold only within a margin that is stated (:func:`margin_of`).
+than another, close to it, or not as good by an amount that matters have a margin that is stated (:func:`margin_of`).
+
+:func:`judge` does this for one reading of the source, :func:`decide` makes the verdict from all readings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from evaluation.metrics import IN_NATS, OF_ERROR, judged
+from scipy.stats import t as student
+
+from evaluation.metrics import IN_NATS, OF_ERROR, OF_SHARE, judged
 from evaluation.paired import Difference
-from reports.claims.record import HOLDS, QUANTIFIERS, REFUTED, UNTESTED, UNTOLD, Outcome
+from reports.claims.record import (
+    AS_PRINTED,
+    BEYOND,
+    HOLDS,
+    IN_CODE,
+    INFINITE,
+    NO_NOISE,
+    PROVED,
+    QUANTIFIERS,
+    REFUTED,
+    REPAIRED,
+    UNTESTED,
+    UNTOLD,
+    WITHIN,
+    Outcome,
+)
 
 ALPHA = 0.05
 
@@ -25,8 +45,8 @@ class Comparison:
     """One comparison of two cells, or one trend.
 
     ``at(alpha)``: interval of level 1 - alpha of what the claim says is positive. ``margin``: how far below 0 it may be
-    (and, ``close``: above). ``forfeit``: +1, the other side diverged; -1, this one did. ``paper``: the same difference
-    of the printed means. ``margin_words``: what the margin is.
+    (and, ``close``: above); a negative one: how far above 0 it must be. ``forfeit``: +1, the other side diverged; -1,
+    this one did. ``paper``: the same difference of the printed means. ``margin_words``: what the margin is.
     """
 
     what: str
@@ -78,7 +98,9 @@ class Comparison:
             return f"{self.what}: the other diverged" if self.forfeit > 0 else f"{self.what}: diverged"
         d = self.interval(alpha)
         interval = f"[{d.low:.3g}, {d.high:.3g}]" if math.isfinite(d.low) else "(one run: no interval)"
-        return f"{self.what}: {d.difference:.3g} {interval}" + (f", margin {self.margin:.3g}" if self.margin else "")
+        return f"{self.what}: {d.difference:.3g} {interval}" + (
+            f", margin {abs(self.margin):.3g}" if self.margin else ""
+        )
 
 
 @dataclass
@@ -99,24 +121,38 @@ class Absent:
             self.other += 1
 
 
-def judge(made: list[Comparison], absent: Absent, quantifier: str | None, unit: str = "comparisons") -> Outcome:
-    """Verdict on a claim from its comparisons, and their numbers.
+def about(difference: float, error: float, n: int) -> Callable[[float], Difference]:
+    """Interval by level of a difference with this standard error, by t with n - 1 degrees of freedom.
 
-    Of n comparisons the claim needs u (its quantifier). It holds where u of them are shown at the level 5 % / (n - u +
-    1), and does not hold where n - u + 1 of them are shown to be against it at 5 % / u (Benjamini and Heller 2008,
-    partial conjunctions: for "all" it holds where each interval of 95 % says so, and fails where one of 1 - 5 % / n is
-    against it). Both intervals have two sides, of which one counts: together the verdict is wrong in 5 % at most.
+    ``n``: runs of the side with the fewer.
+    """
+    return partial(_about, difference, error, n)
+
+
+def _about(difference: float, error: float, n: int, alpha: float) -> Difference:
+    half = float(student.isf(alpha / 2, n - 1)) * error if n > 1 else math.nan
+    return Difference(difference, difference - half, difference + half, n, False)
+
+
+def judge(made: list[Comparison], absent: Absent, quantifier: str | int | None, unit: str = "comparisons") -> Outcome:
+    """What one reading says of a claim, from its comparisons, and their numbers.
+
+    Of n comparisons the claim needs u (its quantifier; an integer: so many). It holds where u of them are shown at the
+    level 5 % / (n - u + 1), and does not hold where n - u + 1 of them are shown to be against it at 5 % / u (Benjamini
+    and Heller 2008, partial conjunctions: for "all" it holds where each interval of 95 % says so, and fails where one
+    of 1 - 5 % / n is against it). Both intervals have two sides, of which one counts: together the verdict is wrong in
+    5 % at most.
     """
     margin = "; ".join(dict.fromkeys(c.margin_words for c in made if c.margin))
     if not made:
         return Outcome(UNTESTED, "no scores for it")
     n = len(made) + absent.other
-    need = QUANTIFIERS[quantifier or "all"](n)
+    need = quantifier if isinstance(quantifier, int) else QUANTIFIERS[quantifier or "all"](n)
     level = ALPHA / (n - need + 1)
     shown = [c for c in made if c.shown(level)]
     against = [c for c in made if c.against(ALPHA / need)]
     state = HOLDS if len(shown) >= need else REFUTED if len(against) >= n - need + 1 else UNTOLD
-    where = "within the margin" if margin else "in favour"
+    where = "in favour" if not margin else "beyond the margin" if made[0].margin < 0 else "within the margin"
     by_mean = sum(c.mean_in_favour for c in made)
     text = (
         f"{by_mean} of {len(made)} {unit} {where} by mean, {len(shown)} significantly, "
@@ -138,8 +174,39 @@ def judge(made: list[Comparison], absent: Absent, quantifier: str | None, unit: 
     return Outcome(state, text, margin)
 
 
+def decide(states: Mapping[str, str], privacy: Mapping[str, str], proof: bool = False) -> str:
+    """The verdict on a claim, one of ``VERDICTS``. No reading is chosen because the claim holds in it.
+
+    Parameters
+    ----------
+    states : reading (printed, authors, corrected) -> HOLDS, REFUTED, UNTOLD or UNTESTED.
+    privacy : reading -> WITHIN, ABOVE or INFINITE; a reading that is left out is WITHIN.
+    proof : the claim is proved, and its test is a check of the proof.
+
+    The paper's own readings, as printed and by the authors' code, judge the claim together, except for one whose
+    epsilon is infinite: that is no private method. The claim holds if it holds in all of them, and does not hold if all
+    refute it. If all of them spend more than they claim, it must hold as corrected too, else it holds only beyond the
+    claimed epsilon. The corrected reading alone gives the paper no credit, and counts only if it is within its claim.
+    """
+    tested = {r: s for r, s in states.items() if s != UNTESTED}
+    paper = [r for r in ("printed", "authors") if r in tested]
+    noisy = [r for r in paper if privacy.get(r) != INFINITE]
+    good = [r for r in noisy if tested[r] == HOLDS]
+    corrected = tested.get("corrected") == HOLDS and privacy.get("corrected", WITHIN) == WITHIN
+    if good and good == noisy:
+        private = corrected or any(privacy.get(r, WITHIN) == WITHIN for r in noisy)
+        return (PROVED if proof else HOLDS) if private else BEYOND
+    if good:
+        return AS_PRINTED if good == ["printed"] else IN_CODE
+    if any(tested[r] == HOLDS for r in paper):
+        return NO_NOISE
+    if not paper or any(tested[r] == UNTOLD for r in noisy or paper):
+        return UNTOLD if paper else UNTESTED
+    return REPAIRED if corrected else REFUTED
+
+
 def margin_of(metric: str, reference: float) -> tuple[float, str]:
-    """How much worse still counts as not worse, and its words: a margin in nats where the metric has one, else 10 % of
-    the error (``reference``: the other method's mean)."""
-    margin = IN_NATS if judged(metric).margin is IN_NATS else OF_ERROR
+    """How much worse still counts as not worse, and its words: the metric's own margin in nats or of a share, else 10 %
+    of the error (``reference``: the other method's mean)."""
+    margin = own if (own := judged(metric).margin) in (IN_NATS, OF_SHARE) else OF_ERROR
     return float(margin.of(reference)), margin.words

@@ -8,6 +8,7 @@ paper has no column for, or a tuple of alternatives. A test sees the scores thro
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -19,17 +20,29 @@ import pandas as pd
 
 from reports import published as published_numbers
 from reports.config import ReportError
+from reports.ledger import ANSWER, TOTAL
 from reports.verdicts import answers_of, ours_of
 
 #: of the table of claims.
 COLUMNS = [
     *("id", "verdict", "quote", "statement", "margin", "figure", "finding"),
-    *("source", "place", "test", "proof", "same_as"),
+    *("source", "place", "test", "proof", "repair", "same_as"),
 ]
-HOLDS, ANOTHER, REFUTED, UNTOLD, UNTESTED, PROVED = VERDICTS = (
-    *("holds", "holds in another reading", "does not hold"),
-    *("not told apart", "not testable here", "by proof"),
+#: a reading says HOLDS, REFUTED, UNTOLD or UNTESTED of a claim; the other words are verdicts of ``decide`` only.
+HOLDS, AS_PRINTED, IN_CODE, BEYOND, NO_NOISE, REPAIRED, REFUTED, UNTOLD, UNTESTED, PROVED = VERDICTS = (
+    "holds",
+    "holds as printed, not in the authors' code",
+    "holds in the authors' code, not as printed",
+    "holds only beyond the claimed epsilon",
+    "holds only without noise",
+    "does not hold; holds if repaired",
+    *("does not hold", "not told apart", "not testable here", "by proof"),
 )
+#: what the ledger says of the private methods that a reading compares: every epsilon is within its claim; some is above
+#: it; some is infinite.
+WITHIN, ABOVE, INFINITE = "within", "above", "infinite"
+#: share by which accountants may exceed a claim by rounding.
+ROUNDING = 1e-6
 READ_OFF = re.compile(r"read off (table|figure) \w+( [a-z])?((,| and)( figure| table)? \w+( [a-z])?)*")
 #: of n comparisons, how many a claim speaks of. A claim without a quantifier speaks of all.
 QUANTIFIERS: dict[str, Callable[[int], int]] = {
@@ -75,10 +88,19 @@ def method_of(given: OneMethod) -> Method:
 
 
 class Data:
-    """Scores by cell, looked up once. ``extra``: folder of the tables that are no scores; None: there are none."""
+    """Scores by cell, looked up once. ``extra``: folder of the tables that are no scores; None: there are none.
+    ``ledger``: rows of ``reports.ledger``; None: nothing is known of what the cells cost."""
 
-    def __init__(self, config: dict[str, Any], scores: pd.DataFrame, numbers: pd.DataFrame, extra: Path | None = None):
+    def __init__(
+        self,
+        config: dict[str, Any],
+        scores: pd.DataFrame,
+        numbers: pd.DataFrame,
+        extra: Path | None = None,
+        ledger: pd.DataFrame | None = None,
+    ):
         self.extra = extra
+        self.cost: dict[tuple, tuple[float, float]] = {} if ledger is None else _costs(scores, ledger)
         self.config, self.numbers, self.records = config, numbers, numbers.to_dict("records")
         self._answers: dict[tuple, list[dict[str, Any]]] = {}
         self.values: dict[tuple, dict[str, float]] = {}
@@ -101,6 +123,19 @@ class Data:
         return "ok" not in states and "diverged" in states
 
 
+def _costs(scores: pd.DataFrame, ledger: pd.DataFrame) -> dict[tuple, tuple[float, float]]:
+    """Cell (dataset, protocol, method, setting) -> (claimed epsilon, epsilon of its ledger as the suite answers it)."""
+    names = scores[["cell", "dataset", "protocol", "method", "setting"]].drop_duplicates()
+    total = ledger[(ledger["event"] == TOTAL) & ledger["cell"].isin(set(names["cell"]))]
+    known = {}
+    for cell, rows in total.groupby("cell", sort=False):
+        epsilons = pd.to_numeric(rows["epsilon"], errors="coerce")
+        answer = epsilons[rows["reason"].str.contains(ANSWER, regex=False)]
+        found = answer.iloc[0] if len(answer) else epsilons.max()
+        known[cell] = (float(pd.to_numeric(rows["epsilon_claimed"], errors="coerce").iloc[0]), float(found))
+    return {tuple(key): known[cell] for cell, *key in names.itertuples(index=False) if cell in known}
+
+
 @dataclass
 class Context:
     """What a test sees: one reading of one source."""
@@ -110,6 +145,22 @@ class Context:
     reading: str
     #: readings that some cell of the claim really has (a claim on non-private methods has the printed one only).
     used: set[str] = field(default_factory=set)
+    #: cells that were compared, in whatever reading they are.
+    compared: set[tuple] = field(default_factory=set)
+
+    def privacy(self) -> tuple[str, str]:
+        """WITHIN, ABOVE or INFINITE, from the ledgers of the compared cells, and what is to be said of it in words.
+
+        A cell without ledger has no privacy to lose: it is a method without privacy.
+        """
+        found = {self.data.cost[key[:4]] for key in self.compared if key[:4] in self.data.cost}
+        if any(math.isinf(epsilon) for _, epsilon in found):
+            return INFINITE, "epsilon is infinite by the ledger"
+        above = [(epsilon / claim, claim, epsilon) for claim, epsilon in found if epsilon > claim * (1 + ROUNDING)]
+        if not above:
+            return WITHIN, ""
+        _, claim, epsilon = max(above)
+        return ABOVE, f"epsilon up to {epsilon:.3g} for a claimed {claim:g} by the ledger"
 
     def rows(self, method: Method, tables: Sequence[str], datasets: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Published rows of one method of the paper in these tables (and data sets)."""
@@ -130,7 +181,9 @@ class Context:
         if here:
             self.used.add(self.reading)
         chosen = here or [a for a in answers if a["reading"] == "printed"]
-        return [(d, a["protocol"], a["method"], a["label"], m) for a in chosen for d, m in [ours_of(row, a)]]
+        found = [(d, a["protocol"], a["method"], a["label"], m) for a in chosen for d, m in [ours_of(row, a)]]
+        self.compared.update(found)
+        return found
 
     def own(self, method: Method, beside: list[tuple]) -> list[tuple]:
         """Keys of a method of this suite on the data sets and metrics of the cells it is compared with."""
@@ -240,6 +293,7 @@ class Claim:
     statement : in this suite's words, what is tested.
     test : what settles it.
     proof : where the proof stands of a claim that is algebra or holds by construction; its test is then a check of it.
+    repair : what has to be changed for the corrected reading, where that is no corrected method: words after "if".
     same_as : id of the claim of which this one is a repetition, in the same paper or in its other version.
 
     Raises :class:`reports.config.ReportError` for a claim without quote, statement or place, and TypeError for a test
@@ -254,6 +308,7 @@ class Claim:
     statement: str
     test: ClaimTest
     proof: str = ""
+    repair: str = ""
     same_as: str = ""
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import ast
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,8 @@ from typing import Any
 import pandas as pd
 
 from reports import published as published_numbers
-from reports.claims.record import (
-    ANOTHER,
-    COLUMNS,
-    HOLDS,
-    PROVED,
-    REFUTED,
-    UNTESTED,
-    UNTOLD,
-    Claim,
-    Context,
-    Data,
-    HoldsIn,
-    Outcome,
-)  # fmt: skip
+from reports.claims.judging import decide
+from reports.claims.record import COLUMNS, UNTESTED, Claim, Context, Data, HoldsIn, Outcome
 from reports.config import READINGS, ReportError
 from reports.verdicts import finding_of, read_findings
 
@@ -64,20 +52,22 @@ def evaluate(
     published: pd.DataFrame | None = None,
     findings: pd.DataFrame | None = None,
     extra: Path | None = None,
+    ledger: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Verdict on every claim that the experiment settles, columns ``COLUMNS``.
 
     First those that its scores settle, then those that a table of this suite does (:class:`HoldsIn`); the sources in
     the order of the experiment's, the claims of one in the order of its file.
 
-    ``extra``: folder of the tables that are no scores; None: there are none.
+    ``extra``: folder of the tables that are no scores; None: there are none. ``ledger``: rows of ``reports.ledger``,
+    which say which readings are private; None: every reading counts as private.
 
     A finding is attached where its index row names the method ``claim:<id>``.
     """
     numbers = published_numbers.load() if published is None else published
     index = (read_findings() if findings is None else findings).to_dict("records")
     index = [f for f in index if f["method"].startswith("claim:")]
-    data = Data(config, scores[scores["experiment"] == config["experiment"]], numbers, extra)
+    data = Data(config, scores[scores["experiment"] == config["experiment"]], numbers, extra, ledger)
     sources = config["sources"]
     mine = [
         c
@@ -87,18 +77,29 @@ def evaluate(
     mine.sort(key=lambda c: (isinstance(c.test, HoldsIn), sources.index(c.source)))
     rows = []
     for claim in mine:
-        outcomes = _outcomes(claim, data)
+        outcomes, privacy = _outcomes(claim, data)
         asked = {"source": claim.source, "method": f"claim:{claim.id}", "reading": "*", "dataset": "*"}
         rows.append(
             claim.row()
-            | {
-                "verdict": _decide(outcomes, claim.proof),
-                "margin": next((o.margin for o in outcomes.values() if o.margin), "none"),
-                "figure": " | ".join(f"{reading}: {o.figure}" for reading, o in outcomes.items() if o.figure),
-                "finding": finding_of(asked, [f | {"reading": "*", "dataset": "*"} for f in index]),
-            }
+            | summary(outcomes, privacy, bool(claim.proof))
+            | {"finding": finding_of(asked, [f | {"reading": "*", "dataset": "*"} for f in index])}
         )
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def summary(
+    outcomes: Mapping[str, Outcome], privacy: Mapping[str, tuple[str, str]], proof: bool = False
+) -> dict[str, str]:
+    """Verdict, margin and figure of a claim. ``outcomes``, ``privacy``: by reading; of the latter see ``decide`` and
+    ``Context.privacy``, a reading that is left out is within its claim."""
+    cost = {r: privacy[r][1] if r in privacy and o.state != UNTESTED else "" for r, o in outcomes.items()}
+    return {
+        "verdict": decide({r: o.state for r, o in outcomes.items()}, {r: p[0] for r, p in privacy.items()}, proof),
+        "margin": next((o.margin for o in outcomes.values() if o.margin), "none"),
+        "figure": " | ".join(
+            f"{r}: {'; '.join(filter(None, (o.figure, cost[r])))}" for r, o in outcomes.items() if o.figure
+        ),
+    }
 
 
 def distinct(frame: pd.DataFrame) -> pd.DataFrame:
@@ -106,29 +107,28 @@ def distinct(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["same_as"] == ""]
 
 
-def _outcomes(claim: Claim, data: Data) -> dict[str, Outcome]:
-    """Reading -> outcome: the printed one, and each other that some cell of the claim really has."""
-    outcomes = {}
+def read_off(frame: pd.DataFrame) -> pd.Series:
+    """True for each claim that is read off a table or figure, and no sentence of the source."""
+    return frame["quote"].str.startswith("read off")
+
+
+def counted(frame: pd.DataFrame) -> str:
+    """How many distinct claims, in words: those of the text and those read off tables and figures apart."""
+    read = read_off(distinct(frame))
+    parts = ((int((~read).sum()), "of its text"), (int(read.sum()), "read off its tables and figures"))
+    told = [f"{n} {where}" for n, where in parts if n]
+    return f"{len(read)} claim{'' if len(read) == 1 else 's'}" + (f": {', '.join(told)}" if told else "")
+
+
+def _outcomes(claim: Claim, data: Data) -> tuple[dict[str, Outcome], dict[str, tuple[str, str]]]:
+    """Reading -> outcome, and -> privacy: the printed one, and each other that some cell of the claim really has."""
+    outcomes, privacy = {}, {}
     for reading in READINGS:
         context = Context(data, claim.source, reading)
         outcome = claim.test.outcome(context)
         if reading == "printed" or reading in context.used:
-            outcomes[reading] = outcome
-    return outcomes
-
-
-def _decide(outcomes: dict[str, Outcome], proof: str = "") -> str:
-    """The printed reading where the claim holds in it; else another in which it does.
-
-    A claim that holds in none does not hold only where every reading that could be tested refutes it: one that leaves
-    it open (the authors' program, say) leaves it ``not told apart``. A claim with a proof is ``by proof`` only as long
-    as its check, in the printed reading, agrees.
-    """
-    if outcomes["printed"].state == HOLDS:
-        return PROVED if proof else HOLDS
-    states = {o.state for o in outcomes.values()}
-    return next((word for state, word in ((HOLDS, ANOTHER), (UNTOLD, UNTOLD), (REFUTED, REFUTED)) if state in states),
-                UNTESTED)  # fmt: skip
+            outcomes[reading], privacy[reading] = outcome, context.privacy()
+    return outcomes, privacy
 
 
 def _claims(path: Path) -> list[Claim]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports import glossary, palette
+from reports import claims, glossary, palette
 from reports.contents import Advice
 from reports.findings import Finding
 from reports.site import paper_page
@@ -187,7 +187,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         {
             "href": f"papers/{p.key}.html",
             "text": p.title,
-            "more": f"{len(first_readings(p.verdicts))} published numbers, {len(p.claims)} claims",
+            "more": f"{len(first_readings(p.verdicts))} published numbers, {claims.counted(p.claims)}",
         }
         for p in content.papers
     ]

@@ -120,7 +120,7 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
             f"data sets, in {first[['source', 'table']].drop_duplicates().shape[0]} tables; read {readings}"
         )
     if len(part.claims):
-        scope.append(f"{len(_distinct(part.claims))} claims {_claimed_where(part)}")
+        scope.append(claims.counted(part.claims))
     rows.append(("Scope", scope or ["its figures and methods, without a published number to compare"]))
     if part.answered:
         words = [w for w in VERDICTS if w in ("reproduced", "compatible")]
@@ -136,30 +136,21 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
     if private:
         rows.append(("Privacy claims", private))
     if len(part.claims):
-        found = part.claims["verdict"].value_counts()
-        rows.append(
-            (
-                f"Claims {_claimed_where(part)}"
-                + (", by reading" if len(_distinct(part.claims)) < len(part.claims) else ""),
-                [{"word": w, "text": str(int(found[w])), "findings": []} for w in claims.VERDICTS if w in found],
-            )
-        )
+        told = claims.distinct(part.claims)
+        read = claims.read_off(told)
+        for title, here in (
+            ("Claims of its text", told[~read]),
+            ("Claims read off its tables and figures", told[read]),
+        ):
+            found = here["verdict"].value_counts()
+            lines = [{"word": w, "text": str(int(found[w])), "findings": []} for w in claims.VERDICTS if w in found]
+            rows += [(title, lines)] if lines else []
     easy, hard = _effort(part)
     rows += [("Easy", easy)] if easy else []
     rows += [("Hard", hard)] if hard else []
     rows.append(("Were the authors asked", ["no"]))
     rows.append(("Run it again", [part.rerun]))
     return rows
-
-
-def _distinct(said: pd.DataFrame) -> pd.DataFrame:
-    """A row a claim, where a paper has one for each reading of it."""
-    return said.drop_duplicates(["source", "quote", "statement", "place"])
-
-
-def _claimed_where(part: Part) -> str:
-    read_off = part.claims["quote"].str.startswith("read off").all()
-    return "read off its figures" if read_off else "of its text"
 
 
 def _missing(first: pd.DataFrame) -> list[Any]:

@@ -29,7 +29,7 @@ def poisson():
 
 @pytest.fixture(scope="module")
 def gradients():
-    return claims.rho_gradient()
+    return claims.rho_gradient(repeats=20)
 
 
 def table(**changes) -> pd.DataFrame:
@@ -111,7 +111,7 @@ def test_the_note_loses_the_gradient_of_the_entropy(gradients):
     """By exactly 1 in units of s' / s at every rho, within five standard errors; the corrected update is right."""
     found = {(r["claim"], r["reading"]): r for r in claims.updates(gradients)}
     assert not holds(found["rho_update", "printed"])
-    for key in (("rho_update", "corrected"), ("mu_update", "printed"), ("mu_update", "corrected")):
+    for key in (("rho_update", "corrected"), ("mu_update", "corrected")):
         assert holds(found[key])
     here = gradients[gradients["method"] == claims.NOTE]
     assert (np.abs(here["mean_rho"] - here["exact_rho"] - 1.0) < 5 * here["error_rho"]).all()
@@ -119,6 +119,21 @@ def test_the_note_loses_the_gradient_of_the_entropy(gradients):
     np.testing.assert_allclose(here["sd_mu"], here["s"] + 1 / here["s"], rtol=2e-3)
     put_right = gradients.assign(mean_rho=gradients["exact_rho"])
     assert holds(next(r for r in claims.updates(put_right) if r["claim"] == "rho_update"))
+
+
+def test_an_unbiased_update_needs_draws_enough_for_its_margin(gradients):
+    """Standard errors at rho = -5: 0.074 with 4 million draws, above what a margin of 0.1 needs; 0.017 in the table."""
+
+    def printed(table):
+        return next(r for r in claims.updates(table) if (r["claim"], r["reading"]) == ("mu_update", "printed"))
+
+    assert printed(gradients)["holds"] == "unclear"
+    table = pd.read_csv(claims.__file__.replace("note_claims.py", "reference/bbb_rho_gradient.csv"))
+    assert printed(table)["holds"] == "yes"
+    assert (table["draws"] == claims.COORDINATES * claims.DRAWS).all()
+    assert table["error_mu"].max() < claims.UNBIASED / 5
+    off = table.assign(mean_mu=table["mean_mu"] + 0.2)
+    assert printed(off)["holds"] == "no"
 
 
 def test_the_experiments_noise_keeps_its_epsilon():

@@ -24,7 +24,8 @@ def test_a_divergence_that_falls_faster_than_one_over_n_does_not_refute_it(claim
     assert claims["scales_1_over_n", "printed"]["holds"] == "no"
     assert claims["scales_1_over_n", "printed"]["figure"].endswith("(slope at most -0.75) in 0")
     assert claims["v1_scales_1_over_n", "corrected"]["holds"] == "yes"
-    assert ("v1_scales_1_over_n", "printed") not in claims  # without the event there is no E KL
+    assert claims["v1_scales_1_over_n", "printed"]["holds"] == "no"  # without the event some draws have no divergence
+    assert "has no value in" in claims["v1_scales_1_over_n", "printed"]["figure"]
 
 
 def test_gap_closes_only_without_the_constant_shift(claims):
@@ -76,3 +77,12 @@ def test_the_claims_can_be_made_again_from_the_tables(tmp_path, monkeypatch):
         (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
     write(Request(PAPER.extra[0], "full", tmp_path, tmp_path, from_tables=True))
     assert (tmp_path / "kl_bound_claims.csv").read_text() == (FOLDER / "kl_bound_claims.csv").read_text()
+
+
+def test_a_divergence_with_a_value_in_every_draw_is_left_to_its_slope():
+    rows = [{"n": n, "growth": "fixed", "positive_share_2021": 1.0} for n in (100, 1000)]
+    assert kl_claims._no_value(rows)["holds"] == "unclear"
+    rows[0]["positive_share_2021"] = 0.5  # at a smaller N: a claim of a limit is not refuted by it
+    assert kl_claims._no_value(rows)["holds"] == "unclear"
+    rows[1]["positive_share_2021"] = 0.5
+    assert kl_claims._no_value(rows)["holds"] == "no"

@@ -23,11 +23,11 @@ def test_one_sure_loss_ends_all(config, scores):
     assert run(config, scores, Better("dp_sep", "dp_vi", tables=("3",), quantifier="most"))["verdict"] == "holds"
 
 
-def test_another_reading_can_save_a_sentence(config, scores):
+def test_another_reading_does_not_save_a_sentence(config, scores):
     for dataset in config["datasets"]:
         shift(scores, "dp_sep", dataset, 100.0)
     row = run(config, scores, Better("dp_sep", "dp_vi", tables=("3",), quantifier="all"))
-    assert row["verdict"] == "holds in another reading"
+    assert row["verdict"] == "holds in the authors' code, not as printed"
     assert "authors: 6 of 6" in row["figure"]
 
 
@@ -167,7 +167,7 @@ def test_batches_are_compared_by_their_deviations_at_the_same_epsilon():
     naive = {("dpvi_last_iterate", f"epsilon={e}{step}"): (0.3, 0.01) for e in ("0.1", "0.3", "1")}
     text = Better("na_dpvi_nuts", "dpvi_last_iterate", tables=("2",), same=("epsilon",))
     row = run(config, batch_scores(values | naive), text, "alrawajfeh2024nadpvi_rebuttal")
-    assert row["verdict"] == "holds"
+    assert row["verdict"].startswith("holds as printed")  # these scores have none of the authors' code
     assert "printed: 3 of 3 comparisons in favour by mean, 3 significantly" in row["figure"]
     # 1.96 * 0.01 * sqrt 2 = 0.0277: a difference of 0.03 is significant, one of 0.025 is not
     close = naive | {("dpvi_last_iterate", f"epsilon=1{step}"): (0.075, 0.01)}

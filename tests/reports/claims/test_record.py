@@ -30,7 +30,6 @@ def test_what_a_test_does_not_know_is_a_type_error(call, words):
     ("call", "words"),
     [
         (lambda: Better("a", "b", tables=("3",), quantifier="some"), "quantifier is one of all, most, often"),
-        (lambda: Within("a", "b", tables=("3",), margin="wide"), "give 'spread', or nothing"),
         (lambda: claim(NotTestable(why="x"), quote=""), "claim 'x' has no quote"),
         (lambda: claim(NotTestable(why="x"), statement=""), "claim 'x' has no statement"),
         (lambda: claim(NotTestable(why="x"), place=""), "claim 'x' has no place"),
@@ -51,7 +50,7 @@ def test_what_is_read_off_names_its_place(words):
     ("test", "text"),
     [
         (Better(("a", own("b")), "c", tables=("3", "4")), "better(a+own:b, c; tables=3,4)"),
-        (Within("a", "b", tables=("1",), margin="spread"), "within(a, b; tables=1; margin=spread)"),
+        (Within("a", "b", tables=("1",), same=("k",)), "within(a, b; tables=1; same=k)"),
         (Better("a", Method("b", setting="k"), tables=("1",)), "better(a, b[k]; tables=1)"),
         (HoldsIn(file="t.csv", claim="c"), "holds_in(; file=t.csv; claim=c)"),
         (NotTestable(why="x"), "not_testable(; why=x)"),
@@ -72,12 +71,14 @@ def test_a_sentence_settled_by_a_table(tmp_path):
     assert verdict("c,printed,yes,f\n") == "holds"
     assert verdict("c,printed,no,f\n") == "does not hold"
     assert verdict("c,printed,unclear,f\n") == "not told apart"
-    assert verdict("c,corrected,yes,f\n") == "holds in another reading"
+    assert verdict("c,corrected,yes,f\n") == "not testable here"  # the paper's own statement was not tested
     assert verdict("c,printed,no,f\nc,authors,no,g\n") == "does not hold"
     assert verdict("c,printed,no,f\nc,authors,unclear,g\n") == "not told apart"  # the program leaves it open
     assert verdict("c,printed,unclear,f\nc,corrected,no,g\n") == "not told apart"
-    assert verdict("c,corrected,no,f\n") == "does not hold"
-    assert verdict("c,printed,no,f\nc,authors,yes,g\n") == "holds in another reading"
+    assert verdict("c,corrected,no,f\n") == "not testable here"
+    assert verdict("c,printed,no,f\nc,authors,yes,g\n") == "holds in the authors' code, not as printed"
+    assert verdict("c,printed,yes,f\nc,authors,no,g\n") == "holds as printed, not in the authors' code"
+    assert verdict("c,printed,no,f\nc,corrected,yes,g\n") == "does not hold; holds if repaired"
     with pytest.raises(ReportError, match="no row with claim"):
         verdict("d,printed,yes,f\n")
     with pytest.raises(ReportError, match="two rows"):
