@@ -1,7 +1,7 @@
 """CPU seconds of every test, its children included: a plugin of pytest, and the tables of docs/tests.md.
 
-    PYTHONPATH=tests ./bench test -p cpu_seconds     writes tests.csv (or what DPBAYES_TEST_CSV names)
-    python tests/cpu_seconds.py tests.csv             prints the tables
+PYTHONPATH=tests ./bench test -p cpu_seconds     writes tests.csv (or what DPBAYES_TEST_CSV names)
+python tests/cpu_seconds.py tests.csv             prints the tables
 """
 
 from __future__ import annotations

@@ -346,6 +346,7 @@ def it_says_whether_it_takes_printed_ranges_for_public(name, kind):
 def settings_of_its_grid_are_settings(name):
     method = adapter(name)
     assert isinstance(method.grid, tuple)
+    assert len(method.grid) in (0, 6), f"{name}: a method is tuned over six settings, or not at all"
     made = [method.Settings(**change) for change in method.grid]
     assert made[:1] == [method.Settings()][: len(made)], f"{name}: the first setting of a grid is the default, {{}}"
     assert all(made.count(one) == 1 for one in made)
