@@ -1,6 +1,7 @@
 """For all tests: what JAX has compiled is kept on disk, and let go before a process grows large."""
 
 import ctypes
+import functools
 import os
 import re
 import resource
@@ -8,17 +9,32 @@ import signal
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+#: files that fit every method there is
+OF_EVERY_METHOD = ("test_conformance", "test_private_methods")
 
 # no limit by the clock: another machine's load is no fault (CPU seconds of a test are limited below)
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="the tests of the night too: those marked nightly")
+
+
 def pytest_configure(config):
+    if config.option.all or os.environ.get("DPBAYES_TESTED_METHOD"):  # one method is asked for all of its cases
+        config.option.markexpr = config.option.markexpr.replace("not nightly and ", "")
+    share_compiled_code(config)
+
+
+def share_compiled_code(config):
     """One folder for what JAX compiles in any process of this run: half of the CPU time of tests of NUTS was that.
 
     It is removed at the end: a run that is killed may leave half a file. A limit of its size makes JAX lock it.
@@ -72,6 +88,42 @@ def _free_executables(executables):
     executables.free()
 
 
+#: points of a privacy loss distribution in the tests of methods, instead of 150,000 and 400,000: they ask whether a fit
+#: keeps to what its accountant says. A coarser bound is an upper bound too. How tight it is on the fine grid is tested
+#: in tests/privacy, and by what has the marker ``fine_grid``.
+COARSE = {"_PLD_POINTS": 5_000, "_PLD_LENGTH": 20_000}
+
+
+class _Grid:
+    """The grid of the accountant in this process, and the costs that were computed on it."""
+
+    def __init__(self) -> None:
+        self.coarse, self.fine = False, {}
+
+    def use(self, coarse: bool) -> None:
+        if coarse == self.coarse:
+            return
+        from privacy import calibration, scaling
+        from privacy.accountants import epsilon, loss_distributions
+
+        if coarse:
+            self.fine = {name: getattr(loss_distributions, name) for name in COARSE}
+        for name, points in (COARSE if coarse else self.fine).items():
+            setattr(loss_distributions, name, points)
+        for kept in (epsilon._cost, scaling._remaining, calibration.noise_multiplier):
+            kept.cache_clear()
+        self.coarse = coarse
+
+
+_grid = _Grid()
+
+
+@pytest.hookimpl(tryfirst=True)  # before any fixture
+def pytest_runtest_setup(item):
+    below = item.path.relative_to(ROOT / "tests").parts[0] if ROOT / "tests" in item.path.parents else ""
+    _grid.use(below in ("methods", "audit") and item.get_closest_marker("fine_grid") is None)
+
+
 #: CPU seconds of a test of a method; a fit that never ends fails there, and does not hold the suite.
 TEST_CPU_SECONDS = float(os.environ.get("DPBAYES_TEST_CPU_SECONDS", "240"))
 #: CPU seconds more, after which a loop in compiled code, which no handler reaches, ends the process.
@@ -79,10 +131,10 @@ COMPILED_CPU_SECONDS = 60
 
 
 @pytest.fixture(autouse=True)
-def _limited(request):
-    """Limits the CPU seconds of each test below tests/methods and tests/privacy."""
+def limited(request):
+    """Limits the CPU seconds of each test below tests/methods and tests/privacy; gives what starts the limit again."""
     if request.path.parent.name not in ("methods", "privacy"):
-        yield
+        yield lambda: None
         return
 
     def out_of_time(number, frame):
@@ -92,31 +144,41 @@ def _limited(request):
             f"no end within {TEST_CPU_SECONDS:g} CPU seconds: {frame.f_code.co_filename}:{frame.f_lineno}"
         )
 
+    def start():
+        signal.setitimer(signal.ITIMER_PROF, TEST_CPU_SECONDS)
+        limit = int(time.process_time() + TEST_CPU_SECONDS) + COMPILED_CPU_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
     before = signal.signal(signal.SIGPROF, out_of_time)
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    signal.setitimer(signal.ITIMER_PROF, TEST_CPU_SECONDS)
-    limit = int(time.process_time() + TEST_CPU_SECONDS) + COMPILED_CPU_SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
-    yield
+    start()
+    yield start
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.signal(signal.SIGPROF, before)
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+@functools.cache
+def family(method: str) -> str:
+    """The folder of a method's file; the method itself if its file is elsewhere."""
+    return next((path.parent.name for path in ROOT.glob(f"methods/*/{method}.py")), method)
 
 
 def together(item) -> str | None:
     """Name of the tests that `./bench test` gives to one process, since what they share is dear; None for any process.
 
     Those of a fixture that is made once a module, or once for tests/reports. In the suites that test every method,
-    those of one method, whose fits are cached.
+    those of one family: its methods share what they compile, and the costs that they compute.
     """
     fixtures = {name: made[-1] for name, made in item._fixtureinfo.name2fixturedefs.items()}
-    if fixtures.keys() & {"built", "committed"}:
+    of_a_module = any(made.scope == "module" for made in fixtures.values())
+    if fixtures.keys() & {"built", "committed"} or (of_a_module and ROOT / "tests/reports" in item.path.parents):
         return "tests/reports"
-    if any(made.scope == "module" for made in fixtures.values()):
+    if of_a_module:
         return item.location[0]
     given = item.callspec.params if hasattr(item, "callspec") else {}
-    if item.path.stem in ("test_conformance", "test_private_methods") and "name" in given:
-        return f"{item.path.stem} {given['name']}"
+    if item.path.stem in OF_EVERY_METHOD and "name" in given:
+        return f"{item.path.stem} {family(given['name'].rpartition('/')[2])}"
     return None
 
 

@@ -271,10 +271,13 @@ def test_the_graph_is_not_empty():
     assert len(ADAPTERS) >= 5
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_go_up_the_road_only(module):
-    path = MODULES[module]
-    assert not layer_faults(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
+def text_of(module: str) -> str:
+    return MODULES[module].read_text(encoding="utf-8")
+
+
+def test_imports_go_up_the_road_only():
+    packages = {m for m, path in MODULES.items() if path.name == "__init__.py"}
+    assert not [fault for m in MODULES for fault in layer_faults(text_of(m), m, m in packages)]
 
 
 def test_no_module_imports_itself_by_a_detour():
@@ -289,29 +292,25 @@ def test_no_module_imports_itself_by_a_detour():
 
 
 @pytest.mark.parametrize("module", ADAPTERS)
-def test_listing_an_adapter_is_cheap(module):
-    assert not heavy_faults(MODULES[module].read_text(encoding="utf-8"), module)
+def test_an_adapter_keeps_the_rules_of_its_layer(module):
+    """A case per adapter, so that ``./bench try NAME`` asks its own."""
+    source = text_of(module)
+    faults = [*heavy_faults(source, module), *adapter_faults(source, module, ADAPTERS), *layer_faults(source, module)]
+    assert not [*faults, *conduct_faults(source, module), *family_faults(source, module)]
 
 
-@pytest.mark.parametrize("module", METHOD_FILES)
-def test_methods_touch_no_file_no_network_and_no_global_state(module):
-    assert not conduct_faults(MODULES[module].read_text(encoding="utf-8"), module)
+def test_methods_touch_no_file_no_network_and_no_global_state():
+    assert not [fault for m in METHOD_FILES for fault in conduct_faults(text_of(m), m)]
 
 
-@pytest.mark.parametrize("path", READERS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_method_is_read_by_the_fields_of_the_contract(path):
-    assert not guess_faults(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT)))
+def test_a_family_stands_alone():
+    packages = {m for m in METHOD_FILES if MODULES[m].name == "__init__.py"}
+    assert not [fault for m in METHOD_FILES for fault in family_faults(text_of(m), m, m in packages)]
 
 
-@pytest.mark.parametrize("module", ADAPTERS)
-def test_adapters_import_no_adapter(module):
-    assert not adapter_faults(MODULES[module].read_text(encoding="utf-8"), module, ADAPTERS)
-
-
-@pytest.mark.parametrize("module", METHOD_FILES)
-def test_a_family_stands_alone(module):
-    path = MODULES[module]
-    assert not family_faults(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
+def test_a_method_is_read_by_the_fields_of_the_contract():
+    faults = [guess_faults(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))) for path in READERS]
+    assert not [fault for found in faults for fault in found]
 
 
 @pytest.mark.parametrize(

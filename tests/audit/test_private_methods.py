@@ -48,11 +48,19 @@ from privacy.wrapped import WRAPPED
 from workflow.imports import path_of
 
 PRIVATE, CASES, OPEN = private(), cases(), leaky()
+#: the first case of each adapter is audited by every run of the tests, the others by that of the night
+FIRST = set({name: (name, case) for name, case in reversed((*CASES, *drawn()))}.values())
+
+
+def param(name, case, *more, words=()):
+    """A case of a test, with a readable name."""
+    marks = () if (name, case) in FIRST else pytest.mark.nightly
+    return pytest.param(name, case, *more, id="-".join((name, case, *words)), marks=marks)
 
 
 def each(cases):
-    """Parametrise a test over cases (name, case), with readable names."""
-    return pytest.mark.parametrize(("name", "case"), cases, ids=[f"{n}-{c}" for n, c in cases])
+    """Parametrise a test over cases (name, case)."""
+    return pytest.mark.parametrize(("name", "case"), [param(*one) for one in cases])
 
 
 def test_there_are_private_methods():
@@ -228,7 +236,7 @@ def test_the_message_of_a_missing_mutant_has_the_lines_to_add():
 
 
 @pytest.mark.parametrize(
-    ("name", "case", "mutant"), BROKEN, ids=[f"{n}-{c}-{m.name.replace(' ', '_')}" for n, c, m in BROKEN]
+    ("name", "case", "mutant"), [param(n, c, m, words=[m.name.replace(" ", "_")]) for n, c, m in BROKEN]
 )
 def test_mutant_is_killed(name, case, mutant):
     """The unpatched adapter passes the same checks at the same size (``test_passes_every_check``)."""
@@ -236,7 +244,7 @@ def test_mutant_is_killed(name, case, mutant):
 
 
 #: a broken budget for every case in turn; ``./bench audit`` tries all of them on all.
-@pytest.mark.parametrize(("name", "case", "turn"), [(*c, k) for k, c in enumerate(CASES)], ids=lambda v: str(v))
+@pytest.mark.parametrize(("name", "case", "turn"), [param(*c, k) for k, c in enumerate(CASES)])
 def test_broken_budget_is_caught(name, case, turn):
     with mutants.loaded(get(name), closed(name, case)) as method:
         tried = broken_budgets(name, case, method=method)
@@ -245,9 +253,7 @@ def test_broken_budget_is_caught(name, case, turn):
     assert check, f"{name} on {case}: no check sees a budget with {fault.what}"
 
 
-@pytest.mark.parametrize(
-    ("name", "case", "turn"), [(*c, k) for k, c in enumerate((*CASES, *drawn()))], ids=lambda v: str(v)
-)
+@pytest.mark.parametrize(("name", "case", "turn"), [param(*c, k) for k, c in enumerate((*CASES, *drawn()))])
 def test_a_copy_that_is_broken_outside_of_its_budget_is_caught(name, case, turn):
     """One a case in turn, too."""
     with mutants.loaded(get(name), closed(name, case)) as method:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from benchmarks import logistic_draw
 from methods._shared.logistic.sampler import Target
 
 
+@pytest.mark.nightly
 def test_every_contestant_reports_its_time_and_passes():
     rng = np.random.default_rng(0)
     z = rng.standard_normal((60, 3)) / 3

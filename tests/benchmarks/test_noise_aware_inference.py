@@ -32,11 +32,13 @@ def tiny(name, tmp_path, seed=0):
     return dataclasses.replace(like, task=task, settings=settings)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", benchmark.SETTINGS)
 def test_both_ways_agree_on_the_clipped_sum_of_a_batch(name, tmp_path):
     assert benchmark.check_sums(tiny(name, tmp_path)) < 1e-5
 
 
+@pytest.mark.nightly
 def test_a_wrong_clipped_sum_is_refused(tmp_path):
     """Rows of another data set."""
     case = tiny("gamma_exponential", tmp_path)
@@ -53,6 +55,7 @@ def test_a_wrong_clipped_sum_is_refused(tmp_path):
         benchmark.agreed("sums", np.nan, 1e-5)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["beta_bernoulli", "linear_regression_10d"])
 def test_the_densities_agree_and_the_collapsed_one_is_the_models(name, tmp_path):
     case = tiny(name, tmp_path)
@@ -80,6 +83,7 @@ def test_the_densities_agree_and_the_collapsed_one_is_the_models(name, tmp_path)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.nightly
 def test_adam_on_the_explicit_likelihood_goes_to_the_mode_of_the_grids(tmp_path):
     """Within a tenth of a posterior standard deviation of phi*, after 3,000 iterations in float64."""
     posterior, full, _ = benchmark.trace_of(tiny("beta_bernoulli", tmp_path))
@@ -92,6 +96,7 @@ def test_adam_on_the_explicit_likelihood_goes_to_the_mode_of_the_grids(tmp_path)
     assert np.abs((last[0] - mode.optimum) / np.sqrt(mode.variance)).max() < 0.1
 
 
+@pytest.mark.nightly
 def test_every_contestant_is_measured_and_the_tables_follow_from_the_means(tmp_path):
     measured = benchmark.measure("beta_bernoulli", tmp_path, TINY, 2)
     assert list(measured.implementation) == [

@@ -33,6 +33,7 @@ def test_a_machine_without_a_compiler_says_so(monkeypatch):
     assert "CC" in peer.reason
 
 
+@pytest.mark.nightly
 def test_a_run_writes_its_rows(monkeypatch, tmp_path, capsys):
     """Two tiny shapes, every implementation once; the numbers are times, so only their presence is checked."""
     monkeypatch.setattr(pbp_update, "SHAPES", {"kin8nm": (2, 3, None), "year": (3, 4, None)})

@@ -10,6 +10,7 @@ from benchmarks import rows
 from datasets.files import ROOT
 
 
+@pytest.mark.nightly
 def test_a_fit_is_measured_beside_scikit_learn(tmp_path):
     out = tmp_path / "folder/rows.csv"
     rows.main(
@@ -47,6 +48,7 @@ rows.one("regression", rows.BASE, 400_000, 10, Pipe())
 """
 
 
+@pytest.mark.nightly
 def test_what_holds_two_copies_is_seen_to_hold_two():
     """In a process of its own, as every fit of the benchmark, that has held more before."""
     told = subprocess.run([sys.executable, "-c", TWO_COPIES], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -150,6 +150,7 @@ def test_without_scores_there_is_no_page(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly
 def test_the_report_of_the_rule_is_whole(tmp_path):
     """From scores on disk to the site and its tables."""
     for folder in ("config", "results/scores/common_linear_regression", "results/fits", "results/data"):

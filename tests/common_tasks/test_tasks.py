@@ -71,6 +71,7 @@ def project(tmp_path_factory):
     return project
 
 
+@pytest.mark.nightly
 def test_a_toy_adapter_appears_by_itself_at_every_budget(project):
     folder = project / "results/parts/common_tasks"
     with open(folder / "tables/common_linear_regression.csv", newline="") as f:
@@ -84,6 +85,7 @@ def test_a_toy_adapter_appears_by_itself_at_every_budget(project):
     assert "holds" in privacy
 
 
+@pytest.mark.nightly
 def test_its_budget_is_used_and_kept(project):
     with open(project / "results/scores/common_linear_regression/wine.csv", newline="") as f:
         rows = [r for r in csv.DictReader(f) if r["method"] == "toy"]

@@ -17,8 +17,9 @@ import io
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -112,8 +113,26 @@ def noted_seeds(into: set[str]):
         np.random.default_rng = make
 
 
-def run(name: str, kind: str, *, seed: int = 11, spec: BudgetSpec | None = None, n: int = ROWS) -> tuple[Fit, Task]:
+class _Watched(PublicKnowledge):
+    """Public knowledge that notes whether a range is looked at."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __getattribute__(self, name):
+        if name in ("x_bounds", "y_bounds"):
+            _Watched.asked.append(name)
+        return super().__getattribute__(name)
+
+
+def run(
+    name: str, kind: str, *, seed: int = 11, spec: BudgetSpec | None = None, n: int = ROWS, watched: bool = False
+) -> tuple[Fit, Task]:
     method, task = adapter(name), TINY[kind](n)
+    if watched:
+        given = task.public
+        told = _Watched(given.n, given.x_bounds, given.y_bounds, given.citation)
+        task = dataclasses.replace(task, public=told)
+        _Watched.asked.clear()
     settings = shrunk(method.Settings())
     method.prepare(task, settings)
     budget = (spec or BudgetSpec(**BUDGET)).open(np.random.default_rng([seed, 1]))
@@ -169,8 +188,40 @@ def predicted(posterior, kind: str) -> dict[str, np.ndarray]:
     return values | {"mean": p.mean, "variance": p.variance}
 
 
-every_fit = pytest.mark.parametrize(("name", "kind"), cases())
-every_adapter = pytest.mark.parametrize("name", NAMES)
+#: what is asked of every fit, and of every adapter: functions of (name, kind), and of a name
+OF_FITS: list[Callable[[str, str], None]] = []
+OF_ADAPTERS: list[Callable[[str], None]] = []
+
+
+def of_every_fit(ask):
+    """Marks a question to each fit; a subtest of :func:`test_a_fit_keeps_the_contract`."""
+    OF_FITS.append(ask)
+    return ask
+
+
+def of_every_adapter(ask):
+    """Marks a question to each adapter; a subtest of :func:`test_an_adapter_keeps_the_contract`."""
+    OF_ADAPTERS.append(ask)
+    return ask
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_adapter_keeps_the_contract(subtests, name):
+    adapter(name)  # a file that cannot be imported fails once
+    for ask in OF_ADAPTERS:
+        with subtests.test(ask.__name__):
+            ask(name)
+
+
+@pytest.mark.parametrize(("name", "kind"), cases())
+def test_a_fit_keeps_the_contract(subtests, limited, name, kind):
+    assert kind in TINY, f"{name} fits {kind}: no file of models/ has a record of that kind (models.kind.Kind)"
+    assert adapter(name).supports(TINY[kind]()) is None
+    fitted(name, kind)  # a fit that fails, or does not end, fails once
+    for ask in OF_FITS:
+        limited()  # each question has the seconds of a test
+        with subtests.test(ask.__name__):
+            ask(name, kind)
 
 
 def test_some_adapters_are_found():
@@ -206,8 +257,8 @@ def test_listing_the_methods_imports_nothing_heavy():
     assert out.stdout.strip() == "[]"
 
 
-@every_adapter
-def test_it_says_what_it_is(name):
+@of_every_adapter
+def it_says_what_it_is(name):
     method = adapter(name)
     assert method.name == name.rpartition("/")[2]
     assert re.fullmatch(r"[A-Za-z0-9_]+", method.name)
@@ -224,8 +275,8 @@ def test_it_says_what_it_is(name):
     assert all(isinstance(leak, Leak) for leak in method.leaks)
 
 
-@every_adapter
-def test_its_leaks_are_of_the_closed_list_and_say_where(name):
+@of_every_adapter
+def its_leaks_are_of_the_closed_list_and_say_where(name):
     method = adapter(name)
     for leak in method.leaks:
         assert isinstance(leak.kind, LeakKind)
@@ -280,46 +331,29 @@ def test_a_method_of_a_common_task_states_where_its_constants_come_from(kind, na
     assert (contract.Constants.NONE in stated) <= (nothing and len(stated) == 1)
 
 
-class _Watched(PublicKnowledge):
-    """Public knowledge that notes whether a range is looked at."""
-
-    asked: ClassVar[list[str]] = []
-
-    def __getattribute__(self, name):
-        if name in ("x_bounds", "y_bounds"):
-            _Watched.asked.append(name)
-        return super().__getattribute__(name)
-
-
 #: kinds of model that run on data sets with ranges that are their own extremes.
 RANGED = ("bnn_regression", "logistic_regression", *(k for k, _ in common_pairs() if k.startswith("bounded")))
-PRIVATE_FITS = [p for p in cases() if adapter(p.values[0]).privacy and p.values[1] in RANGED]
 
 
-@pytest.mark.parametrize(("name", "kind"), PRIVATE_FITS)
-def test_it_says_whether_it_takes_printed_ranges_for_public(name, kind):
-    method, task = adapter(name), TINY[kind]()
-    given = task.public
-    watched = _Watched(given.n, given.x_bounds, given.y_bounds, given.citation)
-    settings, budget = shrunk(method.Settings()), BudgetSpec(**BUDGET).open(np.random.default_rng(1))
-    task = dataclasses.replace(task, public=watched)
-    _Watched.asked.clear()
-    method.prepare(task, settings)
-    method.fit(task, settings, budget, np.random.default_rng(2))
-    assert method.reads_ranges >= bool(_Watched.asked)
+@of_every_fit
+def it_says_whether_it_takes_printed_ranges_for_public(name, kind):
+    """The second fit was watched."""
+    if adapter(name).privacy and kind in RANGED:
+        assert adapter(name).reads_ranges >= repeated(name, kind).asked_for_ranges
 
 
-@every_adapter
-def test_settings_of_its_grid_are_settings(name):
+@of_every_adapter
+def settings_of_its_grid_are_settings(name):
     method = adapter(name)
     assert isinstance(method.grid, tuple)
+    assert len(method.grid) in (0, 6), f"{name}: a method is tuned over six settings, or not at all"
     made = [method.Settings(**change) for change in method.grid]
     assert made[:1] == [method.Settings()][: len(made)], f"{name}: the first setting of a grid is the default, {{}}"
     assert all(made.count(one) == 1 for one in made)
 
 
-@every_adapter
-def test_a_kernel_for_many_fits_is_asked_for_them(name):
+@of_every_adapter
+def a_kernel_for_many_fits_is_asked_for_them(name):
     """``fit_many`` is called with several splits only where ``splits_at_once`` says so."""
     method = adapter(name)
     assert type(method).fit_many is Method.fit_many or method.splits_at_once is not None
@@ -331,8 +365,8 @@ def other(name: str, wanted: str) -> str:
     return f"{kind}/{wanted}" if f"{kind}/{wanted}" in FURTHER else wanted
 
 
-@every_adapter
-def test_the_run_that_it_reads_is_one_that_it_can_read(name):
+@of_every_adapter
+def the_run_that_it_reads_is_one_that_it_can_read(name):
     method = adapter(name)
     if not method.run_of:
         assert type(method).read is Method.read
@@ -349,8 +383,8 @@ def test_the_run_that_it_reads_is_one_that_it_can_read(name):
     assert (method.privacy, method.splits_at_once) == (maker.privacy, maker.splits_at_once)
 
 
-@every_adapter
-def test_nobody_else_has_its_seeds(name):
+@of_every_adapter
+def nobody_else_has_its_seeds(name):
     """What the seeds are hashed from names one method of a kind of model: only these can stand in one experiment."""
     method = adapter(name)
     assert isinstance(method.seed_name, str)
@@ -359,15 +393,15 @@ def test_nobody_else_has_its_seeds(name):
     assert (method.seed_name or method.name) not in {m.seed_name or m.name for m in others}
 
 
-@every_adapter
-def test_titles_are_distinct(name):
+@of_every_adapter
+def titles_are_distinct(name):
     """Two columns with one heading could not be told apart in a table."""
     same = {adapter(other).name for other in NAMES if adapter(other).title == adapter(name).title}
     assert same == {adapter(name).name}
 
 
-@every_adapter
-def test_settings_are_frozen_and_have_defaults(name):
+@of_every_adapter
+def settings_are_frozen_and_have_defaults(name):
     settings = adapter(name).Settings
     assert dataclasses.is_dataclass(settings)
     assert settings.__dataclass_params__.frozen
@@ -392,8 +426,8 @@ def documented(settings: type) -> set[str]:
     return found
 
 
-@every_adapter
-def test_every_setting_is_documented(name):
+@of_every_adapter
+def every_setting_is_documented(name):
     settings = adapter(name).Settings
     missing = {f.name for f in dataclasses.fields(settings)} - documented(settings)
     assert not missing, f"{name}: say unit and source of {sorted(missing)} in a comment beside the field"
@@ -411,14 +445,14 @@ def test_a_setting_without_a_word_is_caught():
     assert documented(Settings) == {"told", "above"}
 
 
-@every_adapter
-def test_an_unknown_setting_is_refused(name):
+@of_every_adapter
+def an_unknown_setting_is_refused(name):
     with pytest.raises(TypeError, match="no_such_setting"):
         adapter(name).Settings(no_such_setting=1)
 
 
-@every_adapter
-def test_another_model_is_refused_with_a_reason(name):
+@of_every_adapter
+def another_model_is_refused_with_a_reason(name):
     @dataclasses.dataclass(frozen=True)
     class Other:
         kind: str = "no_such_model"
@@ -428,17 +462,15 @@ def test_another_model_is_refused_with_a_reason(name):
     assert "no_such_model" in reason
 
 
-@every_fit
-def test_it_fits_a_tiny_task_of_each_model_it_names(name, kind):
-    assert kind in TINY, f"{name} fits {kind}: no file of models/ has a record of that kind (models.kind.Kind)"
-    assert adapter(name).supports(TINY[kind]()) is None
+@of_every_fit
+def it_gives_a_fit_with_numbers_for_diagnostics(name, kind):
     fit, _ = fitted(name, kind)
     assert isinstance(fit, Fit)
     assert all(isinstance(k, str) and isinstance(float(v), float) for k, v in fit.diagnostics.items())
 
 
-@every_fit
-def test_predictions_are_proper(name, kind):
+@of_every_fit
+def predictions_are_proper(name, kind):
     values = predicted(fitted(name, kind)[0].posterior, kind)
     bad = [key for key, v in values.items() if not np.isfinite(v).all()]
     assert not bad, f"{name}: NaN or infinity in the {' and the '.join(bad)} of its predictions; see what fit returns"
@@ -463,20 +495,29 @@ def state() -> list:
     return out
 
 
+class Repeated(NamedTuple):
+    """A second fit, its task, whether global state stayed, and whether it looked at a public range."""
+
+    fit: Fit
+    task: Task
+    state_stayed: bool
+    asked_for_ranges: bool
+
+
 @functools.cache
-def repeated(name: str, kind: str) -> tuple[Fit, Task, bool]:
-    """A second fit from the same seeds, after whatever ran before; its task, and whether global state stayed."""
+def repeated(name: str, kind: str) -> Repeated:
+    """A second fit from the same seeds, after whatever ran before."""
     fitted(name, kind)  # whatever it imports is imported now
     np.random.default_rng(3).normal(size=10)
     before = state()
-    fit, task = run(name, kind)
-    return fit, task, state() == before
+    fit, task = run(name, kind, watched=True)
+    return Repeated(fit, task, state() == before, bool(_Watched.asked))
 
 
-@every_fit
-def test_the_same_rng_gives_the_same_fit(name, kind):
+@of_every_fit
+def the_same_rng_gives_the_same_fit(name, kind):
     """To the last bit."""
-    first, second = fitted(name, kind)[0], repeated(name, kind)[0]
+    first, second = fitted(name, kind)[0], repeated(name, kind).fit
     one, two = first.posterior.parameters(), second.posterior.parameters()
     assert set(one) == set(two)
     for key in one:
@@ -484,14 +525,14 @@ def test_the_same_rng_gives_the_same_fit(name, kind):
     assert first.ledger.to_json() == second.ledger.to_json()
 
 
-@every_fit
-def test_global_state_is_left_alone(name, kind):
+@of_every_fit
+def global_state_is_left_alone(name, kind):
     """Other methods share the process."""
-    assert repeated(name, kind)[2]
+    assert repeated(name, kind).state_stayed
 
 
-@every_fit
-def test_no_generator_of_a_fit_has_a_seed_of_its_own(name, kind):
+@of_every_fit
+def no_generator_of_a_fit_has_a_seed_of_its_own(name, kind):
     """All randomness comes from the given ``rng``: a seed that is the same under another ``rng`` does not."""
     fitted(name, kind)
     if asked := SEEDS[name, kind, 11]:  # few methods make a generator; they are fitted once more
@@ -517,9 +558,9 @@ def test_a_draw_from_global_state_is_seen():
     assert state() != before
 
 
-@every_fit
-def test_inputs_are_left_alone(name, kind):
-    untouched, task = TINY[kind](), repeated(name, kind)[1]
+@of_every_fit
+def inputs_are_left_alone(name, kind):
+    untouched, task = TINY[kind](), repeated(name, kind).task
     np.testing.assert_array_equal(task.x, untouched.x)
     assert not task.x.flags.writeable
     if untouched.y is None:
@@ -529,8 +570,8 @@ def test_inputs_are_left_alone(name, kind):
     assert not task.y.flags.writeable
 
 
-@every_fit
-def test_parameters_round_trip_through_their_archive(name, kind):
+@of_every_fit
+def parameters_round_trip_through_their_archive(name, kind):
     """A new metric re-runs no fit: the stored posterior predicts to the last bit what the fitted one does."""
     fit, task = fitted(name, kind)
     archive = io.BytesIO()
@@ -543,8 +584,8 @@ def test_parameters_round_trip_through_their_archive(name, kind):
         np.testing.assert_array_equal(one[what], two[what], err_msg=what)
 
 
-@every_fit
-def test_its_posterior_lives_in_a_module_that_it_reaches(name, kind):
+@of_every_fit
+def its_posterior_lives_in_a_module_that_it_reaches(name, kind):
     """A cell depends on what its adapter and its model import: a posterior from elsewhere would be missing."""
     fit, task = fitted(name, kind)
     module = type(adapter(name)).__module__
@@ -552,22 +593,22 @@ def test_its_posterior_lives_in_a_module_that_it_reaches(name, kind):
     assert made <= set(reached(module, type(task.model).__module__))
 
 
-@every_fit
-def test_parameters_are_small_and_hold_no_training_row(name, kind):
+@of_every_fit
+def parameters_are_small_and_hold_no_training_row(name, kind):
     """50 MB a cell of 20 splits, at the size of the largest network of the small data sets."""
     parameters = {k: np.asarray(v) for k, v in fitted(name, kind)[0].posterior.parameters().items()}
     assert GROWTH * sum(v.nbytes for v in parameters.values()) < 50e6 / 20
     assert not [k for k, v in parameters.items() if ROWS in v.shape]
 
 
-@every_fit
-def test_no_row_is_refused_clearly(name, kind):
+@of_every_fit
+def no_row_is_refused_clearly(name, kind):
     with pytest.raises((ValueError, MethodError), match=r"(?i)\brows?\b"):
         run(name, kind, n=0)
 
 
-@every_fit
-def test_fit_many_gives_what_single_fits_give(name, kind):
+@of_every_fit
+def fit_many_gives_what_single_fits_give(name, kind):
     """Only where an adapter brings its own; the order of summation may differ by a few rounding errors."""
     method = adapter(name)
     if method.splits_at_once is None:
@@ -589,8 +630,8 @@ def test_fit_many_gives_what_single_fits_give(name, kind):
             np.testing.assert_allclose(value, two.posterior.parameters()[key], rtol=1e-5, atol=1e-7, err_msg=key)
 
 
-@every_fit
-def test_the_ledger_tells_what_the_guarantee_rests_on(name, kind):
+@of_every_fit
+def the_ledger_tells_what_the_guarantee_rests_on(name, kind):
     """A guarantee needs events, all for its relation; no event holds an epsilon."""
     method, (fit, _) = adapter(name), fitted(name, kind)
     assert all(isinstance(event, Event) for event in fit.ledger)
@@ -601,8 +642,8 @@ def test_the_ledger_tells_what_the_guarantee_rests_on(name, kind):
             assert event.proof.strip(), f"{name}: '{event.what}' names no proof; give proof=\"module.function\""
 
 
-@every_fit
-def test_an_enforced_budget_is_kept(name, kind):
+@of_every_fit
+def an_enforced_budget_is_kept(name, kind):
     """Either the ledger costs no more than the budget, or the fit stops.
 
     A method without a guarantee and without a ledger charges nothing, so there is nothing to enforce.

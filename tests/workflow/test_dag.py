@@ -117,6 +117,7 @@ def test_kill_9_of_snakemake_and_of_a_cell_then_the_same_command(tmp_path):
     assert not list((project / "results" / "partial").glob("*.jsonl"))
 
 
+@pytest.mark.nightly
 def test_sigterm_ends_all_jobs_and_the_same_command_goes_on(tmp_path):
     project = slow_project(tmp_path, "ended")
     command = [sys.executable, "-m", "workflow.launch", "--cores", "2", TARGET]
@@ -167,6 +168,7 @@ def test_a_stale_lock_and_a_bad_config_give_the_configs_error(tmp_path):
     assert "launch.py" not in run.stderr
 
 
+@pytest.mark.nightly
 def test_a_table_does_not_depend_on_its_mirror_and_no_data_becomes_real(tmp_path):
     project = slow_project(tmp_path, "mirrors")
     target = "results/data/year.npz"
@@ -193,6 +195,7 @@ def test_a_table_does_not_depend_on_its_mirror_and_no_data_becomes_real(tmp_path
         assert "Nothing to be done" in run(mirror, "-n")
 
 
+@pytest.mark.nightly
 def test_chunks_run_as_jobs_of_their_own_and_leave_the_same_rows(tmp_path):
     project = copy_project(tmp_path)
     drop_toy(project)
@@ -211,6 +214,7 @@ def test_chunks_run_as_jobs_of_their_own_and_leave_the_same_rows(tmp_path):
     assert "Nothing to be done" in snakemake(project, "--cores", "1", TARGET, "-n").stdout
 
 
+@pytest.mark.nightly
 def test_what_is_committed_whole_is_restored_without_a_job(tmp_path):
     """After one method more, ``reuse=reference`` plans the fits of that method; the rows are those of a whole run."""
     project = copy_project(tmp_path)
@@ -283,6 +287,7 @@ def tiny_run(project):
     return found
 
 
+@pytest.mark.nightly
 def test_tiny_run_end_to_end_and_a_toy_adapter_is_one_more_column(tmp_path):
     """One paper; all of them are the slow test below."""
     project = copy_project(tmp_path)

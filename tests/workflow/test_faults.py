@@ -71,9 +71,9 @@ def stopped_with_one_error(done, words):
     ("once", "words"),
     [
         ("killed", "ended by SIGKILL"),
-        ("no memory", "free some memory"),
+        pytest.param("no memory", "free some memory", marks=pytest.mark.nightly),
         ("no space", "free some space"),
-        ("lost mount", "mount the folder again"),
+        pytest.param("lost mount", "mount the folder again", marks=pytest.mark.nightly),
     ],
 )
 def test_the_job_stops_and_the_next_call_goes_on(project, once, words):
@@ -94,6 +94,7 @@ def test_a_fit_that_takes_more_memory_than_its_cell_may(project):
     assert [r["status"] for r in splits] == ["ok"] * 20
 
 
+@pytest.mark.nightly
 def test_a_full_disk_in_the_middle(project, tmp_path):
     """A disk of its own that holds about half of the splits; making room is all that is to be done."""
     disk = tmp_path / "disk"

@@ -48,6 +48,7 @@ def project(tmp_path_factory):
     return project
 
 
+@pytest.mark.nightly
 def test_of_every_data_set_and_kind_the_skeletons_pass(project):
     assert cli.main(["new", "dataset", "sketch_table"], project) == 0
     assert cli.main(["new", "kind", "sketch_kind"], project) == 0
@@ -312,6 +313,7 @@ def test_an_experiment_says_above_each_key_what_it_is(tmp_path):
         assert not re.match(r"\w+:", line) or before.startswith("# "), line
 
 
+@pytest.mark.nightly
 def test_a_new_experiment_runs_as_it_is(tmp_path):
     """By the command that it prints, on made-up rows of Wine's form, one split. About 12 CPU seconds."""
     project = copy_project(tmp_path)

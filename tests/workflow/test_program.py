@@ -151,6 +151,7 @@ print([f.name for f in findings.folders()], [(p.key, p.first.title, len(p.verdic
 """
 
 
+@pytest.mark.nightly
 def test_a_paper_with_a_program_is_a_folder_that_comes_and_goes(tmp_path):
     """Its folder is added, run, made reference and removed; no other file of the project changes."""
     project = copy_project(tmp_path)

@@ -43,6 +43,7 @@ def test_a_data_set_with_another_name_is_refused():
         datasets.DataSet(**{f: getattr(table, f) for f in table.__dataclass_fields__} | {"name": "wine;cmd"})
 
 
+@pytest.mark.nightly
 def test_a_run_in_a_folder_with_spaces_and_no_command_from_a_name(tmp_path):
     project = copy_project(tmp_path / "my project")
     drop_toy(project)

@@ -64,6 +64,7 @@ def call(project, *arguments):
     return done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_lost_splits_are_tried_again_and_no_more_than_that(project):
     call(project)
     found = statuses(project)
@@ -96,6 +97,7 @@ def test_a_file_of_a_cell_that_is_gone_is_made_anew_and_no_other_cell(project):
     assert "Nothing to be done" in call(project, "-n")
 
 
+@pytest.mark.nightly
 def test_what_is_forced_is_fitted_again_and_a_cell_is_a_target(project):
     call(project)
     before = rows(project)
@@ -114,6 +116,7 @@ def test_what_is_forced_is_fitted_again_and_a_cell_is_a_target(project):
     assert "Nothing to be done" in call(project, "-n")
 
 
+@pytest.mark.nightly
 def test_damaged_files_are_named_once_and_made_anew(project):
     call(project, "--config", "retry=failed")
     before = rows(project)

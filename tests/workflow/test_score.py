@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -37,16 +38,24 @@ def test_a_logistic_draw_is_scored_by_wrong_labels_and_log_likelihood(tmp_path):
     assert scores["test_log_likelihood"] == (pytest.approx(likelihood), "nats")
 
 
-@pytest.fixture
-def fitted(tmp_path):
-    """Two methods on made-up wine, fitted: cells, folder of the fits, data."""
-    place_data(tmp_path, "wine")
-    path = tmp_path / "results/data/wine.npz"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Two methods on made-up wine, fitted: cells, the folder of their run."""
+    folder = tmp_path_factory.mktemp("fitted")
+    place_data(folder, "wine")
     wanted = ("predict_mean", "ridge")
     found = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method in wanted]
     for cell in found:
-        run([cell], str(path), tmp_path / "results")
-    return found, tmp_path / "results/fits", datasets.load(path)
+        run([cell], str(folder / "results/data/wine.npz"), folder / "results")
+    return found, folder
+
+
+@pytest.fixture
+def fitted(made, tmp_path):
+    """A copy of them: cells, folder of the fits, data."""
+    found, folder = made
+    shutil.copytree(folder / "results", tmp_path / "results")
+    return found, tmp_path / "results/fits", datasets.load(tmp_path / "results/data/wine.npz")
 
 
 @pytest.mark.parametrize("asked", [False, True])

@@ -17,7 +17,6 @@ from methods.contract import MethodError
 from methods.em import _em as em_engine
 from methods.em.dp_em_corrected import clipped
 from methods.ep._mixture import corrected
-from models import posteriors
 from models.bounded import BoundedMixture
 from models.mixture_of_gaussians import MixtureParameters
 from models.task import PublicKnowledge, Task
@@ -88,15 +87,6 @@ def test_without_privacy_the_means_are_those_of_the_clusters(name):
     assert np.abs((found - near) / [2.0, 0.05]).max() > 0.1
 
 
-@pytest.mark.parametrize("name", [*PRIVATE, *MEANS, "em", "single_gaussian"])
-def test_a_fit_is_a_function_of_its_seeds_and_can_be_rebuilt(name):
-    task = some_task(100)
-    a, b = fit(name, task, HUGE), fit(name, task, HUGE)
-    assert audit.parameter_distance(a.posterior.parameters(), b.posterior.parameters()) == 0
-    again = posteriors.load(a.posterior.kind, a.posterior.parameters())
-    np.testing.assert_array_equal(again.log_density(rows(5)), a.posterior.log_density(rows(5)))
-
-
 @pytest.mark.parametrize("name", PRIVATE)
 @pytest.mark.parametrize("bounds", [BOUNDS, None], ids=["documented", "bought"])
 @pytest.mark.parametrize("epsilon", [0.1, 8.0])
@@ -113,16 +103,6 @@ def test_small_batches_keep_the_budget_too():
     assert 0.99 < epsilon_of(fitted.ledger, 1e-5).epsilon <= 1.0
     last = fitted.ledger.events[-1]
     assert (last.sampling, last.sampling_rate) == (Sampling.POISSON, 0.25)
-
-
-@pytest.mark.parametrize("name", PRIVATE)
-@pytest.mark.parametrize("bounds", [BOUNDS, None], ids=["documented", "bought"])
-def test_the_audit_finds_nothing(name, bounds):
-    """Record and replay over hard pairs, the noise's law (false-alarm rate 1e-6), counts of releases."""
-    method = contract.get(name, KIND)
-    few = {"dp_em_corrected": {"iterations": 3}, "dp_sep_corrected": {"steps": 5}}.get(name, {})
-    found = audit.checks(method, some_task(12, bounds), method.Settings(**few), ONE, 1)
-    assert {k: v for k, v in found.items() if v} == {}
 
 
 def test_a_loose_clip_would_be_caught(monkeypatch):
@@ -231,15 +211,6 @@ def test_a_budget_that_states_nothing_is_refused(name):
 def test_settings_out_of_range_are_refused_by_name(name, change):
     with pytest.raises(ValueError, match=next(iter(change))):
         contract.get(name, KIND).Settings(**change)
-
-
-@pytest.mark.parametrize("name", [n for n in contract.names(KIND) if contract.get(n, KIND).grid])
-def test_a_tuning_grid_has_six_settings_and_begins_with_the_default(name):
-    method = contract.get(name, KIND)
-    assert method.grid[0] == {}
-    assert len(method.grid) == 6
-    for change in method.grid:
-        method.Settings(**change)
 
 
 def test_formulas_of_sizes():

@@ -1,5 +1,6 @@
 """The controls and yardsticks do what makes them controls and yardsticks."""
 
+import functools
 import math
 
 import numpy as np
@@ -34,20 +35,20 @@ def rmse(fitted, x, y) -> float:
     return float(np.sqrt(np.mean((fitted.posterior.predictive(x, np.random.default_rng(0)).mean - y) ** 2)))
 
 
-@pytest.fixture(scope="module")
-def fits():
+@functools.cache
+def fitted(name: str):
     x, y = bent(400, 1)
-    settings = {"nuts": {"num_warmup": 150, "num_samples": 100, "chains": 2, "max_tree_depth": 7}}
-    return {n: fit(n, x, y, **settings.get(n, {})) for n in CONTROLS}
+    settings = {"num_warmup": 150, "num_samples": 100, "chains": 2, "max_tree_depth": 7} if name == "nuts" else {}
+    return fit(name, x, y, **settings)
 
 
 CONTROLS = ("predict_mean", "ridge", "point_estimate", "deep_ensemble", "nuts")
 NETWORKS = CONTROLS[2:]
 
 
-def test_predict_mean_is_the_sample_mean_and_variance(fits):
+def test_predict_mean_is_the_sample_mean_and_variance():
     _, y = bent(400, 1)
-    p = fits["predict_mean"].posterior.predictive(np.zeros((3, 2)))
+    p = fitted("predict_mean").posterior.predictive(np.zeros((3, 2)))
     np.testing.assert_allclose(p.mean, y.mean())
     np.testing.assert_allclose(p.variance, y.var(ddof=1))
 
@@ -98,16 +99,16 @@ def test_ridge_penalty_shrinks_noise_and_spares_signal():
     assert fit("ridge", x, noise).diagnostics["penalty"] > 10 > fit("ridge", x, signal).diagnostics["penalty"]
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_networks_follow_what_a_line_cannot(fits, name):
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.nightly if n == "nuts" else ()) for n in NETWORKS])
+def test_networks_follow_what_a_line_cannot(name):
     """Noise sd is 0.3. Twice that separates a learned |x| (near 0.3) from the best line (0.58 x 3 = 1.7)."""
     x, y = bent(1000, 6)
-    assert rmse(fits[name], x, y) < 0.6
-    assert rmse(fits["ridge"], x, y) > 1.5
+    assert rmse(fitted(name), x, y) < 0.6
+    assert rmse(fitted("ridge"), x, y) > 1.5
 
 
 @pytest.mark.parametrize("name", [n for n in CONTROLS if n != "nuts"])
-def test_stated_variance_is_that_of_the_errors(fits, name):
+def test_stated_variance_is_that_of_the_errors(name):
     """Mean squared error over mean predictive variance, 1,000 fresh rows: 1 for a calibrated method.
 
     0.6 to 1.6 allows for the noise estimate from 40 held-out rows (relative sd of a variance: sqrt(2 / 40) = 0.22).
@@ -115,31 +116,33 @@ def test_stated_variance_is_that_of_the_errors(fits, name):
     target, still outweighs this small noise.
     """
     x, y = bent(1000, 7)
-    p = fits[name].posterior.predictive(x, np.random.default_rng(0))
+    p = fitted(name).posterior.predictive(x, np.random.default_rng(0))
     assert 0.6 < np.mean((p.mean - y) ** 2) / np.mean(p.variance) < 1.6
 
 
-def test_nuts_converges_on_what_is_identified(fits):
+@pytest.mark.nightly
+def test_nuts_converges_on_what_is_identified():
     """Single precision: another processor has other chains, so the bounds are those of any seed.
 
     Largest of 8 seeds: 1.065 for the noise precision, 1.116 for the function, the worst of 50 inputs. The weight
     precision is hardly told by the data: 1.04 to 1.63 in chains so short, and the fewest effective draws are its own.
     """
-    d = fits["nuts"].diagnostics
+    d = fitted("nuts").diagnostics
     assert d["rhat_noise_precision"] < 1.1
     assert d["rhat_function_max"] < 1.2
     assert d["rhat_function_max"] >= 1 - 1 / 50  # of half chains of 50 draws, without any difference between them
     assert d["networks_stored"] == 200
 
 
-def test_nuts_draws_the_noise_from_its_conditional(fits):
+@pytest.mark.nightly
+def test_nuts_draws_the_noise_from_its_conditional():
     """Given the weights, gamma ~ Gamma(6 + n / 2, 6 + SSE / 2) exactly; the ratio of draw to mean must average 1.
 
     The ratio has sd sqrt(1 / 206) = 0.07; were only 50 of 200 draws independent, 5 standard errors would be 0.05
     (false alarm below 1e-6). A missing prior would move it by 6 / 206 = 0.03 in shape and by a factor of 2 in rate.
     """
     x, y = bent(400, 1)
-    posterior = fits["nuts"].posterior
+    posterior = fitted("nuts").posterior
     means = posterior.scale.y(posterior.predictive(x).means)
     errors = np.sum((means - posterior.scale.y(y)) ** 2, axis=1)
     ratio = (1 / posterior.noise) * (6 + errors / 2) / (6 + 400 / 2)
@@ -174,8 +177,8 @@ def test_nuts_has_the_density_of_the_model():
     assert got == pytest.approx(expected, rel=1e-10)
 
 
-def test_deep_ensemble_members_differ_and_their_mean_is_better(fits):
-    posterior = fits["deep_ensemble"].posterior
+def test_deep_ensemble_members_differ_and_their_mean_is_better():
+    posterior = fitted("deep_ensemble").posterior
     x, y = bent(1000, 9)
     means = posterior.predictive(x).means
     assert len(means) == 5

@@ -112,37 +112,6 @@ def test_the_budget_is_used_and_kept_with_the_frame(name, bounds, kind):
     assert len(one.ledger) == (1 if bounds else 3)
 
 
-@pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("bounds", [True, False])
-@pytest.mark.parametrize("name", ["na_dpvi", "dpvim"])
-def test_record_and_replay(name, bounds, kind):
-    method, task = contract.get(name, kind), some_task(kind, 12, bounds)
-    settings = method.Settings(steps=25, sampling_rate=0.5)  # more than one look at v
-    for pair, d, dprime in audit.neighbours(task, method.privacy):
-        r = audit.replay(method, d, dprime, settings, spec(1.0), 1)
-        assert r.ratio <= 1 + audit.ROUNDING, pair
-        assert r.posterior_change == 0, pair
-        assert not r.events_differ, pair
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_recorded_and_ordinary_runs_are_one(kind):
-    method, task = contract.get("dpvi", kind), some_task(kind, 30)
-    settings = method.Settings(steps=30, sampling_rate=0.5)
-    plain, seen = (
-        audit.flat_parameters(audit.run(method, task, settings, spec(1.0), 1, r)) for r in (None, audit.Recorder())
-    )
-    # below 256 numbers a block the noise is one stream, whatever its form; sums differ in their last digits
-    np.testing.assert_allclose(plain, seen, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_same_seed_same_posterior_and_another_another(kind):
-    a, b, c = (audit.flat_parameters(fit("dpvi", some_task(kind, 100), 1.0, s, steps=40)) for s in (1, 1, 2))
-    np.testing.assert_array_equal(a, b)
-    assert np.abs(a - c).max() > 0
-
-
 def test_the_guess_of_the_deviations_is_right_for_inputs_spread_evenly():
     """A design of 20,000 rows spread evenly in the box, v at its prior's mean: sums within 5 % (1 % seen)."""
     task = some_task("bounded_linear_regression", 20_000)

@@ -7,7 +7,6 @@ import pytest
 
 from methods import contract
 from methods.em.dp_em_corrected import LARGEST_EDGE, edge, size, with_ridge
-from models import posteriors
 from models.bounded import BoundedLinearRegression
 from models.mixture_of_gaussians import MixtureParameters
 from models.task import PublicKnowledge, Task
@@ -174,19 +173,6 @@ def test_the_ridge_is_of_the_inputs_and_falls_with_the_noise():
     assert np.trace(added[1]) < np.trace(added[0])  # more rows, less noise
 
 
-def test_fits_repeat_and_can_be_rebuilt():
-    task, x = some_task(100), rows(5, 9)[0]
-    for name, spec in (
-        ("dp_em_corrected", ONE),
-        ("em", BudgetSpec()),
-        ("dp_em_authors", BudgetSpec(epsilon=8.0, delta=1e-5)),
-    ):
-        a, b = fit(name, task, spec), fit(name, task, spec)
-        assert audit.parameter_distance(a.posterior.parameters(), b.posterior.parameters()) == 0
-        again = posteriors.load(a.posterior.kind, a.posterior.parameters())
-        np.testing.assert_array_equal(again.predictive(x, None).mean, a.posterior.predictive(x, None).mean)
-
-
 def test_the_released_program_costs_infinity():
     assert (
         epsilon_of(fit("dp_em_authors", some_task(200), BudgetSpec(epsilon=1.0, delta=1e-5)).ledger, 1e-5).epsilon
@@ -215,12 +201,3 @@ def test_a_budget_that_states_nothing_is_refused():
 def test_settings_out_of_range_are_refused_by_name(name, change):
     with pytest.raises(ValueError, match=next(iter(change))):
         contract.get(name, KIND).Settings(**change)
-
-
-@pytest.mark.parametrize("name", ["em", "dp_em_authors", "dp_em_corrected"])
-def test_a_tuning_grid_has_six_settings_and_begins_with_the_default(name):
-    method = contract.get(name, KIND)
-    assert len(method.grid) == 6
-    assert method.grid[0] == {}
-    for change in method.grid:
-        method.Settings(**change)

@@ -10,7 +10,6 @@ import pytest
 from methods import contract
 from methods._shared.conjugate_linear import naturals
 from methods.contract import MethodError
-from models import posteriors
 from models.bounded import BoundedLinearRegression
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetSpec
@@ -176,20 +175,6 @@ def test_draws_have_the_moments_of_the_posterior(name):
 # ------------------------------------------------------------------------------------------------- what all must do
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_fit_is_deterministic_and_its_posterior_is_rebuilt(name):
-    task = some_task()
-    one, two = fit(name, task), fit(name, task)
-    again = posteriors.load(one.posterior.kind, one.posterior.parameters())
-    same(one.posterior, two.posterior, rtol=0)
-    x = some_task(7, seed=5).x
-    first = one.posterior.predictive(x, np.random.default_rng(0))
-    second = again.predictive(x, np.random.default_rng(0))
-    np.testing.assert_array_equal(first.mean, second.mean)
-    np.testing.assert_array_equal(first.log_density(np.zeros(7)), second.log_density(np.zeros(7)))
-    assert len(one.ledger) == 0
-
-
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "predict_mean"])
 def test_all_but_the_negative_control_learn_the_line(name):
     """The noise has standard deviation .1, the line .29. The prior is weak: clipped SEP learns from a tenth of it."""
@@ -220,17 +205,3 @@ def test_clipped_sep_refuses_a_prior_that_it_cannot_scale():
     assert "shape" in contract.get("clipped_sep", KIND).supports(task)
     with pytest.raises(MethodError, match="shape"):
         fit("clipped_sep", task)
-
-
-@pytest.mark.parametrize("name", ["ep", "sep", "clipped_sep", "vi"])
-def test_no_rows_are_refused(name):
-    task = some_task(10)
-    with pytest.raises(ValueError, match="at least 1"):
-        fit(name, Task("empty", task.model, task.x[:0], task.y[:0], PublicKnowledge(0)))
-
-
-@pytest.mark.parametrize("name", ["sep", "clipped_sep"])
-def test_every_setting_of_the_grid_is_valid_and_the_first_is_the_default(name):
-    method = contract.get(name, KIND)
-    assert method.grid[0] == {}
-    assert len({method.Settings(**change) for change in method.grid}) == 6

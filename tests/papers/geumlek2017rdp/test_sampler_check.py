@@ -71,6 +71,7 @@ def made_up(path):
     store.save(path, datasets.get("abalone"), datasets.Table(x, y, columns))
 
 
+@pytest.mark.nightly
 def test_a_check_that_was_killed_keeps_what_it_had(tmp_path):
     made_up(tmp_path / "data/abalone.npz")
     out = tmp_path / "extra/rdp_sampler_abalone.csv"

@@ -63,6 +63,7 @@ def test_unknown_methods_are_named():
         run.engine("ops_guess")
 
 
+@pytest.mark.nightly
 @needs_mirror
 def test_a_table_through_the_command(tmp_path):
     out = tmp_path / "servo.csv.gz"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from scipy import stats
 
 from privacy import audit
@@ -30,6 +31,7 @@ def test_same_path_accepts_the_same_noise_in_another_order():
     assert audit.same_path(Reversed(), TASK, S, SPEC, 0) == ""
 
 
+@pytest.mark.nightly
 def test_same_path_false_alarms_and_power():
     """Twelve independent seeds at false-alarm rate 0.05: more than 4 alarms have probability 2e-4 (binomial).
 

@@ -12,10 +12,8 @@ from scipy.special import expit
 from methods import contract
 from methods._shared.logistic_gaussian import gradients, plans
 from methods.contract import MethodError
-from models import posteriors
 from models.bounded import BoundedLogisticRegression
 from models.task import PublicKnowledge, Task
-from privacy import audit
 from privacy.accountants import epsilon_of, gdp_mu
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Relation
@@ -141,21 +139,6 @@ def test_what_is_not_private_charges_nothing(name):
     assert contract.get(name, KIND).privacy is None
 
 
-@pytest.mark.parametrize("name", NOISY)
-@pytest.mark.parametrize("documented", [True, False])
-def test_record_and_replay(name, documented):
-    """No release moves by more than declared, and nothing else reaches the posterior."""
-    method = contract.get(name, KIND)
-    settings = method.Settings(steps=5) if name in ("dp_vi_vinaroz_corrected", "dp_sgd") else method.Settings()
-    task = some_task(60, documented=documented)
-    spec = BudgetSpec(noise_multiplier=2.0)
-    for pair, one, two in audit.neighbours(task, Relation.ADD_REMOVE):
-        found = audit.replay(Audited(method), one, two, settings, spec, 3)
-        assert found.ratio <= 1 + audit.ROUNDING, pair
-        assert found.posterior_change == 0, pair
-        assert not found.events_differ, pair
-
-
 #: method, twin, settings that let the data through, tolerance in posterior standard deviations of EP
 TWINS = (
     ("dp_sep_corrected", "ep", {"steps": 40, "clip_factor": 20.0}, 0.3),
@@ -193,27 +176,6 @@ def test_without_a_bound_a_draw_is_one_of_the_posterior(name):
     assert 0.5 < np.mean([a @ inverse @ a for a in away]) / len(centre) < 1.7
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "nuts" else ()) for n in ALL])
-def test_the_same_seeds_give_the_same_fit_and_the_stored_one_predicts_the_same(name):
-    change = {"num_warmup": 20, "num_samples": 20} if name == "nuts" else {}
-    task = some_task(200)
-    spec = BudgetSpec(epsilon=40.0, delta=1e-5)
-    one, two = fit(name, task, spec, **change), fit(name, task, spec, **change)
-    p, again = one.posterior.parameters(), two.posterior.parameters()
-    for key in p:
-        np.testing.assert_array_equal(p[key], again[key])
-    loaded = posteriors.load(one.posterior.kind, p)
-    rows = test_rows()
-    means = [q.predictive(rows.x, np.random.default_rng(0)).mean for q in (one.posterior, loaded)]
-    np.testing.assert_array_equal(*means)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_task_without_rows_is_refused(name):
-    with pytest.raises((ValueError, MethodError), match=r"(?i)\brows?\b"):
-        fit(name, some_task(0))
-
-
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_budget_that_states_nothing_is_refused(name):
     with pytest.raises(ValueError, match="states no"):
@@ -246,15 +208,6 @@ def test_wrong_settings_are_refused(name):
         wrong = () if isinstance(field.default, tuple) else -1
         with pytest.raises(ValueError, match=field.name):
             settings(**{field.name: wrong})
-
-
-@pytest.mark.parametrize("name", contract.names(KIND))
-def test_a_grid_starts_at_the_defaults(name):
-    method = contract.get(name, KIND)
-    if method.grid:
-        assert method.grid[0] == {}
-        assert len(method.grid) == 6
-        assert all(method.Settings(**change) != method.Settings() for change in method.grid[1:])
 
 
 def test_privacy_noise_widens_the_corrected_dp_sep():

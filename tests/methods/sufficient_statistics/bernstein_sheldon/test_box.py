@@ -9,7 +9,6 @@ from methods import contract
 from methods.sufficient_statistics._bernstein_sheldon import box as engine
 from models.bounded import BoundedLinearRegression
 from models.task import PublicKnowledge, Task
-from privacy import audit
 from privacy.accountants import epsilon_of
 from privacy.budget import BudgetSpec
 
@@ -105,22 +104,6 @@ def test_the_budget_is_used_and_kept_with_the_frame(bounds):
     assert 0.95 < epsilon_of(one.ledger, 1e-5).epsilon <= 1.0
     assert len(one.ledger) == (1 if bounds else 3)
     assert one.ledger.events[-1].steps == 9
-
-
-@pytest.mark.parametrize("bounds", [True, False])
-def test_record_and_replay(bounds):
-    task = some_task(12, bounds=bounds)
-    for pair, d, dprime in audit.neighbours(task, METHOD.privacy):
-        r = audit.replay(METHOD, d, dprime, SHORT, spec(1.0), 1)
-        assert r.ratio <= 1 + audit.ROUNDING, pair
-        assert r.posterior_change == 0, pair
-        assert not r.events_differ, pair
-
-
-def test_same_seed_same_posterior_and_another_another():
-    a, b, c = (fit(some_task(100), SHORT, spec(1.0), s).posterior.parameters()["draws"] for s in (1, 1, 2))
-    np.testing.assert_array_equal(a, b)
-    assert np.abs(a - c).max() > 0
 
 
 @pytest.mark.parametrize("key", ["grams", "burn_in_sweeps", "sweeps"])
