@@ -3,7 +3,6 @@
     python -m benchmarks.mutation                     # run every mutant of the table that has no result yet
     python -m benchmarks.mutation --rerun changed     # those whose killing test is gone, deselected or edited
     python -m benchmarks.mutation --rerun survived    # those that no test and no gate has killed
-    python -m benchmarks.mutation --killers           # do the killing tests pass without a mutant?
     python -m benchmarks.mutation --draw 60 --seed 1 --table other.csv    # another set of mutants
 
 A line of code is drawn uniformly over the eligible lines of ``privacy/``, ``models/``, ``methods/``, ``evaluation/``
@@ -13,7 +12,8 @@ of the suite; a new table takes them over.
 
 Each mutant is written into a clone of one commit (``--commit``, HEAD unless given), never into the working tree, and
 runs until something fails: the test that killed it before, then the ``FILES`` test files that are nearest by imports,
-then the conformance and privacy suites of the ``METHODS`` nearest methods, then the per-commit gate of these. A
+then the conformance and privacy suites of the ``METHODS`` nearest methods, then the per-commit gate of the ``GATES``
+cheapest methods in experiments that reach the file. What fails has to pass without the mutant, else it is left out. A
 survivor is run once more with an error raised at its line: ``executed`` is the test that this stops. Results:
 
 ==========  ==========================================================================================
@@ -56,7 +56,7 @@ COLUMNS += ["judgement"]
 SOURCES = ("privacy/**/*.py", "models/**/*.py", "methods/**/*.py", "evaluation/**/*.py")
 SOURCES += ("reports/verdict*.py", "reports/evidence.py")
 SEED, COUNT, LIMIT = 37, 60, 120
-FILES, METHODS = 12, 2
+FILES, METHODS, GATES = 12, 2, 4
 #: tests of every method, run for the nearest ones alone
 SUITES = ("tests/methods/test_conformance.py", "tests/audit/test_private_methods.py")
 MEMORY = 8 * 2**30
@@ -210,9 +210,8 @@ class Clone:
         (self.root / ".venv").symlink_to((ROOT / ".venv").resolve())
         self.commit = imports.head(self.root)[:12]
         self.environment = os.environ | arithmetic.environment() | {"NUMBA_CACHE_DIR": str(folder / "numba")}
-        self.environment |= {
-            "JAX_COMPILATION_CACHE_DIR": str(folder / "jax"),
-        }
+        self.environment |= {"JAX_COMPILATION_CACHE_DIR": str(folder / "jax")}
+        self.passes: dict[tuple[str, ...], bool] = {}  # does it without a mutant?
 
     def write(self, path: Path, text: str) -> None:
         """Each text has a time of its own: compiled bytecode and kernels are known by the time of their source."""
@@ -239,32 +238,55 @@ class Clone:
             text, _ = process.communicate()
         return process.returncode, text, _cpu() - start
 
-    def tests(self, plan: list[tuple[list[str], str]]) -> tuple[str, str, float]:
+    def clean(self, path: Path, source: str, words: list[str]) -> bool:
+        """Does a command that failed end well without the mutant? If not, it says nothing about any mutant."""
+        if (key := tuple(words)) not in self.passes:
+            mutated = path.read_text(encoding="utf-8")
+            self.write(path, source)
+            self.passes[key] = self.call(words, 600)[0] == 0
+            self.write(path, mutated)
+        return self.passes[key]
+
+    def tests(self, plan: list[tuple[list[str], str]], path: Path, source: str) -> tuple[str, str, float]:
         """(result, test, CPU seconds) of parts of the suite, one after the other, up to the first failure."""
-        spent = 0.0
-        for names, method in plan:
-            options = ["-m", "pytest", "-x", "-v", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no", *names]
+        spent, options, left_out = 0.0, ["-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no"], []
+        plan = list(plan)
+        while plan:
+            names, method = plan[0]
             more = {"DPBAYES_TESTED_METHOD": method} if method else {}
-            code, text, seconds = self.call(options, max(self.limit - spent, 1.0), **more)
+            words = [*options, "-x", "-v", *left_out, *names]
+            code, text, seconds = self.call(words, max(self.limit - spent, 1.0), **more)
             spent += seconds
-            found = re.search(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - |$)", text, re.MULTILINE)
             if code in (1, 2):
-                return "killed", found[1] if found else "pytest", spent
+                killer = re.search(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - |$)", text, re.MULTILINE)[1]
+                if self.clean(path, source, [*options, killer]):
+                    return "killed", killer, spent
+                left_out += ["--deselect", killer]
+                continue
             if code in (-signal.SIGXCPU, -signal.SIGKILL) or spent >= self.limit:
                 last = re.findall(r"^(tests/\S+::\S+)", text, re.MULTILINE)
                 return "limit", last[-1] if last else " ".join(names), spent
             if code not in (0, 5):
                 raise RuntimeError(f"pytest ended with {code}: {text[-2000:]}")
+            plan.pop(0)
         return "survived", "", spent
 
-    def gate(self, module: str, methods: list[str]) -> tuple[str, float]:
-        """(what the gate that failed names, CPU seconds); empty if none did."""
+    def gate(self, module: str, path: Path, source: str) -> tuple[str, float]:
+        """(what the gate that failed names, CPU seconds); empty if none did. The cheapest ``GATES`` that reach it."""
+        from methods import contract
         from workflow.committed import Reference
 
-        entries = [f"{e}/{m}" for m in methods for e, n in sorted(Reference().entries) if n == m][
-            : 2 * METHODS : METHODS
-        ]
-        calls = [["-m", "workflow.gates", "check", "--jobs", "1", "--only", entry] for entry in entries]
+        reference, entries = Reference(), []
+        for (experiment, method), (cell, *_) in reference.entries.items():
+            if module in imports.reached(
+                contract.module_of(cell.run_of, cell.kind), *cell.about.modules, root=self.root
+            ):
+                spent = reference.seconds(experiment)
+                seconds = min(
+                    (spent[c.id] for c in reference.entries[experiment, method] if c.id in spent), default=1e9
+                )
+                entries.append((seconds, f"{experiment}/{method}"))
+        calls = [["-m", "workflow.gates", "check", "--jobs", "1", "--only", e] for _, e in sorted(entries)[:GATES]]
         if module.split(".")[0] in ("evaluation", "reports"):
             calls.append(["-m", "reports.build", "check"])
         spent = 0.0
@@ -272,7 +294,7 @@ class Clone:
             shutil.rmtree(self.root / "results/here", ignore_errors=True)
             code, _, seconds = self.call(words, self.limit)
             spent += seconds
-            if code > 0:
+            if code > 0 and self.clean(path, source, words):
                 return " ".join(words[1:]), spent
         return "", spent
 
@@ -295,14 +317,14 @@ class Clone:
         try:
             indent = lines[place][: -len(row.original)]
             self.write(path, "\n".join([*lines[:place], indent + row.mutated, *lines[place + 1 :]]) + "\n")
-            result, killer, seconds = self.tests(plan)
+            result, killer, seconds = self.tests(plan, path, source)
             out = {"result": result, "killer": killer, "executed": "", "commit": self.commit}
             if result != "killed":
-                found, more = self.gate(module, methods)
+                found, more = self.gate(module, path, source)
                 seconds += more
                 out |= {"result": "gate", "killer": found} if found else {}
                 self.write(path, raised(source, place + 1))
-                state, test, _ = self.tests(plan)
+                state, test, _ = self.tests(plan, path, source)
                 out["executed"] = test if state == "killed" else "no"
             return out | {"cpu_seconds": f"{seconds:.0f}"}
         finally:
@@ -312,10 +334,9 @@ class Clone:
     def collects(self, tests: list[str]) -> set[str]:
         """Those of these tests that a default run has."""
         files = sorted({name for test in tests if (self.root / (name := test.split("::")[0])).is_file()})
-        _, text, _ = (
-            self.call(["-m", "pytest", "--collect-only", "-q", "-p", "no:xdist", *files], 600) if files else (0, "", 0)
-        )
-        return set(text.splitlines()) & set(tests)
+        text = self.call(["-m", "pytest", "--collect-only", "-q", "-p", "no:xdist", *files], 600)[1] if files else ""
+        listed = set(text.splitlines())  # a killer without "::" is a file that could not even be imported
+        return (listed | {name.split("::")[0] for name in listed}) & set(tests)
 
 
 def raised(source: str, line: int) -> str:
@@ -350,7 +371,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--commit", default="HEAD", help="what is mutated and tested; changes in the tree are not seen")
     parser.add_argument("--limit", type=float, default=LIMIT, help="CPU seconds of the tests of a mutant")
     parser.add_argument("--rerun", choices=["changed", "survived"])
-    parser.add_argument("--killers", action="store_true")
     args = parser.parse_args(argv)
     if args.draw is not None:
         write_csv(args.table, draw(ROOT, args.draw, args.seed))
@@ -358,12 +378,6 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mutation-", ignore_cleanup_errors=True) as folder:
         clone = Clone(args.commit, Path(folder), args.limit)
         killers = table.loc[table["result"] == "killed", "killer"]
-        if args.killers:
-            code, text, _ = clone.call(
-                ["-m", "pytest", "-q", "-p", "no:xdist", "--tb=short", *sorted(set(killers))], 3600
-            )
-            print(text)
-            return code
         todo = table["result"] == ""
         if args.rerun == "survived":
             todo |= table["result"].isin(["survived", "limit"])
