@@ -13,6 +13,7 @@ from models.logistic_regression_normal_prior import LogisticRegressionNormalPrio
 from models.task import PublicKnowledge
 from models.unconstrained import (
     Likelihood,
+    MonteCarloPredictive,
     UnconstrainedDraws,
     UnconstrainedGaussian,
     inverse_softplus,
@@ -200,6 +201,22 @@ def test_predictions_average_over_the_posterior():
     assert p.log_density(y[:1])[0] == pytest.approx(t.logpdf(y[0]), abs=0.05)
     assert p.mean[0] == pytest.approx(t.mean(), abs=5 * t.std() / np.sqrt(1000))
     assert p.variance[0] == pytest.approx(t.var(), rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["gamma_exponential", "beta_bernoulli", "dirichlet_categorical"])
+def test_predictive_moments_are_those_of_the_mixture_over_the_draws(name):
+    """E x and E x^2 of each draw's distribution, averaged; of a category its number."""
+    theta, _, _ = rows(name, 3, np.random.default_rng(7))
+    p = MonteCarloPredictive(MODELS[name].likelihood, theta, np.zeros((3, 1)))
+    if name == "gamma_exponential":
+        first, second = 1 / softplus(theta[:, 0]), 2 / softplus(theta[:, 0]) ** 2
+    else:
+        weights = np.exp(np.column_stack([theta, np.zeros(len(theta))]) if theta.shape[1] > 1 else theta * [[0.0, 1.0]])
+        weights /= weights.sum(axis=1, keepdims=True)
+        number = np.arange(weights.shape[1])
+        first, second = weights @ number, weights @ number**2
+    np.testing.assert_allclose(p.mean, np.full(3, first.mean()), rtol=1e-12)
+    np.testing.assert_allclose(p.variance, np.full(3, second.mean() - first.mean() ** 2), rtol=1e-12)
 
 
 def test_scalings_of_logistic_regression():

@@ -207,8 +207,9 @@ def test_what_is_left_fits_and_is_not_wasted(event):
 
 def test_nothing_left_is_said_clearly():
     spent = Ledger([Event("scaling", Mechanism.GAUSSIAN, Relation.ADD_REMOVE, 1.0, 1.0)])
-    with pytest.raises(ValueError, match="smaller share"):
-        scaling.remaining_noise_multiplier(spent, planned(), 1.0, 1e-5)
+    for epsilon in (1.0, epsilon_of(spent, 1e-5).epsilon):  # also where the budget is spent to the last digit
+        with pytest.raises(ValueError, match="smaller share"):
+            scaling.remaining_noise_multiplier(spent, planned(), epsilon, 1e-5)
 
 
 def test_an_enforced_budget_refuses_what_it_cannot_pay():

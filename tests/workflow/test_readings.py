@@ -40,7 +40,7 @@ def test_readings_fitted_together_are_those_of_each_method_alone():
     fits, costs = readings(pairs, tasks, budgets, [np.random.default_rng(c.seed(k, "fit")) for c, k in pairs])
     spent = clocks() - before
     assert np.min(costs) > 0
-    assert 0.5 * spent[1] < np.sum(costs, axis=0)[1] <= spent[1]  # each run is counted once
+    assert 0.5 * spent[1] < np.sum(costs, axis=0)[1] <= spent[1] * (1 + 1e-9)  # each run is counted once; sums round
     for (cell, k), fit in zip(pairs, fits, strict=True):
         budget = cell.build_budget().open(np.random.default_rng(cell.seed(k, "noise")))
         rng = np.random.default_rng(cell.seed(k, "fit"))

@@ -176,6 +176,14 @@ def test_ep_kernel_is_the_oracle_and_its_factors_multiply_to_q(shape):
         assert relative(ep.sum_of_sites() + start, ep.naturals()) < 1e-12
 
 
+def test_ep_counts_what_it_rejects():
+    """A row that is no number: all its weights and its Gamma, and q stays as it was."""
+    x, _, state, _, _ = problem(5, 3, 9)
+    ep = EP(x, np.full(5, np.nan), state, "float64")
+    assert ep.epoch(np.arange(5)) == (5 * state.weights, 5)
+    assert relative(ep.naturals(), state.naturals()) == 0.0
+
+
 @pytest.mark.parametrize("storage", ["float32", "int8"])
 def test_compact_sites_multiply_to_q_and_learn_as_well(storage):
     """The rounded site is what q is moved by, so the product stays exact; scores agree statistically.
@@ -245,7 +253,7 @@ ALGORITHM3 = (CLIP_JOINT, GAMMA_JOINT, CHECK_NONE, 1)
 @pytest.mark.parametrize("bound", [0.2, 3.0])
 @pytest.mark.parametrize("gamma", [1.0, 40.0])
 @pytest.mark.parametrize("deviation", [0.0, 0.01, 1.0])
-@pytest.mark.parametrize("hidden", [5, 8])
+@pytest.mark.parametrize("hidden", [5, 8, 11])
 def test_natural_kernel_is_the_oracle_of_algorithm_3(bound, gamma, deviation, hidden):
     """Noise of 1 floors precisions and makes theta_f hit its bound, so both post-processings are met."""
     x, y, state, prior, order = problem(40, 3, hidden)

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import signal, stats
 
-from methods.mcmc import _kernels
+from methods.mcmc import _kernels, _release
 from methods.mcmc._targets import Size, Target
 
 #: of each statistical test here.
@@ -181,3 +181,12 @@ def test_the_kept_draws_end_with_the_last_one():
     for t in range(100):
         last.after(t, np.array([float(t)]))
     assert last.draws.tolist() == [[99.0]]
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.9])
+def test_effective_size_of_an_autoregression(rho):
+    """m (1 - rho) / (1 + rho) of 40,000 steps; its error over 40 seeds has standard deviation 5 % or less, so that 25 %
+    has a false-alarm rate below 1e-5."""
+    e = np.random.default_rng(8).standard_normal(40_000)
+    x = signal.lfilter([1.0], [1.0, -rho], e)
+    assert _release.effective_size(x) == pytest.approx(len(x) * (1 - rho) / (1 + rho), rel=0.25)

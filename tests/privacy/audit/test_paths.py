@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from scipy import stats
 
 from privacy import audit
+from privacy.audit import paths
 from privacy.budget import BudgetSpec
 from tests.privacy.toys import Toy, toy_task, variant
 
@@ -29,6 +31,15 @@ def test_same_path_accepts_the_same_noise_in_another_order():
             return super().fit(task, settings, budget, rng)
 
     assert audit.same_path(Reversed(), TASK, S, SPEC, 0) == ""
+
+
+def test_what_is_found_is_looked_for_again_on_twice_as_many_other_streams(monkeypatch):
+    asked = []
+    monkeypatch.setattr(paths, "_equal_laws", lambda draw, streams, *_: asked.append(set(streams)) or np.zeros(2))
+    assert audit.same_path(variant(fast_noise=1.5), TASK, S, SPEC, 0) != ""
+    first, second = asked
+    assert len(second) == 2 * len(first)
+    assert not first & second
 
 
 @pytest.mark.nightly
