@@ -22,6 +22,7 @@ class NADPVINUTS(Reading):
     title = "NA-DPVI (NUTS, check)"
     reference = "alrawajfeh2024nadpvi_rebuttal, algorithm 2, line 15; Hoffman & Gelman 2014, algorithm 6; NumPyro"
     reading = "noise_aware"
+    noise_aware = True
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):
