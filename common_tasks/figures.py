@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from common_tasks import rank_figure as common_rank_figure
 from common_tasks.scores import (
     BARE,
     FREE_YARDSTICK,
@@ -50,7 +49,6 @@ def build(folder: Path, families: Sequence[Family], sizes: pd.DataFrame, extra: 
     drawn: list[Figure | None] = []
     for family in families:
         drawn += [curves(folder, family, metric) for metric in family.metrics]
-    drawn += [common_rank_figure.draw(folder, family) for family in families]
     drawn += [coverage(folder, family, sizes) for family in families]
     if extra and (extra / RELIABILITY).is_file():
         table = pd.read_csv(extra / RELIABILITY, keep_default_na=False)

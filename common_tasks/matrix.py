@@ -1,4 +1,4 @@
-"""Every method of the suite x every common task: how it ranks at epsilon = 1, or why it is not there."""
+"""Every method of the suite x every common task: does it run, and if not, why?"""
 
 from __future__ import annotations
 
@@ -6,29 +6,20 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from common_tasks import comparisons as compare
 from common_tasks.scores import (
     BARE,
-    FREE,
-    FREE_YARDSTICK,
-    REFERENCE,
     Arm,
     Family,
     adapter,
-    higher,
     title,
 )
-from evaluation.metrics import METRICS
-from evaluation.ranking import Rank, average_ranks
 from models.kind import kind as kind_of
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.tables import SCALE_BANNERS
 
-#: the epsilon at which private methods are ranked here; where there is none, the smallest that there is.
-EPSILON = "1"
 #: rows of the made-up task on which a method says whether it fits.
 _ROWS = 20
-_UNRANKED = "it claims an epsilon that its ledger does not bear out, and is ranked with nobody"
+_UNRANKED = "it claims an epsilon that its ledger does not bear out, and is compared with no other method"
 
 
 def reason_of(method: str, kind: str) -> str:
@@ -50,13 +41,12 @@ def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
 
     known = {*contract.names(), *(n for f in families for n in contract.names(f.kind))}
     known |= {a.method for f in families for a in f.arms}
-    standing = {f.experiment: _standing(f) for f in families}
     footnotes, long = Footnotes(), []
     rows: dict[bool, list[tuple[str, list[Entry]]]] = {True: [], False: []}
     for method in sorted(known, key=lambda m: _title(m, families).lower()):
         entries = []
         for f in families:
-            text, reason = _entry(f, method, standing[f.experiment])
+            text, reason = _entry(f, method)
             runs = any(a.method == method for a in f.arms)
             constants = _constants(f, method) if runs else ""
             entries.append(entry(*text, after=(constants,), marks=footnotes(reason)))
@@ -67,10 +57,8 @@ def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
     for runs, head in ((True, "Methods that run on a common task"), (False, "Methods that run on none")):
         lines += [(head, []), *rows[runs]] if rows[runs] else []
     notes = (
-        f"Entry: average rank over the data sets by each metric, among how many: private methods and yardsticks at "
-        f"epsilon = {EPSILON} among each other, methods without privacy among each other, all with default settings; "
-        "below it where these come from, by the methods' own statement. The tables and figures of each task have the "
-        "scores, the tuned columns and the confidence sets of the ranks. Reasons are the methods' own.",
+        "Does a method have a score on the task? Below it stands where its default settings come from, by the method's "
+        "own statement. Reasons are the methods' own.",
     )
     blocks = [Block("", "Method", [f.title.partition(":")[0] for f in families], lines)]
     table = Table(
@@ -84,35 +72,16 @@ def _title(method: str, families: Sequence[Family]) -> str:
     return next((t for t in found if t != method), method)
 
 
-def _standing(family: Family) -> dict[str, dict[str, Rank]]:
-    """metric -> method -> average rank, private ones at ``EPSILON`` and the others apart; default settings."""
-    at = EPSILON if EPSILON in family.epsilons else next(iter(family.epsilons), "")
-    out: dict[str, dict[str, Rank]] = {}
-    free = [a for a in family.of(REFERENCE, FREE, FREE_YARDSTICK) if not a.tuned]
-    for metric in family.metrics:
-        private = compare.mean_ranks(family, metric, (at, False)) if at else {}
-        fields = [family.field(d, metric, free) for d in family.datasets]
-        fields = [f for f in fields if any(f.values())]
-        others = average_ranks(fields, higher(metric)) if fields else {}
-        out[metric] = {}
-        for arm, rank in {**private, **others}.items():
-            out[metric].setdefault(arm.method, rank)
-    return out
-
-
-def _entry(family: Family, method: str, standing: dict[str, dict[str, Rank]]) -> tuple[list[str], str]:
-    """(lines, reason): ranks; or the status with its reason; or that it does not run and why. Never empty."""
+def _entry(family: Family, method: str) -> tuple[list[str], str]:
+    """(lines, reason): the status with its reason; or that it does not run and why. Never empty."""
     arms = [a for a in family.arms if a.method == method]
-    ranked = {m: ranks[method] for m, ranks in standing.items() if method in ranks}
     told = [_status(family, a) for a in arms]
     reason = next((r for s, r in told if s != "ok" and r), "")
-    if ranked and any(s == "ok" for s, _ in told):
-        lines = [f"{METRICS[m].title}: {r.rank:.3g} of {r.among}" for m, r in ranked.items()]
-        return lines, ""
     if arms:
         words = dict.fromkeys(s for s, _ in told)
-        bare = _UNRANKED if all(a.role == BARE for a in arms) and "ok" in words else reason
-        return [("scored; not ranked" if "ok" in words else ", ".join(words)).replace("_", " ")], bare
+        scored = "ok" in words
+        reason = _UNRANKED if scored and all(a.role == BARE for a in arms) else "" if scored else reason
+        return ["scored" if scored else ", ".join(words).replace("_", " ")], reason
     said = reason_of(method, family.kind)
     return ["does not run"], said or _left_out(family, method)
 

@@ -1,44 +1,41 @@
-"""The page "Which method should I take?" and all that the common tasks add to the report."""
+"""The pages "Which method should I use?" and all that the common tasks add to the report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from common_tasks import advice as common_advice
 from common_tasks import beside_default as common_beside_default
+from common_tasks import best
 from common_tasks import figures as common_figures
 from common_tasks import matrix as common_matrix
 from common_tasks import privacy as common_privacy
-from common_tasks import ranks as common_ranks
-from common_tasks import scale as common_scale
-from common_tasks import sentences as common_sentences
 from common_tasks import tables as common_tables
-from common_tasks.scores import CONDITIONAL_NOTE, Family, column_words
-from common_tasks.sentences import Sentence
+from common_tasks.advice.answer import Answer
+from common_tasks.scores import CONDITIONAL_NOTE, Family
 from datasets.files import write_csv, write_text
 from reports import tables
-from reports.blocks import Table
+from reports.blocks import Block, Table, entry
 from reports.contents import Added, Advice, AdviceSection
 from reports.figure import Figure
 from reports.site.document import plain
+from reports.tables import SCALE_BANNERS
 
-#: how the page is read.
+#: how the pages are read.
 NOTES = (
-    "Two questions, two intervals. The law of the data: would it be so with other rows of the same law, as many? "
-    "Paired intervals over the splits that both methods have, corrected for splits that share rows (Nadeau and Bengio "
-    '2003). "Best", "separated", "significantly" and all intervals without further words are of this kind. These rows: '
-    "is it so on the rows at hand, over all their random splits and all privacy noise? Plain paired t intervals; they "
-    "say nothing about other rows.",
-    '"Separated" and "significantly": at 5 % divided by the number of comparisons. Intervals in brackets are of level '
-    "95 %. What is not separated may still be far: wide intervals do not mean small differences.",
-    '"Tuned with equal effort": every private method takes part with the best of its settings on a public stand-in; '
-    '"default" beside its name: the tuning chose the default, on that data set or on so many; "default, no grid": it '
-    'has nothing to tune. Under a heading without "tuned" every method runs with its default settings; where these '
-    "come from is a column of the tables of scores.",
+    "A score on a table is (score - trivial) / (exact - trivial), by the log-likelihood of test rows. Trivial is the "
+    "training mean, exact the reference without privacy. A score below 0 counts as 0, because nobody has to publish a "
+    "fit that is worse than the training mean.",
+    f"A method is best on a table if no other score is more than {best.TIE} higher. The winner of a task is the method "
+    "with the highest probability of being best on the next table. A hierarchical model of methods and tables with "
+    "heavy-tailed residuals gives the probability. Its posterior is the file common_best.csv.",
+    f"Methods within {best.NEAR} of the highest probability are named together. An answer survives leaving out a table "
+    "if one of its methods is still first without the table.",
+    "A table that was looked at while a method was designed does not count for the method. "
+    f"A task with fewer than {best.FEWEST_TABLES} tables gives no general advice.",
     CONDITIONAL_NOTE,
 )
 
@@ -61,12 +58,12 @@ def build(
     families = sorted((f for f in families if f.arms), key=lambda f: common_advice.rank(f))
     if not families:
         return Added([], [], [])
-    own = {f.task: [*common_tables.build(f, scale), common_scale.table(f, scale)] for f in families}
-    pairs = [pair for of in own.values() for pair in of]
-    across = [common_ranks.ranks_table(families, scale), common_matrix.matrix_table(families, scale)]
-    across += common_beside_default.build(families, scale)
+    own = {f.task: [best_table(f, scale), *common_tables.build(f, scale)] for f in families}
+    own = {task: [pair for pair in of if pair is not None] for task, of in own.items()}
+    across = [common_matrix.matrix_table(families, scale), *common_beside_default.build(families, scale)]
     across += [common_tables.controls_table(extra, scale)] if extra else []
-    methods = [pair for pair in (*pairs, *across) if pair is not None]
+    across = [pair for pair in across if pair is not None]
+    methods = [*(pair for of in own.values() for pair in of), *across]
     privacy = [common_privacy.privacy_table(families, ledger, scale, on_privacy)]
     privacy.append(common_privacy.ranges_table(families, scale))
     privacy = [p for p in privacy if p is not None]
@@ -76,8 +73,8 @@ def build(
     if not with_site:
         return Added(shown, [t for t, _ in privacy], [])
     drawn = common_figures.build(out / "figures", families, sizes, extra)
-    on = [t for t, _ in (pair for pair in across if pair is not None)] + [t for t, _ in privacy]
-    of_task = {task: [pair[0] for pair in of if pair is not None] for task, of in own.items()}
+    on = [t for t, _ in across] + [t for t, _ in privacy]
+    of_task = {task: [table for table, _ in of] for task, of in own.items()}
     return Added(shown, [t for t, _ in privacy], drawn, advice(families, of_task, on, drawn, out / "figures"))
 
 
@@ -88,49 +85,66 @@ def advice(
     drawn: Sequence[Figure],
     folder: Path,
 ) -> Advice | None:
-    """Which method for which task, a section a family with a private method; None where there is none.
+    """Which method for which task, a section per family with a private method; None without any.
 
-    ``of_task``: tables of each task; ``across``: those of all together; ``folder``: where figures go. This is the one
-    place that says what the page of advice holds: of each task its block (``common_tasks.advice``), then all else.
+    ``of_task``: tables of each task; ``across``: those of all together; ``drawn``: their figures; ``folder``: where the
+    figures of the advice go.
     """
     made = []
-    for section in sections(families):
-        family = next(f for f in families if f.task == section.id)
-        section = replace(section, tables=of_task.get(section.id, ()))
-        found = common_advice.block(family)
-        made.append(section if found is None else with_block(section, found, folder))
-    return Advice(made, across, drawn, NOTES) if made else None
+    for family in families:
+        block = common_advice.block(family)
+        if block is not None:
+            mine = [f for f in drawn if f.name.startswith(f"common_{family.task}_")]
+            made.append(section_of(block, of_task.get(family.task, ()), mine, folder))
+    return Advice(made, across, (), NOTES) if made else None
 
 
-def with_block(section: AdviceSection, block: common_advice.Block, folder: Path) -> AdviceSection:
-    """The section with one table, one figure (written to ``folder``) and three sentences before its details.
-
-    The first sentence begins its text: it is what the front page shows of the task.
-    """
+def section_of(
+    block: common_advice.Block, tables_: Sequence[Table], figures: Sequence[Figure], folder: Path
+) -> AdviceSection:
+    """The section of a task; writes its figure to ``folder``."""
     name = f"common_{block.task}_advice"
     write_text(folder / f"{name}.svg", block.figure)
     write_csv(folder / f"{name}.csv", block.data)
     table = block.table.rename(columns=plain).map(plain).to_markdown(index=False, disable_numparse=True)
-    first, *others = block.sentences
-    ranks = ("By average rank", [("Average rank over the data sets", [[s] for s in section.sentences])])
-    return replace(
-        section,
-        text=f"{plain(first)}\n\n```{{rst-class}} compact\n```\n\n{table}",
-        sentences=[Sentence("advice", (said,)) for said in others],
-        figures=[Figure(name, f"Scores of private methods: {block.title}", block.caption)],
-        details=[*([ranks] if section.sentences else []), *section.details],
+    return AdviceSection(
+        block.task,
+        block.title,
+        text=plain(block.sentences[0]),
+        sentences=[plain(s) for s in block.sentences[1:]],
+        table=f"```{{rst-class}} compact\n```\n\n{table}",
+        tables=tables_,
+        figures=[Figure(name, f"Scores of private methods: {block.title}", block.caption), *figures],
     )
 
 
-def sections(families: Sequence[Family]) -> list[AdviceSection]:
-    """What is said, a section a family with a private method."""
-    out = []
-    for f in families:
-        # the tuned column first: there the effort is equal
-        ordered = sorted(f.columns, key=lambda c: (float(c[0]), not c[1]))
-        columns = [(column_words(c).capitalize(), common_sentences.about(f, c)) for c in ordered]
-        columns = [(heading, said) for heading, said in columns if said]
-        if columns:
-            short = common_sentences.in_short(f)
-            out.append(AdviceSection(f.task, f.title.partition(":")[0], sentences=short, details=columns))
-    return out
+def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
+    """The posterior at every epsilon: a block per epsilon, rows methods, columns with all tables and without each."""
+    blocks, long = [], []
+    for epsilon in family.epsilons:
+        found = best.fit(family, epsilon, best.About())
+        if found.frame.empty:
+            continue
+        whole = found.frame[found.frame["without"] == ""]
+        sets = [w for w in dict.fromkeys(found.frame["without"]) if w]
+        at = found.frame.set_index(["without", "method"])["probability"]
+        answer = Answer(family, best.About())
+        rows = []
+        for r in whole.to_dict("records"):
+            numbers = [f"{r['probability']:.2f}", f"{r['regret']:.2f}", f"{r['score']:.2f}"]
+            numbers += [f"{at[w, r['method']]:.2f}" for w in sets]
+            numbers += [r["settings"], f"{r['rhat']:.3f}", f"{r['ess']:.0f}"]
+            rows.append((answer.name(r["method"]), [entry(n) for n in numbers]))
+        heads = ["best on the next table", "expected regret", "expected score"]
+        heads += [f"best, without {family.set_title(w)}" for w in sets] + ["settings", "R-hat", "effective draws"]
+        blocks.append(Block(f"epsilon = {epsilon}", "Method", heads, rows))
+        long.append(found.frame)
+    if not blocks:
+        return None
+    notes = (
+        "Probabilities of being best on the next table, with all tables and without one of them. "
+        f"{best.CHAINS} chains of {best.KEPT} draws.",
+    )
+    name = f"common_{family.task}_best"
+    table = Table(name, f"{family.title}: best on the next table", SCALE_BANNERS[scale], blocks, notes)
+    return table, pd.concat(long, ignore_index=True).assign(scale=scale)

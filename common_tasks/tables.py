@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from common_tasks import comparisons as compare
 from common_tasks.scores import (
     CONDITIONAL_NOTE,
     ROLES,
@@ -24,8 +23,6 @@ from common_tasks.scores import (
     title,
 )
 from evaluation.metrics import METRICS
-from evaluation.paired import RATIO_90_10, THESE_ROWS
-from evaluation.ranking import Rank
 from evaluation.summary import mean_std
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.ledger import CONDITIONAL
@@ -108,8 +105,6 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
     for dataset in family.datasets:
         present = [a for a in family.arms if (dataset, a) in family.status]
         for metric in family.metrics:
-            winners = [compare.separated_winner(family, dataset, metric, c) for c in family.columns]
-            standing = _standing(family, dataset, metric)
             rows: list[tuple[str, list[Entry]]] = []
             ids: list[str] = []
             for role, lines in rows_of(present).items():
@@ -118,20 +113,15 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
                 for arms in lines:
                     name = _row_name(arms[0], family.kind)
                     at = {a.column: a for a in arms}
-                    entries = [_score(family, dataset, metric, at.get(c), winners, footnotes) for c in columns]
+                    entries = [_score(family, dataset, metric, at.get(c), footnotes) for c in columns]
                     rows.append((name, [*entries, _constants(family, dataset, arms)]))
                     ids.append(row_id(family, metric, dataset, arms[0]))
-                    long += [_long(family, dataset, metric, a, winners, standing) for a in arms]
+                    long += [_long(family, dataset, metric, a) for a in arms]
             heading = f"{_heading(family, dataset)}: {METRICS[metric].heading}"
             blocks.append(Block(heading, "Method", heads, rows, ids=ids))
     notes = (
         "Mean ± standard deviation over splits (their number). Neighbours: one row more or less, delta = 1e-5; the "
         "guarantees stand in the table of privacy.",
-        "Bold: separated from every other private method of its column, yardsticks included, by paired intervals over "
-        "common splits of level 5 % / (number of the others) each, corrected for splits that share rows (Nadeau and "
-        "Bengio 2003, n_test / n_train = 1/9): statements about the law of the data. "
-        "\"Loses to\": a yardstick is better by such an interval, at 5 % / (number of yardsticks). A method whose "
-        "scores spread over orders of magnitude has wide intervals: not separated does not mean near.",
         *_tuned_note(family),
         "Last column: the default settings and what the code holds, by the methods' own statement. \"Developed here\": "
         "tried on synthetic problems by this suite, none of its data sets; \"guessed here\": chosen, and nothing says "
@@ -163,54 +153,29 @@ def _constants(family: Family, dataset: str, arms: Sequence[Arm]) -> Entry:
     return entry(constants_of(family, dataset, plain))
 
 
-def _standing(family: Family, dataset: str, metric: str) -> dict[Arm, tuple[Rank, Rank]]:
-    """Rank of every private arm with its sets: under the law of the data, and on these rows."""
-    out = {}
-    for column in family.columns:
-        law, rows = (compare.ranks(family, dataset, metric, column, r) for r in (RATIO_90_10, THESE_ROWS))
-        out |= {a: (law[a], rows[a]) for a in law}
-    return out
-
-
-def _score(
-    family: Family, dataset: str, metric: str, arm: Arm | None, winners: Sequence[Arm | None], footnotes: Footnotes
-) -> Entry:
+def _score(family: Family, dataset: str, metric: str, arm: Arm | None, footnotes: Footnotes) -> Entry:
     if arm is None or (dataset, arm) not in family.status:
         return entry("-")
     r = family.summary.get((dataset, arm, metric))
     status, reason = family.status[dataset, arm]
-    lost = compare.loses_to(family, dataset, metric, arm)
-    loses = "loses to " + ", ".join(title(a.method, family.kind) for a in lost) if lost else ""
     if r is None:
-        word, after = "no score" if status == "ok" else status, (family.mark(dataset, arm), loses)
+        word, after = "no score" if status == "ok" else status, (family.mark(dataset, arm),)
         return entry(verdict=word, after=after, marks=footnotes(reason))
     bare = _NO_GUARANTEE if r["epsilon"] == "inf" else ""
     spread = f" ± {r['std']:.2g}" if math.isfinite(r["std"]) else ""
     marks = footnotes(reason, bare)
     words = ", ".join(filter(None, (f"{r['mean']:.4g}{spread} ({r['n']})", family.mark(dataset, arm))))
-    return entry(words, after=(loses,), marks=marks, strong=arm in winners)
+    return entry(words, marks=marks)
 
 
-def _long(
-    family: Family, dataset: str, metric: str, arm: Arm, winners: Sequence[Arm | None],
-    standing: dict[Arm, tuple[Rank, Rank]],
-) -> dict[str, Any]:  # fmt: skip
+def _long(family: Family, dataset: str, metric: str, arm: Arm) -> dict[str, Any]:
     r = family.summary.get((dataset, arm, metric), {})
     status, reason = family.status.get((dataset, arm), ("not_run", ""))
-    rank, on_rows = standing.get(arm, (None, None))
     return _key(family, dataset, arm) | {
         "metric": metric,
         "mean": r.get("mean", math.nan),
         "std": r.get("std", math.nan),
         "n": r.get("n", 0),
-        "rank": rank.rank if rank else math.nan,
-        "rank_low": rank.low if rank else math.nan,
-        "rank_high": rank.high if rank else math.nan,
-        "rank_rows_low": on_rows.low if on_rows else math.nan,
-        "rank_rows_high": on_rows.high if on_rows else math.nan,
-        "among": rank.among if rank else math.nan,
-        "separated_winner": arm in winners,
-        "loses_to": " ".join(a.method for a in compare.loses_to(family, dataset, metric, arm)),
         "status": status,
         "reason": reason,
     }

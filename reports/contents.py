@@ -83,23 +83,23 @@ class Tables:
 
 @dataclass(frozen=True)
 class AdviceSection:
-    """Advice for one task. ``text``: Markdown; ``sentences``: what has ``parts``, texts and links to rows of tables.
-
-    ``details``: (heading, [(title, [sentences])]), closed until it is asked for.
+    """Advice for one task, Markdown. ``text``: take this, also on the front page; ``sentences``: because, and limits;
+    ``table``: of the methods. The first of ``figures`` stands on the page of the task. The others and ``tables`` stand
+    on the page of its details.
     """
 
     id: str
     title: str
     text: str = ""
-    sentences: Sequence[Any] = ()
+    sentences: Sequence[str] = ()
+    table: str = ""
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
-    details: Sequence[tuple[str, Sequence[tuple[str, Sequence[Any]]]]] = ()
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The page "Which method should I take?": its sections, what belongs to all of them, and how it is read."""
+    """The pages "Which method should I use?": a section per task, tables and figures of all, and how to read them."""
 
     sections: Sequence[AdviceSection]
     tables: Sequence[Table] = ()

@@ -1,18 +1,11 @@
-"""Which method to take: one block a task, with one table, one figure and three sentences.
+"""Which method to take: one block per task, with one table, one figure and three short paragraphs.
 
-All numbers are of one metric, the log-likelihood of test rows, on the scale of each data set: 0 is the control that
-looks at no input (the mean of the training targets), 1 the reference without privacy (the exact posterior where there
-is one); what a task has of both stands in the caption. Means are over the data sets that have a scale. Where fewer than
-half have one, numbers are nats a row above the control, or plain scores, on all.
-
-"Told apart": an interval of level 5 % / (number of others) for the difference on that scale leaves out 0. Nothing is
-said to be better than what it is not told apart from, and nothing is compared where there is one method only.
+The winner is that of ``common_tasks.best``, on every page. A task with too few tables has no winner, and its block says
+so and shows the scores.
 
     from common_tasks.advice import blocks
     for block in blocks():           # the committed reference
         block.table, block.figure, block.sentences
-
-``standings`` says who is told apart from whom; ``table``, ``sentences`` and ``figure`` show it.
 """
 
 from __future__ import annotations
@@ -24,12 +17,13 @@ from pathlib import Path
 import pandas as pd
 
 from common_tasks.advice import figure, sentences, table
-from common_tasks.advice.standings import About, Standings, mean_over
+from common_tasks.advice.answer import Answer
+from common_tasks.best import About, Winner
 from common_tasks.scores import Family, read
 from workflow import committed, papers
 from workflow.experiments import load
 
-__all__ = ["About", "Block", "Standings", "block", "blocks", "mean_over", "rank"]
+__all__ = ["About", "Block", "block", "blocks", "rank"]
 
 #: tasks in the order of the site; others come last.
 ORDER = ("linear_regression", "logistic_regression", "density", "network")
@@ -42,12 +36,12 @@ class Block:
     Parameters
     ----------
     task, title : name of the task (``linear_regression``) and its words.
-    table : one row a private method, as text; the best mean first.
-    figure : SVG text: score against epsilon with 95 % intervals.
-    data : the numbers of table and figure, a row a method, epsilon, choice of settings and data set ("(mean)": of all).
-    sentences : what is best by what is told apart; what to take when nothing is tuned, and what it costs; what this
-        cannot know.
-    caption : of the figure, with every point that its axis leaves out.
+    table : one row per private method, as text; the most probable winner first.
+    figure : SVG text: scores of each method on the tables.
+    data : numbers of table and figure, a row per method, epsilon and data set ("(next table)": what the model expects).
+    sentences : take this; because; limits. Each is a paragraph of plain text.
+    caption : of the figure.
+    winners : epsilon -> winner.
     """
 
     task: str
@@ -56,7 +50,8 @@ class Block:
     figure: str
     data: pd.DataFrame
     sentences: tuple[str, str, str]
-    caption: str = ""
+    caption: str
+    winners: dict[str, Winner]
 
 
 def blocks(source: Path | pd.DataFrame | Iterable[Family] | None = None) -> list[Block]:
@@ -67,7 +62,7 @@ def blocks(source: Path | pd.DataFrame | Iterable[Family] | None = None) -> list
     reference without a score.
     """
     if source is None or isinstance(source, str | Path | pd.DataFrame):
-        source = _families(papers.REFERENCE if source is None else source)
+        source = families(papers.REFERENCE if source is None else source)
     made = (block(f) for f in sorted(source, key=rank))
     return [b for b in made if b is not None]
 
@@ -77,7 +72,8 @@ def rank(family: Family) -> int:
     return ORDER.index(family.task) if family.task in ORDER else len(ORDER)
 
 
-def _families(source: str | Path | pd.DataFrame) -> list[Family]:
+def families(source: str | Path | pd.DataFrame) -> list[Family]:
+    """The families of a folder of a reference, or of tidy scores."""
     home = next(p for p in papers.papers() if p.key == "common_tasks")
     if isinstance(source, pd.DataFrame):
         here = [(p, source[source["experiment"] == name]) for name, p in home.experiments.items()]
@@ -89,17 +85,12 @@ def _families(source: str | Path | pd.DataFrame) -> list[Family]:
 
 
 def block(family: Family, about: About | None = None) -> Block | None:
-    """The advice of one task; None without a private method that has a score on every data set of the mean."""
-    if not family.metrics or not any(a.epsilon for a in family.arms):
+    """The advice of one task; None without a score of a private method."""
+    found = Answer(family, about or About())
+    if not family.metrics or not found.epsilons:
         return None
-    about = about or About()
-    found = Standings(family, about)
-    columns = [c for c in family.columns if found.of(c).order]
-    if not columns:
-        return None
-    data = pd.DataFrame(found.rows(columns))
-    svg, outside = figure.draw(found, columns)
-    said = (sentences.best(found), sentences.cheap(found), sentences.limits(found))
     words = family.title.partition(":")[0]
-    caption = ". ".join([f"{found.words}, with 95 % intervals", *([f"Beyond the axis: {outside}"] if outside else [])])
-    return Block(family.task, words, table.build(found), svg, data, said, caption + ".")
+    said = (sentences.take(found), sentences.because(found), sentences.limits(found))
+    winners = {e: found.at(e).winner for e in found.epsilons}
+    svg, caption = figure.draw(found)
+    return Block(family.task, words, table.build(found), svg, found.data(), said, caption, winners)

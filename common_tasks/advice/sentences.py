@@ -1,175 +1,138 @@
-"""The three sentences of a block."""
+"""The three paragraphs of a block: take this; because; limits."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
 
-from common_tasks import comparisons as compare
-from common_tasks import tables as common_tables
-from common_tasks.advice.standings import Standing, Standings, number, with_interval
-from common_tasks.scores import CONDITIONAL_MARK, Arm, title
-from evaluation.metrics import METRICS
-from evaluation.paired import Difference
-from reports.ledger import CONDITIONAL
+import numpy as np
 
-#: so many names stand in a sentence; the table marks all.
+from common_tasks import best
+from common_tasks.advice.answer import Answer
+from common_tasks.advice.table import LOOKED_AT
+
+#: so many names stand in a sentence; the table has all.
 NAMED = 4
-#: what the committed tasks cannot know, before what is said of their data sets.
-CHOOSING = "and choosing by scores on private rows would be a release of its own, which no epsilon here counts"
+CHOOSING = "To choose a method by scores on private rows is a release of its own, which no epsilon here counts."
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Names in words; more than ``NAMED`` are counted."""
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _settings(tuned: bool) -> str:
-    return "tuned" if tuned else "default settings"
+def take(found: Answer) -> str:
+    """The winner at each epsilon, and whether it survives leaving out any one table."""
+    fitted = found.at(found.main)
+    if fitted.winner.why:
+        return f"No general advice: {fitted.winner.why}."
+    order = [found.main, *(e for e in found.epsilons if e != found.main)]
+    out, unstable = [], []
+    for epsilon in order:
+        won = found.at(epsilon).winner
+        if won.why:
+            out.append(f"At epsilon = {epsilon} there is no advice: {won.why}.")
+            continue
+        names = listed([found.name(m) for m in won.methods], "or")
+        first = "it is" if len(won.methods) == 1 else "the first of them is"
+        out.append(
+            f"At epsilon = {epsilon}, take {names}: {first} best on the next table with probability "
+            f"{won.probability:.2f}, and its expected regret is {won.regret:.2f}."
+        )
+        for dataset, methods in won.without.items():
+            now = listed([found.name(m) for m in methods])
+            verb = "is" if len(methods) == 1 else "are"
+            unstable.append(f"At epsilon = {epsilon}, without {found.set_name(dataset)}, {now} {verb} first instead.")
+    stable = [e for e in order if found.at(e).winner.stable]
+    if stable:
+        what = "This answer survives" if len(order) == 1 else f"The answer at epsilon = {listed(stable)} survives"
+        out.append(f"{what} leaving out any one {found.sets}.")
+    if unstable:
+        shaky = [e for e in order if found.at(e).winner.without]
+        out.append(f"The answer at epsilon = {listed(shaky)} does not survive leaving out one {found.sets}.")
+    return " ".join([*out, *unstable])
 
 
-def best(table: Standings) -> str:
-    """What is best, by what is told apart; then, by epsilon, how methods without a score on every data set compare."""
-    found, (epsilon, tuned) = table.of(table.main), table.main
-    start = f"At epsilon = {epsilon} ({_settings(tuned)}) "
-    unit = "" if table.scaled else f" {METRICS[table.metric].unit.words}"
-    score = f"{with_interval(found.scores[found.first])}{unit}"
-    first = table.name(found.first)
-    if len(found.order) == 1:
-        out = f"{start}{first} is the only private method with a score"
-        out += f" on every data set, {score}" if found.left_out else f", {score}: there is nothing to compare it with"
-    elif len(found.near) == len(found.order) - 1:
-        many = len(found.order)
-        out = f"{start}no order can be given: {first} has the highest mean, {score}, and "
-        out += f"the other is not told apart from it ({_names(table, found.near)})" if many == 2 else (
-            f"none of the {many - 1} others is told apart from it")  # fmt: skip
-    else:
-        nearest = found.apart[0]
-        gap = table.ahead(found.first, nearest, found.level)
-        behind = f"by {with_interval(gap, 3)}"
-        name = table.name(nearest)
-        if found.near:
-            out = f"{start}{first} has the highest mean, {score}; not told apart from it: {_names(table, found.near)}; "
-            some = len(found.apart)
-            out += f"{name} is worse {behind}" if some == 1 else (
-                f"the other {some} are significantly worse, the next of them, {name}, {behind}")  # fmt: skip
-        else:
-            how = "has the highest mean" if found.left_out else "is best"
-            out = f"{start}{first} {how}, {score}, told apart from {_all(found)}: the next, {name}, is behind {behind}"
-        out += _each(table, found.first, nearest)
-    if table.zero and found.scores[found.first].difference <= 0:
-        out += f"; no mean is above that of {title(table.zero.method, table.family.kind)}, which is 0"
-    shown = {epsilon: found}
-    for other in table.family.epsilons:
-        column = (other, tuned) if table.of((other, tuned)).order else (other, False)
-        there = table.of(column)
-        if other != epsilon and there.order:
-            lead = number(there.scores[there.first].difference)
-            out += f"; at epsilon = {other} {table.name(there.first)} ({lead}{_others(there)})"
-            shown[other] = there
-    return " ".join([f"{out}.", *_left_out(table, dict(sorted(shown.items(), key=lambda pair: float(pair[0]))))])
+def because(found: Answer) -> str:
+    """What the numbers are, and how the rule did on tables that it had not seen."""
+    fitted = found.at(found.main)
+    out = [f"Scores are the {found.words}."]
+    if fitted.scores.scaled:
+        out.append("A score below 0 counts as 0.")
+    if fitted.winner.why:
+        return " ".join([*out, "After ± stands half a 95 % interval over the splits. No method is called best."])
+    rated, count = int((fitted.frame["without"] == "").sum()), len(fitted.scores.tables)
+    out.append(
+        f"A method is best on a table if no other score is more than {best.TIE} higher. A hierarchical model of the "
+        f"{rated} methods and {count} tables gives the probability of this on the next table. The expected regret is "
+        "the mean distance to the highest score there."
+    )
+    regrets = realised(fitted)
+    if regrets:
+        mean = sum(regrets.values()) / len(regrets)
+        out.append(
+            f"Each {found.sets} was also left out in turn. At epsilon = {found.main}, the method that was first "
+            f"without it had a mean regret of {mean:.2f} on it."
+        )
+    return " ".join(out)
 
 
-def _left_out(table: Standings, shown: dict[str, Standing]) -> list[str]:
-    """How methods with a score on some data sets only compare, on these, with the first; ``shown``: by epsilon."""
-    why = {table.name(a): found.missing[a] for found in shown.values() for a in found.left_out}
-    out = [f"Left out of these means: {_listed([f'{name} ({words})' for name, words in why.items()])}."] if why else []
-    for epsilon, found in shown.items():
-        first, said = table.name(found.first), {}
-        for arm, gap in found.left_out.items():
-            said.setdefault(_beside(gap, first), []).append(table.name(arm))
-        parts = [f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {how}" for how, names in said.items()]
-        on = "At" if len(out) > 1 else "On the data sets with a score, at"
-        out += [f"{on} epsilon = {epsilon} {' and '.join(parts)}."] if parts else []
+def realised(fitted: best.Fitted) -> dict[str, float]:
+    """Data set -> regret there of the method that is first without it; not if its score there is missing."""
+    out = {}
+    for without, rows in fitted.frame.groupby("without", sort=False):
+        there = rows.set_index("method")["there"]
+        first = rows.loc[rows["probability"].idxmax(), "method"]
+        if without and np.isfinite(there[first]):
+            out[without] = float(there.max() - there[first])
     return out
 
 
-def _beside(gap: Difference, first: str) -> str:
-    """How an arm compares with the first, which is ahead of it by ``gap``."""
-    if gap.high < 0:
-        by = replace(gap, difference=-gap.difference, low=-gap.high, high=-gap.low)
-        return f"ahead of {first} by {with_interval(by)}"
-    return f"worse than {first}" if gap.low > 0 else f"not told apart from {first}"
-
-
-def _each(table: Standings, first: Arm, second: Arm) -> str:
-    """Where the mean of the data sets hides that they disagree."""
-    parts = table.by_dataset(first, second, compare.ALPHA / len(table.datasets))
-    behind = [d for d, p in parts.items() if p.high < 0]
-    ahead = [d for d, p in parts.items() if p.low > 0]
-    if not behind:
-        return ""
-    words = " and ".join(f"on {_listed([table.family.set_title(d) for d in names])} {how}" for names, how in (
-        (ahead, "it is ahead"), (behind, "behind")) if names)  # fmt: skip
-    return f" (a mean over data sets that differ: {words})"
-
-
-def _names(table: Standings, arms: Sequence[Arm]) -> str:
-    return _listed([table.name(a) for a in arms])
-
-
-def _others(found: Standing) -> str:
-    others = len(found.order) - 1
-    if not others:
-        return ", the only one with a score on every data set" if found.left_out else ", the only one"
-    near = f", not told apart from {len(found.near)} of {others} others"
-    return near if found.near else f", told apart from {_all(found)}"
-
-
-def _all(found: Standing) -> str:
-    """Those that the first is told apart from: "all" only where no method of the column is left out."""
-    others = len(found.order) - 1
-    if found.left_out:
-        many = f"the {others} others" if others > 1 else "the one other"
-        return f"{many} with a score on every data set"
-    return "all others with a score" if found.missing else "all others"
-
-
-def cheap(table: Standings) -> str:
-    """What to take when nothing is tuned, and the cheapest of what is as good."""
-    column = table.main[0], False
-    plain = table.of(column)
-    family = table.family
-    if not plain.order:
-        return "No private method has a score with its default settings."
-    spent = common_tables.costs(family)
-    leaders = [plain.first, *plain.near]
-    cost = {}
-    for arm in leaders:
-        seconds = [spent[d, arm]["seconds"][0] for d in table.datasets if (d, arm) in spent]
-        if len(seconds) == len(table.datasets):
-            cost[arm] = math.fsum(seconds) / len(seconds)
-    first = table.name(plain.first)
-    cheap = min(cost, key=cost.__getitem__) if cost else None
-    takes = f"{'it' if cheap == plain.first else table.name(cheap)} takes {cost[cheap]:.2g} s a fit" if cost else ""
-    if not table.main[1]:
-        least = "" if len(cost) < 2 else f", the least of the {len(cost)} that no interval keeps apart from the first"
-        lead = f"Nothing was tuned for these scores, so that they come at no further cost; {takes}{least}"
-        lead = lead.replace("; it takes", f"; {first} takes") if takes else lead.removesuffix("; ")
-    else:
-        lead = f"With nothing tuned, {first} has the highest mean ({number(plain.scores[plain.first].difference)}"
-        lead += f"{_others(plain)})"
-        lead += f"; {takes}{', the least of those' if len(cost) > 1 else ''}" if takes else ""
-    return "; ".join(filter(None, (lead, table.about.tuning if table.main[1] or table.about.limits else ""))) + "."
-
-
-def limits(table: Standings) -> str:
-    """What the scores cannot know."""
-    family, count = table.family, len(table.datasets)
-    sets = ", ".join(map(family.set_title, table.datasets))
-    out = table.about.limits or (
-        f"It cannot know other rows, sizes or models than {count} data set{'s' if count > 1 else ''} ({sets}) and one "
-        "model, nor that what is not told apart is equal"
-    )
-    left = [d for d in family.datasets if d not in table.datasets]
+def limits(found: Answer) -> str:
+    """What the scores cannot know, and which of them are missing."""
+    family, scores = found.family, found.at(found.main).scores
+    sets = [found.set_name(d) for d in scores.named]
+    many = f"{len(sets)} table{'s' if len(sets) > 1 else ''}"
+    out = [
+        found.about.limits or f"These are {many} ({', '.join(sets)}) and one model; other rows may give another order."
+    ]
+    left = [d for d in family.datasets if d not in scores.sets]
     if left:
-        out += f"; left out is {_listed([family.set_title(d) for d in left])}, where {table.ends(left[0])[2]}"
-    if not table.scaled:
-        without = [d for d in table.datasets if table.ends(d)[2]]
-        where = "" if len(without) == count else f" on {_listed([family.set_title(d) for d in without])}"
-        out += f"; there is no scale, since {table.ends(without[0])[2]}{where}"
-    if any(d in family.conditional for d in table.datasets):
-        out += f"; with {CONDITIONAL_MARK}, guarantees are {CONDITIONAL}, which no epsilon counts"
-    return f"{out}; {CHOOSING}."
+        out.append(f"Left out is {listed([found.set_name(d) for d in left])}, because "
+                   f"{best.ends(family, left[0], found.about)[2]}.")  # fmt: skip
+    if found.looked_at and found.at(found.main).winner.why:
+        out.append(f"{LOOKED_AT} marks a table that was looked at while the method was designed.")
+    elif found.looked_at:
+        names = [f"{found.name(m)} on {found.set_name(d)}" for m, d in found.looked_at]
+        out.append(f"Not counted, because the table was looked at while the method was designed: {listed(names)}.")
+    missing = [m for m in scores.methods if not np.isfinite(scores.y[scores.methods.index(m)]).any()]
+    if missing:
+        out.append(f"Without a score: {listed([found.name(m) for m in missing])}.")
+    some = np.isnan(scores.y).any(axis=1)
+    part = [found.name(m) for i, m in enumerate(scores.methods) if m not in missing and some[i]]
+    if part:
+        out.append(f"With a score on some tables only: {listed(part)}.")
+    unequal = [found.set_name(d) for d in scores.named if len({n for n in _splits(scores, d) if n}) > 1]
+    if unequal:
+        weighs = "" if found.at(found.main).winner.why else " The model weighs a score by its standard error."
+        out.append(f"Methods have different numbers of splits on {listed(unequal)}.{weighs}")
+    if "tuned" in scores.settings.values():
+        out.append(
+            found.about.tuning
+            or "Settings are the defaults, or those tuned on synthetic rows if their mean score is no lower; to take "
+            "the better of two flatters every method a little."
+        )
+    elif found.about.tuning:
+        out.append(found.about.tuning)
+    if any(d in family.conditional for d in scores.sets):
+        out.append(
+            "On tables with *, the guarantee takes printed ranges for public that are the extremes of the table."
+        )
+    return " ".join([*out, CHOOSING])
+
+
+def _splits(scores: best.Scores, dataset: str) -> list[int]:
+    """Number of splits of each method on a data set."""
+    here = [k for k, d in enumerate(scores.sets) if d == dataset]
+    return [int(scores.n[i, here].max()) for i in range(len(scores.methods))]

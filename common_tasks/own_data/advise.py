@@ -9,21 +9,26 @@ tuning chose where they differ. The page says which is best, by how much, and wh
 
 from __future__ import annotations
 
+import math
 import re
 from types import SimpleNamespace
 
 import click
 import pandas as pd
 
-from common_tasks import advice
+from common_tasks import advice, best
+from common_tasks.advice.answer import titled
+from common_tasks.advice.sentences import listed
 from common_tasks.own_data import arguments, page, study, surrogates
-from evaluation.paired import THESE_ROWS
+from reports.site.document import plain
 from workflow.imports import code_hash
 
 #: numbers of a made-up table that memory is asked for.
 LARGEST = 60_000_000
 FEWEST_ROWS = 50
 DATASET = "surrogates"
+#: task of the command -> common task.
+COMMON = {"regression": "linear_regression", "classification": "logistic_regression", "density": "density"}
 _FILE = '''"""Made-up tables, written by ./bench advise; generator {code}, rows to test included."""
 
 from common_tasks.own_data.surrogates import data_set
@@ -96,14 +101,36 @@ def advise(args: SimpleNamespace) -> None:
     frame = by_shape(arguments.scores_of(what), args.task)
     shapes = surrogates.SHAPES[args.task]
     about = advice.About(
-        ratio=THESE_ROWS,
-        sets="shape",
+        fresh=True,
         reference=arguments.reference(args.task),
         tuning=what.tuning.words,
         limits=limits(args, shapes),
     )
     block = arguments.block_of(what, frame, about)
-    arguments.finish(what, block, page_text(args, frame, shapes), left)
+    real = on_real_tables(args.task, epsilons)
+    print(real)
+    arguments.finish(what, block, page_text(args, frame, shapes, real), left)
+
+
+def on_real_tables(task: str, epsilons: tuple[float, ...]) -> str:
+    """The winner on the tables of the common tasks, as the site names it, at the nearest committed epsilon."""
+    kind = study.KINDS[task]
+    frame = best.committed()
+    frame = frame[frame["task"] == COMMON[task]]
+    if frame.empty:
+        return f"The common tasks give no general advice for {task}: they have fewer than {best.FEWEST_TABLES} tables."
+    known = sorted(set(frame["epsilon"]), key=float)
+    nearest = {min(known, key=lambda k: abs(math.log(float(k) / e))) for e in epsilons}
+    said = []
+    for epsilon in sorted(nearest, key=float):
+        won = best.winner(frame[frame["epsilon"] == epsilon])
+        names = listed([titled(m, kind) for m in won.methods], "or")
+        said.append(
+            f"On {won.tables} real tables at epsilon = {epsilon}, take {names}: best on the next table with "
+            f"probability {won.probability:.2f}, expected regret {won.regret:.2f}. This answer "
+            f"{'survives' if won.stable else 'does not survive'} leaving out any one table."
+        )
+    return " ".join(said)
 
 
 def by_shape(frame: pd.DataFrame, task: str) -> pd.DataFrame:
@@ -121,14 +148,13 @@ def limits(args, shapes: tuple[str, ...]) -> str:
     """The third sentence."""
     ranges = "public ranges of all columns" if args.known_ranges else "no public range of any column"
     return (
-        f"It cannot know your rows: these are {args.seeds} made-up tables of each of {len(shapes)} shapes "
+        f"These are {args.seeds} synthetic tables of each of {len(shapes)} shapes "
         f"({', '.join(s.replace('_', ' ') for s in shapes)}), of {args.rows} rows and {args.columns} columns with "
-        f"{ranges}, under one model (where your table is like one shape more than like the others, read the table by "
-        "shape)"
+        f"{ranges}, under one model. If your table is like one of the shapes, read the table by shape."
     )
 
 
-def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...]) -> page.Text:
+def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> page.Text:
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     command = f"./bench advise --task {args.task} --rows {args.rows} --columns {args.columns} --epsilon "
     command += f"{budget.replace(',', '')} --delta {args.delta:g} --seeds {args.seeds}"
@@ -137,13 +163,12 @@ def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...]) -> page.Text:
     command += f" --methods {' '.join(args.methods)}" if args.methods else ""
     return page.Text(
         title=f"Private {args.task} for {args.rows} rows and {args.columns} columns at epsilon = {budget}",
-        before=[f"Made by `{command}`. {WHY}"],
+        before=[f"Made by `{command}`. {WHY}", plain(real)],
         by="By shape of the made-up tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[
             arguments.guarantee(args, frame),
             f"Each method fits {args.seeds} tables of each shape, drawn anew, and is scored on "
-            f"{surrogates.TEST} fresh rows of each. Intervals are over the tables: 95 %, of the mean over these "
-            "shapes; for \"told apart\" 5 % is divided by the number of comparisons.",
+            f"{surrogates.TEST} fresh rows of each. Each table is one table of the model.",
         ],
     )  # fmt: skip

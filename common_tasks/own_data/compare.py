@@ -91,7 +91,6 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
     study.run(what, args.cores, folder / "logs" / "snakemake.log", "./bench compare")
     frame = arguments.scores_of(what)
     about = advice.About(
-        sets="table",
         reference=arguments.reference(args.task),
         tuning=what.tuning.words,
         limits=limits(known),
@@ -102,7 +101,7 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
 
 def limits(known: table.Facts) -> str:
     """The third sentence, plain text."""
-    return f"It cannot know other rows than the {known.rows} of {known.file}, nor another model"
+    return f"These are the {known.rows} rows of {known.file} and one model; other rows may give another order."
 
 
 def page_text(args, known: table.Facts, frame: pd.DataFrame) -> page.Text:
@@ -120,9 +119,8 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame) -> page.Text:
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
         after=[
             f"{arguments.guarantee(args, frame)} {ranges}{classes}",
-            f"{SPLITS} random splits, nine tenths of the rows to train and one to test. Intervals are corrected for "
-            "splits that share rows (Nadeau and Bengio 2003): 95 %; for \"told apart\" 5 % is divided by the number of "
-            "comparisons.",
+            f"{SPLITS} random splits, nine tenths of the rows to train and one to test. Intervals are over the splits, "
+            "level 95 %, and say nothing of other rows.",
             f"sha256 of the file: {known.sha256}.",
         ],
     )  # fmt: skip

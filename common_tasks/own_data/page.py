@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from common_tasks.advice import Block
+from common_tasks.advice.answer import NEXT
 from datasets.files import write_csv, write_text
 from reports.site.document import plain
 
@@ -69,18 +70,13 @@ def table(frame: pd.DataFrame) -> str:
 
 
 def by_dataset(data: pd.DataFrame) -> str:
-    """Scores by data set, one table for all budgets, methods in the order of the data.
-
-    A tuned method has a row of its own where its scores are not those of its default settings.
-    """
+    """Scores by data set, one table for all budgets, methods in the order of the data."""
     several = data["epsilon"].nunique() > 1
-    rows: dict[tuple[str, bool], dict[str, str]] = {}
-    for r in data[data["dataset"] != "(mean)"].to_dict("records"):
+    rows: dict[str, dict[str, str]] = {}
+    for r in data[data["dataset"] != NEXT].to_dict("records"):
         name = r["title"] + (f", epsilon = {r['epsilon']}" if several else "")
-        rows.setdefault((name, r["tuned"]), {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
-    kept = {(n, tuned): scores for (n, tuned), scores in rows.items() if not tuned or scores != rows.get((n, False))}
-    frame = pd.DataFrame([{"method": n + (", tuned" if tuned else ""), **s} for (n, tuned), s in kept.items()])
-    return table(frame.fillna("-"))
+        rows.setdefault(name, {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
+    return table(pd.DataFrame([{"method": n, **s} for n, s in rows.items()]).fillna("-"))
 
 
 def html(source: str, folder: Path) -> str:

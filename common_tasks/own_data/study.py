@@ -82,12 +82,12 @@ class Tuning:
     def words(self) -> str:
         """Where the settings come from, for a sentence."""
         if not self.settings:
-            return "nothing is tuned for this task; to tune on made-up rows costs no privacy, on private rows it would"
+            return "Nothing is tuned for this task."
         other = ", ".join(f"{theirs} for {mine}" for mine, theirs in self.at.items() if mine != theirs)
         return (
-            f"tuned settings are those that the common tasks chose on made-up rows of the shape of "
+            "Settings are the defaults, or those that the common tasks chose on synthetic rows of the shape of "
             f"{datasets.get(self.dataset).title} ({self.rows} rows, {self.columns} columns, the nearest in size"
-            f"{f'; epsilon = {other}' if other else ''}), which costs no privacy"
+            f"{f'; epsilon = {other}' if other else ''}) if their mean score is no lower."
         )
 
 

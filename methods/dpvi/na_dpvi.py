@@ -18,6 +18,7 @@ class NADPVI(Reading):
     title = "NA-DPVI"
     reference = "alrawajfeh2024nadpvi_rebuttal, algorithm 2"
     reading = "noise_aware"
+    noise_aware = True
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):
@@ -37,6 +38,7 @@ class NADPVILinear(BoxReading):
     reference = NADPVI.reference
     models = ("bounded_linear_regression",)
     reading = "noise_aware"
+    noise_aware = True
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):
@@ -56,6 +58,7 @@ class NADPVILogistic(BoxReading):
     reference = NADPVI.reference
     models = ("bounded_logistic_regression",)
     reading = "noise_aware"
+    noise_aware = True
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):

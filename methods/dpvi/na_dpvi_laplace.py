@@ -23,6 +23,7 @@ class NADPVILaplace(Reading):
     title = "NA-DPVI (Laplace)"
     reference = "alrawajfeh2024nadpvi_rebuttal, Tables 2 and 3"
     reading = "laplace"
+    noise_aware = True
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):
@@ -49,6 +50,7 @@ class NADPVILaplaceLinear(BoxReading):
     reference = NADPVILaplace.reference
     models = ("bounded_linear_regression",)
     reading = "laplace"
+    noise_aware = True
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):
@@ -76,6 +78,7 @@ class NADPVILaplaceLogistic(BoxReading):
     reference = NADPVILaplace.reference
     models = ("bounded_logistic_regression",)
     reading = "laplace"
+    noise_aware = True
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):

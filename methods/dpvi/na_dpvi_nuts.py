@@ -23,6 +23,7 @@ class NADPVINUTS(Reading):
     reference = "alrawajfeh2024nadpvi_rebuttal, algorithm 2, line 15; Hoffman & Gelman 2014, algorithm 6; NumPyro"
     rerun = Rerun.CHAIN
     reading = "noise_aware"
+    noise_aware = True
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):

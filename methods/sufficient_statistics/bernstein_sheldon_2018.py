@@ -25,6 +25,7 @@ class BernsteinSheldon2018(Together, Method):
     title = "Bernstein & Sheldon (2018)"
     reference = "bernstein2018differentially, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
     models = ("conjugate_simulator",)
+    noise_aware = True
     privacy = Relation.REPLACE_ONE
     counterparts = (Counterpart("exact_posterior", 0.05, "Monte Carlo error of the sampler's draws; .006 seen"),)
     Settings = Sweeps

@@ -29,6 +29,7 @@ class BernsteinSheldon2018Authors(Together, Method):
     seed_name = "bernstein_sheldon_2018_released"
     reference = "bernstein2018differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
     models = ("conjugate_simulator",)
+    noise_aware = True
     leaks = (
         Leak(
             LeakKind.NO_NOISE,

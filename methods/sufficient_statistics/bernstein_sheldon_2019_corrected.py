@@ -28,6 +28,7 @@ class BernsteinSheldon2019Corrected(Together, Method):
     seed_name = "bernstein_sheldon_2019"
     reference = "bernstein2019differentially, section 4.3, Gibbs-SS-Noisy; corrections of this suite"
     models = ("linear_regression_unknown_noise",)
+    noise_aware = True
     privacy = Relation.REPLACE_ONE
     counterparts = (Counterpart("exact_posterior", 0.05, "Monte Carlo error of the sampler's draws; .006 seen"),)
     leaks = (
@@ -90,6 +91,7 @@ class BernsteinSheldon2019CorrectedLinear(InFrame):
     seed_name = "bernstein_sheldon_2019"
     reference = BernsteinSheldon2019Corrected.reference
     models = ("bounded_linear_regression",)
+    noise_aware = True
     constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
     counterparts = (Counterpart("exact_posterior", 0.05, "Monte Carlo error of the sampler's draws; .002 seen"),)

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from reports import claims, glossary, palette
-from reports.contents import Advice
+from reports.blocks import Table
+from reports.contents import Advice, AdviceSection
 from reports.findings import Finding
 from reports.site import paper_page
 from reports.site.cells import Cell
@@ -37,7 +38,7 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: 
     yield _papers(content, known)
     for part in content.papers:
         yield paper_page.paper(part, content, known, part.key in found)
-    yield _which(content.advice, content, known)
+    yield from _which(content.advice, content, known)
     yield _privacy(content, known)
     yield _findings(content, known)
     for finding in content.findings:
@@ -106,11 +107,8 @@ def _front(content: Content, known: dict[str, str], downloads: bool) -> Document
     page.heading("Which method for which task")
     if content.advice:
         for section in content.advice.sections:
-            said = section.text.split("\n\n")[0] if section.text else ""
-            if not said and section.sentences:
-                said = plain("".join(p if isinstance(p, str) else p.text for p in section.sentences[0].parts))
-            page.say(f"**{plain(section.title)}.** {said}")
-        page.say("[Tables, figures and what cannot be told apart](which-method.md).")
+            page.say(f"**{plain(section.title)}.** {section.text} [More](which-method/{section.id}.md).")
+        page.say("[How the winner is found](which-method.md).")
     else:
         page.say("The common tasks are not part of this report: `./bench --cores 2 common_tasks` runs them.")
     page.heading("Two commands")
@@ -196,50 +194,68 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
     return page
 
 
-def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> Document:
-    page = Document("which-method", "Which method should I take?", known)
+def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> Iterator[Document]:
+    """The page of all tasks, a page per task, a page of its details, and one of what belongs to all tasks."""
+    page = Document("which-method", "Which method should I use?", known)
     page.part("banner", text=content.banner, loud=content.scale != "full")
     if advice is None:
         page.say(
             "No private method has a score on the common tasks in this report: `./bench --cores 2 common_tasks` runs "
             "them."
         )
-        return page
-    page.say(
-        "Every method on the same data at the same budget: for each task what the scores say, and what they cannot "
-        "know. The sentences are made from the scores."
-    )
-    page.say(
-        "The mean, the average rank and a finding can name different methods for one task. The first sentence of a "
-        "task is about the mean over its data sets, in which one large difference weighs much. The average rank only "
-        "counts the order of the methods on each data set. A finding compares methods on one data set at a time, "
-        "often with default settings."
-    )
+        yield page
+        return
+    page.say("All private methods ran on the same tables at the same budget. Each task has one answer.")
     for section in advice.sections:
-        page.heading(section.title)
-        if section.text:
-            page.say(section.text)
-        if section.sentences:
-            page.part("sentences", items=section.sentences)
-        paper_page.figures_of(page, section.figures, content)
-        for heading, parts in section.details:
-            page.part("advice_details", heading=heading, parts=parts)
-    if advice.notes:
-        page.heading("How to read this page")
-        for note in advice.notes:
-            page.say("* " + plain(note))
-    if advice.figures:
-        page.heading("Figures")
+        page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {section.text}")
+    page.heading("How the winner is found")
+    for note in advice.notes:
+        page.say("* " + plain(note))
+    below = [p for s in advice.sections for p in (f"which-method/{s.id}", f"which-method/{s.id}-details")]
+    several = bool(advice.tables or advice.figures)
+    if several:
+        page.say("[Every method on every task, tuned settings and privacy](which-method/all-tasks.md).")
+    page.toctree([*below, *(["which-method/all-tasks"] if several else [])])
+    yield page
+    for section in advice.sections:
+        yield _task(section, content, known)
+        yield _task_details(section, content, known)
+    if several:
+        page = Document("which-method/all-tasks", "All common tasks", known)
         paper_page.figures_of(page, advice.figures, content)
-    if advice.tables:
-        page.heading("All tasks together")
-        paper_page.tables_of(page, advice.tables)
-    # a screen a task above; what is looked up comes last
-    for section in advice.sections:
-        if section.tables:
-            page.heading(f"Every number: {section.title}")
-            paper_page.tables_of(page, section.tables)
+        _closed(page, advice.tables)
+        yield page
+
+
+def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
+    """One table, one figure and three short paragraphs."""
+    page = Document(f"which-method/{section.id}", f"Which method: {section.title}", known)
+    page.part("banner", text=content.banner, loud=content.scale != "full")
+    for word, said in zip(("Take this", "Because", "Limits"), (section.text, *section.sentences), strict=False):
+        page.say(f"**{word}.** {said}")
+    if section.table:
+        page.say(section.table)
+    paper_page.figures_of(page, section.figures[:1], content)
+    page.say(
+        f"[All scores, calibration and cost]({section.id}-details.md). [How the winner is found](../which-method.md)."
+    )
     return page
+
+
+def _task_details(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
+    """Every number of a task, closed until asked for."""
+    page = Document(f"which-method/{section.id}-details", f"Details: {section.title}", known)
+    page.say(f"[Back to the answer]({section.id}.md). Tables can be sorted by a click on a heading.")
+    _closed(page, section.tables)
+    paper_page.figures_of(page, section.figures[1:], content)
+    return page
+
+
+def _closed(page: Document, tables: Sequence[Table]) -> None:
+    """Tables one below the other, each closed until asked for."""
+    for table in tables:
+        page.heading(table.title, 2)
+        page.part("table", table=table, open=False, sortable=True)
 
 
 def _privacy(content: Content, known: dict[str, str]) -> Document:
