@@ -41,8 +41,8 @@ def _next_table(found: Answer) -> tuple[str, str]:
                 ax.plot(expected, [y] * len(expected), markersize=4.8, zorder=3, **look.dot(variant=0))
             ax.set_xlim(LOWEST, HIGHEST)
             _rows(ax, names, ax is axes[0][0], f"epsilon = {epsilon}")
-        axes[0][len(found.epsilons) // 2].set_xlabel("score: | on a table (× is not counted), marker expected on the next table",
-                                                     fontsize=8)  # fmt: skip
+        label = "score: | on a table (× is not counted), marker expected on the next table"
+        axes[0][len(found.epsilons) // 2].set_xlabel(label, fontsize=8)
         return style.svg(figure), f"{_upper(found.words)}. Methods are in the order of the table."
 
 
