@@ -121,6 +121,7 @@ def test_the_note_loses_the_gradient_of_the_entropy(gradients):
     assert holds(next(r for r in claims.updates(put_right) if r["claim"] == "rho_update"))
 
 
+@pytest.mark.nightly
 def test_the_experiments_noise_keeps_its_epsilon():
     found, delta = claims.accounting(CONFIG)
     mine = found[found["case"] != "published"]
