@@ -63,8 +63,9 @@ def each(cases):
     return pytest.mark.parametrize(("name", "case"), [param(*one) for one in cases])
 
 
-def test_there_are_private_methods():
+def test_there_are_private_methods_and_each_is_audited_by_default():
     assert PRIVATE
+    assert {name for name, _ in FIRST} == {*PRIVATE, *(name for name, _ in drawn())}
 
 
 @pytest.mark.parametrize("name", PRIVATE)

@@ -91,7 +91,7 @@ def test_densities_and_gradients_agree_with_autodiff(name):
             def one(t, row, target, part=part):
                 return log_density_in_jax(name, t, row, target)[part]
 
-            both = jax.vmap(jax.vmap(jax.value_and_grad(one), (None, 0, 0)), (0, None, None))
+            both = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(one), (None, 0, 0)), (0, None, None)))
             expected, slope = both(jnp.asarray(theta), jnp.asarray(x), jnp.asarray(targets))
             np.testing.assert_allclose(value, np.asarray(expected), rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(gradient, -np.asarray(slope), rtol=1e-9, atol=1e-10)

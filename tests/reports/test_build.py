@@ -124,6 +124,7 @@ def test_what_follows_from_committed_scores_is_made_again(copy):
     assert [path.read_bytes() for path in paths] == before
 
 
+@pytest.mark.nightly
 def test_order_of_rows_does_not_matter(committed, copy):
     folder = copy / "results/scores/dpsep_uci"
     for path in folder.glob("*.csv"):
@@ -159,6 +160,7 @@ def test_the_gate_sees_an_edited_verdict_and_a_lost_row(copy, capsys):
     assert "not committed" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_the_gate_fails_when_data_got_lost(copy, capsys):
     path = copy / "results/scores/dpsep_uci/wine.csv"
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -220,6 +222,7 @@ def test_committed_scores_are_those_of_the_run_with_floats_as_repr(committed):
     pd.testing.assert_frame_equal(scores, reference.sorted_scores(run))
 
 
+@pytest.mark.nightly
 def test_a_reference_above_its_limit_is_refused_and_leaves_the_old_one(copy, monkeypatch, capsys):
     size = sum(p.stat().st_size for p in (copy / "reference").rglob("*") if p.is_file())
     before = {p: p.read_bytes() for p in (copy / "reference").rglob("*.csv*")}

@@ -182,6 +182,7 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.nightly
 def test_every_prepared_figure_has_the_one_order_and_the_looks():
     with zipfile.ZipFile(reference.FOLDER / prepared.NAME) as archive:
         names = [n for n in archive.namelist() if n.endswith(".svg")]

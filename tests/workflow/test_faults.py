@@ -85,6 +85,7 @@ def test_the_job_stops_and_the_next_call_goes_on(project, once, words):
     assert [r["status"] for r in splits] == ["ok"] * 20
 
 
+@pytest.mark.nightly
 def test_a_fit_that_takes_more_memory_than_its_cell_may(project):
     done, splits = ask(project, once="hungry", more="mem_mb: 700\n")
     stopped_with_one_error(done, "more than the 700 MB of its cell; raise mem_mb")
@@ -118,6 +119,7 @@ def test_a_full_disk_in_the_middle(project, tmp_path):
         subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.nightly
 def test_a_fit_that_ends_its_own_process_is_a_row_and_tried_again_when_asked(project):
     (project / "exits").unlink(missing_ok=True)
     done, splits = ask(project, once="exits")

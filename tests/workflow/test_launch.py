@@ -43,6 +43,7 @@ def test_a_missing_download_is_counted(tmp_path):
     assert plan.download_mb({"synthetic_year"}, tmp_path) == 0
 
 
+@pytest.mark.nightly
 def test_readings_of_one_run_cost_one_run(monkeypatch):
     """Five readings of the run at epsilon 0.1 on Adult, 20 runs of 9 s, and an overhead: not five times that."""
     key = ("nadpvi_adult", "adult_complete", "na_dpvi", "epsilon=0.1")

@@ -58,6 +58,7 @@ def run(project, *arguments):
     return done.stdout.split()
 
 
+@pytest.mark.nightly
 def test_a_cell_of_a_new_kind_is_fitted_and_scored(project):
     config = ("--config", "papers/toy/experiments/one_number.yaml", "--scale", "full")
     read = f"from workflow.experiments import cells; (c,) = cells('{config[1]}', 'full')"

@@ -83,6 +83,7 @@ def test_lost_splits_are_tried_again_and_no_more_than_that(project):
         assert "Nothing to be done" in call(project, "-n", *more)
 
 
+@pytest.mark.nightly
 def test_a_file_of_a_cell_that_is_gone_is_made_anew_and_no_other_cell(project):
     call(project)
     before = rows(project)
@@ -139,6 +140,7 @@ def test_damaged_files_are_named_once_and_made_anew(project):
     assert "fetch" in planned.stdout + planned.stderr
 
 
+@pytest.mark.nightly
 def test_an_unknown_word_for_retry_is_refused(project):
     done = snakemake(project, "--cores", "1", *TARGETS, "--config", "retry=all")
     assert done.returncode != 0

@@ -30,7 +30,7 @@ def fit(name, task, seed=1, sigma=37.8125, **settings):
     return method.fit(task, method.Settings(**settings), budget, np.random.default_rng([seed, 2]))
 
 
-@pytest.mark.parametrize("family", ["beta_bernoulli", "dirichlet_categorical"])
+@pytest.mark.parametrize("family", ["beta_bernoulli", pytest.param("dirichlet_categorical", marks=pytest.mark.nightly)])
 def test_nuts_and_exact_draws_agree(family):
     """2 chains of 2000 draws a data set, full runs of 10,000 steps, 3 data sets.
 

@@ -136,6 +136,7 @@ def test_an_unbiased_update_needs_draws_enough_for_its_margin(gradients):
     assert printed(off)["holds"] == "no"
 
 
+@pytest.mark.nightly
 def test_the_experiments_noise_keeps_its_epsilon():
     found, delta = claims.accounting(CONFIG)
     mine = found[found["case"] != "published"]
