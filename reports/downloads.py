@@ -61,7 +61,7 @@ def claim_rows(results: Path | None = None) -> pd.DataFrame:
     rows = tables.text((results or papers.REFERENCE) / "claims.csv").rename(columns={"figure": "evidence"})
     known = [said.get(name) for name in rows["id"]]
     rows["paper"] = [_paper(c.experiment) if c else "" for c in known]
-    for column in ("source", "place", "statement"):
+    for column in ("source", "place", "statement", "repair"):
         rows[column] = [getattr(c, column) if c else "" for c in known]
     frames = [rows[[c for c in rows if c not in ("test", "proof")]]]
     for key in papers.programs():

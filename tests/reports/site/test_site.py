@@ -385,6 +385,19 @@ def test_every_finding_has_a_page_and_every_name_of_one_leads_there(committed):
     assert named <= ids
 
 
+def test_claims_are_counted_once_and_by_where_they_stand(committed):
+    """Neither repetitions nor readings are counted; those of the text and those read off figures apart."""
+    made = {d.path: d.text() for d in pages_of.documents(committed, {}, Path("nowhere"))}
+    for part in committed.papers:
+        once = part.claims[part.claims["same_as"] == ""]
+        assert not once["id"].duplicated().any()
+        read = int(once["quote"].str.startswith("read off").sum())
+        kinds = ((len(once) - read, "of its text"), (read, "read off its tables and figures"))
+        words = f"{len(once)} claims" + (": " if len(once) else "") + ", ".join(f"{n} {w}" for n, w in kinds if n)
+        assert words in made["papers/index"]
+        assert not len(once) or words in made[f"papers/{part.key}"], part.key
+
+
 def test_a_finding_is_introduced_by_whole_sentences(committed):
     said = {f.id: first_sentences(f) for f in committed.findings}
     assert sum(map(bool, said.values())) > len(said) / 2
