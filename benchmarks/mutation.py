@@ -243,7 +243,7 @@ class Clone:
         if (key := tuple(words)) not in self.passes:
             mutated = path.read_text(encoding="utf-8")
             self.write(path, source)
-            self.passes[key] = self.call(words, 600)[0] == 0
+            self.passes[key] = self.call(words, 600)[0] in (0, 5)  # a conftest.py that can be imported has no tests
             self.write(path, mutated)
         return self.passes[key]
 
@@ -257,8 +257,10 @@ class Clone:
             words = [*options, "-x", "-v", *left_out, *names]
             code, text, seconds = self.call(words, max(self.limit - spent, 1.0), **more)
             spent += seconds
-            if code in (1, 2):
-                killer = re.search(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - |$)", text, re.MULTILINE)[1]
+            found = re.search(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - |$)", text, re.MULTILINE)
+            found = found or re.search(r"^ImportError while loading conftest '.*?/(tests/\S+)'", text, re.MULTILINE)
+            if code in (1, 2, 4) and found:
+                killer = found[1]
                 if self.clean(path, source, [*options, killer]):
                     return "killed", killer, spent
                 left_out += ["--deselect", killer]

@@ -212,3 +212,11 @@ def test_curves_by_hand():
     np.testing.assert_allclose(count.predicted, [0.05, 0.935])
     np.testing.assert_allclose(count.fraction, [0.5, 1.0])
     assert cov.calibration_scores(p, y)["calibration_rmse"][0] == pytest.approx(math.hypot(0.45, 0.065) / math.sqrt(2))
+
+
+def test_curves_have_ten_bins_unless_told():
+    """Thirty rows in the middle of ten equal widths, three in each: both curves are the ten means."""
+    p = np.repeat(np.arange(0.05, 1.0, 0.1), 3)
+    for curve in (cov.equal_width_curve, cov.equal_count_curve):
+        np.testing.assert_allclose(curve(p, np.tile([0.0, 1.0, 1.0], 10)).predicted, np.arange(0.05, 1.0, 0.1))
+        np.testing.assert_allclose(curve(p, np.tile([0.0, 1.0, 1.0], 10)).fraction, np.full(10, 2 / 3))

@@ -60,6 +60,16 @@ def test_readings_of_one_seed_are_of_one_run():
     }  # fmt: skip
 
 
+def test_rates_of_deviations_are_a_multiple_of_those_of_locations(monkeypatch):
+    """``location_step`` over sqrt(D steps) sigma C, D parameters; half of it for rho with a ratio of 0.5."""
+    rates, advance = [], aligned.kernels.advance_aligned
+    monkeypatch.setattr(aligned.kernels, "advance_aligned", lambda *a: rates.append(a[11].copy()) or advance(*a))
+    task = task_of("dirichlet_categorical", n=400)
+    fit("dpvim", task, sigma=2.0, steps=10, clip=3.0, optimiser="sgd", location_step=0.6, deviation_ratio=0.5)
+    of_location = 0.6 / (math.sqrt(2 * 2 * 10) * 2.0 * 3.0)
+    np.testing.assert_allclose(rates[0], np.repeat([of_location, 0.5 * of_location], 2), rtol=1e-12)
+
+
 def test_noise_aware_posterior_widens_with_the_noise():
     """Ten times the privacy noise: its standard deviation grows by more than 3."""
     task = task_of("beta_bernoulli")
