@@ -348,7 +348,7 @@ def _row(
 
 
 def convergence(draws: np.ndarray) -> tuple[float, float]:
-    """Split R-hat and effective sample size of draws (chains, draws), by Gelman et al. (2013, section 11.4-11.5)."""
+    """Split R-hat and effective sample size of draws (chains, draws), as in Stan."""
     half = draws.shape[1] // 2
     x = np.concatenate([draws[:, :half], draws[:, half : 2 * half]])
     chains, n = x.shape
@@ -360,6 +360,7 @@ def convergence(draws: np.ndarray) -> tuple[float, float]:
     rho = 1 - (within - autocovariance) / total
     pairs = rho[1 : 1 + 2 * ((n - 1) // 2)].reshape(-1, 2).sum(axis=1)
     stop = int(np.argmax(pairs < 0)) if (pairs < 0).any() else len(pairs)
+    pairs = np.minimum.accumulate(pairs)
     return math.sqrt(total / within), min(chains * n / max(1 + 2 * pairs[:stop].sum(), 1e-9), float(chains * n))
 
 

@@ -41,9 +41,9 @@ def _next_table(found: Answer) -> tuple[str, str]:
                 ax.plot(expected, [y] * len(expected), markersize=4.8, zorder=3, **look.dot(variant=0))
             ax.set_xlim(LOWEST, HIGHEST)
             _rows(ax, names, ax is axes[0][0], f"epsilon = {epsilon}")
-        label = "score: | on a table (× is not counted), marker expected on the next table"
-        axes[0][len(found.epsilons) // 2].set_xlabel(label, fontsize=8)
-        return style.svg(figure), f"{_upper(found.words)}. Methods are in the order of the table."
+        axes[0][len(found.epsilons) // 2].set_xlabel("score", fontsize=8)
+        words = "A line is a table, a cross a table that does not count, a marker what is expected of the next table."
+        return style.svg(figure), f"{_upper(found.words)}. {words}"
 
 
 def _each_table(found: Answer) -> tuple[str, str]:

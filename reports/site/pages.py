@@ -205,7 +205,7 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
         )
         yield page
         return
-    page.say("All private methods ran on the same tables at the same budget. Each task has one answer.")
+    page.say("All private methods ran on the same tables at the same budget. A task has one answer, or none.")
     for section in advice.sections:
         page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {section.text}")
     page.heading("How the winner is found")
@@ -246,15 +246,16 @@ def _task_details(section: AdviceSection, content: Content, known: dict[str, str
     """Every number of a task, closed until asked for."""
     page = Document(f"which-method/{section.id}-details", f"Details: {section.title}", known)
     page.say(f"[Back to the answer]({section.id}.md). Tables can be sorted by a click on a heading.")
-    _closed(page, section.tables)
+    _closed(page, section.tables, section.title)
     paper_page.figures_of(page, section.figures[1:], content)
     return page
 
 
-def _closed(page: Document, tables: Sequence[Table]) -> None:
-    """Tables one below the other, each closed until asked for."""
+def _closed(page: Document, tables: Sequence[Table], drop: str = "") -> None:
+    """Tables one below the other, each closed until asked for. ``drop``: start of a title that is not repeated."""
     for table in tables:
-        page.heading(table.title, 2)
+        title = table.title.removeprefix(drop).lstrip(": ")
+        page.heading(title[:1].upper() + title[1:], 2)
         page.part("table", table=table, open=False, sortable=True)
 
 

@@ -8,7 +8,6 @@ import pytest
 from common_tasks import comparisons as compare
 from common_tasks import figures as common_figures
 from common_tasks import privacy as common_privacy
-from common_tasks import ranks as common_ranks
 from common_tasks import scores as common_scores
 from common_tasks import tables as common_tables
 from common_tasks.beside_default import ablations_table, tuned_table
@@ -34,16 +33,10 @@ def test_an_ablation_is_in_no_comparison():
     assert family.columns == plain.columns
     assert [common_scores.label(a) for a in family.ablations] == ["steps=9"]
     for column in family.columns:
-        assert compare.ranks(family, "wine", "rmse", column) == compare.ranks(plain, "wine", "rmse", column)
-        assert compare.separated_winner(family, "wine", "rmse", column) == compare.separated_winner(
-            plain, "wine", "rmse", column
-        )
+        assert compare.competitors(family, column) == compare.competitors(plain, column)
     for build in (common_tables.score_table, common_tables.calibration_table):
         assert markdown(build(family, "full")[0]) == markdown(build(plain, "full")[0])
     assert common_figures.points(family, "rmse").equals(common_figures.points(plain, "rmse"))
-    assert markdown(common_ranks.ranks_table([family], "full")[0]) == markdown(
-        common_ranks.ranks_table([plain], "full")[0]
-    )
 
 
 def test_an_ablation_stands_beside_its_default():

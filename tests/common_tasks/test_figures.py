@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import pytest
 
 from common_tasks import figures as common_figures
-from common_tasks import rank_figure as common_rank_figure
 from common_tasks import scores as common_scores
 from tests.common_tasks import made_up
 
@@ -22,8 +19,7 @@ def family():
 
 def test_every_figure_is_drawn_with_its_data(family, tmp_path):
     drawn = common_figures.build(tmp_path, [family], SIZES)
-    names = ["linear_regression_rmse", "linear_regression_test_log_likelihood", "ranks_linear_regression",
-             "linear_regression_coverage"]  # fmt: skip
+    names = ["linear_regression_rmse", "linear_regression_test_log_likelihood", "linear_regression_coverage"]
     assert [f.name for f in drawn] == [f"common_{n}" for n in names]
     for figure in drawn:
         assert (tmp_path / f"{figure.name}.svg").stat().st_size > 10_000
@@ -39,10 +35,6 @@ def test_every_figure_is_drawn_with_its_data(family, tmp_path):
         (data["method"] == "dp_vi_vinaroz_corrected") & (data["epsilon"] == "1") & (data["dataset"] == "wine")
     ].iloc[0]
     assert row["mean"] == pytest.approx(mean)
-    ranks = pd.read_csv(tmp_path / "common_ranks_linear_regression.csv")
-    ranks = ranks[ranks["metric"] == "rmse"]
-    best = ranks[(ranks["method"] == "sufficient_statistics_perturbation") & (ranks["epsilon"] == 1)].iloc[0]
-    assert (best["rank"], best["low"], best["high"], best["among"]) == (1, 1, 1, 6)
 
 
 def test_the_axis_ends_a_little_beyond_the_worst_yardstick(family):
@@ -115,21 +107,3 @@ def test_reliability_has_a_panel_an_epsilon_and_data_set(tmp_path, family):
 def test_reliability_leaves_out_small_bins_and_other_families(tmp_path, family):
     assert common_figures.reliability(tmp_path, family, bins(family, count=common_figures.FEWEST - 1)) is None
     assert common_figures.reliability(tmp_path, family, bins(family, cell="of another family")) is None
-
-
-def test_ranks_are_of_the_tuned_column_where_there_is_one(tmp_path):
-    """NA-DPVI tuned on one data set, the default of all others won: all of them are ranked, defaults are counted."""
-    won, other = {"1": {"settings": {}, "scores": []}}, {"1": {"settings": {"clip": 2.0}, "scores": []}}
-    choices = {d: {m: won for m in made_up.PRIVATE} for d in made_up.DATASETS}
-    choices["wine"] |= {"na_dpvi": other}
-    (tmp_path / "tuned.json").write_text(json.dumps(choices))
-    rows = made_up.rows(made_up.CONFIG, "wine", "na_dpvi", "tuned;epsilon=1", {"rmse": 0.3, "test_log_likelihood": -1})
-    frame = pd.concat([made_up.linear_regression(), pd.DataFrame(rows)], ignore_index=True)
-    family = common_scores.read(made_up.CONFIG | {"tuned": str(tmp_path / "tuned.json")}, frame)
-    figure = common_rank_figure.draw(tmp_path, family)
-    assert figure.name == "common_ranks_linear_regression"
-    drawn = pd.read_csv(tmp_path / "common_ranks_linear_regression.csv")
-    assert set(drawn.loc[drawn["tuned"], "epsilon"]) == {1}  # elsewhere nothing is tuned
-    drawn = drawn[drawn["tuned"] & (drawn["metric"] == "rmse")].set_index("method")
-    assert set(made_up.PRIVATE) <= set(drawn.index)
-    assert (drawn.loc["na_dpvi", "defaults"], drawn.loc["dp_vi_vinaroz_corrected", "defaults"]) == (1, 2)

@@ -1,4 +1,4 @@
-"""Tables of the common tasks from made-up scores: bold, marks, reasons, matrix, privacy."""
+"""Tables of the common tasks from made-up scores: marks, reasons, matrix, privacy."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from common_tasks import beside_default as common_beside_default
 from common_tasks import comparisons as compare
 from common_tasks import matrix as common_matrix
 from common_tasks import privacy as common_privacy
-from common_tasks import ranks as common_ranks
-from common_tasks import scale as common_scale
 from common_tasks import scores as common_scores
 from common_tasks import tables as common_tables
 from methods import contract
 from reports import ledger
-from reports.blocks import latex, markdown
+from reports.blocks import markdown
 from tests.common_tasks import made_up
 
 
@@ -75,62 +73,14 @@ def test_settings_are_read_part_by_part(setting, epsilon, tuned, words):
     assert (found.epsilon, found.tuned, common_scores.label(found)) == (epsilon, tuned, words)
 
 
-def test_bold_is_for_a_winner_separated_from_all(family):
-    """The made-up gaps of 0.1 are ten spreads; sufficient_statistics_perturbation leads at 1 and 8, AdaSSP at 0.1."""
-    winners = [compare.separated_winner(family, "wine", "rmse", c).method for c in family.columns]
-    assert winners == ["adassp", "sufficient_statistics_perturbation", "sufficient_statistics_perturbation"]
-    table, long = common_tables.score_table(family, "full")
-    entries = row(table, "Wine: test RMSE", common_scores.title("sufficient_statistics_perturbation", family.kind))
-    assert [e.strong for e in entries] == [False, True, True, False, False]
-    assert sum(e.strong for b in table.blocks for _, entries in b.rows for e in entries) == 3 * 2 * 2
-    assert markdown(table).count("**0.") == 3 * 2  # the RMSE; log-likelihoods are below 0
-    assert latex(table).count(r"\textbf{") == 3 * 2 * 2
-    won = long[long["separated_winner"]]
-    assert set(won.loc[won["epsilon_claimed"] == "0.1", "method"]) == {"adassp"}
-
-
-def test_no_bold_among_equals(family):
-    frame = made_up.linear_regression()
-    best = (
-        (frame["method"] == "sufficient_statistics_perturbation")
-        & (frame["setting"] == "epsilon=1")
-        & (frame["metric"] == "rmse")
-    )
-    near = (
-        (frame["method"] == "dp_vi_vinaroz_corrected") & (frame["setting"] == "epsilon=1") & (frame["metric"] == "rmse")
-    )
-    frame.loc[near, "value"] = [repr(float(v) + 1e-4 * (-1) ** k) for k, v in enumerate(frame.loc[best, "value"])]
-    again = common_scores.read(made_up.CONFIG, frame)
-    assert compare.separated_winner(again, "wine", "rmse", ("1", False)) is None
-    first, others = compare.not_separated(again, "wine", "rmse", ("1", False))
-    assert {first.method, *(a.method for a in others)} == {
-        "sufficient_statistics_perturbation",
-        "dp_vi_vinaroz_corrected",
-    }
-
-
-def test_who_loses_to_a_yardstick_is_told(family):
-    table, _ = common_tables.score_table(family, "full")
-    entries = row(table, "Wine: test RMSE", common_scores.title("bernstein_sheldon_2019_corrected", family.kind))
-    mean, ada = (common_scores.title(m, family.kind) for m in ("predict_mean", "adassp"))
-    assert entries[0].after == (f"loses to {ada}, {mean}",)
-    assert entries[2].after == (f"loses to {ada}",)
-    best = row(table, "Wine: test RMSE", common_scores.title("sufficient_statistics_perturbation", family.kind))
-    assert [e.after for e in best] == [(f"loses to {ada}",), (), (), (), ()]
-    assert compare.loses_to(family, "wine", "rmse", arm(family, "sep")) == []
-
-
-def test_a_failed_cell_loses_and_says_why_and_a_refused_one_does_not(family):
+def test_a_cell_without_a_score_says_why(family):
     table, _ = common_tables.score_table(family, "full")
     failed = row(table, "Wine: test RMSE", common_scores.title(made_up.FAILED, family.kind))
     refused = row(table, "Wine: test RMSE", common_scores.title(made_up.NOT_SUPPORTED, family.kind))
     assert failed[1].verdict == "diverged"
-    assert failed[1].after[0].startswith("loses to")
     assert refused[1].verdict == "not_supported"
     assert refused[1].after == ()
     assert table.footnotes[refused[1].marks[0] - 1] == "needs epsilon 321"
-    assert compare.ranks(family, "wine", "rmse", ("1", False))[arm(family, made_up.FAILED, "1")].rank == 6
-    assert arm(family, made_up.NOT_SUPPORTED, "1") not in compare.ranks(family, "wine", "rmse", ("1", False))
 
 
 def test_a_missing_split_is_counted_and_said(family):
@@ -138,20 +88,16 @@ def test_a_missing_split_is_counted_and_said(family):
     entries = row(table, "Wine: test RMSE", common_scores.title("na_dpvi", family.kind))
     assert entries[1].lines[0].endswith("(9)")
     assert "no answer within 600 s" in table.footnotes[entries[1].marks[0] - 1]
-    gap = compare.lead(family, "wine", "rmse", ("1", False))
-    law, rows = gap[2]
-    assert (gap[0].method, gap[1].method, law.n, rows.n) == ("sufficient_statistics_perturbation", "adassp", 10, 10)
+    first, other = arm(family, "sufficient_statistics_perturbation", "1"), arm(family, "na_dpvi", "1")
+    law, rows = compare.both_gaps(family, "wine", "rmse", first, other)
+    assert (law.n, rows.n) == (9, 9)
     assert law.low < rows.low < law.difference == rows.difference < rows.high < law.high
-    arms = compare.competitors(family, ("1", False))
-    assert compare.pairs(family, ["wine"], "rmse", arms) == (9, 10)
-    assert compare.pairs(family, ["power"], "rmse", arms) == (10, 10)
 
 
-def test_one_method_on_one_split_wins_nothing():
+def test_one_method_on_one_split_has_a_table():
     family = common_scores.read(made_up.CONFIG, made_up.one_method())
     table, long = common_tables.score_table(family, "quick")
     assert not any(e.strong for b in table.blocks for _, entries in b.rows for e in entries)
-    assert compare.lead(family, "wine", "rmse", ("1", False)) is None
     assert list(long["n"]) == [1, 1]
     assert common_tables.calibration_table(family, "quick")[0].blocks[0].columns == [
         "wall seconds a fit",
@@ -186,11 +132,6 @@ def test_tuned_settings_have_a_column_of_their_own(tuned_family):
     entries = row(table, "Wine: test RMSE", common_scores.title("na_dpvi", family.kind))
     assert entries[2].lines[0].startswith("0.3")
     assert "public synthetic data" in markdown(table)
-    # compared with its own column, in which the yardstick stands with its default
-    tuned = arm(family, "na_dpvi", "1", tuned=True)
-    assert [a.method for a in compare.yardsticks(family, tuned.column)] == ["adassp", "predict_mean"]
-    assert compare.separated_winner(family, "wine", "rmse", tuned.column) == tuned
-    assert compare.best(family, "power", "rmse", tuned.column).method == "adassp"
 
 
 def test_a_default_that_won_the_tuning_stands_in_the_tuned_column(tuned_family):
@@ -206,9 +147,6 @@ def test_a_default_that_won_the_tuning_stands_in_the_tuned_column(tuned_family):
         for method in ("adassp", "dp_vi_vinaroz_corrected"):
             taken, own = arm(family, method, "1", tuned=True), arm(family, method, "1")
             assert family.values["wine", taken, metric] == family.values["wine", own, metric]
-    ranks = compare.mean_ranks(family, "rmse", column)
-    assert {a.method: r.rank for a, r in list(ranks.items())[:2]} == {"adassp": 1.5, "na_dpvi": 1.5}
-    assert next(iter(ranks.values())).among == 5
     assert family.mark_over(family.datasets, arm(family, "na_dpvi", "1", tuned=True)) == "default on 1 of 2"
 
 
@@ -223,10 +161,6 @@ def test_a_default_in_a_tuned_column_is_marked(tuned_family):
     assert (refused.verdict, refused.after) == ("not_supported", ("default, no grid",))
     here = long[long["tuned"] & (long["dataset"] == "wine") & (long["metric"] == "rmse")].set_index("method")
     assert (here.loc["dp_vi_vinaroz_corrected", "chosen"], here.loc["na_dpvi", "chosen"]) == ("default", "tuned")
-    ranked, _ = common_ranks.ranks_table([family], "full")
-    entries = dict(ranked.blocks[0].rows)[title["na_dpvi"]]
-    assert entries[2].lines[0].endswith(" of 5, default on 1 of 2")
-    assert [line.partition(" ")[0] for line in entries[2].after] == ["law", "rows"]
     names = [n for n, _ in block(common_tables.calibration_table(family, "full")[0], "Wine").rows]
     assert {f"{title['dp_vi_vinaroz_corrected']}, default", f"{title['adassp']}, default"} <= set(names)
     # nothing that did not run is said to have
@@ -268,8 +202,7 @@ def test_every_method_has_an_entry_or_a_reason_in_the_matrix(family):
     silent = long[(long["entry"] == "does not run") & (long["reason"] == "")]
     assert silent.empty, list(silent["method"])
     at = long.set_index("method")
-    assert at.loc["sufficient_statistics_perturbation", "entry"] == "test RMSE: 1 of 6; test log-likelihood: 1 of 6"
-    assert at.loc["ridge", "entry"].endswith("of 4")
+    assert at.loc["sufficient_statistics_perturbation", "entry"] == at.loc["ridge", "entry"] == "scored"
     assert at.loc[made_up.FAILED, "entry"].startswith("diverged")
     assert at.loc[made_up.NOT_SUPPORTED, "reason"] == "needs epsilon 321"
     assert at.loc["dp_bayes_by_backprop_corrected", "reason"] == "fits bnn_classification"
@@ -337,13 +270,13 @@ def test_a_method_that_nobody_named_appears_by_itself():
     rows += made_up.rows(made_up.CONFIG, "power", "toy", "epsilon=1", {"rmse": 0.1, "test_log_likelihood": 0.0})
     family = common_scores.read(made_up.CONFIG, pd.concat([frame, pd.DataFrame(rows)], ignore_index=True))
     table, _ = common_tables.score_table(family, "full")
-    assert row(table, "Wine: test RMSE", "toy")[1].strong
+    assert row(table, "Wine: test RMSE", "toy")[1].lines[0].endswith("(10)")
     _, long = common_matrix.matrix_table([family], "full")
-    assert long.set_index("method").loc["toy", "entry"].startswith("test RMSE: 1 of 7")
+    assert long.set_index("method").loc["toy", "entry"] == "scored"
 
 
 def test_a_program_without_a_guarantee_competes_with_nobody():
-    """DP-EM as released, run at epsilon 1: a row of its own, no bold though it is the best, no rank."""
+    """DP-EM as released, at epsilon 1: a row of its own, and in no comparison though it has the best score."""
     frame = made_up.linear_regression()
     facts = {"epsilon": "inf", "accountant": "none: no bound"}
     rows = [
@@ -353,24 +286,21 @@ def test_a_program_without_a_guarantee_competes_with_nobody():
     assert arm(family, "dp_em_authors", "1").role == common_scores.BARE
     table, _ = common_tables.score_table(family, "full")
     told = row(table, "Wine: test RMSE", common_scores.title("dp_em_authors", family.kind))[1]
-    assert not told.strong
     assert "its ledger epsilon is infinite" in table.footnotes[told.marks[0] - 1]
-    assert compare.separated_winner(family, "wine", "rmse", ("1", False)).method == "sufficient_statistics_perturbation"
+    assert "dp_em_authors" not in [a.method for a in compare.competitors(family, ("1", False))]
     _, long = common_matrix.matrix_table([family], "full")
     assert long.set_index("method").loc["dp_em_authors", "reason"].startswith("it claims an epsilon")
     shown = common_privacy.privacy_frame([family], pd.DataFrame(columns=ledger.COLUMNS))
     assert set(shown.loc[shown["method"] == "dp_em_authors", "claim"]) == {"does not hold"}
 
 
-def test_a_refusal_is_no_defeat():
+def test_a_refusal_is_told_from_a_failure():
     frame = made_up.linear_regression()
     reason = "MethodError: needs epsilon = 19 at delta = 1e-05; the budget is 1"
     rows = made_up.bad(made_up.CONFIG, "wine", "posterior_sampling_diffused", "epsilon=1", "failed", reason)
     family = common_scores.read(made_up.CONFIG, pd.concat([frame, pd.DataFrame(rows)], ignore_index=True))
     refused = arm(family, "posterior_sampling_diffused", "1")
     assert family.status["wine", refused] == ("refused", reason)
-    assert refused not in compare.ranks(family, "wine", "rmse", ("1", False))
-    assert compare.loses_to(family, "wine", "rmse", refused) == []
 
 
 def test_the_controls_are_shown_where_they_were_made(tmp_path):
@@ -395,20 +325,12 @@ def test_ranges_say_what_is_public_and_what_is_bought(family):
     assert (at.loc["wine", "extremes"], len(at.loc["power", "extremes"].split("; "))) == ("", 5)
 
 
-def test_conditional_data_sets_are_marked_and_ranks_given_without_them(family):
+def test_conditional_data_sets_are_marked(family):
     assert (family.conditional, family.unconditional) == (("power",), ("wine",))
     table, long = common_tables.score_table(family, "full")
     headings = [b.title for b in table.blocks]
     assert [ledger.CONDITIONAL in t for t in headings] == ["Power" in t for t in headings]
     assert set(long.loc[long["conditional"], "dataset"]) == {"power"}
-    ranked, frame = common_ranks.ranks_table([family], "full")
-    assert [b.title for b in ranked.blocks] == [
-        "Bayesian linear regression", "Bayesian linear regression, without Power*"
-    ]  # fmt: skip
-    assert dict(frame.groupby("without_conditional")["datasets"].max()) == {False: 2, True: 1}
-    alone = compare.ranks(family, "wine", "rmse", ("1", False))
-    here = frame[frame["without_conditional"] & (frame["metric"] == "rmse") & (frame["epsilon"] == "1")]
-    assert {r.method: r.rank for r in here.itertuples()} == {a.method: r.rank for a, r in alone.items()}
     _, shown = common_privacy.privacy_table([family], pd.DataFrame(columns=ledger.COLUMNS), "full")
     told = shown[(shown["dataset"] == "power") & (shown["status"] == "ok")]
     assert told["leaks"].str.contains(ledger.CONDITIONAL).all()
@@ -432,39 +354,3 @@ def test_where_constants_come_from_is_a_column(tuned_family):
     assert set(own["constants"]) == {"guessed here"}  # in the tuned column it stands with its default
     _, frame = common_matrix.matrix_table([family], "full")
     assert frame.set_index("method").loc["bernstein_sheldon_2019_corrected", "constants"] == "guessed here"
-
-
-def test_a_scale_needs_two_ends_that_are_apart(family):
-    """0 is the training mean at 1.0, 1 the exact posterior at 0.4; on log-likelihood the same."""
-    _, long = common_scale.table(family, "full")
-    at = long[(long["epsilon_claimed"] == "1") & (long["metric"] == "rmse")].set_index(["dataset", "method"])
-    best = at.loc[("wine", "sufficient_statistics_perturbation")]
-    assert best["scaled"] == pytest.approx((1.0 - 0.5) / (1.0 - 0.4), abs=0.02)
-    assert best["scaled_low"] < best["scaled_rows_low"] < best["scaled"] < best["scaled_rows_high"]
-    assert (best["regret"], best["scaled_regret"], best["zero"], best["one"]) == (
-        0, 0, "predict_mean", "exact_posterior"
-    )  # fmt: skip
-    other = at.loc[("wine", "na_dpvi")]
-    assert other["regret"] == pytest.approx(0.2, abs=0.02)
-    assert other["regret_low"] < other["regret_rows_low"] < other["regret"]
-    assert other["scaled_regret"] == pytest.approx(0.2 / 0.6, abs=0.03)
-    assert other["pairs"] == 9
-    means = {d: at.loc[(d, "dp_vi_vinaroz_corrected"), "scaled"] for d in ("wine", "power", common_scale.EVERY)}
-    assert means[common_scale.EVERY] == pytest.approx((means["wine"] + means["power"]) / 2)
-    assert at.loc[(common_scale.UNCONDITIONAL, "dp_vi_vinaroz_corrected"), "scaled"] == pytest.approx(means["wine"])
-    assert (common_scale.EVERY, made_up.FAILED) not in at.index
-
-
-def test_without_ends_there_are_regrets_and_a_reason():
-    frame = made_up.linear_regression()
-    for method, why in (("predict_mean", "not significantly better"), ("exact_posterior", "no reference")):
-        left = frame[~frame["method"].isin([method, "ridge"])]
-        if method == "predict_mean":
-            same = frame[frame["method"] == "exact_posterior"].assign(method="predict_mean", cell="again")
-            left = pd.concat([left, same])
-        family = common_scores.read(made_up.CONFIG, left)
-        table, long = common_scale.table(family, "full")
-        assert long["scaled"].isna().all()
-        assert long["no_scale"].str.contains(why).all()
-        assert any(why in t for t in table.footnotes)
-        assert long["regret"].notna().any()

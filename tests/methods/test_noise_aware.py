@@ -2,7 +2,7 @@
 
 z = (posterior mean - true weight) / posterior sd over fits of fresh tables at epsilon = 0.3, so that the noise of the
 releases is larger than the spread of the exact posterior. The 36 z of a method that counts its noise have root mean
-square 1. Above 1.5 they have it with probability 3e-5 (chi-squared, 36 degrees of freedom). There are three methods.
+square 1. It is above 1.5 with probability 3e-5 (chi-squared, 36 degrees of freedom). There are three such methods.
 """
 
 from __future__ import annotations

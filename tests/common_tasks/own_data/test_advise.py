@@ -15,6 +15,8 @@ import pytest
 import yaml
 
 import datasets
+from common_tasks import best
+from common_tasks.advice.answer import NEXT, titled
 from common_tasks.own_data import advise, arguments, page, study, surrogates
 from common_tasks.own_data.study import Study, affordable, experiment, private_methods, progress
 from datasets.fetch import build
@@ -138,7 +140,6 @@ def test_tuned_settings_are_those_of_the_nearest_committed_size_and_epsilon():
     committed = json.loads((ROOT / "common_tasks/tuned/common_linear_regression.json").read_text())["wine"]
     assert found.settings["whitened_ssp"]["0.5"] == committed["whitened_ssp"]["1"]["settings"] != {}
     assert "1599 rows, 11 columns, the nearest in size; epsilon = 1 for 0.5" in found.words
-    assert "no privacy" in found.words
     assert study.committed_tuning("regression", 50_000, 9, (1.0,)).dataset == "protein"
 
 
@@ -225,14 +226,29 @@ def test_an_option_takes_several_words():
     assert (found["epsilon"], found["methods"], found["columns"]) == ((0.1, 8.0, 1.0), ("a", "b"), 2)
 
 
-def test_a_tuned_method_has_a_row_where_its_scores_differ():
-    told = [("A", False, 0.1), ("B", False, 0.2), ("A", True, 0.3), ("B", True, 0.2)]
-    rows = [{"title": t, "tuned": u, "score": s, "epsilon": "1", "dataset": "heavy_tails"} for t, u, s in told]
-    rows += [r | {"dataset": "(mean)", "score": 9.0} for r in rows]
+def test_scores_by_shape_have_a_row_per_method():
+    rows = [{"title": t, "score": v, "epsilon": "1", "dataset": "heavy_tails"} for t, v in (("A", 0.1), ("B", 0.2))]
+    rows += [r | {"dataset": NEXT, "score": 9.0} for r in rows]
     lines = page.by_dataset(pd.DataFrame(rows)).splitlines()
     assert [[c.strip() for c in line.split("|")[1:3]] for line in (lines[0], *lines[2:])] == [
-        ["method", "heavy tails"], ["A", "0.10"], ["B", "0.20"], ["A, tuned", "0.30"]
+        ["method", "heavy tails"], ["A", "0.10"], ["B", "0.20"]
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("task", "asked", "epsilon"), [("regression", 1.0, "1"), ("regression", 3.0, "8")])
+def test_the_winner_on_real_tables_is_that_of_the_site(task, asked, epsilon):
+    """At the nearest committed epsilon."""
+    frame = best.committed()
+    won = best.winner(frame[(frame["task"] == advise.COMMON[task]) & (frame["epsilon"] == epsilon)])
+    said = advise.on_real_tables(task, (asked,))
+    for method in won.methods:
+        assert titled(method, study.KINDS[task]) in said
+    assert f"at epsilon = {epsilon}," in said
+    assert ("does not survive" in said) == (not won.stable)
+
+
+def test_a_task_with_few_real_tables_has_no_winner_there():
+    assert advise.on_real_tables("classification", (1.0,)).startswith("The common tasks give no general advice")
 
 
 def test_the_page_is_one_file_with_its_figure_inside(tmp_path):

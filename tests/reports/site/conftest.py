@@ -65,8 +65,10 @@ def housed(tmp_path_factory):
     part = Part("someone", "Someone 2018", {"someone": "Someone 2018"}, "./bench someone", frame, none,
                 figures=drawn, judged="so", runs=runs)  # fmt: skip
     table = Table("scores", "Scores", "", [Block("", "Method", ["score"], [("DPVI", [entry("0.5")])])])
-    advice = Advice([AdviceSection("t", "Task", "DPVI.\n\n| method | score |\n|:--|:--|\n| DPVI | 0.5 |",
-                                   tables=[table], figures=drawn)])  # fmt: skip
+    section = AdviceSection(
+        "t", "Task", "Take DPVI.", ["So.", "Few."], "| method | score |\n|:--|:--|\n| DPVI | 0.5 |", [table], drawn
+    )
+    advice = Advice([section], notes=("How it is read.",))
     content = Content("t", "full", "full scale", "made up", files, [part], [], [], advice, pd.DataFrame(),
                       pd.DataFrame(), {})  # fmt: skip
     few = SimpleNamespace(names=lambda: ["bayes_by_backprop"], get=contract.get, pairs=contract.pairs)

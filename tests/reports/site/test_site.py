@@ -271,13 +271,20 @@ def test_a_key_in_the_source_of_a_method_is_shown_as_its_work():
     assert not any(SOURCE_KEY.search(cited(text)) for text in every)
 
 
-def test_a_screen_a_task_comes_before_what_is_looked_up(housed):
-    text = (housed / "which-method.html").read_text()
-    heads = re.findall(r"<h2>([^<]+)<", text)
-    assert heads == ["Task", "Every number: Task"]
-    block, lookup = text.split("<h2>Every number")
-    assert 'id="figure-drawn"' in block
-    assert 'id="scores"' in lookup or "Scores" in lookup
+def test_a_task_has_a_page_and_its_details_are_apart_and_closed(housed):
+    every, task, details = (
+        (housed / f"which-method{name}.html").read_text() for name in ("", "/t", "/t-details")
+    )  # fmt: skip
+    assert "Take DPVI." in every
+    assert "How it is read." in every
+    assert [f"<strong>{w}.</strong> {s}" in task for w, s in (("Because", "So."), ("Limits", "Few."))] == [True, True]
+    assert 'id="figure-drawn"' in task
+    assert 'id="scores"' not in task
+    assert "sortable" in details
+    assert "<details open" not in details
+    front = (housed / "index.html").read_text()
+    assert "Take DPVI." in front
+    assert 'href="which-method/t.html"' in front
 
 
 def test_a_formula_that_cannot_be_read_is_named():

@@ -8,7 +8,8 @@ import pytest
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 #: rows with strips, figures of a paper that judges itself, equations on two lines, advice.
-HOUSED = ("housed:cells/someone", "housed:papers/someone", "housed:methods/bayes_by_backprop", "housed:which-method")
+HOUSED = ("housed:cells/someone", "housed:papers/someone", "housed:methods/bayes_by_backprop", "housed:which-method/t",
+          "housed:which-method/t-details")  # fmt: skip
 NAMES = ("index", "papers/vinaroz2023dpsep", "cells/vinaroz2023dpsep", "methods/dp_sep", "datasets/wine", "glossary",
          "privacy", "checked", "search", *HOUSED)  # fmt: skip
 #: of axe-core, what keeps somebody from reading.
