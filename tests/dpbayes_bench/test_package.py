@@ -10,6 +10,8 @@ import pytest
 
 from dpbayes_bench import tables
 
+#: builds and installs a wheel
+pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[2]
 #: what must not be imported, and every package of the checkout.
 BLOCKED = (

@@ -156,7 +156,7 @@ def supported_at_all(method: Method) -> bool:
 
 
 def cases() -> list:
-    """(adapter, case of TINY) for every kind that each adapter names."""
+    """(adapter, case of TINY) for every kind that each adapter names; all but the first of an adapter in the night."""
     out = []
     for name in NAMES:
         try:
@@ -165,7 +165,8 @@ def cases() -> list:
             found = [case for kind in adapter(name).models for case in supported(adapter(name), kind)]
         except Exception:  # the broken adapter fails by itself below, the others are tested
             found = ["bnn_regression"]
-        out += [pytest.param(name, kind, id=f"{name}-{kind}") for kind in found]
+        for k, kind in enumerate(found):
+            out.append(pytest.param(name, kind, id=f"{name}-{kind}", marks=pytest.mark.nightly if k else ()))
     return out
 
 

@@ -182,6 +182,7 @@ def test_a_run_without_its_manifest_is_no_reference(copy, capsys):
     assert (copy / "reference/manifest.json").read_bytes() == before
 
 
+@pytest.mark.nightly
 def test_an_incomplete_run_is_no_reference(copy, capsys):
     path = copy / "results/scores/dpsep_uci/wine.csv"
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -172,6 +172,7 @@ def test_a_cell_restored_from_the_reference_is_what_its_run_wrote(tmp_path, meth
     assert reference_rows(cell, data.data_hash, tmp_path / "nowhere") == []
 
 
+@pytest.mark.nightly
 def test_more_splits_cost_the_new_ones_only(tmp_path):
     """A committed cell with fewer splits is restored and goes on; the whole is what one run would have written."""
     (fewer, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "adassp"]
@@ -200,6 +201,7 @@ def test_more_splits_cost_the_new_ones_only(tmp_path):
     assert reference_rows(other, data.data_hash, reference) == []
 
 
+@pytest.mark.nightly
 def test_chunks_of_a_job_leave_what_one_job_leaves(tmp_path, monkeypatch):
     """Ranges of splits are fitted by themselves; the job takes their rows over and fits nothing."""
     (one, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "adassp"]
@@ -267,6 +269,7 @@ def run_family(project, name):
     return {r["setting"]: r for r in found if r["setting"].startswith(f"{label};")}, done
 
 
+@pytest.mark.nightly
 def test_a_family_leaves_every_cell_as_if_it_had_run_alone(project):
     records, done = run_family(project, "toy_experiment-wine-literature-toy_grid")
     settings = {f"grid;order={a};epsilon={e}" for a in (1, 2) for e in (0.5, 1)}
@@ -287,6 +290,7 @@ def test_a_cell_of_a_family_that_fails_takes_no_other_with_it(project):
     assert all("the budget is 0.5" in r["reason"] for r in refused)
 
 
+@pytest.mark.nightly
 def test_an_interrupted_family_goes_on_with_the_split_that_is_not_whole(project):
     name = "toy_experiment-wine-literature-toy_grid"
     records, _ = run_family(project, name)

@@ -131,6 +131,7 @@ def test_every_method_in_every_experiment_has_a_sample_and_every_short_run_its_r
         assert {(e, c.method, regression.shortened(c, CAPS).id) for e, c in short} == committed
 
 
+@pytest.mark.nightly
 def test_which_short_run_is_repeated_does_not_depend_on_what_fits_cost(reference, monkeypatch):
     real = Reference.seconds
     limit = regression.tolerances()["expensive_seconds"]
