@@ -10,8 +10,8 @@ and the verdict rule of ``reports/``, then one of the mutations that it allows. 
 decorators, assertions and ``MUTANTS`` are not eligible. The table also has 14 planted bugs, chosen by hand in all parts
 of the suite; a new table takes them over.
 
-Each mutant is written into a clone of one commit (``--commit``, HEAD unless given), never into the working tree. It runs
-until something fails, in this order:
+Each mutant is written into a clone of one commit (``--commit``, HEAD unless given), never into the working tree. It
+runs until something fails, in this order:
 
 1. the test that killed it before;
 2. the ``FILES`` test files that are nearest by imports;

@@ -37,8 +37,8 @@ def regression_draws(posterior) -> np.ndarray:
 
 
 def simulated_targets(model: LinearRegressionUnknownNoise, count: int, n: int, rng, slope: float = 1.0):
-    """Exact draws for x ~ N(0, 1): (w, log v), (count, 3), w = (slope, bias), from the prior, and the sums over n rows of
-    x^2, x y, y^2, x and y, (count, 5). ``slope`` 0 leaves the input out.
+    """Exact draws for x ~ N(0, 1): (slope, bias, log v) from the prior, (count, 3), and the sums over n rows of x^2, x y,
+    y^2, x and y, (count, 5). ``slope`` 0 leaves the input out.
     """
     v = model.scale / rng.gamma(model.shape, 1.0, count)
     w = np.sqrt(v / model.precision) * rng.standard_normal((2, count)) * [[slope], [1.0]]
@@ -79,7 +79,7 @@ def released(rng):
 
 
 def in_the_box(rng):
-    """As :func:`corrected` for rows scaled to [-1, 1], without inputs: what the sampler assumes of X'X plays no part."""
+    """As :func:`corrected` for rows scaled to [-1, 1], without inputs: the sampler's guess at X'X plays no part."""
     z = np.array([0.7 * N + B, 0.25 * N])
     posterior, _ = box.sample(MODEL, z, B, N, 1, 300, SWEEPS // 3, rng)
     parameters, s = simulated_targets(MODEL, 400_000, N, rng, slope=0.0)
