@@ -37,7 +37,9 @@ def regression_draws(posterior) -> np.ndarray:
 
 
 def simulated_targets(model: LinearRegressionUnknownNoise, count: int, n: int, rng, slope: float = 1.0):
-    """v, w = (slope, bias) from the prior, and sums over n rows of x^2, x y, y^2, x, y; x ~ N(0, 1); exact draws."""
+    """Exact draws for x ~ N(0, 1): (slope, bias, log v) from the prior, (count, 3), and the sums over n rows of x^2, x y,
+    y^2, x and y, (count, 5). ``slope`` 0 leaves the input out.
+    """
     v = model.scale / rng.gamma(model.shape, 1.0, count)
     w = np.sqrt(v / model.precision) * rng.standard_normal((2, count)) * [[slope], [1.0]]
     x_sum = math.sqrt(n) * rng.standard_normal(count)
@@ -77,7 +79,7 @@ def released(rng):
 
 
 def in_the_box(rng):
-    """As :func:`corrected` of the box, without inputs: what it assumes of X'X plays no part."""
+    """As :func:`corrected` for rows scaled to [-1, 1], without inputs: the sampler's guess at X'X plays no part."""
     z = np.array([0.7 * N + B, 0.25 * N])
     posterior, _ = box.sample(MODEL, z, B, N, 1, 300, SWEEPS // 3, rng)
     parameters, s = simulated_targets(MODEL, 400_000, N, rng, slope=0.0)
@@ -118,8 +120,8 @@ CASES = {
 def test_the_posterior_is_that_of_simulations(name):
     """Means in units of the posterior's standard deviation, and logarithms of standard deviations.
 
-    Over 40 seeds the standard deviation of the errors was at most .067, .056, .035, .042 and .027, so that a tolerance
-    is at least 4.5 of them: a false-alarm rate below 1e-4 per case for seeds drawn anew. With a scale of the auxiliary
+    Over 40 seeds the standard deviation of the errors was at most .067, .056, .035, .042 and .027. A tolerance is at
+    least 4.5 of them: a false-alarm rate below 1e-4 per case for seeds drawn anew. With a scale of the auxiliary
     variables that is twice or half the right one, the largest error was at least .44, .42, .43, .32 and .33 (8 seeds).
     """
     sample, tolerance = CASES[name]
