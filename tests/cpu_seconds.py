@@ -72,7 +72,7 @@ class Recorder:
     def pytest_runtest_logreport(self, report):
         if self.file is not None:
             node = getattr(report, "node", None)
-            self.write(report.nodeid, report.when, report.cpu, node.gateway.id if node else "main")
+            self.write(report.nodeid, report.when, getattr(report, "cpu", ""), node.gateway.id if node else "main")
 
     def pytest_collection_finish(self, session):
         self.collected = cpu_seconds()
@@ -106,7 +106,7 @@ def read(path: Path) -> tuple[Counter, list[tuple[str, str, float]]]:
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             if row["nodeid"]:
-                tests[re.sub(r"@(?:tests/|test_)[^@]*$", "", row["nodeid"])] += float(row["cpu"])  # a group of xdist
+                tests[re.sub(r"@(?:tests/|test_)[^@]*$", "", row["nodeid"])] += float(row["cpu"] or 0)  # xdist
             else:
                 processes.append((row["worker"], row["phase"], float(row["cpu"])))
     return tests, processes

@@ -55,6 +55,7 @@ PUBLISHED = [
 ]
 
 
+@pytest.mark.fine_grid
 @pytest.mark.parametrize(("lot", "sigma", "epochs", "steps", "classic", "sharp", "published"), PUBLISHED)
 def test_published_accountant_values(lot, sigma, epochs, steps, classic, sharp, published):
     """Both libraries' curves at integer orders; the published ones within 0.04 (other orders, two digits)."""
