@@ -143,11 +143,12 @@ def _row(asked: dict[str, str], dataset: str, setting: str, other_setting: str, 
 def _margin(asked: dict[str, str], dataset: str, first: dict[Key, dict[str, float]], other: float) -> float:
     """Margin in units of the metric; ``other``: number of the second side."""
     if METRICS[asked["metric"]].margin is IN_NATS and asked["experiment"] in SCALES:
-        ends = [
+        found = [
             first.get((dataset, asked["protocol"], method, "", asked["metric"]))
             for method in SCALES[asked["experiment"]]
         ]
-        if all(ends):
+        ends = [values for values in found if values]
+        if len(ends) == len(found):
             trivial, exact = (sum(values.values()) / len(values) for values in ends)
             return SHARE * (exact - trivial)
     return float(margin(asked["metric"], other))

@@ -91,7 +91,7 @@ def _frame(whole: pd.DataFrame, where: Mapping[str, str], columns: tuple[str, ..
 
 def _module(path: Path):
     spec = importlib.util.spec_from_file_location(f"predicates_of_{path.parent.parent.name}", path)
-    if spec is None or not path.is_file():
+    if spec is None or spec.loader is None or not path.is_file():
         raise FindingError(f"{path.parent.parent.name}: no {path.name} beside the folder of its findings' sources")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
