@@ -37,7 +37,7 @@ def regression_draws(posterior) -> np.ndarray:
 
 
 def simulated_targets(model: LinearRegressionUnknownNoise, count: int, n: int, rng, slope: float = 1.0):
-    """Exact draws for x ~ N(0, 1): (slope, bias, log v) from the prior, (count, 3), and the sums over n rows of x^2, x y,
+    """Exact draws for x ~ N(0, 1): (slope, bias, log v) from the prior, (count, 3), and sums over n rows of x^2, x y,
     y^2, x and y, (count, 5). ``slope`` 0 leaves the input out.
     """
     v = model.scale / rng.gamma(model.shape, 1.0, count)
