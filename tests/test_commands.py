@@ -326,13 +326,13 @@ PRINTED = {
 }  # fmt: skip
 
 
-#: what goes to Snakemake costs seconds to plan: of CONTRIBUTING in the night
+#: what goes to Snakemake costs seconds to plan
 PLANNED = re.compile(r"\./bench (--cores|full|audit)")
 
 
 def param(line: str, page: str):
-    dear = page == "CONTRIBUTING.md" and PLANNED.search(line)
-    return pytest.param(line, id=f"{page}: {line}", marks=pytest.mark.nightly if dear else ())
+    marks = pytest.mark.nightly if PLANNED.search(line) else ()
+    return pytest.param(line, id=f"{page}: {line}", marks=marks)
 
 
 @pytest.mark.parametrize("line", [param(line, page) for line, page in PRINTED.items()])

@@ -59,6 +59,7 @@ def test_a_system_that_does_not_tell_keeps_its_own_kernels(tmp_path):
     assert not arithmetic.runs_the_kernels(tmp_path / "nothing")
 
 
+@pytest.mark.nightly
 def test_the_libraries_obey():
     if not arithmetic.runs_the_kernels():
         pytest.skip("this processor does not run these kernels")

@@ -269,6 +269,7 @@ def test_a_paper_that_is_there_is_not_overwritten(tmp_path, capsys):
     assert "is there" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_a_new_paper_runs_as_it_is_and_goes_with_its_folder(tmp_path):
     project = copy_project(tmp_path)
 
