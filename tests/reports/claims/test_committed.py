@@ -82,4 +82,4 @@ def test_the_committed_verdicts():
     assert verdict["nadpvi_beats_bs_regression"] == "not testable here"
     margins = frame.set_index("id")["margin"]
     assert margins["dp_sep_comparable_to_sep"] == "10 % of the error; ln 1.1 nats"
-    assert margins["nadpvi_matches_bs_families"] == "the larger of .02 and 25 % of the value"
+    assert margins["nadpvi_matches_bs_families"] == "25 % of the value"

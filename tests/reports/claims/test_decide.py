@@ -127,7 +127,7 @@ def test_an_unbiased_update_has_a_margin():
 
 def test_the_margin_of_equal_errors_is_that_of_runs():
     row = committed().loc["nadpvi_matches_bs_families"]
-    assert row["margin"] == "the larger of .02 and 25 % of the value"
+    assert row["margin"] == "25 % of the value"
     assert "gamma_exponential" in row["figure"].partition("significantly against")[2]
 
 
