@@ -285,14 +285,11 @@ class Clone:
 
     def gate(self, module: str, path: Path, source: str) -> tuple[str, float]:
         """(what the gate that failed names, CPU seconds); empty if none did. The cheapest ``GATES`` that reach it."""
-        from methods import contract
         from workflow.committed import Reference
 
         reference, entries = Reference(), []
         for (experiment, method), (cell, *_) in reference.entries.items():
-            if module in imports.reached(
-                contract.module_of(cell.run_of, cell.kind), *cell.about.modules, root=self.root
-            ):
+            if module in imports.reached(*cell.score_roots, "workflow.experiments", root=self.root):
                 spent = reference.seconds(experiment)
                 seconds = min(
                     (spent[c.id] for c in reference.entries[experiment, method] if c.id in spent), default=1e9
@@ -312,12 +309,14 @@ class Clone:
 
     def run(self, row: pd.Series) -> dict[str, str]:
         """Result of one mutant."""
-        path = self.root / row.file
-        source = path.read_text(encoding="utf-8") if path.is_file() else ""
-        lines = source.splitlines()
-        places = [k for k, text in enumerate(lines) if text.strip() == row.original]
-        if not places:
-            return {"result": "gone", "commit": self.commit}
+        moved = (imports.git("ls-files", f"*/{Path(row.file).name}", root=self.root) or "").splitlines()
+        for path in (self.root / name for name in (row.file, *moved)):
+            source = path.read_text(encoding="utf-8") if path.is_file() else ""
+            lines = source.splitlines()
+            if places := [k for k, text in enumerate(lines) if text.strip() == row.original]:
+                break
+        else:
+            return dict.fromkeys(("killer", "executed", "cpu_seconds"), "") | {"result": "gone", "commit": self.commit}
         place = min(places, key=lambda k: abs(k + 1 - int(row.line)))
         module, environment = _module(path, self.root), dict(self.environment)
         files, methods = nearest(self.root, module)

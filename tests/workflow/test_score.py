@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from project import place_data
+from scipy.stats import norm
 
 import datasets
 from datasets import store
 from models.logistic_regression import LogisticSample, RowScaling
+from privacy.ledger import Event, Ledger, Mechanism, Relation
 from workflow import draws, machine, score
 from workflow.cell import run
 from workflow.experiments import cells
@@ -106,3 +110,14 @@ def test_draws_that_raise_are_a_row_too(fitted, monkeypatch):
     with pytest.raises(ValueError, match="not finite"):  # a number, and so no error
         score.score_draws(cell, 0, np.array("a fraction is not finite"), data)
     assert score.unscored(score.NoDraws("its draws raised TypeError: no draw"))["reason"].endswith("no draw")
+
+
+@pytest.mark.parametrize(("budget", "delta"), [({"noise_multiplier": 2.0}, 1e-5), ({"delta": 1e-6}, 1e-6)])
+def test_the_cost_is_at_the_budgets_delta_or_at_1e_5(budget, delta):
+    """One Gaussian release of noise multiplier 2: the exact epsilon of Balle & Wang 2018 has that delta, within 2 %."""
+    event = Event("sum", Mechanism.GAUSSIAN, Relation.ADD_REMOVE, sensitivity=1.0, noise_scale=2.0)
+    cost = score._cost(SimpleNamespace(budget=tuple(budget.items())), Ledger([event]).to_json())
+    assert float(cost["delta"]) == delta
+    epsilon, mu = float(cost["epsilon"]), 0.5
+    exact = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+    assert exact == pytest.approx(delta, rel=0.02)

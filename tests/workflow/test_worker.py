@@ -1,7 +1,5 @@
 """What the process that fits says of a fit that raised."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,10 @@ from methods.contract import Diverged, MethodError
 from workflow import worker
 from workflow.experiments import cells
 from workflow.papers import experiments
+
+
+class Seen(Exception):
+    """Ends a fit whose streams were looked at."""
 
 
 class LeftTheRange(Diverged):
@@ -29,18 +31,20 @@ def test_the_contract_says_what_diverged_and_no_name(error, status):
     assert (record["status"], record["reason"]) == (status, f"{type(error).__name__}: x")
 
 
-def test_a_fit_and_its_noise_have_streams_of_their_own(monkeypatch, tmp_path):
-    asked = []
+def test_fit_and_noise_have_streams_of_their_own(tmp_path):
+    """One stream for both would make what a method draws for itself depend on its noise."""
+    cell = next(c for c in cells(experiments()["dpsep_uci"], "tiny") if c.method == "adassp")
+    streams = {}
 
-    def generator(cell, split, role):
-        asked.append(role)
-        if role == "fit":
-            raise LookupError("the stream of the fit")
-        return np.random.default_rng(0)
+    class Spy:
+        privacy = None
 
-    monkeypatch.setattr(worker, "generator", generator)
-    cell = cells(experiments()["common_network"], "tiny")[0]
-    task = SimpleNamespace(public=SimpleNamespace(n=1000))
-    with pytest.raises(LookupError, match="the stream of the fit"):
-        worker.fit(cell.adapter(), [(cell, 0)], {0: task}, None, 0.0, tmp_path)
-    assert asked == ["noise", "fit"]
+        def fit(self, task, settings, budget, rng):
+            streams.update(fit=rng, noise=budget._rng)
+            raise Seen
+
+    with pytest.raises(Seen):
+        worker.fit(Spy(), [(cell, 0)], {0: None}, None, 0.0, tmp_path)
+    for role, stream in streams.items():
+        assert stream.bit_generator.state == np.random.default_rng(cell.seed(0, role)).bit_generator.state
+    assert streams["fit"].random() != streams["noise"].random()
