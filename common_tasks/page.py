@@ -91,7 +91,7 @@ def advice(
     figures of the advice go.
     """
     made = []
-    for family in families:
+    for family in (f for f in families if f.metrics):  # where no fit has a score, its tables say why
         block = common_advice.block(family)
         if block is not None:
             mine = [f for f in drawn if f.name.startswith(f"common_{family.task}_")]
@@ -121,7 +121,7 @@ def section_of(
 def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
     """The posterior at every epsilon: a block per epsilon, rows methods, columns with all tables and without each."""
     blocks, long = [], []
-    for epsilon in family.epsilons:
+    for epsilon in family.epsilons if family.metrics else ():
         found = best.fit(family, epsilon, best.About())
         if found.frame.empty:
             continue

@@ -112,3 +112,13 @@ def test_the_report_of_the_rule_is_whole(tmp_path):
     for name in ("linear_regression", "linear_regression_calibration", "matrix", "privacy"):
         for suffix in ("csv", "md", "tex"):
             assert (tmp_path / f"results/tables/common_{name}.{suffix}").stat().st_size > 100
+
+
+def test_a_task_without_a_score_has_tables_and_no_advice(tmp_path):
+    """As in a run whose data are out of reach: every row says no_data."""
+    rows = made_up.linear_regression()
+    lost = rows.assign(status="no_data", reason="no file", value="")
+    family = common_scores.read(made_up.CONFIG, lost)
+    assert family.arms and not family.metrics
+    added = common_page.build(tmp_path, [family], NO_LEDGER, SIZES, "full", with_site=True)
+    assert added.advice is None
