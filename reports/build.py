@@ -8,7 +8,7 @@
 
 ``tables`` writes verdicts, claims, ledger and tables; ``site`` those and the page; ``all`` is the same as ``site``;
 ``reference`` writes the reference of a full run; ``derived`` what follows from committed scores (verdicts, claims,
-comparisons), as after a paper was removed; ``readme`` makes README.md's result and the rendered findings of it;
+comparisons, pooled effects), as after a paper was removed; ``readme`` makes README.md and the rendered findings;
 ``check`` (or ``--check``) compares the committed verdicts of all sources with what the committed scores give, and says
 how many rows of each agree; ``agree`` compares a full run, or the methods of which it has all cells, with the committed
 scores and ledger, and names the run in runs.csv for those that agree; with ``--costs`` it puts what their fits took
@@ -36,6 +36,7 @@ from reports import (
     findings,
     ledger,
     papers,
+    pooled,
     published,
     queries,
     readme,
@@ -431,7 +432,9 @@ def _run(args: argparse.Namespace) -> int:
         reference.derive(known, args.reference)
         for key in [key for key, found in papers.checked().items() if found.stale] if own else []:
             papers.remake(key)
-        print("verdicts, claims and comparisons are those of the committed scores")
+        if own:
+            pooled.write()
+        print("verdicts, claims, comparisons and pooled effects are those of the committed scores")
         return 0
     if args.what == "readme":
         for paper in papers.load():  # first, because the index of findings reads their titles

@@ -60,7 +60,7 @@ class Printed:
     """A published mean.
 
     mean : its value. unit : u. spread : S, NaN where none is printed. n : N runs (or effective draws) behind it. runs :
-    these runs, where each is published.
+    these runs, where each is published. spread_unit : u_s. Numbers may be arrays of several published means.
     """
 
     mean: float
@@ -68,6 +68,7 @@ class Printed:
     spread: float
     n: float
     runs: tuple[float, ...] = ()
+    spread_unit: float = math.nan
 
     @property
     def number(self) -> float:
@@ -140,12 +141,14 @@ def printed(mean: str, n: int, std: str = "", std_kind: str = "none", digits: in
         raise ValueError(f"n_published {n}: a published number comes from at least one run")
     if std_kind not in ("sd", "se", "none", "redraws"):
         raise ValueError(f"std_kind '{std_kind}': give sd, se, redraws or none")
-    spread = math.nan
+    spread = last = math.nan
     if std and std_kind in ("sd", "se"):
         if float(std) < 0:
             raise ValueError(f"published spread '{std}': it is below 0")
-        spread = (float(std) + unit_of(std)) * (math.sqrt(n) if std_kind == "se" else 1.0)
-    return Printed(float(mean), unit_of(mean, digits), spread, n)
+        root = math.sqrt(n) if std_kind == "se" else 1.0
+        last = unit_of(std) * root
+        spread = (float(std) + unit_of(std)) * root
+    return Printed(float(mean), unit_of(mean, digits), spread, n, spread_unit=last)
 
 
 def gap_of(ours, published, unit) -> np.ndarray:
@@ -524,13 +527,9 @@ def box(
     the same way. Raises ValueError for another N than 20.
     """
     x = np.asarray(values, dtype=np.float64)
-    median, (q1, q3) = float(np.median(x)), np.quantile(x, [0.25, 0.75])
-    spread = max(spread_of(q1, q3), spread_of(paper.q1, paper.q3))
-    error = MEDIAN * spread * math.sqrt(1 / len(x) + 1 / paper.n)
     above, below = (float(p) for p in p_box(x, paper))
-    difference = median - paper.median
-    gap, half = float(gap_of(median, paper.median, paper.unit)), _quantile(AGREE / 2, paper.n) * error
-    bound = gap + _quantile(AGREE, paper.n) * error
+    difference, error, bound = (float(v[0]) for v in medians(x, paper))
+    half = _quantile(AGREE / 2, paper.n) * error
     p = calibrated(min(1.0, 2 * min(above, below)), calibration)
     return Found(p, "rank", bool(above < below), bound, difference, difference - half, difference + half)
 
@@ -538,6 +537,27 @@ def box(
 def calibrated(bound: float, calibration: Sequence[tuple[float, float]]) -> float:
     """p of a box whose bound on p is ``bound``."""
     return min([bound, *(p for p, largest in calibration if bound <= largest)])
+
+
+def medians(runs: np.ndarray, paper: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of medians: their difference, its standard error, the bound of :func:`box`; (..., 1). ``runs`` (..., n)."""
+    q1, median, q3 = np.quantile(runs, [0.25, 0.5, 0.75], axis=-1, keepdims=True)
+    spread = np.maximum(spread_of(q1, q3), spread_of(paper.q1, paper.q3))
+    error = MEDIAN * spread * math.sqrt(1 / runs.shape[-1] + 1 / paper.n)
+    gap = gap_of(median, paper.median, paper.unit)
+    return median - paper.median, error, gap + _quantile(AGREE, paper.n) * error
+
+
+def box_plot(runs: np.ndarray, unit: float) -> Box:
+    """What a box plot keeps of runs (..., n): the numbers of matplotlib, to the last digit ``unit``, (..., 1) each."""
+    q1, median, q3 = np.quantile(runs, [0.25, 0.5, 0.75], axis=-1, keepdims=True)
+    reach = 1.5 * (q3 - q1)
+    within = (runs >= q1 - reach) & (runs <= q3 + reach)
+    low = np.minimum(np.where(within, runs, np.inf).min(axis=-1, keepdims=True), q1)
+    high = np.maximum(np.where(within, runs, -np.inf).max(axis=-1, keepdims=True), q3)
+    beyond = ((runs < low) | (runs > high)).sum(axis=-1, keepdims=True)
+    q1, median, q3, low, high = (np.round(v / unit) * unit for v in (q1, median, q3, low, high))
+    return Box(median, q1, q3, low, high, beyond, unit, runs.shape[-1])
 
 
 def spread_of(q1: float, q3: float) -> float:

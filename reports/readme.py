@@ -16,8 +16,9 @@ from pathlib import Path
 import pandas as pd
 
 from datasets.files import ROOT, write_text
+from evaluation.metrics import METRICS
 from methods import contract
-from reports import findings, reference, scoreboard
+from reports import ceiling, findings, pooled, reference, scoreboard
 from reports import papers as judged
 from reports.config import READING_TITLES
 from reports.findings import Finding
@@ -112,11 +113,28 @@ def _found(about: Listed, verdicts: pd.DataFrame) -> str:
     return "; ".join(said)
 
 
-def names(verdicts: pd.DataFrame, found: list[Finding], others: list[Finding]) -> dict[str, object]:
-    """What the templates may say. ``verdicts``: of :func:`reports.scoreboard.read`; ``others``: findings of papers with
-    a program of their own."""
+def _main_effects(effects: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Of each source the pooled effect of the metric with most numbers, by the authors' code."""
+    best: dict[object, dict] = {}
+    for row in (e for e in effects if e["reading"] == scoreboard.ORDER[0]):
+        old = best.get(row["source"])
+        if old is None or row["numbers"] > old["numbers"]:
+            best[row["source"]] = row
+    return list(best.values())
+
+
+def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> dict[str, object]:
+    """What the templates may say. ``rows``: of :func:`reports.scoreboard.rows`; ``others``: findings of papers with a
+    program of their own."""
+    verdicts = rows[scoreboard.COLUMNS]
     first = scoreboard.first(verdicts)
-    board = scoreboard.counts(first)
+    ceilings = ceiling.read()
+    board = scoreboard.with_ceiling(first, ceilings=ceilings)
+    by_reading = scoreboard.with_ceiling(
+        verdicts[verdicts["reading"].isin(scoreboard.ORDER)], ("source", "reading"), ceilings
+    )
+    effects = pooled.read().to_dict("records")
+    main = _main_effects(effects)
     printed = scoreboard.counts(scoreboard.first(verdicts, ("printed",)))[scoreboard.COUNTS].sum()
     homes = {f.id: f"{findings.home_of(f.id)}/{f.id}.md" for f in found} | {
         f.id: f"papers/{paper.key}/findings/{f.id}.md" for paper in judged.load() for f in paper.findings
@@ -132,11 +150,22 @@ def names(verdicts: pd.DataFrame, found: list[Finding], others: list[Finding]) -
     ]  # fmt: skip
     return {
         "board": [{"title": titles[r["source"]], **r} for r in board.to_dict("records")],
-        "total": board[["numbers", *scoreboard.COUNTS]].sum().to_dict(),
+        "total": board.drop(columns="source").sum().to_dict(),
+        "effects": [
+            {"title": titles[r["source"]], "metric_title": METRICS[r["metric"]].title, "text": pooled.text(r), **r}
+            for r in effects
+        ],
+        "main_effects": [
+            {"title": titles[r["source"]], "metric_title": METRICS[r["metric"]].title, "text": pooled.text(r), **r}
+            for r in main
+        ],
         "printed": printed.to_dict(),
         "printed_scored": printed.sum() - printed["no_score"],
         "single": int(((first["verdict"] == "compatible") & (first["n_published"] == "1")).sum()),
-        "readings": [{"title": titles[r["source"]], **r} for r in scoreboard.by_reading(verdicts).to_dict("records")],
+        "readings": [{"title": titles[r["source"]], **r} for r in by_reading.to_dict("records")],
+        "missing": [
+            {"title": titles[r["source"]], **r} for r in scoreboard.missing(scoreboard.first(rows)).to_dict("records")
+        ],
         "versions": _versions(verdicts, titles),
         "reading_titles": READING_TITLES,
         "methods": methods,
@@ -176,7 +205,7 @@ def texts(found: list[Finding] | None = None, read: Tables | None = None) -> dic
     read = Tables(findings.read_committed()) if read is None else read
     found = findings.render(tables=read) if found is None else found
     others = [f for paper in judged.load() for f in paper.findings]
-    known = names(scoreboard.read(), found, others)
+    known = names(scoreboard.rows(), found, others)
     note = f"<!-- made from reports/templates/{{}} by `{COMMAND}`; edit that file -->\n"
     out = {}
     for name, template in TEXTS.items():

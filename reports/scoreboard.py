@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from reports import papers, published, reference
+from reports import ceiling, papers, published, reference
 from reports.config import READINGS
 from reports.published import KEY
 from reports.verdict import REFUTED, VERDICTS
@@ -20,11 +21,16 @@ CHANGES = "verdict_changes.csv"
 COUNTS = ["reproduced", "compatible", "inconclusive", "refuted", "no_score"]
 
 
-def read(folder: Path = reference.FOLDER) -> pd.DataFrame:
-    """The committed verdicts of all sources, one row per distinct number and reading, columns ``COLUMNS``."""
+def rows(folder: Path = reference.FOLDER) -> pd.DataFrame:
+    """The committed verdicts of all sources, one row per distinct number and reading; texts, "" where there is none."""
     own = distinct(pd.read_csv(folder / "verdicts.csv", dtype=str, keep_default_na=False))
     # a paper with a program of its own has no copies, and one answer per reading
-    return pd.concat([own, *(p.verdicts for p in papers.load())], ignore_index=True)[COLUMNS]
+    return pd.concat([own, *(p.verdicts for p in papers.load())], ignore_index=True).fillna("")
+
+
+def read(folder: Path = reference.FOLDER) -> pd.DataFrame:
+    """:func:`rows` with the columns ``COLUMNS``."""
+    return rows(folder)[COLUMNS]
 
 
 def version_2(verdicts: pd.DataFrame, folder: Path = reference.FOLDER) -> pd.DataFrame:
@@ -66,3 +72,33 @@ def by_reading(verdicts: pd.DataFrame) -> pd.DataFrame:
     """:func:`counts` per source and reading, in the order of the readings."""
     found = counts(verdicts, ("source", "reading"))
     return found.sort_values("reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True)
+
+
+def with_ceiling(rows: pd.DataFrame, by: Sequence[str] = ("source",), ceilings: pd.DataFrame | None = None):
+    """:func:`counts`, and what a perfect copy would earn for the same numbers: ``copy_<word>``, sums of shares.
+
+    ``no_ceiling``: numbers with a verdict and no ceiling. ``ceilings``: of :func:`reports.ceiling.read`.
+    """
+    known = ceiling.read() if ceilings is None else ceilings
+    shares = {w: f"copy_{w}" for w in ceiling.SHARES}
+    both = rows.merge(
+        known[[*KEY, "reading", *ceiling.SHARES]].rename(columns=shares), on=[*KEY, "reading"], how="left",
+        validate="one_to_one",
+    )  # fmt: skip
+    both["no_ceiling"] = both["verdict"].isin(VERDICTS) & both["copy_reproduced"].isna()
+    sums = both.groupby(list(by), sort=False)[[*shares.values(), "no_ceiling"]].sum().reset_index()
+    return counts(rows, by).merge(sums, on=list(by), validate="one_to_one")
+
+
+def missing(rows: pd.DataFrame) -> pd.DataFrame:
+    """Numbers without a score in groups: source, verdict, why, remedy, numbers and methods.
+
+    ``rows`` have the columns source, method, verdict and reason, whose text after "remedy:" says what it would take.
+    """
+    without = rows[~rows["verdict"].isin(VERDICTS)]
+    told = [re.split(r"[;.]?\s*remedy:\s*", r, maxsplit=1, flags=re.IGNORECASE) for r in without["reason"]]
+    out = without.assign(
+        why=[t[0].split(" Tried:")[0].rstrip(".") for t in told], remedy=[t[1] if len(t) > 1 else "" for t in told]
+    )
+    keys = ["source", "verdict", "why", "remedy"]
+    return out.groupby(keys, sort=False).agg(numbers=("method", "size"), methods=("method", "nunique")).reset_index()

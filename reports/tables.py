@@ -209,13 +209,12 @@ def judged_entry(r: dict[str, Any], footnotes: Footnotes) -> Entry:
     decimals = len(text.partition(".")[2]) + 1
     spread = f" ± {number(r['std'], decimals)}" if math.isfinite(r["std"]) else ""
     middle = f"median {number(r['median'], decimals)}" if math.isfinite(r.get("median", math.nan)) else ""
-    distinctive = "not distinctive" if r["verdict"] == "reproduced" and r["also_fits"] else ""
     ours = f"{number(r['mean'], decimals)}{spread} ({r['n']})"
     return entry(
         ours,
         paper,
         verdict=r["verdict"],
-        after=(middle, distinctive),
+        after=(middle,),
         findings=tuple(r["finding"].split()),
         marks=footnotes(r["reason"]),
     )

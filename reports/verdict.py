@@ -56,6 +56,19 @@ class Verdict:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Case:
+    """A published number beside our runs, and how it is judged.
+
+    ``key``: its six keys (``reports.published.KEY``) and the reading. ``lost``, ``family``: as in :func:`judge`.
+    """
+
+    key: tuple[str, ...]
+    runs: Runs
+    family: int
+    lost: int = 0
+
+
 def margin(metric: str, published) -> np.ndarray:
     """Delta: what counts as the same. Units of the metric; of a norm or divergence nats (``bound_of_means``).
 

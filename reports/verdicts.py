@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from reports import published as published_numbers
 from reports.config import READINGS, ReportError, in_scope
 from reports.evidence import Printed, Runs, batch, printed
 from reports.published import KEY
-from reports.verdict import FAMILY, Verdict, equivalent, judge
+from reports.verdict import FAMILY, Case, Verdict, equivalent, judge
 from workflow.papers import REFERENCE, papers
 
 COLUMNS = [
@@ -95,6 +96,23 @@ def build(
     out["finding"] = [finding_of(row, known) for row in made]
     out["verdict_v1"] = [_first_words().get(tuple(row[k] for k in _ROW), "") for row in made]
     return out
+
+
+def cases(config: dict[str, Any], scores: pd.DataFrame, numbers: pd.DataFrame) -> Iterator[Case]:
+    """The distinct numbers of one experiment that have a verdict as printed or by the authors' code."""
+    mine = scores[scores["experiment"] == config["experiment"]]
+    lookup = _Lookup(summarise(mine), mine)
+    for (source, table), group in numbers.groupby(["source", "table"], sort=False):
+        if not in_scope(config, source, table, set(group["dataset"])):
+            continue
+        family = family_of(source, numbers)
+        for cell in group[group["same_as"] == ""].to_dict("records"):
+            for answer in answers_of(config, cell, numbers):
+                dataset, metric = ours_of(cell, answer)
+                ours = lookup.get(dataset, answer, metric) if answer["headline"] else None
+                if answer["reading"] != "corrected" and ours is not None and ours["status"] == "ok":
+                    runs, lost = lookup.judged(ours, paper_of(cell), metric)
+                    yield Case((*(cell[k] for k in KEY), answer["reading"]), runs, family, lost)
 
 
 @cache
@@ -172,9 +190,14 @@ class _Lookup:
 
     def verdict(self, ours: dict[str, Any], paper: Printed, metric: str, family: int) -> Verdict:
         """The rule on one cell of ours (a row of :meth:`get` or :meth:`rivals`)."""
+        runs, lost = self.judged(ours, paper, metric)
+        return judge(runs, lost, family)
+
+    def judged(self, ours: dict[str, Any], paper: Printed, metric: str) -> tuple[Runs, int]:
+        """What the rule is given of one cell of ours, and its splits without a score."""
         if metric in BATCH:
-            return judge(Runs(paper, [ours["mean"]], metric, partial(batch, sd=ours["std"])), family=family)
-        return judge(Runs(paper, self.runs(ours["cell"], metric), metric), lost_of(ours), family)
+            return Runs(paper, [ours["mean"]], metric, partial(batch, sd=ours["std"])), 0
+        return Runs(paper, self.runs(ours["cell"], metric), metric), lost_of(ours)
 
     def rivals(self, dataset: str, protocol: str, metric: str) -> list[dict[str, Any]]:
         return [

@@ -67,7 +67,8 @@ class Program:
     ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the reference) -> runs by
     key of a published number and reading. ``titles``: how its methods are written.
 
-    ``judged``: how its numbers are judged, half a sentence. ``finding``: the finding to name first.
+    ``judged``: how its numbers are judged, half a sentence. ``finding``: the finding to name first. ``cases``: (folder
+    of the reference) -> ``reports.verdict.Case`` of every number that was run.
     """
 
     scores: tuple[str, ...]
@@ -83,6 +84,7 @@ class Program:
     titles: str
     judged: str
     finding: str
+    cases: str = ""
 
     @property
     def modules(self) -> tuple[str, ...]:

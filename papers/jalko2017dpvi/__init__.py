@@ -32,6 +32,7 @@ PAPER = Paper(
         names=f"{HERE}.tables:names",
         figures=f"{HERE}.figures:build",
         runs=f"{HERE}.tables:runs",
+        cases=f"{HERE}.verdicts:cases",
         titles=f"{HERE}.tables:METHODS",
         judged="its cells are means over runs on one split, judged by the rule of the suite in a family of their own",
         finding="jalko2017-true-budgets",

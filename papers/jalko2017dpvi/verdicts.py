@@ -11,6 +11,7 @@ spread alone stand beside it.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -19,10 +20,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
-from papers.jalko2017dpvi import run
+from papers.jalko2017dpvi import PAPER, run
 from papers.jalko2017dpvi.run import HERE, KEY
-from reports.evidence import Runs, all_runs, printed, rank_test
-from reports.verdict import judge
+from reports.evidence import Printed, Runs, all_runs, means, printed, rank_test
+from reports.verdict import Case, judge
+from workflow.program import read_scores
 
 PROTOCOL, METRIC = "first_rows_train", "test_error"
 NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
@@ -55,8 +57,7 @@ def errors_of(row: dict) -> np.ndarray:
 
 def compared(cell: dict, ours: np.ndarray, theirs: np.ndarray | None, family: int) -> dict:
     """The columns of one cell. ``theirs``: its single runs, where they are published."""
-    mean = str(1 - Decimal(cell["mean"]))
-    paper = printed(mean, int(cell["n_published"]), cell["std"], cell["std_kind"])
+    mean, paper = str(1 - Decimal(cell["mean"])), _paper(cell)
     found = judge(Runs(paper, ours, METRIC), family=family)
     out = {
         "published_error": mean, "mean": ours.mean(), "std": ours.std(ddof=1), "n": len(ours),
@@ -69,6 +70,26 @@ def compared(cell: dict, ours: np.ndarray, theirs: np.ndarray | None, family: in
     each = judge(Runs(replace(paper, runs=tuple(theirs)), ours, METRIC, all_runs), family=family)
     by_mean = {"rule_p": found.p, "rule_verdict": found.verdict, "rank_z": rank_test(ours, theirs)[1]}
     return out | by_mean | {"p": each.p, "p_kind": each.p_kind, "verdict": each.verdict}
+
+
+def cases(reference: Path) -> Iterator[Case]:
+    """The cells by the authors' code, for the ceiling."""
+    names = ["table", "dataset", "method", "reading", "setting"]
+    scores = {tuple(row[n] for n in names): row for row in read_scores(reference / "scores").to_dict("records")}
+    singles, family = single_runs(), PAPER.family
+    for cell in published().to_dict("records"):
+        found = scores.get(tuple((cell | {"reading": "authors"})[n] for n in names), NOT_RUN)
+        if found["status"] != "ok":
+            continue
+        paper = _paper(cell)
+        theirs = singles.get((cell["table"], cell["setting"]))
+        kind = means if theirs is None else all_runs
+        paper = paper if theirs is None else replace(paper, runs=tuple(theirs))
+        yield Case((*(cell[k] for k in KEY), "authors"), Runs(paper, errors_of(found), METRIC, kind), family)
+
+
+def _paper(cell: dict) -> Printed:
+    return printed(str(1 - Decimal(cell["mean"])), int(cell["n_published"]), cell["std"], cell["std_kind"])
 
 
 def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:

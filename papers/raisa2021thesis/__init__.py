@@ -40,6 +40,7 @@ PAPER = Paper(
         names=f"{HERE}.tables:names",
         figures=f"{HERE}.figures:build",
         runs=f"{HERE}.tables:runs",
+        cases=f"{HERE}.verdicts:cases",
         titles=f"{HERE}.tables:METHODS",
         judged="its numbers are medians of box plots of 20 chains, judged by ranks from medians, quartiles and "
         "whiskers in a family of their own",

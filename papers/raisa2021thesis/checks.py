@@ -12,7 +12,7 @@ from papers.raisa2021thesis.chains import Setting
 from papers.raisa2021thesis.models import MODELS, Problem
 from privacy.budget import Budget
 from privacy.ledger import Relation
-from reports.evidence import AGREE, Box, calibrated, p_box
+from reports.evidence import AGREE, box_plot, calibrated, p_box
 from reports.verdict import ANY_FALSE
 
 
@@ -96,18 +96,6 @@ def _paid(p: Problem, setting: Setting, epsilon: float, count: int, rng: np.rand
     return run.run_chains(p, setting, epsilon, count, rng, start, share=1 - SHARE)
 
 
-def boxes_of(values: np.ndarray) -> Box:
-    """What a published box keeps of runs (..., 20): the numbers of matplotlib's box plots, to five digits, (..., 1)."""
-    q1, median, q3 = np.quantile(values, [0.25, 0.5, 0.75], axis=-1, keepdims=True)
-    reach = 1.5 * (q3 - q1)
-    within = (values >= q1 - reach) & (values <= q3 + reach)
-    low = np.minimum(np.where(within, values, np.inf).min(axis=-1, keepdims=True), q1)
-    high = np.maximum(np.where(within, values, -np.inf).max(axis=-1, keepdims=True), q3)
-    beyond = ((values < low) | (values > high)).sum(axis=-1, keepdims=True)
-    q1, median, q3, low, high = (np.round(v, 5) for v in (q1, median, q3, low, high))
-    return Box(median, q1, q3, low, high, beyond, verdicts.UNIT, verdicts.N)
-
-
 #: rng, shape of the runs (..., 20), starts (..., 20) -> runs: laws of which both sides are drawn.
 LAWS = {
     "normal": lambda rng, shape, at: 0.3 + 0.05 * rng.standard_normal(shape),
@@ -127,7 +115,7 @@ def bounds_of(rng: np.random.Generator, law: str, shift: float, repeats: int) ->
     """The bound on p of as many boxes and reruns of one law, ours moved by ``shift``; (repeats,)."""
     at = rng.standard_normal((repeats, verdicts.N))
     theirs, ours = (LAWS[law](rng, at.shape, at) for _ in range(2))
-    above, below = p_box(ours + shift, boxes_of(theirs))
+    above, below = p_box(ours + shift, box_plot(theirs, verdicts.UNIT))
     return np.minimum(1.0, 2 * np.minimum(above, below))
 
 

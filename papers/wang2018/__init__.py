@@ -26,6 +26,7 @@ PAPER = Paper(
         names=f"{HERE}.tables:names",
         figures=f"{HERE}.figures:build",
         runs=f"{HERE}.tables:runs",
+        cases=f"{HERE}.verdicts:cases",
         titles=f"{HERE}.tables:METHODS",
         judged="its cells are single runs, judged by a rule of their own; its findings say how often that rule is "
         "wrong",

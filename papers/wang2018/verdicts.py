@@ -14,6 +14,7 @@ together (:func:`joint`). ``leave_one_out`` measures the rate of false words on 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -21,9 +22,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kstest
 
-from papers.wang2018 import run
-from reports.evidence import AGREE, Printed, Runs, exact, p_single, single, unit_of
-from reports.verdict import ANY_FALSE, judge, margin
+from papers.wang2018 import PAPER, run
+from reports.evidence import AGREE, Kind, Printed, Runs, exact, p_single, single, unit_of
+from reports.verdict import ANY_FALSE, Case, judge, margin
+from workflow.program import read_scores
 
 HERE = Path(__file__).parent
 KEY = ["source", "table", "dataset", "method", "setting", "metric"]
@@ -52,15 +54,19 @@ def published(folder: Path = HERE) -> pd.DataFrame:
     return both.sort_values("order", ignore_index=True).drop(columns=["where", "order"])
 
 
-def compared(values: np.ndarray, cell: dict[str, str], family: int) -> dict[str, float | str]:
-    """The columns of one cell. ``values`` (R,): our repetitions, or the one number of a method without noise."""
+def judged(values: np.ndarray, cell: dict[str, str]) -> Runs:
+    """One cell. ``values`` (R,): our repetitions, or the one number of a method without noise."""
     published, dataset = Printed(float(cell["mean"]), unit_of(cell["mean"]), math.nan, 1), cell["dataset"]
-    noisy = cell["method"] not in run.NOISE_FREE
-    if noisy:
-        kind = partial(single, heavy=cell["method"] in HEAVY)
+    if cell["method"] not in run.NOISE_FREE:
+        kind: Kind = partial(single, heavy=cell["method"] in HEAVY)
     else:
         kind = partial(exact, rounding=float(margin("mse", published.mean)) if dataset in ROUNDED else 0.0)
-    found = judge(Runs(published, values, "mse", kind), family=family)
+    return Runs(published, values, "mse", kind)
+
+
+def compared(values: np.ndarray, cell: dict[str, str], family: int) -> dict[str, float | str]:
+    """The columns of one cell. ``values``: of :func:`judged`."""
+    found, noisy = judge(judged(values, cell), family=family), cell["method"] not in run.NOISE_FREE
     return {
         "mean": float(np.mean(values)), "median": float(np.median(values)),
         "std": float(values.std(ddof=1)) if noisy else 0.0, "n": len(values), "difference": found.difference,
@@ -102,6 +108,22 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
                 said = compared(runs, cell, family) | {"rank": int(np.sum(runs < float(cell["mean"])))}
             out.append(row | said | {"reason": reason, "headline": "yes" if reading == "authors" else "no"})
     return pd.DataFrame(out)
+
+
+def cases(reference: Path) -> Iterator[Case]:
+    """The cells that were run in a reading that can be a reproduction, for the ceiling."""
+    scores = {
+        (row["dataset"], row["method"], row["reading"], row["epsilon"]): row
+        for row in read_scores(reference / "scores").to_dict("records")
+        if row["status"] == "ok"
+    }
+    family, readings = PAPER.family, run.config()["readings"]
+    for cell in published().to_dict("records"):
+        for reading in readings[cell["method"]]:
+            found = scores.get((cell["dataset"], cell["method"], reading, cell["epsilon"]))
+            if found and reading != "corrected":
+                values = runs_of(found["runs"]) if found["runs"] else np.array([float(found["mean"])])
+                yield Case((*(cell[k] for k in KEY), reading), judged(values, cell), family)
 
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -10,8 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from reports import claims, glossary, palette
+from evaluation.metrics import METRICS
+from reports import ceiling, claims, glossary, palette, pooled, scoreboard
 from reports.blocks import Table
+from reports.config import READING_TITLES
 from reports.contents import Advice, AdviceSection
 from reports.findings import Finding
 from reports.site import paper_page
@@ -25,6 +27,8 @@ from reports.verdict import FAMILY, REFUTED
 FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
 #: characters of a finding on the front page, unless its first sentence is longer.
 FIRST_LENGTH = 260
+#: headings of the counts of verdicts.
+COUNTED = ["Reproduced", "Compatible", "Inconclusive", "Refuted", "No score"]
 
 
 def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: Path) -> Iterator[Document]:
@@ -40,6 +44,7 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: 
         yield paper_page.paper(part, content, known, part.key in found)
     yield from _which(content.advice, content, known)
     yield _privacy(content, known)
+    yield _missing(content, known)
     yield _findings(content, known)
     for finding in content.findings:
         yield _finding(finding, known)
@@ -84,6 +89,12 @@ def _front(content: Content, known: dict[str, str], downloads: bool) -> Document
         for part in content.papers
         if part.answered
     ]
+    if content.scale == "full" and groups:
+        _scores(page, content)
+        ceilings = ceiling.read()
+        for part, group in zip((p for p in content.papers if p.answered), groups, strict=True):
+            copy = paper_page.copy_of(first_readings(part.verdicts), "A perfect copy of our program", ceilings)
+            group["rows"] += [copy] if copy["cells"] else []
     page.heading("The answer in one picture")
     if groups:
         page.say(picture_caption(content))
@@ -123,6 +134,7 @@ def _front(content: Content, known: dict[str, str], downloads: bool) -> Document
             "methods/index": "Methods",
             "datasets/index": "Data sets",
             "privacy": "Privacy",
+            "missing": "Numbers without a score",
             "findings/index": "Findings",
             "glossary": "Glossary",
             "provenance": "Provenance",
@@ -130,6 +142,64 @@ def _front(content: Content, known: dict[str, str], downloads: bool) -> Document
             "checked": "Recomputed here",
         }
     )
+    return page
+
+
+def _titles(content: Content) -> dict[str, str]:
+    """Source of published numbers -> its title."""
+    of = [(part, source) for part in content.papers for source in part.verdicts["source"].unique()]
+    return {source: part.sources.get(source, part.title) for part, source in of}
+
+
+def _scores(page: Document, content: Content) -> None:
+    """The pooled effects, then the counts of verdicts with their ceilings."""
+    titles = _titles(content)
+    page.heading("How far our runs are from the published numbers")
+    page.say(
+        "The effect is ours over the published number for errors, norms and divergences, and ours less the published "
+        "number for log-likelihoods and shares. Each row gives its median over all numbers of a source. The 95 % "
+        "interval resamples data sets, and is left out if there are fewer than five. These are the committed results."
+    )
+    rows = [
+        [titles[r["source"]], READING_TITLES[r["reading"]], METRICS[r["metric"]].title, str(r["numbers"]),
+         pooled.text(r), f"p = {r['joint_p']:.2g} ({r['joint_test']})" if r["joint_test"] else ""]
+        for r in pooled.read().to_dict("records") if r["source"] in titles
+    ]  # fmt: skip
+    columns = ["Source", "Reading", "Measure", "Numbers", "Effect", "Joint test"]
+    page.part("frame", columns=columns, rows=rows, label="Pooled effects")
+    page.heading("Verdicts by source")
+    page.say(
+        "The number in brackets is what a perfect copy of our program would earn, because published runs are noisy. "
+        "If we have few runs, such as the 20 chains of a box of Räisä 2021, it is too small for inconclusive numbers. "
+        "[Numbers without a score](missing.md) have a page with their reasons."
+    )
+    first = pd.concat([first_readings(part.verdicts) for part in content.papers if part.answered])
+    board = scoreboard.with_ceiling(first)
+    total = {**board.drop(columns="source").sum().to_dict(), "source": ""}
+    rows = [
+        [titles.get(r["source"], "All"), f"{r['numbers']:,}",
+         *(f"{r[w]:,} ({r[f'copy_{w}']:,.0f})" for w in scoreboard.COUNTS[:-1]), str(r["no_score"])]
+        for r in [*board.to_dict("records"), total]
+    ]  # fmt: skip
+    page.part("frame", columns=["Source", "Numbers", *COUNTED], rows=rows, label="Scoreboard")
+
+
+def _missing(content: Content, known: dict[str, str]) -> Document:
+    page = Document("missing", "Numbers without a score", known)
+    titles = _titles(content)
+    answered = [first_readings(part.verdicts) for part in content.papers if part.answered]
+    groups = scoreboard.missing(pd.concat(answered)).to_dict("records") if answered else []
+    if not groups:
+        page.say("Every published number has a score.")
+        return page
+    total = sum(r["numbers"] for r in groups)
+    page.say(f"{total:,} distinct published numbers have no score. Each group has one reason.")
+    rows = [
+        [titles[r["source"]], str(r["numbers"]), str(r["methods"]), r["why"], r["remedy"] or "not known"]
+        for r in groups
+    ]
+    columns = ["Source", "Numbers", "Methods", "Reason", "What it would take"]
+    page.part("frame", columns=columns, rows=rows, label="Numbers without a score")
     return page
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports import claims
+from reports import ceiling, claims, scoreboard
 from reports.blocks import Table
 from reports.config import READING_TITLES, READINGS
 from reports.figure import Figure
@@ -29,7 +29,7 @@ def paper(part: Part, content: Content, known: dict[str, str], cells: bool) -> D
         page.toctree([f"cells/{part.key}"])
     if part.answered:
         page.heading("What came back")
-        page.part("board", rows=_board(part))
+        page.part("board", rows=_board(part, content.scale == "full"))
         if part.judged:
             page.say(plain(f"{part.title} stands apart: {part.judged}."))
     if part.findings:
@@ -85,10 +85,13 @@ def _short_title(title: str, part: Part) -> str:
     return title[:1].upper() + title[1:]
 
 
-def _board(part: Part) -> list[dict[str, Any]]:
-    """Verdicts by source and reading; a number that repeats another is counted once."""
-    rows = []
-    heads = part.verdicts[~part.verdicts["copy"]]
+def _board(part: Part, full: bool) -> list[dict[str, Any]]:
+    """Verdicts by source and reading, each with its ceiling; a number that repeats another is counted once.
+
+    Corrected methods are other algorithms, and are left out.
+    """
+    rows, ceilings = [], ceiling.read()
+    heads = part.verdicts[~part.verdicts["copy"] & part.verdicts["reading"].isin(scoreboard.ORDER)]
     heads = heads if part.judged else heads[heads["headline"] == "yes"]
     for (source, reading), group in heads.groupby(["source", "reading"], sort=False):
         head = f"{part.sources.get(source, source)}: " if len(part.sources) > 1 else ""
@@ -104,7 +107,19 @@ def _board(part: Part) -> list[dict[str, Any]]:
                 "no_score": len(group) - sum(judged.values()),
             }
         )
+        copy = copy_of(group, f"{title}: a perfect copy of our program", ceilings) if full else {"cells": 0}
+        if copy["cells"]:
+            rows.append({"order": READINGS.index(reading), **copy})
     return sorted(rows, key=lambda r: r["order"])
+
+
+def copy_of(rows: pd.DataFrame, title: str, ceilings: pd.DataFrame) -> dict[str, Any]:
+    """What a perfect copy of our program would earn for the numbers of ``rows``, rounded, as a row of counts."""
+    (sums,) = scoreboard.with_ceiling(rows.assign(all=""), ("all",), ceilings).to_dict("records")
+    words = {w: round(sums[f"copy_{w}"]) for w in ceiling.SHARES[:-1]}
+    scored = sums["numbers"] - sums["no_score"] - int(sums["no_ceiling"])
+    words["worse"] = max(0, scored - sum(words.values())) if sums["copy_refuted"] >= 0.5 else 0
+    return {"title": title, "of_a_copy": True, "cells": scored, **dict.fromkeys(VERDICTS, 0), **words, "no_score": 0}
 
 
 def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:

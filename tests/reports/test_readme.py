@@ -60,8 +60,8 @@ def test_every_link_leads_somewhere(texts):
 def test_the_templates_type_no_result():
     """Every number is computed; what is left are names of tables, versions and examples, and the rule's 1 %."""
     allowed = {
-        "readme.md": {"1", "3", "10", "1.0", "5000", "12", "256"},
-        "results.md": {"1", "20", "2017", "2021", "2018"},
+        "readme.md": {"1", "3", "10", "95", "1.0", "5000", "12", "256", "2021"},
+        "results.md": {"1", "20", "95", "2017", "2021", "2018"},
         # versions, list items, the margins and the rate that the four changes are about
         "verdict-versions.md": {"1", "2", "3", "4", "5", "25", "02", "2018"},
     }

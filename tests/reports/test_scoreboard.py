@@ -3,13 +3,18 @@
 import csv
 import gzip
 import io
+import re
 from collections import Counter
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from reports import scoreboard
+from reports import papers, published, scoreboard
 from reports.readme import ROOT
+from reports.site import pages
+from reports.site.content import Part, verdicts_of
+from reports.site.document import Document
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +54,87 @@ def test_the_counts_are_those_of_other_code(verdicts):
         board["no_score"].sum()
         == len(words) - board[["reproduced", "compatible", "inconclusive", "refuted"]].sum().sum()
     )
+
+
+@pytest.fixture(scope="module")
+def derived():
+    """Source -> counts and ceilings of its distinct numbers, from the files by other code."""
+    said = [r for r in lines(ROOT / "reports/reference/verdicts.csv") if r["headline"] == "yes"]
+    for path in sorted(ROOT.glob("papers/*/reference/verdicts.csv.gz")):
+        said += lines(path)
+    copied = {key(r) for p in ROOT.glob("papers/*/annotations.csv") for r in lines(p) if r.get("same_as")}
+    words = {}
+    for reading in ("printed", "authors"):
+        words |= {key(r): (reading, r["verdict"]) for r in said if r["reading"] == reading and key(r) not in copied}
+    shares = {(key(r), r["reading"]): r for p in ROOT.glob("papers/*/reference/ceiling.csv.gz") for r in lines(p)}
+    out = {}
+    for k, (reading, word) in words.items():
+        word = "refuted" if word in ("better", "worse", "differs") else word
+        word = word if word in scoreboard.COUNTS else "no_score"
+        mine = out.setdefault(k[0], Counter())
+        mine["numbers"] += 1
+        mine[word] += 1
+        for w in scoreboard.COUNTS[:-1]:
+            mine[f"copy_{w}"] += float(shares[k, reading][w]) if word != "no_score" else 0.0
+    return out
+
+
+def cells_of(row):
+    """Numbers of one row of the scoreboard as README and the front page write it."""
+    out = []
+    for text in row:
+        out += [float(n.replace(",", "")) for n in re.findall(r"[\d,]+(?:\.\d+)?", text)]
+    return out
+
+
+def expected_cells(found):
+    counts = [n for w in scoreboard.COUNTS[:-1] for n in (found[w], round(found[f"copy_{w}"]))]
+    return [found["numbers"], *counts, found["no_score"]]
+
+
+def test_the_counts_of_readme_by_other_code(derived):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    start = text.index("| source | numbers | reproduced")
+    table = [line.strip("|").split("|") for line in text[start : text.index("\n\n", start)].splitlines()[2:]]
+    total = sum(derived.values(), Counter())
+    shown = sorted(cells_of(row[1:]) for row in table)
+    assert shown == sorted(expected_cells(f) for f in [*derived.values(), total])
+
+
+def test_the_counts_of_the_front_page_by_other_code(derived):
+    """The rows of its scoreboard, from the committed verdicts as the site shows them."""
+    housed = [Part(p.key, p.title, {p.key: p.title}, "", verdicts_of(p.verdicts), p.claims) for p in papers.load()]
+    own = pd.read_csv(ROOT / "reports/reference/verdicts.csv", dtype=str, keep_default_na=False)
+    sources = {s: s for s in derived}
+    first = Part("own", "Own", sources, "", verdicts_of(own, published.is_copy(own)), housed[0].claims)
+    page = Document("index", "A page", {})
+    pages._scores(page, SimpleNamespace(papers=[first, *housed]))
+    board = page.text().partition("Verdicts by source")[2]
+    rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", line) for line in re.findall(r"<tr>.*?</tr>", board, re.DOTALL)]
+    shown = sorted(cells_of(row[1:]) for row in rows if len(row) == 7 and row[1] != "Numbers")
+    total = sum(derived.values(), Counter())
+    assert shown == sorted(expected_cells(f) for f in [*derived.values(), total])
+
+
+def test_groups_of_numbers_without_a_score():
+    """All of them, and each with a remedy."""
+    found = scoreboard.missing(scoreboard.first(scoreboard.rows()))
+    board = scoreboard.counts(scoreboard.first(scoreboard.read()))
+    assert found["numbers"].sum() == board["no_score"].sum()
+    assert (found["why"] != "").all()
+    assert (found["remedy"] != "").all()
+    made = pd.DataFrame({"source": "s", "method": ["a", "b", "c"], "verdict": ["no_data", "no_data", "worse"],
+                         "reason": ["x: y could not be had. Tried: z. Remedy: go online"] * 3})  # fmt: skip
+    assert scoreboard.missing(made).to_dict("records") == [
+        {"source": "s", "verdict": "no_data", "why": "x: y could not be had", "remedy": "go online", "numbers": 2,
+         "methods": 2}
+    ]  # fmt: skip
+
+
+def test_a_number_without_ceiling_is_counted_as_such():
+    rows = pd.DataFrame([row("a", "authors", "worse"), row("b", "authors", "no_data")])
+    (found,) = scoreboard.with_ceiling(rows).to_dict("records")
+    assert (found["no_ceiling"], found["copy_reproduced"]) == (1, 0)
 
 
 def test_every_published_number_is_counted(verdicts):

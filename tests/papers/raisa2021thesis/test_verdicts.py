@@ -10,6 +10,7 @@ from matplotlib.cbook import boxplot_stats
 from datasets.files import ROOT
 from papers.raisa2021thesis import checks, claims, run, tables
 from reports.claims.record import HOLDS, REFUTED, UNTOLD
+from reports.evidence import box_plot
 from reports.site import cells, content
 from workflow.program import read_scores
 
@@ -48,7 +49,7 @@ def test_the_calibration_by_other_draws():
 @pytest.mark.parametrize("law", checks.LAWS)
 def test_a_box_keeps_what_matplotlib_draws(law):
     values = checks.LAWS[law](np.random.default_rng(4), (50, 20), 0.0)
-    made = checks.boxes_of(values)
+    made = box_plot(values, 1e-5)
     for i, b in enumerate(boxplot_stats(values.T)):
         shown = (b["med"], b["q1"], b["q3"], b["whislo"], b["whishi"])
         ours = (made.median, made.q1, made.q3, made.whisker_low, made.whisker_high)

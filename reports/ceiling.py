@@ -1,0 +1,234 @@
+"""The ceiling: which verdicts a perfect copy of our program would earn, if it stood in the place of the published runs.
+
+    python -m reports.ceiling [KEY ...]
+
+writes ``papers/KEY/reference/ceiling.csv.gz`` of these papers (default: of all with published numbers), from committed
+scores. Published runs are noisy, so a perfect copy is not ``reproduced`` for every number: a count of verdicts is read
+beside this one.
+
+For each number N of our n runs are drawn, rounded as the source prints them, and judged by our other runs by the rule
+of :mod:`reports.verdict`; 400 times, from a stream that the number's name seeds. The column ``way`` says how:
+
+    without replacement   n > 2 N: our other n - N runs judge. For N = 1 each run takes the place once.
+    with replacement      5 <= n <= 2 N: N runs are drawn with replacement, and all n judge
+    normal                a number of a whole batch of data sets: both are drawn from the normal distribution that
+                          its evidence takes them for
+    no noise              the program has no noise, so a copy gives the number itself
+    none                  fewer than five of our runs, or a kind of evidence that this module does not draw
+
+With replacement one set of runs stands on both sides, and the two move together: the difference of means varies by
+1 / sqrt 2 of what it does between two independent sets. There the shares of ``inconclusive`` and ``refuted`` are too
+small. A number with ``none`` has no ceiling and is counted as such. A spread that the source prints is the standard
+deviation of the N runs drawn, with N - 1. Runs of ours without a score count as in the verdict itself. ``corrected``
+methods are other algorithms, and have none.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from reports import evidence, published, verdicts
+from reports.config import load as load_config
+from reports.evidence import Box, Kind, Printed, Runs
+from reports.published import KEY
+from reports.verdict import REFUTED, Case, margin, word
+from workflow import committed, papers
+from workflow.program import stream, write
+
+NAME = "ceiling.csv.gz"
+DRAWS = 400
+#: fewest runs of ours that have a ceiling.
+FEWEST = 5
+SHARES = ("reproduced", "compatible", "inconclusive", "refuted")
+COLUMNS = [*KEY, "reading", "runs", "n_published", "way", "draws", *SHARES]
+WAYS = WITHOUT, WITH, NORMAL, NO_NOISE, NONE = "without replacement", "with replacement", "normal", "no noise", "none"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What evidence says of several draws at once: p, whether ours is above, and the bound; (draws,) each."""
+
+    p: np.ndarray
+    higher: np.ndarray
+    bound: np.ndarray
+
+
+def kind_of(runs: Runs) -> tuple[Kind, dict]:
+    """The function of :mod:`reports.evidence` and its options."""
+    kind = runs.evidence
+    return (kind.func, dict(kind.keywords)) if isinstance(kind, partial) else (kind, {})
+
+
+def way_of(runs: Runs) -> str:
+    """How a perfect copy of these runs is drawn."""
+    kind, _ = kind_of(runs)
+    if kind is evidence.exact:
+        return NO_NOISE
+    if kind is evidence.batch:
+        return NORMAL
+    n, theirs = len(runs.values), int(runs.published.n)
+    if n < FEWEST or kind not in JUDGES:
+        return NONE
+    return WITHOUT if n > 2 * theirs else WITH
+
+
+def draw(values: np.ndarray, count: int, way: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(theirs (draws, N), ours (draws, n or n - N)) of one number."""
+    n = len(values)
+    if way == WITH:
+        return values[rng.integers(n, size=(DRAWS, count))], np.tile(values, (DRAWS, 1))
+    if count == 1 and n <= DRAWS:
+        order = np.stack([np.r_[i, np.delete(np.arange(n), i)] for i in range(n)])
+    else:
+        order = rng.permuted(np.tile(np.arange(n), (DRAWS, 1)), axis=1)
+    shuffled = values[order]
+    return shuffled[:, :count], shuffled[:, count:]
+
+
+def as_printed(theirs: np.ndarray, like: Printed) -> Printed:
+    """The runs (draws, N) as the source would print them: digits, spread and count of ``like``; arrays."""
+    mean = np.round(theirs.mean(axis=1) / like.unit) * like.unit
+    spread = np.full(len(theirs), np.nan)
+    if not np.isnan(like.spread):
+        unit = like.spread_unit
+        spread = np.round(theirs.std(axis=1, ddof=1) / unit) * unit + unit
+    return replace(like, mean=mean, spread=spread, runs=())
+
+
+def _bound(ours: np.ndarray, paper: Printed, metric: str) -> np.ndarray:
+    return evidence.bound_of_means(ours.mean(axis=1), ours.std(axis=1, ddof=1), ours.shape[1], paper, metric)
+
+
+def _means(theirs: np.ndarray, ours: np.ndarray, like: Printed, metric: str) -> tuple[Drawn, np.ndarray]:
+    paper = as_printed(theirs, like)
+    mean, std, n = ours.mean(axis=1), ours.std(axis=1, ddof=1), ours.shape[1]
+    tame = evidence.tame(ours, paper, metric)
+    one_sided = np.stack(evidence.p_rank(ours, paper, metric))
+    if like.n > 1 and np.isnan(like.spread):
+        for i in np.flatnonzero(~tame):
+            one = replace(paper, mean=float(paper.mean[i]), spread=np.nan)
+            by_means = evidence.p_resampled(evidence.resampled_means(ours[i], like.n), n, one)
+            if min(by_means) <= one_sided[:, i].min():
+                one_sided[:, i] = by_means
+    p = np.where(tame, evidence.p_t(mean, std, n, paper), np.minimum(1.0, 2 * one_sided.min(axis=0)))
+    higher = np.where(tame, mean > paper.mean, one_sided[0] < one_sided[1])
+    return Drawn(p, higher, _bound(ours, paper, metric)), paper.mean
+
+
+def _single(
+    theirs: np.ndarray, ours: np.ndarray, like: Printed, metric: str, heavy: bool = False
+) -> tuple[Drawn, np.ndarray]:
+    paper = as_printed(theirs, like)
+    p, _, higher = evidence.p_single(ours, paper.mean, paper.unit, heavy)
+    return Drawn(p, higher, _bound(ours, paper, metric)), paper.mean
+
+
+def _all_runs(theirs: np.ndarray, ours: np.ndarray, like: Printed, metric: str) -> tuple[Drawn, np.ndarray]:
+    paper = as_printed(theirs, like)
+    p, z = np.array([evidence.rank_test(o, t) for o, t in zip(ours, theirs, strict=True)]).T
+    return Drawn(p, z < 0, _bound(ours, paper, metric)), paper.mean
+
+
+def _box(
+    theirs: np.ndarray, ours: np.ndarray, like: Box, metric: str, calibration: Sequence[tuple[float, float]] = ()
+) -> tuple[Drawn, np.ndarray]:
+    paper = evidence.box_plot(theirs, like.unit)
+    above, below = evidence.p_box(ours, paper)
+    p = [evidence.calibrated(b, calibration) for b in np.minimum(1.0, 2 * np.minimum(above, below))]
+    return Drawn(np.array(p), above < below, evidence.medians(ours, paper)[2][:, 0]), np.asarray(paper.median)[:, 0]
+
+
+#: kind of evidence -> the same for many draws at once.
+JUDGES = {evidence.means: _means, evidence.single: _single, evidence.all_runs: _all_runs, evidence.box: _box}
+
+
+def words(case: Case) -> list[str]:
+    """The verdicts of a perfect copy, one per draw; none for a number without ceiling."""
+    runs, rng, way = case.runs, stream("ceiling", *case.key), way_of(case.runs)
+    kind, options = kind_of(runs)
+    if way == NONE:
+        return []
+    if way == NO_NOISE:
+        return [word(1.0, False, True, runs.metric, case.lost, case.family)]
+    if way == NORMAL:
+        found, numbers = _batches(runs, options["sd"], rng)
+    else:
+        theirs, ours = draw(np.asarray(runs.values, dtype=np.float64), int(runs.published.n), way, rng)
+        found, numbers = JUDGES[kind](theirs, ours, runs.published, runs.metric, **options)
+    same = found.bound <= margin(runs.metric, numbers)
+    return [
+        word(float(p), bool(h), bool(s), runs.metric, case.lost, case.family)
+        for p, h, s in zip(found.p, found.higher, same, strict=True)
+    ]
+
+
+def _batches(runs: Runs, sd: float, rng: np.random.Generator) -> tuple[Drawn, np.ndarray]:
+    unit = runs.published.unit
+    theirs, ours = runs.values[0] + sd * rng.standard_normal((2, DRAWS))
+    theirs = np.round(theirs / unit) * unit
+    found = [
+        evidence.batch(replace(runs.published, mean=float(t)), [float(o)], runs.metric, 1.0, sd=sd)
+        for t, o in zip(theirs, ours, strict=True)
+    ]
+    return Drawn(*(np.array([getattr(f, name) for f in found]) for name in ("p", "higher", "bound"))), theirs
+
+
+def row(case: Case) -> dict[str, object]:
+    """One row of the table: the share of each word, NaN without ceiling."""
+    said = words(case)
+    counts = {w: sum(x == w for x in said) for w in SHARES[:-1]} | {"refuted": sum(x in REFUTED for x in said)}
+    shares = {w: counts[w] / len(said) if said else np.nan for w in SHARES}
+    about = {"runs": len(case.runs.values), "n_published": int(case.runs.published.n), "way": way_of(case.runs)}
+    return dict(zip([*KEY, "reading"], case.key, strict=True)) | about | {"draws": len(said)} | shares
+
+
+def table(cases: Iterable[Case]) -> pd.DataFrame:
+    """One row per case, columns ``COLUMNS``."""
+    return pd.DataFrame([row(case) for case in cases], columns=COLUMNS)
+
+
+def cases(key: str) -> Iterator[Case]:
+    """The numbers of a paper that were run in a reading that can be a reproduction, from its committed scores."""
+    paper = {p.key: p for p in papers.papers()}[key]
+    if paper.program:
+        yield from papers.resolve(paper.program.cases)(paper.reference) if paper.program.cases else ()
+        return
+    numbers, there = published.load(), committed.experiments(papers.REFERENCE)
+    for name in paper.experiments:
+        config = load_config(papers.experiments()[name])
+        if config["answers"] and name in there:
+            yield from verdicts.cases(config, committed.read(papers.REFERENCE, name), numbers)
+
+
+def read() -> pd.DataFrame:
+    """The committed ceilings of all papers, columns ``COLUMNS``; runs and shares are numbers."""
+    found = [path for p in papers.papers() if (path := p.reference / NAME).is_file()]
+    frames = [pd.read_csv(path, dtype=dict.fromkeys([*KEY, "reading", "way"], str)) for path in found]
+    out = pd.concat([pd.DataFrame(columns=COLUMNS), *frames], ignore_index=True) if frames else None
+    return pd.DataFrame(columns=COLUMNS) if out is None else out.fillna(dict.fromkeys([*KEY, "reading"], ""))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m reports.ceiling", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="folders of papers (default: all with numbers)")
+    parser.add_argument("--out", type=Path, help="folder of the tables KEY.csv.gz (default: the committed ones)")
+    options = parser.parse_args(argv)
+    known = {p.key: p for p in papers.papers()}
+    for key in options.keys or known:
+        made = table(cases(key))
+        if made.empty:  # it prints no number that is compared
+            continue
+        write(options.out / f"{key}.csv.gz" if options.out else known[key].reference / NAME, made)
+        print(f"{key}: {len(made):,} numbers, {int((made['way'] == NONE).sum())} of them without ceiling")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
