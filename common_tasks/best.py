@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from common_tasks import comparisons as compare
-from common_tasks.scores import Arm, Family, adapter, higher, label, title
+from common_tasks.scores import Arm, Family, adapter, higher, label, tasks, title
 from evaluation.paired import RATIO_90_10, THESE_ROWS
 from evaluation.summary import mean_std
 from methods.contract import LeakKind
@@ -291,8 +291,8 @@ def committed() -> pd.DataFrame:
 
 
 def table(families: Sequence[Family]) -> pd.DataFrame:
-    """Posteriors of all tasks with general advice, columns ``COLUMNS``."""
-    found = [fit(f, epsilon).frame for f in families for epsilon in f.epsilons]
+    """Posteriors of all tasks with general advice, columns ``COLUMNS``; experiments of one task are taken together."""
+    found = [fit(f, epsilon).frame for f, _ in tasks(families) for epsilon in f.epsilons]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 

@@ -20,8 +20,7 @@ from common_tasks.scores import (
     title,
     trivial,
 )
-from evaluation.paired import RATIO_90_10, THESE_ROWS, Difference
-from evaluation.ranking import better_by
+from evaluation.paired import RATIO_90_10, THESE_ROWS, Difference, better_by
 
 ALPHA = 0.05
 Column = tuple[str, bool]

@@ -15,7 +15,7 @@ from common_tasks import matrix as common_matrix
 from common_tasks import privacy as common_privacy
 from common_tasks import tables as common_tables
 from common_tasks.advice.answer import Answer
-from common_tasks.scores import CONDITIONAL_NOTE, Family
+from common_tasks.scores import CONDITIONAL_NOTE, Family, tasks
 from datasets.files import write_csv, write_text
 from reports import tables
 from reports.blocks import Block, Table, entry
@@ -58,9 +58,11 @@ def build(
     families = sorted((f for f in families if f.arms), key=lambda f: common_advice.rank(f))
     if not families:
         return Added([], [], [])
-    own = {f.task: [best_table(f, scale), *common_tables.build(f, scale)] for f in families}
+    grouped = tasks(families)
+    own = {f.task: [best_table(f, scale), *(p for g in of for p in common_tables.build(g, scale))] for f, of in grouped}
     own = {task: [pair for pair in of if pair is not None] for task, of in own.items()}
-    across = [common_matrix.matrix_table(families, scale), *common_beside_default.build(families, scale)]
+    across = [common_matrix.matrix_table([f for f, _ in grouped], scale)]
+    across += common_beside_default.build(families, scale)
     across += [common_tables.controls_table(extra, scale)] if extra else []
     across = [pair for pair in across if pair is not None]
     methods = [*(pair for of in own.values() for pair in of), *across]
@@ -72,10 +74,13 @@ def build(
     shown = [table for table, _ in methods]
     if not with_site:
         return Added(shown, [t for t, _ in privacy], [])
-    drawn = common_figures.build(out / "figures", families, sizes, extra)
+    # of a task's further tables only the tables of numbers: a panel for each would be too many
+    drawn = common_figures.build(out / "figures", [of[0] for _, of in grouped], sizes, extra)
     on = [t for t, _ in across] + [t for t, _ in privacy]
     of_task = {task: [table for table, _ in of] for task, of in own.items()}
-    return Added(shown, [t for t, _ in privacy], drawn, advice(families, of_task, on, drawn, out / "figures"))
+    return Added(
+        shown, [t for t, _ in privacy], drawn, advice([f for f, _ in grouped], of_task, on, drawn, out / "figures")
+    )
 
 
 def advice(

@@ -10,7 +10,7 @@ method's scores in the tuned column (:func:`taken_over`). So are those of a meth
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from pathlib import Path
@@ -191,6 +191,41 @@ def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
         config["experiment"], config.get("title", config["experiment"]), kind,
         tuple(d for d in config["datasets"] if d in present), tuple(a for a in ordered if a not in apart), apart,
         values, summary, status, scores, defaults,
+    )  # fmt: skip
+
+
+def tasks(families: Sequence[Family]) -> list[tuple[Family, list[Family]]]:
+    """(family of a task, the experiments that it is made of), in the order given.
+
+    Experiments of one kind of model whose titles begin alike are one task, on the tables of all of them. A table of an
+    experiment without tuning has the default settings in the tuned columns. Each table stands in one experiment only.
+    """
+    groups: dict[tuple[str, str], list[Family]] = {}
+    for f in families:
+        groups.setdefault((f.kind, f.title.partition(":")[0]), []).append(f)
+    return [(_joined(group), group) for group in groups.values()]
+
+
+def _joined(group: Sequence[Family]) -> Family:
+    """One family of several; that of the most tuned arms gives its name."""
+    if len(group) == 1:
+        return group[0]
+    first, *others = sorted(group, key=lambda f: -sum(a.tuned for a in f.arms))
+    values, summary, status, defaults = ({}, {}, {}, {})
+    for f in (first, *others):
+        for whole, part in ((values, f.values), (summary, f.summary), (status, f.status), (defaults, f.defaults)):
+            whole |= part
+    arms = dict.fromkeys(a for f in (first, *others) for a in f.arms)
+    for f in others:
+        for (dataset, arm), (source, why) in taken_over({}, set(arms), f.status, f.kind).items():
+            defaults[dataset, arm], status[dataset, arm] = (source, why), status[dataset, source]
+            for table in (values, summary):
+                table |= {(d, arm, m): found for (d, a, m), found in table.items() if (d, a) == (dataset, source)}
+            arms.setdefault(arm)
+    return Family(
+        first.experiment, first.title, first.kind, tuple(d for f in (first, *others) for d in f.datasets), tuple(arms),
+        tuple(a for f in (first, *others) for a in f.ablations), values, summary, status,
+        pd.concat([f.scores for f in (first, *others)], ignore_index=True), defaults,
     )  # fmt: skip
 
 

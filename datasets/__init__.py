@@ -1,4 +1,5 @@
-"""The data sets: sources, checksums, parsing, splits. One file per data set; each holds one ``DATASET``.
+"""The data sets: sources, checksums, parsing, splits. One file per data set; each holds one ``DATASET``. A file
+that reads a collection of tables holds them as ``DATASETS``.
 
 Importing this package reads no file and imports neither pandas, openpyxl nor scikit-learn. A new data set is
 one new file in this folder and no other change.
@@ -32,10 +33,15 @@ def _datasets() -> Mapping[str, DataSet]:
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if info.ispkg or info.name in _PLUMBING:
             continue
-        entry = getattr(importlib.import_module(f"datasets.{info.name}"), "DATASET", None)
+        module = importlib.import_module(f"datasets.{info.name}")
+        if hasattr(module, "DATASETS"):
+            found |= {entry.name: entry for entry in module.DATASETS}
+            continue
+        entry = getattr(module, "DATASET", None)
         if not isinstance(entry, DataSet) or entry.name != info.name:
             raise TypeError(
-                f"datasets/{info.name}.py must hold one DATASET, a datasets.base.DataSet whose name is '{info.name}'"
+                f"datasets/{info.name}.py must hold one DATASET, a datasets.base.DataSet whose name is '{info.name}', "
+                "or several as DATASETS"
             )
         found[info.name] = entry
     for path in outside():

@@ -76,6 +76,20 @@ def _student(p: float, df: int) -> float:
     return float(student.ppf(p, df))
 
 
+def better_by(
+    a: Mapping[str, float],
+    b: Mapping[str, float],
+    higher_is_better: bool,
+    alpha: float = 0.05,
+    ratio: float = RATIO_90_10,
+) -> Difference | None:
+    """By how much a is better than b (above 0: better), paired over common splits; None where they share none."""
+    if not set(a) & set(b):
+        return None
+    first, second = (a, b) if higher_is_better else (b, a)
+    return paired(first, second, alpha, ratio)
+
+
 def unpaired(
     a: Mapping[str, float], b: Mapping[str, float], alpha: float = 0.05, ratio: float = RATIO_90_10
 ) -> Difference:

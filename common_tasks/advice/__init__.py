@@ -19,7 +19,7 @@ import pandas as pd
 from common_tasks.advice import figure, sentences, table
 from common_tasks.advice.answer import Answer
 from common_tasks.best import About, Winner
-from common_tasks.scores import Family, read
+from common_tasks.scores import Family, read, tasks
 from workflow import committed, papers
 from workflow.experiments import load
 
@@ -63,7 +63,7 @@ def blocks(source: Path | pd.DataFrame | Iterable[Family] | None = None) -> list
     """
     if source is None or isinstance(source, str | Path | pd.DataFrame):
         source = families(papers.REFERENCE if source is None else source)
-    made = (block(f) for f in sorted(source, key=rank))
+    made = (block(f) for f in sorted((f for f, _ in tasks(list(source))), key=rank))
     return [b for b in made if b is not None]
 
 

@@ -26,7 +26,9 @@ def take(found: Answer) -> str:
     """The winner at each epsilon, and whether it survives leaving out any one table."""
     fitted = found.at(found.main)
     if fitted.winner.why:
-        return f"No general advice: {fitted.winner.why}."
+        own = found.about.limits and fitted.scores.scaled
+        here = [_on_this_table(found, e) for e in found.epsilons] if own else []
+        return " ".join([f"No general advice: {fitted.winner.why}.", *here])
     order = [found.main, *(e for e in found.epsilons if e != found.main)]
     out, unstable = [], []
     for epsilon in order:
@@ -54,6 +56,17 @@ def take(found: Answer) -> str:
     return " ".join([*out, *unstable])
 
 
+def _on_this_table(found: Answer, epsilon: str) -> str:
+    """Of a table of one's own: the methods that are best on it, by the definition of ``common_tasks.best``."""
+    scores = found.at(epsilon).scores
+    at = {m: scores.on(m, scores.sets[0])[0] for m in scores.methods}
+    at = {m: y for m, y in at.items() if np.isfinite(y)}
+    top = max(at.values())
+    names = [found.name(m) for m in sorted(at, key=lambda m: -at[m]) if at[m] >= top - best.TIE]
+    verb = "is" if len(names) == 1 else "are"
+    return f"On this table, at epsilon = {epsilon}, {listed(names)} {verb} best, with a score of {top:.2f}."
+
+
 def because(found: Answer) -> str:
     """What the numbers are, and how the rule did on tables that it had not seen."""
     fitted = found.at(found.main)
@@ -61,7 +74,9 @@ def because(found: Answer) -> str:
     if fitted.scores.scaled:
         out.append("A score below 0 counts as 0.")
     if fitted.winner.why:
-        return " ".join([*out, "After ± stands half a 95 % interval over the splits. No method is called best."])
+        last = f"A method is best on a table if no other score is more than {best.TIE} higher."
+        last = last if found.about.limits else "No method is called best."
+        return " ".join([*out, "After ± stands half a 95 % interval over the splits.", last])
     rated, count = int((fitted.frame["without"] == "").sum()), len(fitted.scores.tables)
     out.append(
         f"A method is best on a table if no other score is more than {best.TIE} higher. A hierarchical model of the "

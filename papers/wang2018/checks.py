@@ -19,6 +19,7 @@ import pandas as pd
 
 from datasets.base import DataError, Table
 from datasets.fetch import fetch
+from datasets.wang2018 import read
 from papers.wang2018 import data, run
 from papers.wang2018.counterexamples import counterexample, counterexample_adaops
 from papers.wang2018.estimators import posterior_sampling as sampling
@@ -97,7 +98,7 @@ def targets(mirror: str | None) -> pd.DataFrame:
     for name, (what, transform, drop, target) in SUGGESTED.items():
         known = data.dataset(name)
         paths = fetch(known, mirror, offline=mirror is not None)
-        raw = np.concatenate([data.read(p) for p in paths])
+        raw = np.concatenate([read(p) for p in paths])
         other = Table(np.delete(raw, sorted({target, *drop}), axis=1), transform(raw[:, target]), ())
         for label, table in (("as in the program", data.parse(name, *paths)), (what, other)):
             trivial, least_squares = noise_free_errors(name, table)

@@ -12,11 +12,7 @@ noise-free numbers.
 
 from __future__ import annotations
 
-import gzip
 import math
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
@@ -26,69 +22,12 @@ import pandas as pd
 import datasets
 from datasets.base import DataError, DataSet, RawFile, Source, Table
 from datasets.fetch import build, fetch
+from datasets.wang2018 import RECIPES, parse
 
 HERE = Path(__file__).parent
 ABSENT = "NOT HERE"
 #: tables whose raw file is that of one of the suite's own data sets, with its checksum.
 SHARED = frozenset({"protein", "wine"})
-
-
-def _log(y: np.ndarray) -> np.ndarray:
-    return np.log(y)
-
-
-def _log_of_one_more(y: np.ndarray) -> np.ndarray:
-    return np.log(y + 1)
-
-
-def _as_it_is(y: np.ndarray) -> np.ndarray:
-    return y
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Column of the target, its transform, columns that are neither; ``centred``: last columns that are not scaled."""
-
-    target: int = -1
-    transform: Callable[[np.ndarray], np.ndarray] = _as_it_is
-    drop: tuple[int, ...] = ()
-    centred: int = 0
-    why: str = ""  # where the target or an input is not what the table's name suggests
-
-
-RECIPES = {
-    "3droad": Recipe(),
-    "airfoil": Recipe(),
-    "autompg": Recipe(0),
-    "autos": Recipe(transform=_log),
-    "bike": Recipe(
-        transform=_log, drop=(0,), why="counts of casual and registered riders, whose sum is the target, are inputs"
-    ),
-    "breastcancer": Recipe(2, drop=(34,), why="the patient's number is an input"),
-    "concrete": Recipe(),
-    "concreteslump": Recipe(7, drop=(8, 9, 10), why="the target is the fine aggregate; the row number is an input"),
-    "elevators": Recipe(transform=_log),
-    "energy": Recipe(8, drop=(9,)),
-    "fertility": Recipe(8, why="the target is hours spent sitting; the diagnosis is an input"),
-    "forest": Recipe(transform=_log_of_one_more),
-    "gas": Recipe(),  # its copy holds the transformed target
-    "housing": Recipe(),
-    "kin40k": Recipe(),
-    "machine": Recipe(7, _log, drop=(8,), why="two rows have a field too few, and all their columns are shifted"),
-    "parkinsons": Recipe(5, drop=(4,), why="the subject's number is an input"),
-    "pendulum": Recipe(),
-    "pol": Recipe(),
-    "protein": Recipe(0, _log_of_one_more),
-    "pumadyn32nm": Recipe(),
-    "servo": Recipe(transform=_log),
-    "skillcraft": Recipe(12, _log, why="the target is the logarithm of the 13th column"),
-    "sml": Recipe(11, why="the target is the 12th column"),
-    "solar": Recipe(10, centred=2, why="the flares of the other classes are inputs"),
-    "stock": Recipe(3, why="the target is the 4th column"),
-    "tamielectric": Recipe(1, drop=(3,)),
-    "wine": Recipe(10, why="the target is alcohol; the quality is an input"),
-    "yacht": Recipe(transform=_log),
-}
 
 
 @cache
@@ -133,37 +72,6 @@ def dataset(name: str) -> DataSet:
         parse=partial(parse, name),
         n_splits=10,
     )
-
-
-def parse(name: str, *paths: Path) -> Table:
-    """Columns and target of the raw files, rows in their order, the target transformed. Raises DataError."""
-    recipe = RECIPES[name]
-    rows = np.concatenate([read(Path(path)) for path in paths])
-    target = recipe.target % rows.shape[1]
-    x = np.delete(rows, sorted({target, *recipe.drop}), axis=1)
-    return Table(x, recipe.transform(rows[:, target]), tuple(f"input {j + 1}" for j in range(x.shape[1])))
-
-
-def read(path: Path) -> np.ndarray:
-    """Numbers of a raw file (n, k): Matlab's ``data``, or text without a header.
-
-    Text: fields between commas, semicolons or blanks, lines that end in CR, LF or both; a header in quotation marks
-    or letters is passed over; a line with fewer fields than the longest gets zeros at its end, as the authors' reader
-    does.
-    """
-    if path.suffix == ".mat":
-        from scipy.io import loadmat
-
-        return np.asarray(loadmat(path)["data"], dtype=np.float64)
-    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_bytes().decode()
-    lines = [line.strip() for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
-    lines = lines[1:] if re.match(r'["a-z]', lines[0]) else lines
-    try:
-        rows = [[float(v) for v in re.split(r"\s*[,;]\s*|\s+", line)] for line in lines]
-    except ValueError as error:
-        raise DataError(f"{path.name} cannot be read ({error}); delete the file and fetch it again") from error
-    width = max(len(r) for r in rows)
-    return np.array([r + [0.0] * (width - len(r)) for r in rows])
 
 
 def normalised(name: str, table: Table) -> tuple[np.ndarray, np.ndarray, float]:

@@ -85,6 +85,17 @@ def test_fewer_tables_give_scores_and_no_winner():
     assert set(made.data["dataset"]) == {"wine", "power"}
 
 
+def test_a_table_of_ones_own_says_who_is_best_on_it():
+    """The second is a hundredth of the scale behind the first at most."""
+    levels = {"na_dpvi": -1.3, "dpvim": -1.302, "dp_sgd": -1.7}
+    made = block(family(only(levels, sets=["wine"]), ["wine"]), About(limits="These are my rows."))
+    assert made.sentences[0].startswith("No general advice: 1 table is too few, 5 are the least. On this table, at eps")
+    assert "NA-DPVI and DPVIm are best, with a score of 0." in made.sentences[0] or (
+        "DPVIm and NA-DPVI are best, with a score of 0." in made.sentences[0]
+    )
+    assert "no other score is more than 0.01 higher" in made.sentences[1]
+
+
 def test_without_a_scale_scores_are_in_their_own_unit():
     """The exact posterior is no better than the mean."""
     frame = only(LEVELS)

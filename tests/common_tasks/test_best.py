@@ -228,3 +228,24 @@ def test_no_method_of_a_task_is_left_out(linear):
     private = {a.method for a in comparisons.competitors(linear, ("1", False))}
     assert set(made.table["method"]) == {advice.answer.titled(m, linear.kind) for m in private}
     assert (made.table.set_index("method").loc["Posterior sample"] == "not supported").any()
+
+
+def test_more_tables_of_a_task_join_by_themselves():
+    """An experiment of the same kind whose title begins alike: its tables are the model's, untuned ones by default."""
+    first = family({"na_dpvi": {"": -1.7}, "dpvim": {"": -1.3}}, SETS[:3], tuned={"na_dpvi": -1.5})
+    frame = family({"na_dpvi": {"": -1.6}, "dpvim": {"": -1.2}, "dpvi": {"": -1.9}}, SETS[3:]).scores
+    config = made_up.CONFIG | {"experiment": "common_linear_tables", "title": "Bayesian linear regression: more tables"}
+    more = scores.read(config | {"datasets": SETS[3:]}, frame.assign(experiment="common_linear_tables"))
+    ((joined, parts),) = scores.tasks([more, first])
+    assert joined.task == "linear_regression"
+    assert parts == [more, first]
+    found = best.fit(joined, "1")
+    assert found.scores.sets == tuple(SETS)
+    i = found.scores.methods.index("na_dpvi")
+    assert found.scores.settings["na_dpvi"] == "tuned"
+    assert found.scores.y[i] == pytest.approx([0.5, 0.5, 0.5, 0.4, 0.4], abs=0.02)
+    assert found.winner.methods == ("dpvim",)
+    assert best.table([more, first])["tables"].max() == 5
+    lone = found.frame[(found.frame["without"] == "") & (found.frame["method"] == "dpvi")].iloc[0]
+    assert lone["scored"] == 2
+    assert scores.tasks([first]) == [(first, [first])]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, ttest_rel
 
-from evaluation.paired import median_paired, paired, unpaired
+from evaluation.paired import better_by, median_paired, paired, unpaired
 
 
 def as_splits(values):
@@ -84,3 +84,11 @@ def test_median_interval_covers_on_heavy_tails():
         d = median_paired(as_splits(row), as_splits(np.zeros(25)))
         misses += not d.low <= 0 <= d.high
     assert misses <= binom.isf(1e-7, 2000, 0.05)
+
+
+def test_better_by_is_positive_for_the_better_one():
+    a, b = as_splits([1.0, 1.2, 1.1]), as_splits([2.0, 2.1, 2.2])
+    d = better_by(a, b, higher_is_better=False)
+    assert d.difference == pytest.approx(1.0)
+    assert better_by(a, b, higher_is_better=True).difference == pytest.approx(-1.0)
+    assert better_by(a, {"9": 1.0}, higher_is_better=True) is None

@@ -297,7 +297,7 @@ def test_advise_from_end_to_end_and_again(tmp_path):
     assert "Page: " in done.stdout
     assert "fits" in done.stderr
     table = pd.read_csv(tmp_path / "table.csv")
-    assert set(table["method"]) == {"AdaSSP (yardstick)", "Sufficient-statistics perturbation"}
+    assert set(table["method"]) == {"AdaSSP (baseline)", "Sufficient-statistics perturbation"}
     assert "<svg" in (tmp_path / "index.html").read_text()
     scores = pd.read_csv(tmp_path / "scores/advise_regression/surrogates.csv", dtype=str, keep_default_na=False)
     private = scores[scores["epsilon"] != ""]

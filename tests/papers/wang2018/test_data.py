@@ -51,24 +51,3 @@ def test_a_table_that_is_not_here_says_so(tmp_path):
     rows = list(run.rows("3droad", "tiny", None, tmp_path))
     assert {r["status"] for r in rows} == {"no_data"}
     assert all("remedy" in r["reason"] for r in rows)
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("1\t2 \t3 \r4\t5\t6 \r", [[1, 2, 3], [4, 5, 6]]),
-        ("1, 2, 3\r\n4, 5\r\n", [[1, 2, 3], [4, 5, 0]]),
-        ('"a";"b"\n1;2\n', [[1, 2]]),
-        ("  1.5   2e-3\n\n", [[1.5, 0.002]]),
-    ],
-)
-def test_reading(tmp_path, text, rows):
-    path = tmp_path / "raw.txt"
-    path.write_bytes(text.encode())
-    assert data.read(path).tolist() == rows
-
-
-def test_a_word_among_the_numbers_is_named(tmp_path):
-    (tmp_path / "raw.txt").write_text("1,2\n3,four\n")
-    with pytest.raises(DataError, match=r"raw\.txt"):
-        data.read(tmp_path / "raw.txt")
