@@ -155,6 +155,10 @@ def supported_at_all(method: Method) -> bool:
     return any(method.supports(TINY[kind]()) is None for kind in method.models)
 
 
+#: fits of which only the method's own adapter is tested by day: what NUTS compiles takes seconds
+DEAR = ("nuts",)
+
+
 def cases() -> list:
     """(adapter, case of TINY) for every kind that each adapter names; all but the first of an adapter in the night."""
     out = []
@@ -165,8 +169,10 @@ def cases() -> list:
             found = [case for kind in adapter(name).models for case in supported(adapter(name), kind)]
         except Exception:  # the broken adapter fails by itself below, the others are tested
             found = ["bnn_regression"]
+        by_night = name in FURTHER and name.rpartition("/")[2] in DEAR
         for k, kind in enumerate(found):
-            out.append(pytest.param(name, kind, id=f"{name}-{kind}", marks=pytest.mark.nightly if k else ()))
+            marks = pytest.mark.nightly if k or by_night else ()
+            out.append(pytest.param(name, kind, id=f"{name}-{kind}", marks=marks))
     return out
 
 

@@ -102,6 +102,7 @@ def test_an_experiment_without_cells_at_its_scale_reads_no_old_file(project, tmp
     assert "no scores at" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_reference_is_stable_and_passes_its_own_gate(committed, capsys):
     folder = committed / "reference"
     for name in ("scores/dpsep_uci.csv.gz", "verdicts.csv", "claims.csv", "ledger.csv"):

@@ -130,6 +130,7 @@ def test_write_brings_everything_up_to_date(tmp_path, monkeypatch):
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "x\n"
 
 
+@pytest.mark.nightly
 def test_a_headline_without_its_rows_fails(tmp_path):
     with pytest.raises(FindingError, match=r"^readme\.md: number '.*no table"):
         readme.texts([], Tables(read_committed(tmp_path)))

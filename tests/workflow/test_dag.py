@@ -85,6 +85,7 @@ def processes_of(project, word):
     return found
 
 
+@pytest.mark.nightly
 def test_kill_9_of_snakemake_and_of_a_cell_then_the_same_command(tmp_path):
     reference = slow_project(tmp_path, "whole")
     done = snakemake(reference, "--cores", "2", TARGET)

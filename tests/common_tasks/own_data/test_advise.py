@@ -263,6 +263,7 @@ def test_the_page_is_one_file_with_its_figure_inside(tmp_path):
     assert "http-equiv" not in found.lower() or "refresh" not in found.lower()
 
 
+@pytest.mark.nightly
 def test_the_workflow_plans_a_study(tmp_path):
     """Its own experiment and data set, and nothing of the papers. About 8 CPU seconds."""
     what = a_study(tmp_path, only=("adassp", "dpvi", "na_dpvi"))

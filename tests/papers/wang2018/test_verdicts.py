@@ -108,6 +108,7 @@ def test_leaving_one_out_is_the_rule_itself():
 # what is committed
 
 
+@pytest.mark.nightly
 def test_every_committed_verdict_by_other_code():
     """Written from the docstrings alone: plain numbers and scipy, no function of the modules."""
     rows = read_scores(REFERENCE / "scores").to_dict("records")
