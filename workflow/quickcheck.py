@@ -116,7 +116,8 @@ def candidates(reference: Reference) -> list[Unit]:
         if cell.id not in cost or cell.setting.startswith(regression.NOT_ORDINARY):
             continue
         group = [c for c in regression.together(cell, reference.families) if c.id in cost]
-        one = regression.unit_of(group, [0], max(cost[c.id] for c in group))
+        spent = [cost[c.id] for c in group]  # readings share one run; budgets of one method add up
+        one = regression.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
         units[one.cells] = one
     return sorted([*units.values(), *regression.own_units()], key=lambda u: (u.seconds, u.cells))
 

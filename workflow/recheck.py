@@ -103,7 +103,8 @@ def recompute(reference: Reference, name: str, tables: Tables, results: Path) ->
     """A cell's numbers here beside the committed ones, over all its splits. Its sidecar stays below ``results``."""
     data, exact = "", []
     if cell := reference.cells.get(name):
-        unit = regression.unit_of([cell], range(cell.splits), 0.0)
+        group = regression.together(cell, reference.families)
+        unit = regression.unit_of(group, range(cell.splits), 0.0)
         data = tables.get(cell.dataset)
         if isinstance(data, str):
             return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
@@ -112,7 +113,8 @@ def recompute(reference: Reference, name: str, tables: Tables, results: Path) ->
         paper = next(key for key in papers.programs() if name in regression.own_cells(key))
         unit = regression.own_unit(paper, [name])
     found = regression.recompute_one(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
-    return regression.reader_rows(reference, unit, found)
+    rows = regression.reader_rows(reference, unit, found)
+    return [r for r in rows if r.cell == name] if cell else rows
 
 
 def number(text: str) -> str:

@@ -115,9 +115,17 @@ def shortened(cell: Cell, caps: Mapping[str, int]) -> Cell:
 
 
 def together(cell: Cell, by_family: Mapping[str, Sequence[Cell]]) -> list[Cell]:
-    """The cell with those of other methods that read the same run."""
-    same = [c for c in by_family.get(cell.family, ()) if c.budget == cell.budget]
-    return same if len({c.method for c in same}) > 1 else [cell]
+    """The cell with those that a run fits in one go: methods that read one run, or all budgets of one method.
+
+    A method with a ``fit_many`` of its own may share work between budgets, such as the search for a mode. The digits
+    of a draw then depend on which budgets are fitted together.
+    """
+    family = by_family.get(cell.family, ())
+    same = [c for c in family if c.budget == cell.budget]
+    if len({c.method for c in same}) > 1:
+        return same
+    in_one_go = family and type(cell.adapter()).fit_many is not contract.Method.fit_many
+    return list(family) if in_one_go else [cell]
 
 
 def unit_of(group: Sequence[Cell], splits: Iterable[int], seconds: float, short: Mapping[str, int] | None = None):

@@ -68,6 +68,7 @@ def alone(request):
 """
 
 
+@pytest.mark.nightly
 def test_one_rule_makes_the_tables_and_a_lost_one_is_made_again(tmp_path):
     project = copy_project(tmp_path)
     only_experiment(project, EXPERIMENT)
