@@ -151,7 +151,8 @@ def _set_up(folder: Path, uv: str, pip: str = "", **given: str) -> tuple[subproc
     for name in ("bench", "pyproject.toml", "constraints.txt", "requirements.lock", "config/measured.yaml"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    for path, does in ((folder / "bin/uv", f'echo "$@" >>calls\n{uv}'), (folder / ".venv/bin/python", f'echo "$@" >>ran_pip\n{pip}')):
+    uv, pip = f'echo "$@" >>calls\n{uv}', f'echo "$@" >>ran_pip\n{pip}'
+    for path, does in ((folder / "bin/uv", uv), (folder / ".venv/bin/python", pip)):
         path.parent.mkdir(parents=True)
         path.write_text(f"#!/bin/sh\n{does}\n")
         path.chmod(0o755)
@@ -216,7 +217,8 @@ def test_what_pip_refuses_stops_the_set_up(tmp_path, refused):
 
 def test_several_folders_of_packages_reach_uv(tmp_path):
     """pip has them with spaces between, uv with commas."""
-    assert _set_up(tmp_path, 'echo "$UV_FIND_LINKS" >links', PIP_FIND_LINKS="/a  /b", UV_FIND_LINKS="")[0].returncode == 0
+    done, _ = _set_up(tmp_path, 'echo "$UV_FIND_LINKS" >links', PIP_FIND_LINKS="/a  /b", UV_FIND_LINKS="")
+    assert done.returncode == 0
     assert (tmp_path / "links").read_text() == "/a,/b\n"
 
 

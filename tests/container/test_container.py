@@ -93,8 +93,8 @@ def built(store: Store, folder: Path) -> str:
     if not store.has(base):
         base_image(store, base, folder)
     # what this machine trusts, the image trusts while it is built
-    trusted = ["--volume", "/etc/ssl/certs:/etc/ssl/certs:ro"]
-    store("bud", "--pull-never", "--from", base, "--network", "host", *trusted, "-f", ROOT / "Containerfile", "-t", image, ROOT)
+    here = ["--pull-never", "--from", base, "--network", "host", "--volume", "/etc/ssl/certs:/etc/ssl/certs:ro"]
+    store("bud", *here, "-f", ROOT / "Containerfile", "-t", image, ROOT)
     return image
 
 
