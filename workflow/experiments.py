@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -500,7 +501,7 @@ def _settings(method, given: dict, size: dict, where: str) -> dict:
 def check_published(of: Iterable[papers.Paper], scale: str = "full") -> None:
     """Check the published numbers of these papers. Raises ConfigError that names file, row and key."""
     for paper in of:
-        configs = {p: load(p.relative_to(ROOT)) for p in paper.experiments.values()}
+        configs = {p: load(os.path.relpath(p)) for p in paper.experiments.values()}  # as `experiment_files` names it
         try:
             published.check(paper.home, configs, scale)
         except published.PublishedError as e:

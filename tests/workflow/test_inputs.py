@@ -10,10 +10,12 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
+from tests.papers import conftest as of_a_folder
 from workflow import experiments, published, yaml_file
 from workflow.experiments import ConfigError, cells
 from workflow.papers import papers
@@ -265,3 +267,12 @@ def test_an_answer_that_is_taken_out_is_missed_when_the_run_is_planned(paper, mo
     monkeypatch.setattr(experiments, "load", lambda _: cut)
     with pytest.raises(ConfigError, match=r"answers: 0 entries"):
         experiments.check_published([paper], "full")
+
+
+def test_the_tests_of_a_paper_make_the_same_check(home, monkeypatch):
+    monkeypatch.setattr("workflow.papers.papers", lambda: (SimpleNamespace(key="x", home=home, experiments={}),))
+    of_a_folder.check.__wrapped__("x")
+    path = home / published.ANNOTATIONS
+    path.write_text(path.read_text().replace(",se,", ",,", 1))
+    with pytest.raises(ConfigError, match=r"annotations\.csv: row 1 \(.*\): std_kind is empty; give sd, se"):
+        of_a_folder.check.__wrapped__("x")
