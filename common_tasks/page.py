@@ -16,7 +16,7 @@ from common_tasks import privacy as common_privacy
 from common_tasks import tables as common_tables
 from common_tasks.advice.answer import Answer
 from common_tasks.scores import CONDITIONAL_NOTE, Family, tasks
-from datasets.files import write_csv, write_text
+from datasets.files import sheet_text, write_text
 from reports import tables
 from reports.blocks import Block, Table, entry
 from reports.contents import Added, Advice, AdviceSection
@@ -110,7 +110,7 @@ def section_of(
     """The section of a task; writes its figure to ``folder``."""
     name = f"common_{block.task}_advice"
     write_text(folder / f"{name}.svg", block.figure)
-    write_csv(folder / f"{name}.csv", block.data)
+    write_text(folder / f"{name}.csv", sheet_text(block.data))
     table = block.table.rename(columns=plain).map(plain).to_markdown(index=False, disable_numparse=True)
     return AdviceSection(
         block.task,

@@ -1,6 +1,7 @@
 """Get the raw files of a data set, check them, parse them.
 
 ``python -m datasets.fetch NAME --raw DIR --out FILE.npz [--mirror DIR] [--retries 3] [--timeout 30] [--offline]``
+``python -m datasets.fetch --check FILE.csv`` tries every address of every data set, without a mirror.
 
 A mirror is a folder with each raw file at ``MIRROR/<data set>/<file>``; it is tried before the network and also
 comes from the environment variable DPBAYES_MIRROR. A data set that shares another one's raw files names that one's
@@ -11,14 +12,18 @@ and the exit status is still 0: other data sets must go on. A full disk is no pr
 from __future__ import annotations
 
 import argparse
+import csv
 import errno
 import hashlib
 import http.client
+import importlib
+import io
 import os
 import queue
 import re
 import shutil
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -26,21 +31,27 @@ import urllib.parse
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 import datasets
 from datasets.base import DataError, DataSet, RawFile, Source, Table, table_sha256
+from datasets.files import write_text
 from datasets.store import save
 
 _BLOCK = 1 << 20
 _PROGRESS_SECONDS = 5.0
 #: bytes a second below which a server that sends at all counts as stuck.
 _SLOWEST = 1000
+#: bytes of a member of a zip; the largest raw file has a fifth of them.
+_MOST_UNPACKED = 2 * 10**9
+#: columns of the table of addresses.
+ADDRESSES = ("dataset", "file", "address", "member", "date", "right", "reason")
 #: connecting, redirections and the head of an answer may take this many times the limit of a single wait.
 _WAITS_FOR_HEAD = 3
 
@@ -291,7 +302,10 @@ def _place(name: str, raw: RawFile, source: Source, part: Path, target: Path, op
                 if source.member not in archive.namelist():
                     raise _Failed(f"the zip has no member '{source.member}' (it has {_some(archive.namelist())})")
                 with archive.open(source.member) as member, temporary.open("wb") as file:
-                    shutil.copyfileobj(member, file, _BLOCK)
+                    while block := member.read(_BLOCK):
+                        if file.tell() + len(block) > _MOST_UNPACKED:
+                            raise _Failed(f"member '{source.member}' has more than {_MOST_UNPACKED / 1e9:g} GB")
+                        file.write(block)
         except (zipfile.BadZipFile, EOFError, zlib.error) as error:
             raise _Retry(f"the zip is truncated or damaged: {_short(error)}") from error
         _expect(f"member '{source.member}'", file_sha256(temporary), raw.sha256)
@@ -325,6 +339,54 @@ def _disk(target: Path):
             f"no space left while writing {target}; free space in {target.parent} or name another folder with --raw "
             "and --out, then run the same command again (it resumes)",
         ) from error
+
+
+def check(
+    of: Iterable[DataSet], retries: int = 3, timeout: float = 30.0, log: Callable[[str], None] = _to_stderr
+) -> list[dict]:
+    """Rows of the table of addresses (``ADDRESSES``): each one of these data sets is fetched, in a temporary folder.
+
+    ``right`` is "yes" if what came has the sha256 that its data set states, else "no" with the reason. ``date`` is the
+    day in UTC. Two data sets with one raw file share a row, under the first's name. Raises DiskFull.
+    """
+    options = _Options(retries, timeout, 1.0, log)
+    todo: dict[tuple[str, str | None, str], tuple[str, RawFile, Source]] = {}
+    for name, raw in ((d.name, r) for d in of for r in d.raw):
+        for source in raw.sources:
+            todo.setdefault((source.url, source.member, raw.sha256), (name, raw, source))
+    rows: list[dict] = []
+    for name, raw, source in todo.values():
+        reason = ""
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                with _disk(target := Path(folder) / "file"):
+                    _from_source(name, raw, source, target, options)
+            except DiskFull:
+                raise
+            except (_Failed, OSError) as error:
+                reason = _short(error)
+        date = datetime.now(UTC).date().isoformat()
+        values = (name, raw.name, source.url, source.member or "", date, "no" if reason else "yes", reason)
+        rows.append(dict(zip(ADDRESSES, values, strict=True)))
+        log(f"{len(rows)} of {len(todo)}: {name}: {source.url}: {reason or 'right'}")
+    return rows
+
+
+def _check(out: Path, also: list[str], options: argparse.Namespace) -> int:
+    """Write the table of addresses; 1 if one is not right."""
+    of = [datasets.get(name) for name in datasets.names("table")]
+    for named in also:
+        module, _, function = named.partition(":")
+        of += vars(importlib.import_module(module))[function]()
+    rows = check(of, options.retries, options.timeout)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ADDRESSES, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(out, text.getvalue())
+    wrong = sum(row["right"] == "no" for row in rows)
+    _to_stderr(f"{len(rows) - wrong} of {len(rows)} addresses are right; {out} has them all")
+    return 1 if wrong else 0
 
 
 def file_sha256(path: Path) -> str:
@@ -379,7 +441,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m datasets.fetch", description="Fetch, check and parse one data set into an npz."
     )
-    parser.add_argument("name", metavar="NAME", help="data set, a file of datasets/")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="data set, a file of datasets/")
+    parser.add_argument(
+        "--check", type=Path, metavar="FILE", help="instead: try every address, and write a table of them"
+    )
+    parser.add_argument(
+        "--also", action="append", default=[], metavar="MODULE:FUNCTION", help="further data sets to check"
+    )
     parser.add_argument("--raw", default="results/raw", metavar="DIR", help="folder of the raw files")
     parser.add_argument("--out", metavar="FILE", help="npz to write (default: results/data/NAME.npz)")
     parser.add_argument("--mirror", default=os.environ.get("DPBAYES_MIRROR") or None, metavar="DIR")
@@ -389,6 +457,14 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.retries < 0 or options.timeout <= 0:
         parser.error("give --retries of at least 0 and a --timeout above 0 seconds")
+    if (options.name is None) != (options.check is not None):
+        parser.error("give NAME, or --check FILE without a name")
+    if options.check:
+        try:
+            return _check(options.check, options.also, options)
+        except DiskFull as error:
+            _to_stderr(error.strerror)
+            return 1
     try:
         dataset = datasets.get(options.name)
     except KeyError as error:

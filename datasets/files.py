@@ -47,6 +47,42 @@ def csv_text(frame: pd.DataFrame) -> str:
     return frame.to_csv(index=False, lineterminator="\n")
 
 
+#: characters that are not seen, or that change what is seen after them; a tab and the end of a line are seen.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_NUMBER = r"[-+]?(\d[\d.,]*([eE][-+]?\d+)?|inf)( ?%)?"
+#: a number, or several with what our tables write between them.
+_NUMBERS = re.compile(rf"-|{_NUMBER}( (±|to) {_NUMBER})*( †)?( \(\d+ of \d+\))?")
+
+
+def visible(text: str) -> str:
+    """The text with U+FFFD for each control character: nothing in it steers a terminal, page or table."""
+    return _HIDDEN.sub("\ufffd", text)
+
+
+def sheet_text(frame: pd.DataFrame) -> str:
+    """As :func:`csv_text`, for a table with words of others that a spreadsheet may open: none of them is a formula.
+
+    A text that a spreadsheet would compute (it begins with = + - @, a tab or the end of a line) gets an apostrophe
+    before it, unless it is a number.
+    """
+    out = frame.rename(columns=_cell)
+    for k, column in enumerate(out.columns):
+        values = frame.iloc[:, k]
+        known = {v: _cell(v) for v in values.unique() if isinstance(v, str)}
+        if any(v != w for v, w in known.items()):
+            out[column] = [known.get(v, v) if isinstance(v, str) else v for v in values]
+    return csv_text(out)
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    computed = value[:1] in tuple("=+-@\t\r\n＝＋－＠") and not _NUMBERS.fullmatch(value)
+    return ("'" if computed else "") + visible(value)
+
+
 def write_csv(path: str | Path, frame: pd.DataFrame) -> None:
     """As :func:`write_text`, a table."""
     write_text(path, csv_text(frame))

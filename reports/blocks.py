@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from datasets.files import visible
+
 _TEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -112,9 +114,9 @@ def number(value: float, decimals: int) -> str:
 
 
 def markdown(table: Table) -> str:
-    out = [f"# {table.title}", "", f"**{table.banner}**", ""]
+    out = [f"# {_md(table.title)}", "", f"**{table.banner}**", ""]
     for block in table.blocks:
-        out += [f"## {block.title}", ""] if block.title else []
+        out += [f"## {_md(block.title)}", ""] if block.title else []
         out.append("| " + " | ".join(_md(c) for c in [block.corner, *block.columns]) + " |")
         out.append("|" + "---|" * (len(block.columns) + 1))
         for name, entries in block.rows:
@@ -130,7 +132,7 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    out = [f"% {table.title}", f"% {table.banner}"]
+    out = [f"% {visible(table.title)}".replace("\n", " "), f"% {table.banner}"]
     for block in table.blocks:
         caption = ". ".join(t for t in (table.title, block.title, table.banner) if t)
         out += [r"\begin{table}[ht]", r"\centering\small", rf"\caption{{{_tex(caption)}}}"]
@@ -157,8 +159,8 @@ def _lines(e: Entry, escape: Callable[[str], str], bold: str) -> list[str]:
 
 
 def _md(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return visible(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
 def _tex(text: str) -> str:
-    return "".join(_TEX.get(c, c) for c in text)
+    return "".join(_TEX.get(c, c) for c in visible(text))

@@ -47,7 +47,7 @@ from reports import (
     whole_run,
 )
 from reports.blocks import Table
-from reports.config import SCALES, ReportError, in_scope
+from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.contents import Pair, Run, Tables, Whole
 from reports.figure import Figure
@@ -58,6 +58,7 @@ from workflow import committed as reference_runs
 from workflow import papers as homes
 from workflow import seals
 from workflow.committed import Reference
+from workflow.published import in_scope
 
 WHAT = ("all", "tables", "site", "reference", "derived", "readme", "check", "agree")
 TITLE = "dpbayes-bench"

@@ -27,7 +27,7 @@ from typing import Any
 
 import pandas as pd
 
-from datasets.files import ROOT, csv_text, replacing, write_bytes, write_text
+from datasets.files import ROOT, csv_text, replacing, sheet_text, write_bytes, write_text
 from dpbayes_bench import tables
 from evaluation.summary import read_scores
 from reports import claims
@@ -135,7 +135,7 @@ def write(out: Path, results: Path | None = None) -> list[Path]:
     """Write all files; gives their paths. Each takes its name when it is whole."""
     made = []
     for name, frame in build(results).items():
-        write_bytes(out / f"{name}.csv.gz", gzip.compress(csv_text(frame).encode(), compresslevel=6, mtime=0))
+        write_bytes(out / f"{name}.csv.gz", gzip.compress(sheet_text(frame).encode(), compresslevel=6, mtime=0))
         write_parquet(out / f"{name}.parquet", frame)
         made += [out / f"{name}.csv.gz", out / f"{name}.parquet"]
         if name == "verdicts":

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from datasets.files import write_csv, write_text
+from datasets.files import sheet_text, write_text
 from reports import palette
 
 BLACK, GREY, LIGHT = "#1a1a1a", "#6e6e6e", "#d9d9d9"
@@ -98,7 +98,7 @@ def in_order(found: Iterable[str], methods: Mapping[str, str]) -> list[str]:
 def save(figure: Any, stem: Path, data: pd.DataFrame) -> None:
     """``<stem>.svg`` and ``<stem>.csv``, each written whole. No date inside: same data, same file."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    write_csv(stem.with_suffix(".csv"), data)
+    write_text(stem.with_suffix(".csv"), sheet_text(data))
     write_text(stem.with_suffix(".svg"), svg(figure))
 
 

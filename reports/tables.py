@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from datasets.files import csv_text, write_text
+from datasets.files import sheet_text, write_text
 from evaluation.coverage import CURVE
 from evaluation.metrics import DIAGNOSTICS
 from evaluation.metrics import heading as metric_heading
@@ -53,7 +53,7 @@ _READING_HEADS = {r: f"Reading: {READING_TITLES[r]} ({meaning})" for r, meaning 
 
 def write(folder: Path, table: Table, long: pd.DataFrame) -> None:
     """``<name>.csv`` (long, one row a number), ``.md`` and ``.tex`` (laid out like the paper)."""
-    write_text(folder / f"{table.name}.csv", csv_text(long))
+    write_text(folder / f"{table.name}.csv", sheet_text(long))
     write_text(folder / f"{table.name}.md", markdown(table))
     write_text(folder / f"{table.name}.tex", latex(table))
 

@@ -18,11 +18,13 @@ from evaluation.summary import summarise
 from methods import contract
 from reports import findings as finding_texts
 from reports import published as published_numbers
-from reports.config import READINGS, ReportError, in_scope
+from reports.config import READINGS, ReportError
 from reports.evidence import Printed, Runs, batch, printed
 from reports.published import KEY
 from reports.verdict import FAMILY, Case, Verdict, equivalent, judge
 from workflow.papers import REFERENCE, papers
+from workflow.published import answers as answers_in
+from workflow.published import in_scope
 
 COLUMNS = [
     *KEY,
@@ -140,14 +142,7 @@ def answers_of(config: dict[str, Any], cell, numbers: pd.DataFrame) -> list[dict
 
 
 def _direct(config: dict[str, Any], cell) -> list[dict[str, Any]]:
-    found = [
-        a
-        for a in config["answers"]
-        if a["source"] == cell["source"]
-        and cell["table"] in a["tables"]
-        and a["method"] == cell["method"]
-        and a["setting"] == cell["setting"]
-    ]
+    found = answers_in(config, cell)
     if len(found) > 1:
         raise ReportError(f"{config['experiment']}: two answers for the published cell {_name(cell)}; keep one")
     out = []

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from datasets import fetch
+from methods import contract
+from workflow import yaml_file
+
 ROOT = Path(__file__).resolve().parents[1]
 WALK = (ROOT / "docs/one-number.md").read_text(encoding="utf-8")
 PACKAGES = "datasets|models|privacy|methods|evaluation|audit|workflow|reports"
@@ -32,6 +36,16 @@ def test_the_walk_of_one_number_names_functions_that_exist(name):
 def test_a_name_that_is_gone_is_noticed():
     with pytest.raises(AttributeError):
         found("workflow.cell.not_there")
+
+
+def test_the_page_on_threats_is_short_and_names_what_is_there():
+    text = (ROOT / "docs/threats.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 1200
+    for name in re.findall(r"\]\((\w+\.md)\)", text):
+        assert (ROOT / "docs" / name).is_file(), name
+    assert contract.OUTSIDE in text
+    assert f"{yaml_file.MOST_BYTES // 1000} kB" in text
+    assert f"{fetch._MOST_UNPACKED / 1e9:g} GB" in text
 
 
 def test_the_walk_names_the_file_of_each_function():

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 import yaml
 from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
@@ -30,14 +31,6 @@ def _declared():
 def test_the_package_needs_numpy_and_pandas_alone():
     """What runs the suite goes into the extra "suite"."""
     assert {re.split(r"[=<>! ;]", d)[0] for d in _project()["dependencies"]} == {"numpy", "pandas"}
-
-
-def test_a_plain_pip_gets_what_uv_gets():
-    made = subprocess.run(
-        [sys.executable, "workflow/requirements.py", "pyproject.toml"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert set(made.stdout.split("\n")) - {""} == _declared()
-    assert "-r pyproject.toml --extra suite" in (ROOT / "bench").read_text()
 
 
 def test_environment_and_pyproject_list_the_same_packages():
@@ -153,17 +146,18 @@ def test_every_library_that_is_imported_is_declared():
     assert not missing, "imported, and not declared in pyproject.toml"
 
 
-def _set_up(folder: Path, uv: str) -> tuple[subprocess.CompletedProcess, list[str]]:
-    """``./bench setup`` where uv is the shell text ``uv`` and pip does nothing, and the calls of uv."""
+def _set_up(folder: Path, uv: str, pip: str = "", **given: str) -> tuple[subprocess.CompletedProcess, list[str]]:
+    """``./bench setup`` where uv is the shell text ``uv`` and pip the text ``pip``, and the calls of uv."""
     for name in ("bench", "pyproject.toml", "constraints.txt", "requirements.lock", "config/measured.yaml"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    for path, does in ((folder / "bin/uv", f'echo "$@" >>calls\n{uv}'), (folder / ".venv/bin/python", "touch ran_pip")):
+    uv, pip = f'echo "$@" >>calls\n{uv}', f'echo "$@" >>ran_pip\n{pip}'
+    for path, does in ((folder / "bin/uv", uv), (folder / ".venv/bin/python", pip)):
         path.parent.mkdir(parents=True)
         path.write_text(f"#!/bin/sh\n{does}\n")
         path.chmod(0o755)
     here = (folder / "bin", Path(sys.executable).parent, os.environ["PATH"])
-    env = {**os.environ, "PATH": os.pathsep.join(map(str, here))}
+    env = {**os.environ, **given, "PATH": os.pathsep.join(map(str, here))}
     done = subprocess.run([folder / "bench", "setup"], env=env, capture_output=True, text=True)
     return done, (folder / "calls").read_text().splitlines()
 
@@ -202,11 +196,30 @@ def test_where_torch_without_cuda_cannot_be_had_the_set_up_keeps_the_hashes(tmp_
     assert not (tmp_path / "ran_pip").exists()
 
 
-def test_pip_sets_up_where_uv_cannot(tmp_path):
+def test_pip_sets_up_where_uv_cannot_and_keeps_the_hashes(tmp_path):
+    """Two calls: torch, whose build may have another hash, comes by its version alone."""
     done, calls = _set_up(tmp_path, "exit 2")
     assert done.returncode == 0
     assert len(calls) == 2
-    assert (tmp_path / "ran_pip").exists()
+    hashed, torch = (tmp_path / "ran_pip").read_text().splitlines()
+    assert hashed.endswith("--no-deps --require-hashes -r .venv/hashed.txt")
+    assert torch.endswith("--no-deps " + next(pin for pin in _locked() if pin.startswith("torch==")))
+
+
+@pytest.mark.parametrize("refused", ["--require-hashes", "torch=="])
+def test_what_pip_refuses_stops_the_set_up(tmp_path, refused):
+    done, _ = _set_up(tmp_path, "exit 2", f'case "$*" in *{refused}*) echo HASHES DO NOT MATCH >&2; exit 1;; esac')
+    assert done.returncode == 1
+    assert "HASHES DO NOT MATCH" in done.stderr
+    assert "requirements.lock" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / ".venv/.stamp").exists()
+
+
+def test_several_folders_of_packages_reach_uv(tmp_path):
+    """pip has them with spaces between, uv with commas."""
+    done, _ = _set_up(tmp_path, 'echo "$UV_FIND_LINKS" >links', PIP_FIND_LINKS="/a  /b", UV_FIND_LINKS="")
+    assert done.returncode == 0
+    assert (tmp_path / "links").read_text() == "/a,/b\n"
 
 
 def test_no_addresses_in_the_packaging_files():
@@ -219,6 +232,16 @@ def test_the_snakefile_asks_for_the_snakemake_that_is_declared():
     least = re.search(r'^min_version\("([\d.]+)"\)$', (ROOT / "Snakefile").read_text(), re.MULTILINE)
     assert least, "Snakefile: no min_version"
     assert declared.startswith(f"snakemake>={least[1]},")
+
+
+def test_actions_and_the_base_image_are_pinned_by_their_hashes():
+    """A tag can be moved; behind the hash stands the version that Dependabot reads."""
+    uses = [u for p in (ROOT / ".github/workflows").glob("*.yml") for u in re.findall(r"uses: (.+)", p.read_text())]
+    assert len(uses) > 10
+    assert [u for u in uses if not re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", u)] == []
+    assert re.search(r"^FROM \S+:\S+@sha256:[0-9a-f]{64}$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    (update,) = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text())["updates"]
+    assert update["package-ecosystem"] == "github-actions"
 
 
 def test_workflows_hooks_and_templates_can_be_read():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -17,8 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 import datasets
 from datasets import protocols
 from datasets.files import ROOT
@@ -26,13 +25,13 @@ from evaluation.arms import ABLATION, written_out
 from methods import contract
 from models import kind as model_kinds
 from privacy.budget import BudgetSpec
-from workflow import papers
+from workflow import papers, published, yaml_file
 from workflow.imports import code_hash, files
 
 SCALES = ("full", "quick", "tiny")
 SEED_VERSION = "dpbayes-bench 1"
-#: the parser in C where PyYAML has it: the same values in a tenth of the time.
-SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: cells of one experiment, and bytes of a cell's name: files and a folder of them are called by it.
+MOST_CELLS, LONGEST_ID = 10_000, 200
 #: limits where an experiment names none. The dearest committed request takes 400 s, several times that on a busy
 #: machine, and the largest peak, but for EP at the shape of Year, is 2.6 GB.
 TIMEOUT_S, REQUEST_TIMEOUT_S, MEM_MB = 3600.0, 3600.0, 4000
@@ -231,6 +230,8 @@ def by_dataset(value: Any, dataset: str, where: str) -> Any:
     """``{by_dataset: {wine: 1, default: 2}}`` resolved for one data set; any other value as it is."""
     if isinstance(value, dict) and set(value) == {"by_dataset"}:
         table = value["by_dataset"]
+        if not isinstance(table, dict):
+            raise ConfigError(f"{where}.by_dataset is {table!r}; give data set: value")
         if dataset in table:
             return table[dataset]
         if "default" in table:
@@ -242,38 +243,61 @@ def by_dataset(value: Any, dataset: str, where: str) -> Any:
 
 
 @cache
+def _checker():
+    """Of the schema; 3.0 is no whole number."""
+    from jsonschema import Draft202012Validator, validators
+
+    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, v: _fits(v, "int"))
+    schema = json.loads((ROOT / "workflow/schemas/experiment.schema.json").read_text())
+    return validators.extend(Draft202012Validator, type_checker=whole)(schema)
+
+
+@cache
 def load(path: str | Path) -> dict:
     """Read and check one experiment file. Raises :class:`ConfigError` naming file, key and remedy."""
-    import jsonschema
-
     path = Path(path)
     if not path.is_file():
         raise ConfigError(f"no experiment file {path}; the papers have {', '.join(papers.experiments())}")
-    try:
-        config = yaml.load(path.read_text(encoding="utf-8"), Loader=SAFE_LOADER)
-    except yaml.YAMLError as e:
-        raise ConfigError(f"{path}: not readable as YAML: {e}") from None
-    schema = json.loads((ROOT / "workflow/schemas/experiment.schema.json").read_text())
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(config), key=lambda e: list(map(str, e.path)))
+    config = yaml_file.read(path, ConfigError)
+    errors = sorted(_checker().iter_errors(config), key=lambda e: list(map(str, e.path)))
     if errors:
         e = errors[0]
-        raise ConfigError(f"{path}: {'.'.join(map(str, e.path)) or '(top)'}: {e.message}")
+        text, hint = str(e.instance), ""
+        if isinstance(e.instance, str) and re.search("number|integer", str(e.validator_value)):
+            if re.fullmatch(r"-?\d+,\d+", text):
+                hint = "; write a decimal point for the comma"
+            elif re.fullmatch(r"-?[\d.]+[eE][-+]?\d+", text):
+                hint = "; YAML reads it as text: write 1.0e-5 with its point and its sign"
+        message = e.message if len(e.message) < 300 else f"{e.message[:150]} ... {e.message[-140:]}"
+        raise ConfigError(f"{path}: {'.'.join(map(str, e.path)) or '(top)'}: {message}{hint}")
     if config["experiment"] != path.stem:
         raise ConfigError(f"{path}: experiment is '{config['experiment']}'; name it like the file, '{path.stem}'")
     if unknown := sorted(set(config["protocols"]) - set(protocols.names())):
         raise ConfigError(f"{path}: protocol '{unknown[0]}'; known: {', '.join(protocols.names())}")
     if config["model"]["kind"] not in model_kinds.kinds():
         raise ConfigError(f"{path}: model.kind '{config['model']['kind']}'; known: {', '.join(model_kinds.kinds())}")
-    for scale, size in config["scales"].items():
-        if unknown := [d for d in size.get("datasets", []) if d not in config["datasets"]]:
-            raise ConfigError(
-                f"{path}: scales.{scale}.datasets: '{unknown[0]}' is not under datasets; add it there, too"
-            )
+    named = {f"scales.{scale}.datasets": size.get("datasets", []) for scale, size in config["scales"].items()}
+    for key in ("arms", "ablations"):
+        named |= {f"{key}.{k}.datasets": a.get("datasets", []) for k, a in enumerate(config.get(key, []))}
+    for where, names in named.items():
+        if unknown := [d for d in names if d not in config["datasets"]]:
+            raise ConfigError(f"{path}: {where}: '{unknown[0]}' is not under datasets; add it there, too")
     config["scales"].setdefault("quick", config["scales"]["tiny"])
+    for k, answer in enumerate(config["answers"]):
+        if answer["source"] not in config["sources"]:
+            raise ConfigError(f"{path}: answers[{k}]: source '{answer['source']}' is not among sources")
+    if (many := sum(map(_grid, [*config["arms"], *config.get("ablations", [])]))) > MOST_CELLS:
+        raise ConfigError(f"{path}: arms: {many} of them; write several experiments of at most {MOST_CELLS} cells")
     try:
         return {**config, **{k: written_out(config[k]) for k in ("arms", "ablations") if k in config}}
-    except ValueError as e:
+    except (TypeError, ValueError, OverflowError) as e:
         raise ConfigError(f"{path}: {e}") from None
+
+
+def _grid(arm: dict) -> int:
+    """How many arms it stands for, before they are written out."""
+    grid = arm.get("budget_grid", {})
+    return len(grid.get("orders", "1")) * max(1, len(grid.get("epsilons", ())), len(grid.get("log_epsilons", ())))
 
 
 def cells(path: str | Path, scale: str) -> list[Cell]:
@@ -289,10 +313,19 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
     extra = config.get("include_unlisted_methods") if size.get("unlisted", True) else None
     if extra:
         listed = {a["method"] for a in arms}
-        arms += written_out([_unlisted(n, kind, extra) for n in contract.names(kind) if n not in listed])
+        if (many := len(contract.names(kind)) * _grid(extra)) > MOST_CELLS:
+            raise ConfigError(f"{path}: include_unlisted_methods: {many} arms; give at most {MOST_CELLS}")
+        try:
+            arms += written_out([_unlisted(n, kind, extra) for n in contract.names(kind) if n not in listed])
+        except ValueError as e:
+            raise ConfigError(f"{path}: include_unlisted_methods: {e}") from None
         if "tuned" in config:
             arms += _tuned(ROOT / config["tuned"], extra, str(path))
     arms += [_ablation(a, str(path)) for a in config.get("ablations", [])]
+    most = sum(len(a.get("datasets", chosen)) * len(a["protocols"]) for a in arms)
+    if most > MOST_CELLS:
+        raise ConfigError(f"{path}: {most} cells; write several experiments of at most {MOST_CELLS} cells")
+    models = {d: _model(kind, by_dataset(config["model"], d, f"{path}: model"), f"{path}: model") for d in chosen}
     out: list[Cell] = []
     for arm in arms:
         where = f"{path}: arm {arm['method']} {arm.get('label', '')}".rstrip()
@@ -319,7 +352,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                 if protocol not in config["protocols"]:
                     raise ConfigError(f"{where}: protocol '{protocol}'; known: {', '.join(config['protocols'])}")
                 asked = by_dataset(arm.get("splits", config["protocols"][protocol]["splits"]), dataset, where)
-                splits = min(int(asked), size.get("splits", int(asked)))
+                splits = min(asked, size.get("splits", asked))
                 out.append(
                     Cell(
                         experiment=config["experiment"],
@@ -327,9 +360,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                         protocol=protocol,
                         method=arm["method"],
                         setting=arm.get("label", ""),
-                        model=tuple(
-                            sorted((k, _freeze(v)) for k, v in by_dataset(config["model"], dataset, str(path)).items())
-                        ),
+                        model=models[dataset],
                         settings=tuple(sorted((k, _freeze(v)) for k, v in settings.items())),
                         budget=tuple(sorted((k, _freeze(v)) for k, v in budget.items())),
                         splits=splits,
@@ -345,6 +376,10 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                 )
     if unknown := sorted(set(config.get("chunks", {})) - set(contract.names(kind))):
         raise ConfigError(f"{path}: chunks: no method '{unknown[0]}' that fits {kind}; name one of its arms")
+    if long := [c.id for c in out if len(c.id) > LONGEST_ID]:
+        raise ConfigError(f"{path}: {long[0][:80]}... is a name of {len(long[0])} letters; give a shorter label")
+    if scale == "full":
+        _check_answers(config, out, str(path))
     keys = Counter((c.dataset, c.protocol, c.method, c.setting) for c in out)
     if twice := sorted(k for k, n in keys.items() if n > 1):
         raise ConfigError(f"{path}: two arms make the same cell {twice[0]}; give one of them another label")
@@ -352,6 +387,53 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
         if len(names := {c.method for c in group}) > 1 and len({c.run_of for c in group}) > 1:
             raise ConfigError(f"{path}: {', '.join(sorted(names))} do not read one run; give each an arm of its own")
     return out
+
+
+def _check_answers(config: dict, of: list[Cell], where: str) -> None:
+    """Raises ConfigError for an answer whose cell the experiment does not have, or has of a method that is left out."""
+    have = {(c.protocol, c.method, c.setting) for c in of}
+    for k, answer in enumerate(config["answers"]):
+        for cell in [*answer["readings"].values(), *answer.get("also", [])]:
+            key = cell["protocol"], cell["method"], cell.get("label", "")
+            if key not in have and not contract.left_out(cell["method"], config["model"]["kind"]):
+                words = "protocol '{}', method '{}', label '{}'".format(*key)
+                raise ConfigError(f"{where}: answers[{k}]: no arm has {words}")
+
+
+_TYPES = {"int": int, "float": int | float, "bool": bool, "str": str}
+
+
+def _fits(value: Any, annotation: str) -> bool:
+    """May a field with this annotation hold the value? True for annotations that this does not know."""
+    if annotation.startswith("tuple[") and annotation.endswith(", ...]"):
+        return all(_fits(v, annotation[6:-6]) for v in (value if isinstance(value, list | tuple) else [value]))
+    words = annotation.split(" | ")
+    if value is None or not set(words) <= {*_TYPES, "None"}:
+        return "None" in words or not set(words) <= {*_TYPES, "None"}
+    return any(
+        isinstance(value, _TYPES[w]) and (isinstance(value, bool) == (w == "bool")) for w in words if w != "None"
+    )
+
+
+def _check_types(of: type, given: dict, where: str) -> None:
+    """Raises ConfigError for a value of another type than the field that it is for."""
+    for f in dataclasses.fields(of):
+        kind = str(getattr(f.type, "__name__", f.type))
+        if f.name in given and not _fits(given[f.name], kind):
+            raise ConfigError(f"{where}: {f.name} is {given[f.name]!r}; it takes {kind}")
+
+
+def _model(kind: str, given: dict, where: str) -> tuple[tuple[str, Any], ...]:
+    """The fields of the model, which is built once: a wrong one is refused here and is no failed fit."""
+    model = model_kinds.kind(kind).model
+    frozen = {k: _freeze(v) for k, v in given.items()}
+    fields = {k: v for k, v in frozen.items() if k != "kind"}
+    _check_types(model, fields, where)
+    try:
+        model(**fields)
+    except (TypeError, ValueError, ArithmeticError) as e:
+        raise ConfigError(f"{where}: {e}") from None
+    return tuple(sorted(frozen.items()))
 
 
 def _unlisted(name: str, kind: str, extra: dict) -> dict:
@@ -377,11 +459,15 @@ def _tuned(path: Path, extra: dict, where: str) -> list[dict]:
     if not path.is_file():
         raise ConfigError(f"{where}: tuned: no file {path}; make it with `python -m workflow.tuning --config {where}`")
     chosen: dict[tuple[str, str], dict] = {}
-    for dataset, methods in json.loads(path.read_text(encoding="utf-8")).items():
-        for name, budgets in methods.items():
-            for epsilon, found in budgets.items():
-                if found["settings"]:
-                    chosen.setdefault((name, epsilon), {})[dataset] = found["settings"]
+    try:
+        for dataset, methods in json.loads(path.read_text(encoding="utf-8")).items():
+            for name, budgets in methods.items():
+                for epsilon, found in budgets.items():
+                    if float(epsilon) > 0 and found["settings"]:
+                        chosen.setdefault((name, epsilon), {})[dataset] = dict(found["settings"])
+    except (AttributeError, KeyError, TypeError, ValueError) as e:
+        made = f"`python -m workflow.tuning --config {where}`"
+        raise ConfigError(f"{where}: tuned: {path} is not what {made} writes ({type(e).__name__}: {e})") from None
     out = []
     for (name, epsilon), table in sorted(chosen.items(), key=lambda item: (item[0][0], float(item[0][1]))):
         arm = {"method": name, "label": f"tuned;epsilon={epsilon}", "quick": False, "datasets": list(table)}
@@ -400,6 +486,7 @@ def _settings(method, given: dict, size: dict, where: str) -> dict:
     unknown = sorted(set(given) - set(fields))
     if unknown:
         raise ConfigError(f"{where}: unknown setting '{unknown[0]}'; {method.name} knows {', '.join(fields) or 'none'}")
+    _check_types(method.Settings, given, where)
     try:
         values = dataclasses.asdict(method.Settings(**given))
     except (TypeError, ValueError) as e:
@@ -407,7 +494,18 @@ def _settings(method, given: dict, size: dict, where: str) -> dict:
     for name, cap in size.get("at_most", {}).items():
         if isinstance(values.get(name), int | float) and not isinstance(values[name], bool):
             values[name] = min(values[name], cap)
+            _check_types(method.Settings, {name: values[name]}, f"{where}: scales: at_most")
     return {k: v for k, v in values.items() if not (fields[k].metadata.get("later") and v == fields[k].default)}
+
+
+def check_published(of: Iterable[papers.Paper], scale: str = "full") -> None:
+    """Check the published numbers of these papers. Raises ConfigError that names file, row and key."""
+    for paper in of:
+        configs = {p: load(os.path.relpath(p)) for p in paper.experiments.values()}  # as `experiment_files` names it
+        try:
+            published.check(paper.home, configs, scale)
+        except published.PublishedError as e:
+            raise ConfigError(str(e)) from None
 
 
 def experiment_files() -> list[str]:

@@ -189,6 +189,8 @@ def described(path: Path, target: str | None, task: str) -> dict:
         raise Refused(
             f"{path.name}: row {int(np.argwhere(~np.isfinite(rows))[0][0]) + 1} has a number that is not finite"
         )
+    if len(rows) < 2:
+        raise Refused(f"{path.name} has one row; give one to train on and one to test on at least")
     labels: tuple[str, ...] = ()
     if task == "classification":
         found = np.unique(rows[:, -1])

@@ -20,6 +20,7 @@ import pandas as pd
 
 from datasets.files import write_bytes
 from workflow import papers
+from workflow.published import NUMBERS, table
 
 
 def stream(*key: str) -> np.random.Generator:
@@ -30,7 +31,7 @@ def stream(*key: str) -> np.random.Generator:
 
 def published(home: Path) -> pd.DataFrame:
     """The published cells of the paper in that folder, strings: their digits are data."""
-    return pd.read_csv(home / "published.csv", dtype=str, keep_default_na=False)
+    return pd.DataFrame(table(home / NUMBERS))
 
 
 def read_scores(folder: Path) -> pd.DataFrame:

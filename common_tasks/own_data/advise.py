@@ -20,6 +20,7 @@ from common_tasks import advice, best
 from common_tasks.advice.answer import titled
 from common_tasks.advice.sentences import listed
 from common_tasks.own_data import arguments, page, study, surrogates
+from datasets.files import visible
 from reports.site.document import plain
 from workflow.imports import code_hash
 
@@ -66,7 +67,7 @@ def command(**given) -> None:
     try:
         advise(args)
     except study.StudyError as e:
-        raise click.ClickException(str(e)) from None
+        raise click.ClickException(visible(str(e))) from None
 
 
 def advise(args: SimpleNamespace) -> None:

@@ -17,7 +17,7 @@ import yaml
 from common_tasks import advice, scores
 from common_tasks.own_data import page
 from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
-from datasets.files import ROOT
+from datasets.files import ROOT, visible
 from evaluation.summary import read_scores
 from workflow.cli import Several
 
@@ -150,10 +150,8 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
 def finish(study: Study, block: advice.Block, text: page.Text, left_out: Mapping[str, str]) -> None:
     """Write the page and say in short what it says."""
     path = page.write(study.folder, block, text, left_out)
-    print("\n".join(block.sentences))
-    for name, why in left_out.items():
-        print(f"Left out: {name}: {why}.")
-    print(f"Page: {path}")
+    said = [*block.sentences, *(f"Left out: {name}: {why}." for name, why in left_out.items()), f"Page: {path}"]
+    print(visible("\n".join(said)))
 
 
 def reference(task: str) -> str:

@@ -18,6 +18,7 @@ import pandas as pd
 
 from common_tasks import advice
 from common_tasks.own_data import arguments, page, study, table
+from datasets.files import visible
 from reports.site.document import plain
 from workflow.imports import code_hash
 
@@ -55,7 +56,7 @@ def command(**given) -> None:
         arguments.check("compare", args, known.rows * 9 // 10)
         compare(args, known)
     except (table.TableError, study.StudyError) as e:
-        raise click.ClickException(str(e)) from None
+        raise click.ClickException(visible(str(e))) from None
 
 
 def compare(args: SimpleNamespace, known: table.Facts) -> None:

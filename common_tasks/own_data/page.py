@@ -15,11 +15,16 @@ import pandas as pd
 
 from common_tasks.advice import Block
 from common_tasks.advice.answer import NEXT
-from datasets.files import write_csv, write_text
+from datasets.files import sheet_text, write_text
 from reports.site.document import plain
 
-#: of a phone: the figure fits, a wide table scrolls by itself.
-NARROW = "<style>svg { max-width: 100%; height: auto; } table { display: block; overflow-x: auto; }</style>\n"
+#: of a phone: the figure fits, a long word is broken, a wide table scrolls by itself.
+NARROW = """<style>
+body { overflow-wrap: anywhere; }
+svg { max-width: 100%; height: auto; }
+table { display: block; overflow-x: auto; overflow-wrap: normal; }
+</style>
+"""
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,8 @@ class Text:
 def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -> Path:
     """Write ``advice.md``, ``table.csv``, ``advice.csv``, ``figure.svg`` and ``index.html``; gives the last."""
     write_text(folder / "figure.svg", block.figure)
-    write_csv(folder / "table.csv", block.table)
-    write_csv(folder / "advice.csv", block.data)
+    write_text(folder / "table.csv", sheet_text(block.table))
+    write_text(folder / "advice.csv", sheet_text(block.data))
     source = markdown(block, text, left_out)
     write_text(folder / "advice.md", source)
     write_text(folder / "index.html", html(source, folder))

@@ -14,6 +14,7 @@ import pandas as pd
 import yaml
 
 from datasets.base import DataSet, RawFile, Table
+from workflow import yaml_file
 
 #: rows below which ten splits say nothing: a test part would have fewer than five.
 FEWEST = 50
@@ -113,13 +114,9 @@ def ranges(path: Path, frame: pd.DataFrame, columns: list[str]) -> dict[str, lis
     """Ranges of a YAML file, ``column: [lower, upper]``. Raises TableError where they do not fit the table."""
     if not path.is_file():
         raise TableError(f"no file {path}; write a line `column: [lower, upper]` for each range that is known")
-    try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as e:
-        raise TableError(f"{path} is not readable as YAML ({str(e).splitlines()[0]})") from None
+    given = yaml_file.read(path, TableError)
     if not isinstance(given, dict):
         raise TableError(f"{path}: give lines `column: [lower, upper]`")
-    given = {str(name): range_of for name, range_of in given.items()}
     if unknown := [c for c in given if c not in columns]:
         raise TableError(f"{path}: '{unknown[0]}' is no column that takes a range; those are {_some(columns)}")
     return {c: _range(path, c, frame[c].to_numpy(np.float64), given[c]) for c in given}

@@ -25,6 +25,7 @@ from papers.jalko2017dpvi.run import HERE, KEY
 from reports.evidence import Printed, Runs, all_runs, means, printed, rank_test
 from reports.verdict import Case, judge
 from workflow.program import read_scores
+from workflow.published import read
 
 PROTOCOL, METRIC = "first_rows_train", "test_error"
 NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
@@ -32,13 +33,10 @@ NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
 
 def published(folder: Path = HERE) -> pd.DataFrame:
     """Numbers and annotations, strings, in the order of the numbers."""
-    numbers, notes = (
-        pd.read_csv(folder / f, dtype=str, keep_default_na=False) for f in ("published.csv", "annotations.csv")
-    )
-    both = numbers.merge(notes, on=KEY, how="left", validate="1:1", indicator="where")
-    if len(notes) != len(numbers) or (both["where"] != "both").any() or (both["n_runs"] != both["n_published"]).any():
-        raise ValueError("published.csv and annotations.csv do not have the same cells")
-    return both.drop(columns="where")
+    both = pd.DataFrame(read(folder))
+    if (both["n_runs"] != both["n_published"]).any():
+        raise ValueError(f"{folder}: n_runs of published.csv and n_published of annotations.csv differ")
+    return both
 
 
 def single_runs(folder: Path = HERE) -> dict[tuple[str, str], np.ndarray]:

@@ -26,6 +26,7 @@ from papers.wang2018 import PAPER, run
 from reports.evidence import AGREE, Kind, Printed, Runs, exact, p_single, single, unit_of
 from reports.verdict import ANY_FALSE, Case, judge, margin
 from workflow.program import read_scores
+from workflow.published import read
 
 HERE = Path(__file__).parent
 KEY = ["source", "table", "dataset", "method", "setting", "metric"]
@@ -42,16 +43,9 @@ NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
 
 def published(folder: Path = HERE) -> pd.DataFrame:
     """Numbers and annotations, strings, with ``epsilon`` of the setting."""
-    numbers, notes = (
-        pd.read_csv(folder / f, dtype=str, keep_default_na=False) for f in ("published.csv", "annotations.csv")
-    )
-    both = numbers.merge(notes.drop(columns="n_published"), on=KEY, how="outer", validate="1:1", indicator="where")
-    if (both["where"] != "both").any() or both["mean"].isna().any():
-        raise ValueError("published.csv and annotations.csv do not have the same cells")
+    both = pd.DataFrame(read(folder)).drop(columns="n_published")
     both["epsilon"] = both["setting"].str.extract(r"epsilon=([\d.]+)")[0].fillna("")
-    order = {tuple(k): i for i, k in enumerate(numbers[KEY].to_numpy())}
-    both["order"] = [order[tuple(k)] for k in both[KEY].to_numpy()]
-    return both.sort_values("order", ignore_index=True).drop(columns=["where", "order"])
+    return both
 
 
 def judged(values: np.ndarray, cell: dict[str, str]) -> Runs:

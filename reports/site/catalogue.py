@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import inspect
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import pandas as pd
 
@@ -23,9 +25,12 @@ from reports.site.mathml import equations
 from reports.site.status import privacy_status
 from reports.site.words import cited, number, relation, setting_value
 from reports.verdict import VERDICTS
+from workflow.papers import REFERENCE
 
 #: as far as the range of a column is shown.
 COLUMNS = 60
+#: of an address that no committed table of addresses has (``python -m datasets.fetch --check``).
+NEVER = "never seen from here"
 
 
 def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
@@ -381,7 +386,7 @@ def _datasets(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
     )
     index.toctree([f"datasets/{n}" for n in names])
     yield index
-    used = _used(content)
+    used, tried = _used(content), seen()
     for name in names:
         d = datasets.get(name)
         page = Document(f"datasets/{name}", d.title, {f.id: f.title for f in content.findings})
@@ -410,11 +415,17 @@ def _datasets(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
         if d.raw:
             page.heading("Source")
             raw = [
-                [r.name, r.sha256, s.url + (f" (member {s.member})" if s.member else "")]
+                [
+                    r.name,
+                    r.sha256,
+                    s.url + (f" (member {s.member})" if s.member else ""),
+                    tried.get((s.url, s.member or "", r.name), NEVER),
+                ]
                 for r in d.raw
                 for s in r.sources
             ]
-            page.part("frame", columns=["File", "sha256", "Where it comes from"], rows=raw, label="Source files")
+            columns = ["File", "sha256", "Where it comes from", "Fetched by the monthly check"]
+            page.part("frame", columns=columns, rows=raw, label="Source files")
         page.heading("Public ranges")
         page.say(
             "A range that the documentation gives holds whatever the rows; one that is the extremes of the table "
@@ -433,6 +444,17 @@ def _datasets(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
         else:
             page.say("In no experiment of this report.")
         yield page
+
+
+def seen(path: Path = REFERENCE / "addresses.csv") -> dict[tuple[str, str, str], str]:
+    """(address, member, file) -> what the last check of the addresses found there, and when. Empty without a check."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as f:
+        return {
+            (r["address"], r["member"], r["file"]): f"{r['date']}: {r['reason'] or 'the right file'}"
+            for r in csv.DictReader(f)
+        }
 
 
 def _ranges(d: datasets.DataSet) -> list[list[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import jinja2
 
+from datasets.files import visible
 from reports.config import READING_TITLES
 from reports.site.words import SIGNS
 
@@ -38,8 +39,7 @@ def read_as(text: str) -> str:
 
 def plain(text: str) -> str:
     """A text as Markdown that shows it letter by letter; a control character is shown as U+FFFD."""
-    shown = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
-    return re.sub(r"([\\`*_{}\[\]()<>#+|~$!&^@=%-])", r"\\\1", shown)
+    return re.sub(r"([\\`*_{}\[\]()<>#+|~$!&^@=%-])", r"\\\1", visible(" ".join(text.split())))
 
 
 class Document:
@@ -80,4 +80,4 @@ class Document:
         self._lines += ["```{toctree}", ":hidden:", ":maxdepth: 1", "", *lines, "```", ""]
 
     def text(self) -> str:
-        return "\n".join(self._lines)
+        return visible("\n".join(self._lines))

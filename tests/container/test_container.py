@@ -89,12 +89,12 @@ def built(store: Store, folder: Path) -> str:
     image = f"dpbayes-bench:{hashlib.sha256(recipe + (ROOT / 'requirements.lock').read_bytes()).hexdigest()[:12]}"
     if store.has(image):
         return image
-    base = re.search(r"^FROM (\S+)$", recipe.decode(), re.MULTILINE)[1]
+    base = re.search(r"^FROM ([^\s@]+)", recipe.decode(), re.MULTILINE)[1]  # a Debian in its place has another digest
     if not store.has(base):
         base_image(store, base, folder)
     # what this machine trusts, the image trusts while it is built
-    trusted = ["--volume", "/etc/ssl/certs:/etc/ssl/certs:ro"]
-    store("bud", "--pull-never", "--network", "host", *trusted, "-f", ROOT / "Containerfile", "-t", image, ROOT)
+    here = ["--pull-never", "--from", base, "--network", "host", "--volume", "/etc/ssl/certs:/etc/ssl/certs:ro"]
+    store("bud", *here, "-f", ROOT / "Containerfile", "-t", image, ROOT)
     return image
 
 

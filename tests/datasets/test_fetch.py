@@ -1,11 +1,14 @@
 """Fetching from a server on this machine that misbehaves on purpose, from a mirror, and from nowhere."""
 
+import csv
 import dataclasses
 import hashlib
 import io
 import re
+import sys
 import threading
 import time
+import types
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -419,12 +422,63 @@ def test_command_line_on_a_full_disk(server, tmp_path, registered, monkeypatch, 
     assert "no space left" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["wine", "--retries", "-1"], ["wine", "--timeout", "0"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["wine", "--check", "x.csv"], ["nonsense"], ["wine", "--retries", "-1"], ["wine", "--timeout", "0"]],
+)
 def test_command_line_with_bad_arguments(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
     assert capsys.readouterr().err
+
+
+def test_every_address_is_tried_once_and_said_to_be_right_or_not(server, tmp_path, monkeypatch, capsys):
+    """Without the mirror, though one is named."""
+    monkeypatch.setenv("DPBAYES_MIRROR", str(_mirror(tmp_path / "mirror", CONTENT)))
+    server.files |= {"/changed.csv": CONTENT + b"0,0,0\n", "/toy.zip": zipped(), "/page.html": b"<html>moved</html>"}
+    server.faults = ["truncate"]
+    urls = [server.url(p) for p in ("/toy.csv", "/changed.csv", "/gone.csv")]
+    data = dataset(
+        *map(Source, urls), Source(server.url("/toy.zip"), "in/toy.csv"), Source(server.url("/page.html"), "x")
+    )
+    again = dataclasses.replace(data, name="again")
+    monkeypatch.setattr(datasets, "names", lambda kind: ["toy"])
+    monkeypatch.setattr(datasets, "get", lambda name: data)
+    monkeypatch.setitem(sys.modules, "elsewhere", types.SimpleNamespace(more=lambda: [again]))
+    monkeypatch.setattr(module.time, "sleep", lambda s: None)
+    out = tmp_path / "addresses.csv"
+    assert main(["--check", str(out), "--also", "elsewhere:more"]) == 1
+    with out.open(newline="") as f:
+        rows = list(csv.DictReader(f))
+    assert [(r["dataset"], r["file"]) for r in rows] == [("toy", "toy.csv")] * 5
+    assert [r["right"] for r in rows] == ["yes", "no", "no", "yes", "no"]
+    assert [r["address"] for r in rows[:3]] == urls
+    assert rows[3]["member"] == "in/toy.csv"
+    assert "wrong checksum" in rows[1]["reason"]
+    assert rows[2]["reason"] == "HTTP 404"
+    assert "the zip is truncated or damaged" in rows[4]["reason"]
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\d", r["date"]) for r in rows)
+    said = capsys.readouterr().err
+    assert f"1 of 5: toy: {urls[0]}: right\n" in said
+    assert f"3 of 5: toy: {urls[2]}: HTTP 404\n" in said
+    assert said.endswith(f"2 of 5 addresses are right; {out} has them all\n")
+    assert not {p.name for p in tmp_path.iterdir()} - {"mirror", "addresses.csv"}
+
+
+def test_addresses_that_are_all_right(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets, "names", lambda kind: ["toy"])
+    monkeypatch.setattr(datasets, "get", lambda name: dataset(Source(server.url("/toy.csv"))))
+    assert main(["--check", str(tmp_path / "addresses.csv")]) == 0
+
+
+def test_a_member_that_does_not_end_is_not_unpacked(server, tmp_path, monkeypatch):
+    """A few kB of zip may be a disk full of zeros; the checksum would come too late."""
+    server.files["/toy.zip"] = zipped(content=CONTENT + bytes(10**7))
+    monkeypatch.setattr(module, "_MOST_UNPACKED", 2 * 10**6)
+    with pytest.raises(DataError, match=r"member 'in/toy.csv' has more than 0.002 GB"):
+        get(dataset(Source(server.url("/toy.zip"), "in/toy.csv")), tmp_path)
+    assert list(tmp_path.glob("*/*")) == []
 
 
 def test_load_names_file_and_remedy(tmp_path):

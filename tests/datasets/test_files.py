@@ -1,14 +1,18 @@
-"""Nothing is half-written: a full disk, a killed process, two processes at once."""
+"""Nothing is half-written: a full disk, a killed process, two processes at once. Tables for spreadsheets."""
 
+import csv
 import errno
+import io
 import multiprocessing as mp
 import os
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from datasets import files
+from datasets.files import csv_text, sheet_text, visible
 from tests.workflow.project import HANGS
 
 
@@ -88,3 +92,43 @@ def test_a_folder_keeps_its_name(name):
 def test_a_name_that_a_shell_would_read_is_refused(name):
     with pytest.raises(ValueError, match="config: results is"):
         files.folder_name(name, "config: results")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-cmd|' /C calc'!A0", "=", "＝1", "-1-1", "+1 to A1"],
+)
+def test_a_text_is_no_formula_for_a_spreadsheet(text):
+    frame = pd.DataFrame({text: [text, "plain"], "n": [-1.5, 2.0]})
+    (head, first, *_), (number, *_) = zip(*csv.reader(io.StringIO(sheet_text(frame), newline="")), strict=True)
+    assert head == first == "'" + visible(text)
+    assert number == "n"
+    assert "-1.5" in sheet_text(frame)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-0.67",
+        "-1",
+        "+3",
+        "-1e-5",
+        "-inf",
+        "-",
+        "-0.12 ± 0.03",
+        "-2.1 to -0.3 (3 of 4)",
+        "-1,234.5",
+        "-3 %",
+        "x=1",
+        "a-b",
+    ],
+)
+def test_numbers_stay_numbers_in_a_spreadsheet(text):
+    frame = pd.DataFrame({"a": [text]})
+    assert sheet_text(frame) == csv_text(frame)
+
+
+def test_control_characters_are_shown_as_such():
+    assert visible("a\x00b\x1b[2Jc\x7fd\u202ee\u200bf\ufeff\udcff") == "a�b�[2Jc�d�e�f��"
+    assert visible("tab\tline\nßé中 ± †") == "tab\tline\nßé中 ± †"
+    assert sheet_text(pd.DataFrame({"a\x07": ["b\x1b", None, 3]})) == 'a�\nb�\n""\n3\n'

@@ -3,12 +3,12 @@
 import numpy as np
 
 from reports import published
-from reports.config import in_scope
 from reports.config import load as load_config
 from reports.reference import FOLDER
 from reports.verdicts import BATCH, answers_of, ours_of
 from workflow import committed
 from workflow.papers import experiments
+from workflow.published import in_scope
 
 
 def committed_cells():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from reports import tables
-from reports.blocks import latex, markdown, number
+from reports.blocks import Block, Table, entry, latex, markdown, number
 from reports.published import KEY
 
 
@@ -186,3 +186,15 @@ def test_a_number_of_a_whole_batch_has_its_own_note(all_verdicts):
     ((plain, _),) = tables.published_tables(rows, "full")
     assert "bootstrap" in batch.notes[0]
     assert "bootstrap" not in plain.notes[0]
+
+
+def test_titles_and_reasons_of_others_are_text_in_every_format(tmp_path):
+    """A formula, a tag and control characters (NUL, ESC) in a title, a name and a reason."""
+    words = "=1+1 <b> \x00\x1b[2J"
+    made = Table("t", words, "banner", [Block(words, "corner", [words], [(words, [entry(words)])], [words])], [words])
+    tables.write(tmp_path, made, pd.DataFrame({"reason": [words], "value": [-1.5]}))
+    texts = {suffix: (tmp_path / f"t.{suffix}").read_text() for suffix in ("csv", "md", "tex")}
+    assert all(not {"\x00", "\x1b"} & set(text) for text in texts.values())
+    assert texts["csv"] == "reason,value\n'=1+1 <b> ��[2J,-1.5\n"
+    assert "<b>" not in texts["md"]
+    assert "&lt;b>" in texts["md"]

@@ -5,13 +5,14 @@ import pytest
 
 from methods import contract
 from reports import published, reference
-from reports.config import ReportError, in_scope, load
+from reports.config import ReportError, load
 from reports.published import KEY
 from reports.site.document import HERE
 from reports.site.words import SIGNS
 from reports.verdict import VERDICTS
 from reports.verdicts import COLUMNS, build, family_of, read_findings
 from workflow.papers import experiments, papers
+from workflow.published import in_scope
 
 NO_FINDINGS = pd.DataFrame(columns=["finding", "title", "source", "method", "reading", "dataset"])
 

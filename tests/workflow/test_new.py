@@ -197,6 +197,7 @@ def test_a_data_set_without_file_or_address_says_where_it_is_looked_for(tmp_path
         ("a,b\x1b[31m\n1,2\n", r"rename the column of rows.csv, 'b\x1b[31m'"),
         ("a,b\n1,é\n".encode("latin-1"), "rows.csv is not UTF-8"),
         ("\ufeffa,b\n1,2\n", "rows.csv begins with a byte-order mark"),
+        ("a,b\n1,2\n", "rows.csv has one row"),
         ("a,b\n1,Süd\n", "column 2.); correct the table"),
     ],
 )
@@ -223,7 +224,7 @@ def scanned(folder, name):
 
 @pytest.mark.parametrize("file", [f"x'+{TOUCH}+'.csv", f"{{{TOUCH}}}.csv", "#.csv", "it's.csv"])
 def test_the_name_of_a_file_is_not_run(file, tmp_path):
-    (tmp_path / file).write_text("a,b's\n1,2\n")
+    (tmp_path / file).write_text("a,b's\n1,2\n3,4\n")
     assert cli.main(["new", "dataset", "mine", str(tmp_path / file)], tmp_path) == 0
     done = scanned(tmp_path, "mine")
     assert (done.returncode, done.stdout.rstrip("\n")) == (0, file), done.stderr

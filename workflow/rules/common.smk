@@ -12,6 +12,7 @@ from workflow import arithmetic, attempts, committed, imports, noise, papers
 from workflow.experiments import (
     ConfigError,
     cells,
+    check_published,
     experiment_files,
     jobs,
     load,
@@ -86,6 +87,10 @@ try:
     CELLS = {
         cell.id: cell for path in EXPERIMENTS.values() for cell in cells(path, SCALE)
     }
+    check_published(
+        [p for p in papers.papers() if not OWN or {*p.experiments} & {*EXPERIMENTS}],
+        SCALE,
+    )
 except ConfigError as e:
     sys.exit(f"bench: {e}")  # one line, without Snakemake's list of files and lines
 JOBS = jobs(CELLS.values())

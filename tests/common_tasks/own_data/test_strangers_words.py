@@ -1,15 +1,20 @@
-"""The words of a stranger's CSV are text on the page of `compare`: parsed here, and run in Chromium where there is one.
+"""The words of a stranger's CSV are text on the pages of `compare` and `advise`, in their tables and on the terminal.
 
-About 6 CPU seconds without the browser.
+The pages are parsed here, and run in Chromium where there is one, beside a server that sees requests. About 6 CPU
+seconds without the browser.
 """
 
 from __future__ import annotations
 
+import csv
+import dataclasses
 import shutil
 import string
 import subprocess
+import threading
 from argparse import Namespace
 from html.parser import HTMLParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +22,7 @@ import pandas as pd
 import pytest
 
 from common_tasks.advice import About, block
-from common_tasks.own_data import compare, page, table
+from common_tasks.own_data import advise, arguments, compare, page, table
 from common_tasks.scores import read
 from tests.common_tasks import made_up
 
@@ -29,26 +34,54 @@ SECRET = "the content of another file"
 LABELS = (f"<script>{RUN}</script>", "*no*")
 
 
-def columns(secret: Path) -> list[str]:
+@pytest.fixture(scope="module")
+def asked():
+    """Address of a server on this machine, and the paths that it was asked for."""
+    paths: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            paths.append(self.path)
+            self.send_response(404)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}", paths
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def requesting(address: str) -> list[str]:
+    """Words that would ask the server for something."""
+    return [f"<img src={address}/img>", f"![c]({address}/md)", f"<link rel=stylesheet href={address}/css>"]
+
+
+def columns(secret: Path, address: str) -> list[str]:
     """Names of columns that would be a tag, an included file, raw HTML of two kinds, a link, an image, and odd text."""
     return [
-        f"<svg onload={RUN}>",
+        f"<svg onload={RUN}> {' '.join(requesting(address))}",
         f"x\n\n```{{include}} {secret}\n```\n\ny",
         f"x\n\n```{{raw}} html\n:file: {secret}\n```",
         f"x\n\n```{{raw}} html\n<script>{RUN}</script>\n```",
-        f"[a](javascript:{RUN})",
-        f"![b]({secret})",
-        f"{{eval}}`c` $d$ | e | &lt;f&gt; % g {secret}",
-        "bell \x07 and escape \x1b[31m",
+        f"[a](javascript:{RUN}) ![b]({secret})",
+        f"bell \x07, escape \x1b[31m, {{eval}}`c` $d$ | e | &lt;f&gt; % g {secret}",
+        "=cmd|' /C calc'!A0",
+        "w" * 300,
     ]
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory) -> tuple[Path, list[str]]:
+def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     """The page of a hostile table with made-up scores, and the words that it has to show."""
     folder = tmp_path_factory.mktemp("stranger")
     (folder / "secret.txt").write_text(f"<script>{RUN}</script>{SECRET}")
-    names = columns(folder / "secret.txt")
+    names = columns(folder / "secret.txt", asked[0])
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, len(names))), columns=names)
     frame["class"] = [LABELS[k % 2] for k in range(60)]
@@ -58,9 +91,19 @@ def written(tmp_path_factory) -> tuple[Path, list[str]]:
     scores = made_up.linear_regression()
     args = Namespace(task="classification", epsilon=[1.0], delta=1e-5)
     found = block(read(made_up.CONFIG, scores), About(limits=compare.limits(known)))
+    found.table.insert(1, names[0], LABELS[0])
+    found.table.insert(1, "=1+1", "@SUM(A1)")
     text = compare.page_text(args, known, scores)
     left = {"a <b>method</b>": f"<script>{RUN}</script>"}
-    words = [FILE, *LABELS, *left, *left.values(), *(n.replace("\x07", "�").replace("\x1b", "�") for n in names)]
+    words = [
+        FILE,
+        *LABELS,
+        "=1+1",
+        "@SUM(A1)",
+        *left,
+        *left.values(),
+        *(n.replace("\x07", "�").replace("\x1b", "�") for n in names),
+    ]
     return page.write(folder / "page", found, text, left), words
 
 
@@ -122,21 +165,85 @@ def test_every_printable_character_is_shown_as_it_is(tmp_path):
     assert found.text.count(shown) >= 2
 
 
-def dom(path: Path) -> str:
+def cells(path: Path) -> list[str]:
+    with path.open(newline="", encoding="utf-8") as f:
+        return [cell for row in csv.reader(f) for cell in row]
+
+
+def test_no_cell_of_the_tables_is_a_formula_and_numbers_stay_numbers(written):
+    for name in ("table.csv", "advice.csv"):
+        found = cells(written[0].parent / name)
+        texts = [c for c in found if c[:1] in tuple("=+-@\t\r")]
+        assert [c for c in texts if not c[1:2].isdigit() and c != "-"] == []
+    assert {"'=1+1", "'@SUM(A1)"} <= set(cells(written[0].parent / "table.csv"))
+
+
+def test_the_page_of_advise_shows_its_words_too(written, tmp_path):
+    """Its words are the command's; names of methods and reasons may be a stranger's."""
+    given = Namespace(task="regression", epsilon=[1.0], delta=1e-5, rows=100, columns=3, seeds=2, minutes=1.0)
+    given.known_ranges, given.fit_seconds, given.methods = True, 1.0, [f"`<b>{LABELS[0]}`"]
+    scores = made_up.linear_regression()
+    found = block(read(made_up.CONFIG, scores), About())
+    found = dataclasses.replace(found, caption=LABELS[0], sentences=tuple(f"{s} {FILE}" for s in found.sentences))
+    made = page.write(tmp_path, found, advise.page_text(given, scores, (), LABELS[0]), {LABELS[0]: FILE})
+    read_in = Read(made.read_text(encoding="utf-8"))
+    assert dangers(read_in) == []
+    assert read_in.text.count(LABELS[0]) >= 4
+    assert read_in.text.count(FILE) >= 4
+
+
+def test_the_terminal_is_shown_no_control_character(monkeypatch, tmp_path, capsys):
+    scores = made_up.linear_regression()
+    found = dataclasses.replace(block(read(made_up.CONFIG, scores), About()), sentences=("a\x1b[2Jb", "c", "d"))
+    arguments.finish(Namespace(folder=tmp_path), found, page.Text("t", [], after=[]), {"m\x07": "\x1b]0;title"})
+    said = capsys.readouterr().out
+    assert said.startswith("a�[2Jb\n")
+    assert not {"\x1b", "\x07"} & set(said)
+
+
+def dom(path: Path, *more: str) -> str:
     """The document of a page after its scripts have run."""
     if BROWSER is None:
         pytest.skip("no Chromium here: install the Debian package chromium")
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
+    command = [
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--virtual-time-budget=2000",
+        "--dump-dom",
+        *more,
+    ]
     command += [f"--user-data-dir={path.parent / 'profile'}", path.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_nothing_of_it_runs_in_a_browser(written):
+def test_nothing_of_it_runs_or_asks_for_anything_in_a_browser(written, asked):
+    asked[1].clear()
     found = dom(written[0])
     assert "Private classification on" in found
     assert RAN not in found.partition("<body")[0]
+    assert asked[1] == []
+
+
+def width(path: Path) -> int:
+    """Pixels that a page takes on a phone of 390."""
+    frame = path.parent / "phone.html"
+    frame.write_text(
+        f"<!doctype html><html><body><iframe src={path.name} width=390 height=900 onload='document.documentElement"
+        ".dataset.width=this.contentDocument.documentElement.scrollWidth'></iframe></body></html>"
+    )
+    return int(dom(frame, "--allow-file-access-from-files").partition('data-width="')[2].partition('"')[0])
+
+
+def test_the_page_is_no_wider_than_a_phone(written):
+    """A word of 300 letters is broken, and a wide table scrolls by itself."""
+    assert width(written[0]) <= 390
+    plain = written[0].with_name("plain.html")
+    plain.write_text(written[0].read_text(encoding="utf-8").replace(page.NARROW, ""), encoding="utf-8")
+    assert width(plain) > 390
 
 
 @pytest.mark.parametrize("text", [FILE, LABELS[0], f"<svg onload={RUN}>"])
@@ -144,3 +251,10 @@ def test_the_same_words_unescaped_do_run_in_a_browser(tmp_path, text):
     """So that the test above can fail."""
     (tmp_path / "index.html").write_text(f"<!doctype html><html><body><p>{text}</p></body></html>")
     assert RAN in dom(tmp_path / "index.html").partition("<body")[0]
+
+
+def test_the_same_words_unescaped_do_ask_for_something(tmp_path, asked):
+    asked[1].clear()
+    (tmp_path / "index.html").write_text(f"<!doctype html><html><body>{''.join(requesting(asked[0]))}</body></html>")
+    dom(tmp_path / "index.html")
+    assert {"/img", "/css"} <= set(asked[1])

@@ -113,7 +113,7 @@ def test_targets_that_do_not_fit(tmp_path, frame):
         ("z: [0, 1]", "'z' is no column that takes a range; those are a b, c, y"),
         ("c: [1, 0]", "give lower < upper"),
         ("c: 3", "give [lower, upper], two numbers"),
-        ("c: [0, .nan]", "give [lower, upper], two numbers"),
+        ("c: [0, .nan]", "no number"),
         ("- c", "give lines `column: [lower, upper]`"),
         ("c: [0", "not readable as YAML"),
     ],

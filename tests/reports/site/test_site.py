@@ -21,6 +21,7 @@ import pytest
 import yaml
 from sphinx.errors import ExtensionError
 
+import datasets
 from datasets.files import ROOT, csv_text
 from methods import contract
 from reports import build as report
@@ -209,6 +210,27 @@ def test_whose_data_it_is_and_what_is_known_of_it(site):
     for words in ("10.24432/C56S3T", "CC BY 4.0", "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e"):
         assert words in text
     assert "<td>0</td><td>10</td><td>documented</td>" in text  # the range of the target
+
+
+def test_an_address_says_when_it_was_last_right_or_that_it_was_never_seen(tmp_path, monkeypatch):
+    source = datasets.get("wine").raw[0].sources[0]
+    made = tmp_path / "addresses.csv"
+    made.write_text(
+        "dataset,file,address,member,date,right,reason\n"
+        f"wine,winequality-red.csv,{source.url},{source.member},2026-12-02,yes,\n"
+    )
+    content, known = SimpleNamespace(findings=(), papers=(), parts=()), catalogue.seen
+
+    def page(path) -> str:
+        monkeypatch.setattr(catalogue, "seen", lambda: known(path))
+        return next(d.text() for d in catalogue._datasets(content, {}) if d.path == "datasets/wine")
+
+    assert page(tmp_path / "none.csv").count("<td>never seen from here</td>") == 2
+    text = page(made)
+    assert text.count("<td>never seen from here</td>") == 1
+    assert "<td>2026-12-02: the right file</td>" in text
+    made.write_text(made.read_text().replace("yes,", "no,HTTP 404"))
+    assert "<td>2026-12-02: HTTP 404</td>" in page(made)
 
 
 def test_the_page_of_a_method_has_its_settings_with_their_sources(site):
