@@ -289,7 +289,12 @@ def test_every_bit_of_the_key_counts():
     assert not np.array_equal(sampler.draw(2), batch)
 
 
-def test_poisson_batches_have_the_rate_and_ignore_the_noise_stream():
+@pytest.fixture(params=[PoissonSampler.GAPS_ABOVE, 0], ids=["coins", "gaps"])
+def way_of_drawing(request, monkeypatch):
+    monkeypatch.setattr(PoissonSampler, "GAPS_ABOVE", request.param)
+
+
+def test_poisson_batches_have_the_rate_and_ignore_the_noise_stream(way_of_drawing):
     n, rate, steps = 50, 0.2, 400
     budget = BudgetSpec().open(RNG(3))
     sampler = poisson(budget, n, rate)
@@ -304,7 +309,33 @@ def test_poisson_batches_have_the_rate_and_ignore_the_noise_stream():
     np.testing.assert_array_equal(sampler.draw(7), batches[7])
 
 
-def test_removing_the_last_row_moves_no_other_row():
+def test_each_row_enters_by_itself_at_the_rate(way_of_drawing):
+    """Each row's rate, pairs of neighbours, and sizes against Binomial. False-alarm rate 1e-4 each."""
+    n, rate, steps = 30, 0.1, 4000
+    sampler, hits = poisson(BudgetSpec().open(RNG(8)), n, rate), np.zeros((steps, n), bool)
+    for t in range(steps):
+        hits[t, sampler.draw(t)] = True
+    z = (hits.mean(axis=0) - rate) / math.sqrt(rate * (1 - rate) / steps)
+    assert stats.chi2.sf(z @ z, n) > 1e-4
+    both = (hits[:, 1:] & hits[:, :-1]).mean(axis=0)
+    w = (both - rate**2) / math.sqrt(rate**2 * (1 - rate**2) / steps)
+    assert np.abs(w).max() < stats.norm.isf(0.5e-4 / (n - 1))
+    sizes = np.bincount(np.minimum(hits.sum(axis=1), 8), minlength=9)
+    expected = steps * np.append(stats.binom.pmf(np.arange(8), n, rate), stats.binom.sf(7, n, rate))
+    assert stats.chisquare(sizes, expected).pvalue > 1e-4
+
+
+def test_gaps_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
+    """A table of a tenth of the rows has the same batch up to its end: its parts are smaller. A tiny rate ends too."""
+    monkeypatch.setattr(PoissonSampler, "GAPS_ABOVE", 0)
+    large, small = (poisson(BudgetSpec().open(RNG(3)), n, 0.4).draw(5) for n in (300_000, 3_000))
+    np.testing.assert_array_equal(large[: len(small)], small)
+    assert large[len(small)] >= 3_000
+    assert len(PoissonSampler(10, 1e-18, RNG(1)).draw(0)) == 0
+    np.testing.assert_array_equal(PoissonSampler(10, 1.0, RNG(1)).draw(0), np.arange(10))
+
+
+def test_removing_the_last_row_moves_no_other_row(way_of_drawing):
     whole, less = (poisson(BudgetSpec().open(RNG(3)), n, 0.3) for n in (40, 39))
     for t in range(50):
         batch = whole.draw(t)

@@ -16,11 +16,27 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
+from numba import njit
 
-_SQRT_HALF = math.sqrt(0.5)
-_INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
+from methods.ep._pbp.compiled import kernel
+from methods.ep._pbp.hidden import (
+    G1,
+    G2,
+    S1,
+    S2,
+    M,
+    V,
+    backward,
+    forward,
+    gamma_step,
+    pack1,
+    pack2,
+    scratch,
+    unpack1,
+    unpack2,
+)
+from methods.ep._pbp.lanes import load, select, splat, store, total
 
 
 def size(inputs: int, hidden: int) -> int:
@@ -39,7 +55,6 @@ def compile_kernel() -> None:
     clipped_site_sum(one, np.ones(1), np.zeros(1, dtype=np.int64), one, one, two, two, 6.0, 6.0, np.ones(4), 1.0)
 
 
-@nb.njit(cache=True, error_model="numpy")
 def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scale):
     """Sum over ``rows`` of the clipped, scaled sites.
 
@@ -65,124 +80,87 @@ def clipped_site_sum(x1, y, rows, m1, v1, m2, v2, a, b, caps, scale):
     for values that no data set has. Mean naturals and precisions of a layer share one factor, so that a clipped
     site keeps its mean.
     """
-    hidden, n1 = m1.shape
-    n2 = hidden + 1
-    k1 = hidden * n1
-    out = np.zeros(2 * (k1 + n2) + 2)
-    root1 = math.sqrt(n1)
-    root2 = math.sqrt(n2)
-    z = np.empty(n2)
-    zv = np.empty(n2)
-    cdf = np.empty(hidden)
-    pdf = np.empty(hidden)
-    sd = np.empty(hidden)
-    e1 = np.empty((hidden, n1))
-    p1 = np.empty((hidden, n1))
-    e2 = np.empty(n2)
-    p2 = np.empty(n2)
-    z[hidden] = 1.0
-    zv[hidden] = 0.0
-    for i in rows:
-        row = x1[i]
-        # forward
-        mean = m2[hidden]
-        variance = v2[hidden]
-        for h in range(hidden):
-            ma = 0.0
-            va = 0.0
-            for j in range(n1):
-                ma += m1[h, j] * row[j]
-                va += v1[h, j] * row[j] * row[j]
-            ma /= root1
-            va /= n1
-            s = math.sqrt(va)
-            alpha = ma / s
-            phi = math.exp(-0.5 * alpha * alpha) * _INV_SQRT_2PI
-            up = 0.5 * math.erfc(-alpha * _SQRT_HALF)
-            first = max(ma * up + s * phi, 0.0)
-            second = (ma * ma + va) * up + ma * s * phi
-            z[h] = first
-            zv[h] = max(second - first * first, 0.0)
-            cdf[h] = up
-            pdf[h] = phi
-            sd[h] = s
-            mean += m2[h] * z[h]
-            variance += zv[h] * (v2[h] + m2[h] * m2[h]) + z[h] * z[h] * v2[h]
-        mean /= root2
-        variance /= n2
-        # derivatives of logZ by the output's mean and variance
-        residual = y[i] - mean
-        total = variance + b / (a - 1.0)
-        dm = residual / total
-        dv = 0.5 * (dm * dm - 1.0 / total)
-        # layer 2
-        norm = 0.0
-        for h in range(n2):
-            g = dm * z[h] / root2 + 2.0 * dv * m2[h] * zv[h] / n2
-            gv = dv * (zv[h] + z[h] * z[h]) / n2
-            s = g * g - 2.0 * gv
-            shrink = 1.0 - v2[h] * s
-            p = s / shrink
-            e = m2[h] * p + g / shrink
-            if not shrink > 1e-6:  # a tilted variance that is not positive: this weight's site is void
-                p = 0.0
-                e = 0.0
-            p2[h] = p
-            e2[h] = e
-            norm += p * p + e * e
-        norm2 = norm
-        # layer 1
-        norm = 0.0
-        for h in range(hidden):
-            dz = dm * m2[h] / root2 + 2.0 * dv * z[h] * v2[h] / n2
-            dzv = dv * (v2[h] + m2[h] * m2[h]) / n2
-            da = dz * cdf[h] + 2.0 * dzv * z[h] * (1.0 - cdf[h])
-            dav = 0.5 * dz * pdf[h] / sd[h] + dzv * (cdf[h] - z[h] * pdf[h] / sd[h])
-            ga = da / root1
-            sa = (da * da - 2.0 * dav) / n1
-            for j in range(n1):
-                s = sa * row[j] * row[j]
-                shrink = 1.0 - v1[h, j] * s
-                p = s / shrink
-                e = m1[h, j] * p + ga * row[j] / shrink
-                if not shrink > 1e-6:
-                    p = 0.0
-                    e = 0.0
-                p1[h, j] = p
-                e1[h, j] = e
-                norm += p * p + e * e
-        norm1 = norm
-        # noise Gamma: logZ at shapes a, a + 1, a + 2
-        t0 = total
-        t1 = variance + b / a
-        t2 = variance + b / (a + 1.0)
-        r2 = residual * residual
-        l10 = 0.5 * (math.log(t0 / t1) + r2 / t0 - r2 / t1)  # logZ1 - logZ0
-        l21 = 0.5 * (math.log(t1 / t2) + r2 / t1 - r2 / t2)
-        shape = 1.0 / (math.exp(l21 - l10) * (a + 1.0) / a - 1.0)
-        rate = 1.0 / (math.exp(l21) * (a + 1.0) / b - math.exp(l10) * a / b)
-        ds = shape - a
-        dr = b - rate
-        f1 = _factor(norm1, caps[0])
-        f2 = _factor(norm2, caps[1])
+    hidden, inputs = m1.shape
+    layers = [np.zeros(len(pack1(m1))) for _ in range(2)] + [np.zeros(len(pack2(m2))) for _ in range(2)]
+    gamma = np.zeros(2)
+    cavity = pack1(m1), pack1(v1, 1.0), pack2(m2), pack2(v2, 1.0)
+    _sums(x1, y, rows, *cavity, a, b, caps, scale, hidden, scratch(hidden), *layers, gamma)
+    e1, p1, e2, p2 = layers
+    one, two = (lambda w: unpack1(w, hidden, inputs).ravel()), (lambda w: unpack2(w, hidden))
+    return np.concatenate([one(e1), one(p1), two(e2), two(p2), gamma])
+
+
+@njit(error_model="numpy", forceinline=True)
+def _site(m, v, g, s):
+    """Mean natural and precision of the sites of eight weights; 0 where the tilted variance is not positive."""
+    inverse = splat(1.0) / (splat(1.0) - v * s)
+    p = s * inverse
+    proper = splat(1.0) - v * s > splat(1e-6)
+    return select(proper, m * p + g * inverse, splat(0.0)), select(proper, p, splat(0.0))
+
+
+@kernel
+def _sums(x1, y, rows, m1, v1, m2, v2, a, b, caps, scale, hidden, h, sum_e1, sum_p1, sum_e2, sum_p2, sum_gamma):
+    """Adds the clipped sites of ``rows`` to the last five arrays; layers packed as by ``hidden.pack1, pack2``."""
+    inputs = x1.shape[1]
+    nb1, nb2 = (hidden + 7) // 8, (hidden + 8) // 8
+    w = nb2 * 8
+    root = 1.0 / math.sqrt(inputs)
+    e1, p1, e2, p2 = np.empty_like(m1), np.empty_like(m1), np.empty_like(m2), np.empty_like(m2)
+    for row in rows:
+        for k in range(nb1):
+            pre_m, pre_v = splat(0.0), splat(0.0)
+            for j in range(inputs):
+                i = (k * inputs + j) * 8
+                xj = splat(x1[row, j] * root)
+                pre_m = pre_m + load(m1, i) * xj
+                pre_v = pre_v + load(v1, i) * (xj * xj)
+            store(h, M * w + k * 8, pre_m)
+            store(h, V * w + k * 8, pre_v)
+        mean, variance = forward(h, m2, v2, hidden)
+        residual = y[row] - mean
+        spread = variance + b / (a - 1.0)
+        dm = residual / spread
+        backward(h, m2, v2, hidden, dm, 0.5 * (dm * dm - 1.0 / spread))
+        squares = splat(0.0)
+        for k in range(nb2):
+            i = k * 8
+            e, p = _site(load(m2, i), load(v2, i), load(h, G2 * w + i), load(h, S2 * w + i))
+            squares = squares + (e * e + p * p)
+            store(e2, i, e)
+            store(p2, i, p)
+        norm2 = total(squares)
+        squares = splat(0.0)
+        for k in range(nb1):
+            g1, s1 = load(h, G1 * w + k * 8), load(h, S1 * w + k * 8)
+            for j in range(inputs):
+                i = (k * inputs + j) * 8
+                xj = splat(x1[row, j] * root)
+                e, p = _site(load(m1, i), load(v1, i), g1 * xj, s1 * (xj * xj))
+                squares = squares + (e * e + p * p)
+                store(e1, i, e)
+                store(p1, i, p)
+        norm1 = total(squares)
+        shape, rate = gamma_step(a, b, variance, residual * residual)
+        ds, dr = shape - a, b - rate
+        f1, f2 = _factor(norm1, caps[0]), _factor(norm2, caps[1])
         joint = 0.0
         if f1 > 0.0:
             joint += f1 * f1 * norm1
         if f2 > 0.0:
             joint += f2 * f2 * norm2
         f = _factor(joint, caps[2])
-        _add(out, e1.ravel(), 0, f * f1)
-        _add(out, p1.ravel(), k1, f * f1)
-        _add(out, e2, 2 * k1, f * f2)
-        _add(out, p2, 2 * k1 + n2, f * f2)
+        _add(sum_e1, e1, f * f1)
+        _add(sum_p1, p1, f * f1)
+        _add(sum_e2, e2, f * f2)
+        _add(sum_p2, p2, f * f2)
         f = _factor(ds * ds + dr * dr, caps[3]) * scale
         if f > 0.0:
-            out[-2] += f * ds
-            out[-1] += f * dr
-    return out
+            sum_gamma[0] += f * ds
+            sum_gamma[1] += f * dr
 
 
-@nb.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _factor(squared_norm, cap):
     """min(1, cap / norm); 0 for a norm that is not finite."""
     if not squared_norm < np.inf:
@@ -191,8 +169,9 @@ def _factor(squared_norm, cap):
     return 1.0 if norm <= cap else cap / norm
 
 
-@nb.njit(cache=True, error_model="numpy")
-def _add(out, block, start, factor):
+@njit(error_model="numpy", forceinline=True)
+def _add(out, block, factor):
     if factor > 0.0:  # a void block may hold NaN, and 0 x NaN is NaN
-        for j in range(len(block)):
-            out[start + j] += factor * block[j]
+        f = splat(factor)
+        for i in range(0, len(block), 8):
+            store(out, i, load(out, i) + load(block, i) * f)
