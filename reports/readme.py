@@ -2,7 +2,7 @@
 
     python -m reports.build readme
 
-renders ``reports/templates/*.md``, whose numbers are queries as in findings or come from :func:`names`, and
+renders ``reports/templates/*.md``, whose numbers come from :func:`names`, and
 ``findings/<id>.md`` of the papers and of ``reports/``.
 """
 
@@ -18,12 +18,12 @@ import pandas as pd
 from datasets.files import ROOT, write_text
 from evaluation.metrics import METRICS
 from methods import contract
-from reports import ceiling, findings, pooled, reference, scoreboard
+from reports import ceiling, findings, frames, pooled, reference, scoreboard
 from reports import papers as judged
 from reports.config import READING_TITLES
 from reports.findings import Finding
+from reports.frames import Frames
 from reports.published import SOURCE_TITLES
-from reports.queries import Tables
 from reports.site.status import privacy_status
 from reports.verdicts import read_findings
 from workflow import committed, measured, new
@@ -200,17 +200,41 @@ def skeleton() -> str:
     return text[text.index("class ") :].rstrip("\n")
 
 
-def texts(found: list[Finding] | None = None, read: Tables | None = None) -> dict[str, str]:
+def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dict[str, str]:
     """File, relative to the root -> text: README, the results page, a file per finding, and the index of findings."""
-    read = Tables(findings.read_committed()) if read is None else read
+    read = Frames(findings.read_committed()) if read is None else read
     found = findings.render(tables=read) if found is None else found
     others = [f for paper in judged.load() for f in paper.findings]
-    known = names(scoreboard.rows(), found, others)
+    known = names(scoreboard.rows(), found, others) | dp_sep(read)
     note = f"<!-- made from reports/templates/{{}} by `{COMMAND}`; edit that file -->\n"
     out = {}
     for name, template in TEXTS.items():
-        out[name] = note.format(template) + findings.fill(TEMPLATES / template, read, **known).rstrip("\n") + "\n"
+        out[name] = note.format(template) + _fill(TEMPLATES / template, read, known).rstrip("\n") + "\n"
     return out | rendered(found)
+
+
+def dp_sep(tables: Frames) -> dict[str, str]:
+    """What README says of the DP-SEP column of table 3 on the authors' splits."""
+    cells = tables.rows(
+        "verdicts.csv", source="vinaroz2023dpsep", method="dp_sep", protocol="authors", table="3", headline="yes"
+    )
+    printed, code = frames.where(cells, reading="printed"), frames.where(cells, reading="authors")
+    ran = tables.rows("scores/dpsep_uci.csv", protocol="authors", method="dp_sep", setting="clip=1", metric="rmse")
+    spent = frames.numbers(ran, "epsilon")
+    return {
+        "dp_sep_cells": str(len(frames.below(printed, "p", 2))),
+        "dp_sep_printed": str(len(frames.where(printed, verdict="reproduced"))),
+        "dp_sep_code": str(len(frames.where(code, verdict="reproduced"))),
+        "smallest_epsilon": f"{min(spent):.3g}",
+        "largest_epsilon": f"{max(spent):.3g}",
+    }
+
+
+def _fill(path: Path, tables: Frames, known: dict[str, object]) -> str:
+    try:
+        return frames.render(path.read_text(encoding="utf-8"), tables, **known)
+    except frames.FrameError as e:
+        raise findings.FindingError(f"{path.name}: {e}") from None
 
 
 def rendered(found: list[Finding]) -> dict[str, str]:

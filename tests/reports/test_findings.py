@@ -6,13 +6,18 @@ import pytest
 import reports.findings
 from datasets.files import write_bytes
 from evaluation.summary import COLUMNS
-from reports import front_matter, readme
-from reports.findings import Finding, FindingError, about, read_committed, render, sources, title_of
-from reports.queries import Tables
+from reports import readme
+from reports.findings import Finding, FindingError, about, read_committed, render, sources, split
+from reports.frames import Frames
 from reports.verdicts import read_findings
 from workflow import committed
 
-QUERY = "a: {table: scores/x.csv, where: {dataset: naval}, take: value, format: .4f}"
+TEXT = """---
+title: A title
+summary: A summary.
+---
+RMSE {{ rows("scores/x.csv", dataset="naval") | one("value") }}{{ more }}.
+"""
 
 
 @pytest.fixture
@@ -20,7 +25,7 @@ def tables(tmp_path):
     told = dict.fromkeys(COLUMNS, "") | {"experiment": "x", "status": "ok", "dataset": "naval", "value": "0.0025"}
     write_bytes(committed.path_of(tmp_path, "x"), committed.encoded(pd.DataFrame([told | {"epsilon": "0.9"}])))
     (tmp_path / "y.csv").write_text("a,b\n,1.50\n", encoding="utf-8")
-    return Tables(read_committed(tmp_path))
+    return Frames(read_committed(tmp_path))
 
 
 def test_tables_of_the_reference_are_text(tmp_path, tables):
@@ -50,27 +55,42 @@ def test_a_table_that_is_not_below_the_reference(tmp_path, name):
         read_committed(tmp_path / "reference")(name)
 
 
-def test_render_names_the_file(tmp_path, tables):
-    folder = tmp_path / "findings"
-    folder.mkdir()
-    (folder / "a.md").write_text(f"---\nnumbers:\n  {QUERY}\n---\n# Title\n\nRMSE {{{{ a }}}}.\n", encoding="utf-8")
-    (finding,) = render(folder, tables)
-    assert (finding.id, finding.title, title_of(folder / "a.md")) == ("a", "Title", "Title")
-    assert "\n\nRMSE 0.0025.\n" in finding.text
-    (folder / "b.md").write_text(
-        f"---\nnumbers:\n  {QUERY.replace('naval', 'wine')}\n---\n{{{{ a }}}}", encoding="utf-8"
-    )
-    with pytest.raises(FindingError, match=r"^b\.md: number 'a': scores/x\.csv where dataset=wine .*: no row answers"):
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of sources with a module beside it."""
+    folder = tmp_path / "findings/source"
+    folder.mkdir(parents=True)
+    shared = 'def shared(rows):\n    return {"more": "", "n": len(rows("y.csv"))}\n'
+    text = shared + 'def a_b(rows):\n    return {"more": "!"}\n'
+    (folder.parent / "queries.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_text_its_heading_its_summary_and_the_functions_beside_it(folder, tables):
+    (folder / "a-b.md").write_text(TEXT, encoding="utf-8")
+    (folder / "c.md").write_text(TEXT.replace("{{ more }}", " of {{ n }}"), encoding="utf-8")
+    one, other = render(folder, tables)
+    assert (one.id, one.title, one.summary) == ("a-b", "A title", "A summary.")
+    assert one.text == "# A title\n\n**Summary.** A summary.\n\nRMSE 0.0025!.\n"
+    assert "RMSE 0.0025 of 1." in other.text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TEXT.replace("naval", "wine"), r"^a\.md: scores/x\.csv, dataset=wine: 0 rows have a value"),
+        (TEXT.replace("more", "mode"), r"^a\.md: 'mode' is undefined"),
+        (TEXT.replace("title: A title", "heading: A title"), r"^a\.md: it begins with a line '---', a title"),
+        (TEXT.replace("summary", "title"), r"^a\.md: front matter: 'title' stands twice"),
+        (TEXT.replace("title: A", "title: [A"), r"^a\.md: front matter: "),
+        ("# A title\n", r"^a\.md: it begins with"),
+        ("---\ntitle: A\n", r"^a\.md: it begins with"),
+    ],
+)
+def test_errors_name_the_file(folder, tables, text, message):
+    (folder / "a.md").write_text(text, encoding="utf-8")
+    with pytest.raises(FindingError, match=message):
         render(folder, tables)
-
-
-def test_the_finding_that_contributing_shows_can_be_rendered():
-    told = (readme.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    shown = re.search(r"```\n(---\nqueries:.*?)```", told, re.DOTALL)[1]
-    text = front_matter.render(shown, Tables(read_committed()))
-    assert re.search(
-        r"Over 20 splits SEP has a test RMSE of 0\.6\d\d on Wine:\n\n\| Method \| Wine \| Power \|\n", text
-    )
 
 
 def test_committed_findings_and_their_index_agree():
@@ -83,18 +103,18 @@ def test_committed_findings_and_their_index_agree():
 
 
 def test_the_index_has_the_titles_of_the_findings():
-    titles = {f.stem: title_of(f) for f in sources()}
+    titles = {f.stem: split(f)[0]["title"] for f in sources()}
     index = read_findings()
     assert dict(zip(index["finding"], index["title"], strict=True)).items() <= titles.items()
 
 
 def test_no_finding_types_how_many_splits_the_uci_and_common_tasks_have():
-    """Their number is a query: it changes with the config."""
+    """It changes with the config."""
     for path in sources():
         if path.stem.startswith(
             ("common-", "dp-sep", "dp-vi", "clipping", "algorithm", "honest", "split-", "reproduced")
         ):
-            text = re.sub(r"\{\{.*?\}\}", "", front_matter.split(path.read_text(encoding="utf-8"))[1])
+            text = re.sub(r"\{\{.*?\}\}", "", split(path)[1])
             assert not re.search(r"\b(?:10|20|21|ten|twenty) (?:random )?splits", text), path.name
 
 
