@@ -72,10 +72,8 @@ def split(path: Path) -> tuple[dict, str]:
         told = yaml.load(front, _Loader)
     except yaml.YAMLError as e:
         raise FindingError(f"{path.name}: front matter: {e}") from None
-    if start or not isinstance(told, dict) or set(told) - set(KEYS) or not told.get("title"):
-        raise FindingError(
-            f"{path.name}: it begins with a line '---', a title, what else of {', '.join(KEYS)} it has, and '---'"
-        )
+    if start or not isinstance(told, dict) or set(told) - set(KEYS) or not {"title", "summary"} <= set(told):
+        raise FindingError(f"{path.name}: it must begin with a line '---', the keys {', '.join(KEYS)}, and '---'")
     return told, body
 
 
@@ -151,9 +149,8 @@ def fill(path: Path, tables: Frames) -> Finding:
         text = frames.render(body, tables, **names)
     except FrameError as e:
         raise FindingError(f"{path.name}: {e}") from None
-    title, summary = told["title"], told.get("summary", "")
-    head = [f"# {title}", *([f"**Summary.** {summary}"] if summary else []), text.strip()]
-    return Finding(path.stem, title, "\n\n".join(head) + "\n", summary)
+    head = f"# {told['title']}\n\n**Summary.** {told['summary']}\n\n"
+    return Finding(path.stem, told["title"], head + text.strip() + "\n", told["summary"])
 
 
 def module(path: Path) -> ModuleType:

@@ -174,7 +174,7 @@ def _findings(folder: Path) -> list[Finding]:
     out = []
     for path in sorted(folder.glob("*.md")):
         told, _ = findings.split(folder / "source" / path.name)
-        out.append(Finding(path.stem, told["title"], path.read_text(encoding="utf-8"), told.get("summary", "")))
+        out.append(Finding(path.stem, told["title"], path.read_text(encoding="utf-8"), told["summary"]))
     return out
 
 

@@ -243,21 +243,24 @@ def rendered(found: list[Finding]) -> dict[str, str]:
     files = {f.id: f"{findings.home_of(f.id)}/{f.id}.md" for f in found}
     out = {files[f.id]: note.format(f.id) + f.text.rstrip("\n") + "\n" for f in found}
     index = read_findings().to_dict("records")
-    groups: dict[str, list[tuple[str, str]]] = {}
+    groups: dict[str, list[tuple[Finding, str]]] = {}
     for f in found:
         sources = sorted({r["source"] for r in index if r["finding"] == f.id})
         about = " and ".join(TITLES.get(s, s) for s in sources if s != "*")
         about = about or ("several sources" if sources else "no published number")
-        groups.setdefault(about, []).append((f.title, files[f.id]))
+        groups.setdefault(about, []).append((f, files[f.id]))
     for paper in judged.load():
-        groups.setdefault(paper.title, []).extend(
-            (f.title, f"papers/{paper.key}/findings/{f.id}.md") for f in paper.findings
-        )
+        groups.setdefault(paper.title, []).extend((f, f"papers/{paper.key}/findings/{f.id}.md") for f in paper.findings)
     lines = [f"<!-- made by `{COMMAND}` -->", "", "# Findings", ""]
     lines += ["Each finding says why a published number is not reproduced, whether a privacy claim holds, or which"]
     lines += ["method does better, and shows the runs behind it. Every number is read from a committed table.", ""]
     for about, group in groups.items():
-        lines += [f"## On {about}", "", *(f"* [{title}](../../{path})" for title, path in group), ""]
+        lines += [
+            f"## On {about}",
+            "",
+            *(f"* [{f.title}](../../{path})\n  {f.summary}".rstrip() for f, path in group),
+            "",
+        ]
     out[INDEX] = "\n".join(lines).rstrip("\n") + "\n"
     return out
 

@@ -147,7 +147,7 @@ SAID = (
     ),
     Said(
         "na-dpvi-families",
-        "Gamma-exponential is above it at epsilon 0.1 and 1, Dirichlet-categorical at 0.3 and 1,",
+        "Gamma-exponential is above it at epsilon 0.1 and 1, Dirichlet-categorical at epsilon 0.3 and 1,",
         ("scores/nadpvi_exponential.csv",),
         above_twice_each,
         gamma_is_calibrated,

@@ -11,6 +11,7 @@ from reports.findings import Finding, FindingError, about, read_committed, rende
 from reports.frames import Frames
 from reports.verdicts import read_findings
 from workflow import committed
+from workflow.papers import papers
 
 TEXT = """---
 title: A title
@@ -78,13 +79,14 @@ def test_a_text_its_heading_its_summary_and_the_functions_beside_it(folder, tabl
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (TEXT.replace("summary", "title_holds"), r"^a\.md: it must begin with"),
         (TEXT.replace("naval", "wine"), r"^a\.md: scores/x\.csv, dataset=wine: 0 rows have a value"),
         (TEXT.replace("more", "mode"), r"^a\.md: 'mode' is undefined"),
-        (TEXT.replace("title: A title", "heading: A title"), r"^a\.md: it begins with a line '---', a title"),
+        (TEXT.replace("title: A title", "heading: A title"), r"^a\.md: it must begin with a line"),
         (TEXT.replace("summary", "title"), r"^a\.md: front matter: 'title' stands twice"),
         (TEXT.replace("title: A", "title: [A"), r"^a\.md: front matter: "),
-        ("# A title\n", r"^a\.md: it begins with"),
-        ("---\ntitle: A\n", r"^a\.md: it begins with"),
+        ("# A title\n", r"^a\.md: it must begin with"),
+        ("---\ntitle: A\n", r"^a\.md: it must begin with"),
     ],
 )
 def test_errors_name_the_file(folder, tables, text, message):
@@ -116,6 +118,83 @@ def test_no_finding_types_how_many_splits_the_uci_and_common_tasks_have():
         ):
             text = re.sub(r"\{\{.*?\}\}", "", split(path)[1])
             assert not re.search(r"\b(?:10|20|21|ten|twenty) (?:random )?splits", text), path.name
+
+
+# ----- the form of a finding
+
+#: all of them, also of papers with a program of their own.
+FOUND = {
+    path.stem: path
+    for path in (*sources(), *(p for paper in papers() for p in (paper.home / "findings/source").glob("*.md")))
+}
+SECTIONS = ["Claim", "Evidence", "Why", "What this does not show", "How to rerun"]
+#: what a sentence may have a digit in: code, addresses, quotes, what a source numbers, years, settings, the level of an
+#: interval, and names.
+FREE = re.compile(
+    r"`[^`]*`|\]\([^)]*\)|\"[^\"]*\""
+    r"|\b(?:table|figure|equation|algorithm|section|theorem|corollary|definition|appendix|version)s? "
+    r"(?:[A-Z]\.)?\d[\d.]*(?:,? (?:and|or|to) \d[\d.]*)*"
+    r"|\b(?:19|20)\d\d\b"
+    r"|\b(?:epsilon|delta|gamma|rho|order|precision|C|N|d)\b (?:= |of |up to )?"
+    r"(?:e\^)?-?\.?\d[\d.e-]*(?:(?:, | and | to |, and )\.?\d[\d.e-]*)*"
+    r"|\b9[59] %"
+    r"|\b\w*[A-Za-z]-?\d\w*|\b\d+[a-z]\w+",
+    re.IGNORECASE,
+)
+
+
+def typed(template: str) -> list[str]:
+    """Sentences with a digit that no expression of the template gives."""
+    text = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|```.*?```", "", template, flags=re.DOTALL)
+    prose = "\n".join(line for line in text.split("\n") if not line.startswith(("|", "#")))
+    said = re.split(r"(?<=[.!?:])\s+(?=[A-Z*`(])|\n\s*\n", prose)
+    return [" ".join(s.split()) for s in said if re.search(r"\d", FREE.sub("", " ".join(s.split())))]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The error is 0.25 on Wine.", 1),
+        ("The error is {{ error }} on Wine.", 0),
+        ("We ran 20 splits. The error is {{ error }}.", 1),
+        ("Tables 3 and 4 of the 2021 version have it, at epsilon = 0.1 and 1 (95 % intervals).", 0),
+        ("The difference is 95 nats.", 1),
+        ('On Kin8nm `K = 40 N` is "nearly all 36 data sets".', 0),
+        ("| a table | 0.25 |", 0),
+        ("It gains 3 nats at epsilon = 8.", 1),
+    ],
+)
+def test_a_digit_in_a_sentence_is_found(text, found):
+    assert len(typed(text)) == found
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_no_sentence_of_a_finding_types_a_number(name):
+    front, template = split(FOUND[name])
+    said = [*typed(front["title"]), *typed(front["summary"]), *typed(template)]
+    assert not said, "read these numbers from a table: " + " / ".join(said)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_finding_has_its_title_its_summary_its_sections_and_one_table_of_evidence(name):
+    front, _ = split(FOUND[name])
+    assert len(front["title"].split()) <= 18
+    assert len(front["summary"].split()) <= 25
+    assert front["summary"].endswith(".")
+    text = (FOUND[name].parents[1] / f"{name}.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
+    assert parts[1:11:2] == SECTIONS
+    claim, evidence = parts[2].strip(), parts[4]
+    assert len(re.findall(r"[.!?](?:\s|$)", claim)) <= 2, "a claim has at most two sentences"
+    (table,) = re.findall(r"(?:^\|.*\n)+", evidence, flags=re.MULTILINE)
+    head, _, *rows = table.strip().split("\n")
+    assert len(rows) <= 8
+    assert head.strip("|").count("|") < 6
+    assert not re.search(r"(?:better|worse|different|significant)\w* (?:on|at|in)? ?none\b", text)
+
+
+def test_there_are_findings_of_every_kind():
+    assert len(FOUND) >= 48
 
 
 def test_a_report_shows_the_findings_of_its_own_sources():
