@@ -2,13 +2,12 @@
 
 from papers.jalko2017dpvi import PAPER, run
 from papers.jalko2017dpvi.run import KEY
-from papers.jalko2017dpvi.tables import FIGURES, READINGS
 from reports.frames import one
 
 
 def shared(rows) -> dict[str, object]:
     """Names for all of them."""
-    return {"READINGS": READINGS, "FIGURES": FIGURES, "config": run.config(), "family": PAPER.family}
+    return {"config": run.config(), "family": PAPER.family}
 
 
 def jalko2017_dp_sgld(rows) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from papers.raisa2021thesis import PAPER, run
 from papers.raisa2021thesis.tables import METHODS, METRICS, MODELS, epsilon_of
-from reports.frames import numbers
 
 
 def raisa2021_boxes(rows) -> dict[str, object]:
@@ -19,10 +18,5 @@ def raisa2021_boxes(rows) -> dict[str, object]:
             theirs = {epsilon_of(r["setting"]): float(r["median"]) for r in cells.to_dict("records")}
         return ", ".join(f"{at['paid for', e] - theirs[e]:+.2f}" for e in told["epsilons"])
 
-    def reproduced(metric: str) -> str:
-        """How many boxes of a metric are reproduced, of those that were run."""
-        boxes = sum(numbers(rows("joint", method="all", metric=metric), "boxes"))
-        return f"{sum(numbers(rows('counts', dataset='all', metric=metric), 'reproduced')):.0f} of {boxes:.0f}"
-
-    known = {"METHODS": METHODS, "MODELS": MODELS, "METRICS": METRICS, "paid": paid, "reproduced": reproduced}
+    known = {"METHODS": METHODS, "MODELS": MODELS, "METRICS": METRICS, "paid": paid}
     return known | {"config": run.config() | {"family": PAPER.family}}
