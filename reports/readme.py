@@ -258,7 +258,7 @@ def rendered(found: list[Finding]) -> dict[str, str]:
         lines += [
             f"## On {about}",
             "",
-            *(f"* [{f.title}](../../{path})\n  {f.summary}".rstrip() for f, path in group),
+            *(f"* [{f.title}](../../{path})\n\n  {f.summary}".rstrip() for f, path in group),
             "",
         ]
     out[INDEX] = "\n".join(lines).rstrip("\n") + "\n"
