@@ -111,13 +111,6 @@ def to(value: str | float, form: str) -> str:
         raise FrameError(f"to('{form}'): {e}") from None
 
 
-def table(frame: pd.DataFrame) -> str:
-    """A Markdown table. Columns whose cells are all numbers, perhaps with an interval, are set to the right."""
-    head = [str(c) for c in frame.columns]
-    lines = [head, ["---"] * len(head), *frame.astype(str).to_numpy().tolist()]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-
-
 #: name -> what a template may pipe a frame or a number into.
 FILTERS: dict[str, Callable] = {
     "where": where,
@@ -132,7 +125,6 @@ FILTERS: dict[str, Callable] = {
     "total": lambda frame, column: sum(numbers(frame, column)),
     "interval": interval,
     "to": to,
-    "table": table,
     "records": lambda frame: frame.to_dict("records"),
 }
 

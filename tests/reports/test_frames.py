@@ -51,11 +51,6 @@ def test_expressions(frames, expression, text):
     assert render(f"{{{{ {expression} }}}}", frames) == text
 
 
-def test_a_frame_is_a_table(frames):
-    template = '{% set t = rows("x", dataset="wine")[["split", "value"]] %}\n{{ t | table }}\n'
-    assert render(template, frames) == "| split | value |\n| --- | --- |\n| 9 | 0.5 |\n| 10 | 0.7 |\n"
-
-
 def test_names_from_outside(frames):
     text = "{% for r in told %}\n* {{ r }} {{ f(r) }}\n{% endfor %}\n"
     assert render(text, frames, told=[1, 2], f=str) == "* 1 1\n* 2 2\n"
