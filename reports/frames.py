@@ -4,8 +4,8 @@
     On Wine the error is {{ rmse | where(dataset="wine") | mean("value") | to(".3f") }}.
 
 ``rows(table, column=word, ...)`` is a data frame of the rows with these words; a list of words keeps each of them. All
-columns are text. The other filters below are :data:`FILTERS`. What takes more than a line is a Python function beside
-the text (:mod:`reports.findings`), which returns values by name.
+columns are text. The filters are :data:`FILTERS`. A Python function beside the text gives what takes more than a line
+(:mod:`reports.findings`).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def one(frame: pd.DataFrame, column: str) -> str:
 
 
 def listed(frame: pd.DataFrame, column: str, empty: str | None = None) -> str:
-    """The distinct words of a column, "a, b and c". Without a row: ``empty``, or an error if there is none."""
+    """The distinct words of a column, "a, b and c"; ``empty``, or an error, if there is no row."""
     words = list(dict.fromkeys(_column(frame, column)))
     if not words and empty is None:
         raise FrameError(f"{_name(frame)}: no row to list the {column} of; write a sentence for that, or give `empty`")
@@ -135,7 +135,7 @@ def render(template: str, frames: Frames, **names: object) -> str:
         return _environment().from_string(template).render(rows=frames.rows, **names)
     except jinja2.TemplateSyntaxError as e:
         raise FrameError(f"line {e.lineno} of the text: {e.message}") from None
-    except jinja2.UndefinedError as e:
+    except (jinja2.UndefinedError, TypeError) as e:
         raise FrameError(str(e)) from None
 
 

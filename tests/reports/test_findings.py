@@ -193,6 +193,14 @@ def test_a_finding_has_its_title_its_summary_its_sections_and_one_table_of_evide
     assert not re.search(r"(?:better|worse|different|significant)\w* (?:on|at|in)? ?none\b", text)
 
 
+@pytest.mark.parametrize("name", FOUND)
+def test_every_name_that_a_finding_sets_is_used(name):
+    code = "\n".join(re.findall(r"\{\{.*?\}\}|\{%.*?%\}", split(FOUND[name])[1], flags=re.DOTALL))
+    code = re.sub(r'"[^"]*"', '""', code)
+    unused = [n for n in re.findall(r"\{% (?:set|macro) (\w+)", code) if len(re.findall(rf"\b{n}\b", code)) < 2]
+    assert not unused
+
+
 def test_there_are_findings_of_every_kind():
     assert len(FOUND) >= 48
 

@@ -83,6 +83,7 @@ def missing(name):
         ('{{ rows("x") | where(dataset="power") | mean("value") }}', "x, dataset=power: no row has a value"),
         ('{{ rows("x") | mean("value") }}', "x: value: could not convert .* add a condition"),
         ('{{ rows("x", dataset="power") | listed("dataset") }}', "x, dataset=power: no row to list the dataset of"),
+        ('{{ rows("x") | mean }}', "missing 1 required positional argument: 'column'"),
         ('{{ "a" | to(".2f") }}', "could not convert string to float"),
         ('{{ rows("x", dataset="wine") | mean("value") | to(".2q") }}', "Invalid format|Unknown format"),
     ],
