@@ -38,7 +38,6 @@ from reports import (
     papers,
     pooled,
     published,
-    queries,
     readme,
     reference,
     site,
@@ -51,6 +50,7 @@ from reports.config import SCALES, ReportError
 from reports.config import load as load_config
 from reports.contents import Pair, Run, Tables, Whole
 from reports.figure import Figure
+from reports.frames import Frames
 from reports.published import SOURCE_TITLES
 from reports.site import prepared
 from reports.site.content import verdicts_of
@@ -224,9 +224,7 @@ def collect(
     sets = {d for config, _ in experiments if config["sources"] for d in config["datasets"]}
     # scores that are those of the reference need not be read again
     have = {} if known is None else {config["experiment"]: scores for config, scores in experiments}
-    texts = (
-        findings.render(tables=queries.Tables(findings.read_committed(have=have))) if reference.experiments() else []
-    )
+    texts = findings.render(tables=Frames(findings.read_committed(have=have))) if reference.experiments() else []
     told = findings.about(texts, index, sources, sets)
     # papers with a folder of their own stand on the whole site, from what is committed
     housed = papers.load() if scale == "full" and several else []

@@ -1,26 +1,40 @@
 """Findings: short texts whose every number is read from a committed table when they are rendered.
 
-``findings/source/<id>.md``, of a paper or of ``reports/``, is a text with front matter (:mod:`reports.front_matter`),
-``findings/<id>.md`` the same rendered, ``findings/index.csv`` says of which cells the texts speak. Queries name the CSV
-files of all references (``workflow.papers.find``). A scores file, ``scores/<experiment>.csv``, has the columns of its
-cells too.
+``findings/source/<id>.md``, of a paper or of ``reports/``, has a front matter and below it a template
+(:mod:`reports.frames`):
+
+    ---
+    title: ...        # the finding, at most 18 words
+    summary: ...      # at most 25 words
+    title_holds: ...  # what shows the title (reports.titles)
+    ---
+
+``findings/<id>.md`` is the same rendered. A function ``my_finding(rows)`` of ``findings/queries.py`` returns what the
+text of ``my-finding.md`` may use besides, and ``shared(rows)`` what all texts of its folder may use.
+``findings/index.csv`` says of which published numbers the texts speak. Tables are the CSV files of all references
+(``workflow.papers.find``). A scores file, ``scores/<experiment>.csv``, has the columns of its cells too.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
+import yaml
 
 from datasets.files import ROOT
-from reports import front_matter
-from reports.queries import QueryError, Read, Tables
+from reports import frames
+from reports.frames import FrameError, Frames, Read
 from workflow import committed, papers
 
 HERE = Path(__file__).parent / "findings"
 REFERENCE = papers.REFERENCE
+#: keys of a front matter.
+KEYS = ("title", "summary", "title_holds")
 
 
 class FindingError(ValueError):
@@ -34,6 +48,33 @@ class Finding:
     id: str
     title: str
     text: str
+    summary: str = ""
+
+
+class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
+    """Every scalar is text; a key that stands twice is an error."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [str(key.value) for key, _ in node.value]
+        twice = sorted({k for k in keys if keys.count(k) > 1})
+        if twice:
+            raise yaml.YAMLError(f"'{twice[0]}' stands twice in {', '.join(keys)}")
+        return super().construct_mapping(node, deep)
+
+
+def split(path: Path) -> tuple[dict, str]:
+    """Front matter of a finding, all of it text, and the template below it. Raises :class:`FindingError`."""
+    start, front, body = "", "", ""
+    parts = path.read_text(encoding="utf-8").split("---\n", 2)
+    if len(parts) == 3:
+        start, front, body = parts
+    try:
+        told = yaml.load(front, _Loader)
+    except yaml.YAMLError as e:
+        raise FindingError(f"{path.name}: front matter: {e}") from None
+    if start or not isinstance(told, dict) or set(told) - set(KEYS) or not {"title", "summary"} <= set(told):
+        raise FindingError(f"{path.name}: it must begin with a line '---', the keys {', '.join(KEYS)}, and '---'")
+    return told, body
 
 
 def read_committed(folder: Path = REFERENCE, have: Mapping[str, pd.DataFrame] | None = None) -> Read:
@@ -71,14 +112,6 @@ def read_below(folder: Path) -> Read:
     return read
 
 
-def fill(path: Path, tables: Tables, **names: object) -> str:
-    """The text of a file, rendered. ``names``: what it may use besides. Raises :class:`FindingError`."""
-    try:
-        return front_matter.render(path.read_text(encoding="utf-8"), tables, **names)
-    except QueryError as e:
-        raise FindingError(f"{path.name}: {e}") from None
-
-
 def folders() -> list[Path]:
     """The folders of the findings on experiments: ``reports/findings`` and those of the papers."""
     return [HERE, *(p.home / "findings" for p in papers.of_experiments())]
@@ -95,28 +128,39 @@ def home_of(finding: str) -> str:
     return str(found.relative_to(ROOT))
 
 
-def render(folder: Path | None = None, tables: Tables | None = None, **names: object) -> list[Finding]:
+def render(folder: Path | None = None, tables: Frames | None = None) -> list[Finding]:
     """All texts of ``folder`` (default: :func:`sources`), sorted by id.
 
-    ``tables``: those of the committed reference unless given; ``names``: what the texts may use besides. Raises
-    :class:`FindingError`.
+    ``tables``: those of the committed reference unless given. Raises :class:`FindingError`.
     """
-    tables = tables or Tables(read_committed())
-    paths = sources() if folder is None else sorted(Path(folder).glob("*.md"))
-    texts = {path.stem: fill(path, tables, **names) for path in paths}
-    return [Finding(name, _heading(text) or name, text) for name, text in texts.items()]
+    tables = tables or Frames(read_committed())
+    return [fill(path, tables) for path in (sources() if folder is None else sorted(Path(folder).glob("*.md")))]
 
 
-def title_of(path: Path) -> str:
-    """The first heading of a file that is not rendered, "" without one. Raises :class:`FindingError`."""
+def fill(path: Path, tables: Frames) -> Finding:
+    """One finding. Raises :class:`FindingError`, which names its file."""
+    told, body = split(path)
+    queries = path.parent.parent / "queries.py"
     try:
-        return _heading(front_matter.split(path.read_text(encoding="utf-8"))[1])
-    except QueryError as e:
+        functions = vars(module(queries)) if queries.is_file() else {}
+        names: dict[str, object] = {}
+        for name in ("shared", path.stem.replace("-", "_")):
+            names |= functions[name](tables.rows) if name in functions else {}
+        text = frames.render(body, tables, **names)
+    except FrameError as e:
         raise FindingError(f"{path.name}: {e}") from None
+    head = f"# {told['title']}\n\n**Summary.** {told['summary']}\n\n"
+    return Finding(path.stem, told["title"], head + text.strip() + "\n", told["summary"])
 
 
-def _heading(text: str) -> str:
-    return next((line.lstrip("# ").strip() for line in text.splitlines() if line.startswith("#")), "")
+def module(path: Path) -> ModuleType:
+    """A Python file beside the findings of a paper. Raises :class:`FindingError` if it is not there."""
+    spec = importlib.util.spec_from_file_location(f"{path.stem}_of_{path.parent.parent.name}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise FindingError(f"{path.parent.parent.name}: no {path.name} beside the folder of its findings' sources")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def about(found: list[Finding], index: pd.DataFrame, sources: set[str], datasets: set[str]) -> list[Finding]:

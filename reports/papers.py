@@ -23,7 +23,7 @@ import pandas as pd
 from datasets.files import write_text
 from reports import claims, findings
 from reports.findings import Finding
-from reports.queries import Tables
+from reports.frames import Frames
 from workflow.papers import Paper as Folder
 from workflow.papers import Program, programs, resolve
 from workflow.program import read_scores, write
@@ -96,12 +96,10 @@ def build(key: str, scores: Path, checks: Path, out: Path) -> None:
         _copy(path, out / "scores" / path.name)
 
 
-def render(key: str, reference: Path, source: Path | None = None) -> dict[str, str]:
+def render(key: str, reference: Path) -> dict[str, str]:
     """Id -> rendered Markdown of the findings of a paper, from the tables of ``reference``."""
-    paper, program = programs()[key]
-    tables = Tables(findings.read_below(reference))
-    names = {"rows": tables.rows, "value": tables.value, "of": tables.of, **resolve(program.names)(tables)}
-    found = findings.render(source or paper.home / "findings" / "source", tables, **names)
+    paper, _ = programs()[key]
+    found = findings.render(paper.home / "findings" / "source", Frames(findings.read_below(reference)))
     return {f.id: f.text for f in found}
 
 
@@ -175,8 +173,8 @@ def _claims(path: Path, source: str) -> pd.DataFrame:
 def _findings(folder: Path) -> list[Finding]:
     out = []
     for path in sorted(folder.glob("*.md")):
-        text = path.read_text(encoding="utf-8")
-        out.append(Finding(path.stem, text.splitlines()[0].lstrip("# ").strip(), text))
+        told, _ = findings.split(folder / "source" / path.name)
+        out.append(Finding(path.stem, told["title"], path.read_text(encoding="utf-8"), told["summary"]))
     return out
 
 

@@ -2,7 +2,7 @@
 
     python -m reports.build readme
 
-renders ``reports/templates/*.md``, whose numbers are queries as in findings or come from :func:`names`, and
+renders ``reports/templates/*.md``, whose numbers come from :func:`names`, and
 ``findings/<id>.md`` of the papers and of ``reports/``.
 """
 
@@ -18,12 +18,12 @@ import pandas as pd
 from datasets.files import ROOT, write_text
 from evaluation.metrics import METRICS
 from methods import contract
-from reports import ceiling, findings, pooled, reference, scoreboard
+from reports import ceiling, findings, frames, pooled, reference, scoreboard
 from reports import papers as judged
 from reports.config import READING_TITLES
 from reports.findings import Finding
+from reports.frames import Frames
 from reports.published import SOURCE_TITLES
-from reports.queries import Tables
 from reports.site.status import privacy_status
 from reports.verdicts import read_findings
 from workflow import committed, measured, new
@@ -200,17 +200,41 @@ def skeleton() -> str:
     return text[text.index("class ") :].rstrip("\n")
 
 
-def texts(found: list[Finding] | None = None, read: Tables | None = None) -> dict[str, str]:
+def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dict[str, str]:
     """File, relative to the root -> text: README, the results page, a file per finding, and the index of findings."""
-    read = Tables(findings.read_committed()) if read is None else read
+    read = Frames(findings.read_committed()) if read is None else read
     found = findings.render(tables=read) if found is None else found
     others = [f for paper in judged.load() for f in paper.findings]
-    known = names(scoreboard.rows(), found, others)
+    known = names(scoreboard.rows(), found, others) | dp_sep(read)
     note = f"<!-- made from reports/templates/{{}} by `{COMMAND}`; edit that file -->\n"
     out = {}
     for name, template in TEXTS.items():
-        out[name] = note.format(template) + findings.fill(TEMPLATES / template, read, **known).rstrip("\n") + "\n"
+        out[name] = note.format(template) + _fill(TEMPLATES / template, read, known).rstrip("\n") + "\n"
     return out | rendered(found)
+
+
+def dp_sep(tables: Frames) -> dict[str, str]:
+    """What README says of the DP-SEP column of table 3 on the authors' splits."""
+    cells = tables.rows(
+        "verdicts.csv", source="vinaroz2023dpsep", method="dp_sep", protocol="authors", table="3", headline="yes"
+    )
+    printed, code = frames.where(cells, reading="printed"), frames.where(cells, reading="authors")
+    ran = tables.rows("scores/dpsep_uci.csv", protocol="authors", method="dp_sep", setting="clip=1", metric="rmse")
+    spent = frames.numbers(ran, "epsilon")
+    return {
+        "dp_sep_cells": str(len(frames.below(printed, "p", 2))),
+        "dp_sep_printed": str(len(frames.where(printed, verdict="reproduced"))),
+        "dp_sep_code": str(len(frames.where(code, verdict="reproduced"))),
+        "smallest_epsilon": f"{min(spent):.3g}",
+        "largest_epsilon": f"{max(spent):.3g}",
+    }
+
+
+def _fill(path: Path, tables: Frames, known: dict[str, object]) -> str:
+    try:
+        return frames.render(path.read_text(encoding="utf-8"), tables, **known)
+    except frames.FrameError as e:
+        raise findings.FindingError(f"{path.name}: {e}") from None
 
 
 def rendered(found: list[Finding]) -> dict[str, str]:
@@ -219,21 +243,24 @@ def rendered(found: list[Finding]) -> dict[str, str]:
     files = {f.id: f"{findings.home_of(f.id)}/{f.id}.md" for f in found}
     out = {files[f.id]: note.format(f.id) + f.text.rstrip("\n") + "\n" for f in found}
     index = read_findings().to_dict("records")
-    groups: dict[str, list[tuple[str, str]]] = {}
+    groups: dict[str, list[tuple[Finding, str]]] = {}
     for f in found:
         sources = sorted({r["source"] for r in index if r["finding"] == f.id})
         about = " and ".join(TITLES.get(s, s) for s in sources if s != "*")
         about = about or ("several sources" if sources else "no published number")
-        groups.setdefault(about, []).append((f.title, files[f.id]))
+        groups.setdefault(about, []).append((f, files[f.id]))
     for paper in judged.load():
-        groups.setdefault(paper.title, []).extend(
-            (f.title, f"papers/{paper.key}/findings/{f.id}.md") for f in paper.findings
-        )
+        groups.setdefault(paper.title, []).extend((f, f"papers/{paper.key}/findings/{f.id}.md") for f in paper.findings)
     lines = [f"<!-- made by `{COMMAND}` -->", "", "# Findings", ""]
     lines += ["Each finding says why a published number is not reproduced, whether a privacy claim holds, or which"]
     lines += ["method does better, and shows the runs behind it. Every number is read from a committed table.", ""]
     for about, group in groups.items():
-        lines += [f"## On {about}", "", *(f"* [{title}](../../{path})" for title, path in group), ""]
+        lines += [
+            f"## On {about}",
+            "",
+            *(f"* [{f.title}](../../{path})\n\n  {f.summary}".rstrip() for f, path in group),
+            "",
+        ]
     out[INDEX] = "\n".join(lines).rstrip("\n") + "\n"
     return out
 

@@ -6,7 +6,7 @@ The front matter of a finding names the numbers that its title speaks of, and a 
       predicate: none_worse          # a function of predicates.py, in the folder above the text's own
       numbers:
         compared:                    # argument of the function: a data frame
-          table: comparisons.csv     # of the reference, as in a query
+          table: comparisons.csv     # of the reference
           where: {id: "a / b|c / d", metric: rmse}    # column: the words that are kept
           columns: difference low high                # read as numbers, a list or words; all others are text
 
@@ -15,16 +15,14 @@ A title that no number shows names its test instead: ``title_holds: {shown_by: "
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from reports import front_matter
-from reports.findings import FindingError, read_below, read_committed
-from reports.queries import Read
+from reports.findings import FindingError, module, read_below, read_committed, split
+from reports.frames import Read
 from workflow import papers
 
 SECTION = "title_holds"
@@ -46,14 +44,14 @@ class Holds:
 
 def told(path: Path) -> dict:
     """What the front matter of a finding says of its title. Raises :class:`FindingError` where it says nothing."""
-    said = front_matter.split(path.read_text(encoding="utf-8"))[0].get(SECTION)
+    said = split(path)[0].get(SECTION)
     if not isinstance(said, dict) or set(said) not in ({"shown_by"}, {"predicate", "numbers"}):
         raise FindingError(f"{path.name}: {SECTION}: give predicate and numbers, or shown_by")
     return said
 
 
 def reader(path: Path) -> Read:
-    """How the tables of a finding are read: as its queries read them."""
+    """How the tables of a finding are read: as its text reads them."""
     home = path.parents[2]
     own = {p.home for p in papers.papers() if p.program}
     return read_below(home / "reference") if home in own else read_committed()
@@ -62,10 +60,10 @@ def reader(path: Path) -> Read:
 def load(path: Path, read: Read | None = None) -> Holds:
     """The predicate of a finding and its numbers. Raises :class:`FindingError`."""
     said = told(path)
-    module = _module(path.parent.parent / "predicates.py")
-    predicate = getattr(module, said["predicate"], None)
+    functions = module(path.parent.parent / "predicates.py")
+    predicate = getattr(functions, said["predicate"], None)
     if predicate is None:
-        raise FindingError(f"{path.name}: {SECTION}: no function '{said['predicate']}' in {module.__name__}")
+        raise FindingError(f"{path.name}: {SECTION}: no function '{said['predicate']}' in predicates.py")
     read = read or reader(path)
     frames, columns = {}, {}
     for name, asked in said["numbers"].items():
@@ -87,12 +85,3 @@ def _frame(whole: pd.DataFrame, where: Mapping[str, str], columns: tuple[str, ..
     if frame.empty:
         raise FindingError(f"{asks}: no row answers {dict(where)}")
     return frame.assign(**{c: pd.to_numeric(frame[c], errors="coerce") for c in columns})
-
-
-def _module(path: Path):
-    spec = importlib.util.spec_from_file_location(f"predicates_of_{path.parent.parent.name}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise FindingError(f"{path.parent.parent.name}: no {path.name} beside the folder of its findings' sources")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -15,9 +15,8 @@ from methods import contract
 from models import kind as model_kinds
 from models.kind import Kind
 from privacy.budget import BudgetSpec
-from reports import front_matter
-from reports.findings import read_committed
-from reports.queries import Tables
+from reports.findings import fill, read_committed
+from reports.frames import Frames
 from workflow import cli
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,9 +87,10 @@ def test_the_data_set_of_the_walk_reads_its_file(shown, tmp_path):
     assert table.y.tolist() == [1, 4]
 
 
-def test_the_finding_of_the_walk_is_rendered():
-    (source,) = (text for language, text in BLOCKS if not language and "queries:" in text)
-    text = front_matter.render(source, Tables(read_committed()))
+def test_the_finding_of_the_walk_is_rendered(tmp_path):
+    (source,) = (text for language, text in BLOCKS if not language and "{{" in text)
+    (tmp_path / "my-finding.md").write_text(source, encoding="utf-8")
+    text = fill(tmp_path / "my-finding.md", Frames(read_committed())).text
     assert re.search(r"Over \d+ splits SEP has a test RMSE of 0\.\d{3} on Wine", text)
     assert "{{" not in text
     assert "| SEP |" in text

@@ -63,7 +63,7 @@ class Program:
     name of a number -> column of a score row, or "1 - column"; ``{metric}`` in a name is the metric of the row.
 
     The others are called by ``reports.papers``. ``tables``: (score rows, folder of the checks) -> table by file name,
-    the verdicts among them. ``names``: (``reports.queries.Tables``) -> what the texts of findings may use besides.
+    the verdicts among them.
     ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the reference) -> runs by
     key of a published number and reading. ``titles``: how its methods are written.
 
@@ -78,7 +78,6 @@ class Program:
     samples: Mapping[str, float]
     measures: Mapping[str, str]
     tables: str
-    names: str
     figures: str
     runs: str
     titles: str
@@ -89,7 +88,7 @@ class Program:
     @property
     def modules(self) -> tuple[str, ...]:
         """Modules from which all that is made from the scores is reached."""
-        named = (self.tables, self.names, self.figures, self.runs, self.titles)
+        named = (self.tables, self.figures, self.runs, self.titles)
         return tuple(dict.fromkeys(n.partition(":")[0] for n in named))
 
 

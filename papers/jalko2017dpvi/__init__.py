@@ -29,7 +29,6 @@ PAPER = Paper(
             "mean posterior sd": "sd",
         },
         tables=f"{HERE}.tables:build",
-        names=f"{HERE}.tables:names",
         figures=f"{HERE}.figures:build",
         runs=f"{HERE}.tables:runs",
         cases=f"{HERE}.verdicts:cases",

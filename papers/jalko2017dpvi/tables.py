@@ -13,7 +13,6 @@ from papers.jalko2017dpvi.checks import HALF, ORDERS
 from papers.jalko2017dpvi.run import KEY
 from papers.jalko2017dpvi.verdicts import errors_of
 from reports.config import READING_TITLES
-from reports.queries import Tables
 from workflow.program import read_scores
 
 #: reading -> words.
@@ -39,52 +38,6 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
         "ledger.csv": charged,
         "claims.csv": claims.build(claims.Tables(accuracies(judged), sgld, charged)),
     }
-
-
-def names(tables: Tables) -> dict[str, object]:
-    """What the texts of findings may use besides queries."""
-
-    def dpvi(reading: str, sigma: str) -> str:
-        """Our accuracy on a cell of the fourth figure."""
-        found = [r for r in tables.rows("verdicts", reading=reading, table="sgld_vs_advi_abalone")
-                 if abs(run.fields(r["setting"])["sigma"] / float(sigma) - 1) < 1e-4]  # fmt: skip
-        if len(found) != 1:
-            raise ValueError(f"{len(found)} cells have sigma {sigma}")
-        return format(1 - float(found[0]["mean"]), ".3f")
-
-    def spent(delta: str) -> dict[str, list[dict[str, str]]]:
-        """Printed budgets by what replace-one with replacement, which was run, spends at ``delta``: ``more`` than
-        printed where the realised epsilon is above it, ``less`` where the bound is below it, else ``open``."""
-        out = {"all": [], "more": [], "less": [], "open": []}
-        for r in tables.rows("ledger", reading="corrected"):
-            if not r["printed"]:
-                continue
-            key = {k: r[k] for k in ("dataset", "sigma", "kappa", "T")} | {"delta": delta}
-            low, high = (
-                float(tables.value("epsilons", "epsilon", rule=f"replace-one, with replacement: {kind}", **key))
-                for kind in ("realised", "bound")
-            )
-            printed = float(r["printed"])
-            out["all"].append(r)
-            out["more" if low > printed else "less" if high < printed else "open"].append(r)
-        return out
-
-    def poisson() -> dict[str, float]:
-        """Accuracy with Poisson batches less that of the program, over the private cells: ``largest`` difference, and
-        ``bound``, the end of the 95 % intervals that is farthest from 0."""
-        cells = {(*(r[k] for k in KEY), r["reading"]): r for r in tables.rows("verdicts") if r["published_std"]}
-        found = []
-        for key in cells:
-            if key[-1] != "corrected":
-                continue
-            a, b = cells[key], cells[(*key[:-1], "authors")]
-            variance = sum(float(r["std"]) ** 2 / float(r["n"]) for r in (a, b))
-            difference = abs(float(a["mean"]) - float(b["mean"]))
-            found.append((difference, difference + 1.96 * variance**0.5))
-        return {"cells": len(found), "largest": max(d for d, _ in found), "bound": max(e for _, e in found)}
-
-    known = {"READINGS": READINGS, "FIGURES": FIGURES, "config": run.config(), "family": PAPER.family}
-    return known | {"dpvi": dpvi, "spent": spent, "poisson": poisson}
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:

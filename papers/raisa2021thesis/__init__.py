@@ -37,7 +37,6 @@ PAPER = Paper(
         },
         measures={"{metric}": "median", "mean of {metric}": "mean", "epsilon": "ledger_epsilon"},
         tables=f"{HERE}.tables:build",
-        names=f"{HERE}.tables:names",
         figures=f"{HERE}.figures:build",
         runs=f"{HERE}.tables:runs",
         cases=f"{HERE}.verdicts:cases",

@@ -12,7 +12,6 @@ from evaluation import metrics
 from papers.raisa2021thesis import PAPER, claims, models, run, verdicts
 from papers.raisa2021thesis.run import KEY
 from reports.evidence import MEDIAN, spread_of
-from reports.queries import Tables
 from workflow.program import read_scores
 
 #: name of a method here -> as the source writes it.
@@ -48,29 +47,6 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
         "ledger.csv": ledger(scores),
         "claims.csv": claims.build(medians(scores), ledger(scores)),
     }
-
-
-def names(tables: Tables) -> dict[str, object]:
-    """What the texts of findings may use besides queries."""
-
-    def paid(method: str, against: str) -> str:
-        """Median MMD from a paid start less that from the published one, by epsilon; ``against``: starts or boxes."""
-        told = run.config()["starts"]
-        at = {(r["start"], int(r["epsilon"])): float(r["median"]) for r in tables.rows("starts", method=method)}
-        theirs = {e: at["published", e] for e in told["epsilons"]}
-        if against == "boxes":
-            rows = tables.rows("verdicts", dataset=told["model"], method=method, metric="mmd")
-            theirs = {epsilon_of(r["setting"]): float(r["median"]) for r in rows}
-        return ", ".join(f"{at['paid for', e] - theirs[e]:+.2f}" for e in told["epsilons"])
-
-    def reproduced(metric: str) -> str:
-        """How many boxes of a metric are reproduced, of those that were run."""
-        of_metric = {"dataset": "all", "metric": metric}
-        boxes = tables.of("joint", "boxes", "sum", ".0f", method="all", metric=metric)
-        return f"{tables.of('counts', 'reproduced', 'sum', '.0f', **of_metric)} of {boxes}"
-
-    known = {"METHODS": METHODS, "MODELS": MODELS, "METRICS": METRICS, "paid": paid, "reproduced": reproduced}
-    return known | {"config": run.config() | {"family": PAPER.family}}
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:

@@ -23,7 +23,6 @@ PAPER = Paper(
         samples={"wang2018-servo-*-epsilon=1": 0.2, "wang2018-servo-*-authors-": 0.2},
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},
         tables=f"{HERE}.tables:build",
-        names=f"{HERE}.tables:names",
         figures=f"{HERE}.figures:build",
         runs=f"{HERE}.tables:runs",
         cases=f"{HERE}.verdicts:cases",

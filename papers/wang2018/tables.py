@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, mannwhitneyu
 
-from papers.wang2018 import PAPER, claims, data, run, verdicts
+from papers.wang2018 import PAPER, claims, run, verdicts
 from papers.wang2018.verdicts import KEY, runs_of
-from reports.queries import Tables
 from workflow.program import read_scores
 
 #: order and titles of the methods, everywhere.
@@ -53,15 +52,6 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
         "effects.csv": effects(errors),
         "claims.csv": claims.build(claims.Tables(won, charged, shown, judged)),
     }
-
-
-def names(tables: Tables) -> dict[str, object]:
-    """What the texts of findings may use besides queries."""
-    return {
-        "METHODS": METHODS, "RULES": RULES, "EPSILONS": run.config()["epsilons"], "SHOWN": SHOWN,
-        "family": PAPER.family,
-        "WHY": {name: recipe.why for name, recipe in data.RECIPES.items() if recipe.why},
-    }  # fmt: skip
 
 
 def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:

@@ -229,8 +229,11 @@ def picture_caption(content: Content) -> str:
 def first_sentences(finding: Finding) -> str:
     """Whole sentences from the start of a finding as plain text; "" if a table or list comes before the first one.
 
-    A sentence that ends in a colon belongs to the list or table below it, and is left out.
+    A sentence that ends in a colon belongs to the list or table below it, and is left out. A finding with a summary
+    gives that.
     """
+    if finding.summary:
+        return finding.summary
     body = re.sub(r"<!--.*?-->", "", finding.text, flags=re.S)
     for block in (b.strip() for b in body.split("\n\n")):
         if not block or block.startswith("#"):
@@ -346,22 +349,27 @@ def _privacy(content: Content, known: dict[str, str]) -> Document:
 
 def _findings(content: Content, known: dict[str, str]) -> Document:
     page = Document("findings/index", "Findings", known)
-    page.say("Why numbers are as they are. Every number in them is read from a committed table when the text is made.")
+    page.say("Each finding has a claim, its evidence, the reason, what it does not show, and how to rerun it.")
+    page.say("Every number is read from a committed table when the text is made.")
     placed: set[str] = set()
     for part in content.parts:
         mine = [f for f in part.findings if f.id not in placed]
         placed |= {f.id for f in mine}
         if mine:
             page.heading(part.title)
-            page.part("linked", items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": ""} for f in mine])
+            page.part("linked", items=[_linked(f) for f in mine])
     rest = [f for f in content.findings if f.id not in placed]
     if rest:
         page.heading("On several papers")
-        page.part("linked", items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": ""} for f in rest])
+        page.part("linked", items=[_linked(f) for f in rest])
     if not content.findings:
         page.say("None: findings are drawn from a committed full run, and there is none yet.")
     page.toctree([f"findings/{f.id}" for f in content.findings])
     return page
+
+
+def _linked(finding: Finding) -> dict[str, str]:
+    return {"href": f"findings/{finding.id}.html", "text": finding.title, "more": finding.summary}
 
 
 def _finding(finding: Finding, known: dict[str, str]) -> Document:

@@ -8,8 +8,8 @@ import pytest
 from evaluation.paired import median_paired, paired, unpaired
 from reports import comparisons
 from reports.config import ReportError
-from reports.findings import render
-from reports.queries import Tables
+from reports.findings import read_committed, render
+from reports.frames import Frames
 from reports.reference import FOLDER
 from workflow import committed
 
@@ -142,20 +142,20 @@ def test_committed_comparisons_are_those_of_the_committed_scores():
     assert told["compared"].tolist() == again["compared"].tolist()
 
 
-class Asked(Tables):
-    """Notes every query in place of answering it."""
+class Asked(Frames):
+    """Notes which comparisons are asked for."""
 
     def __init__(self):
-        super().__init__(lambda name: pd.DataFrame())
-        self.queries = []
+        super().__init__(read_committed())
+        self.ids = set()
 
-    def answer(self, query):
-        self.queries.append(query)
-        return ""
+    def rows(self, table, /, **where):
+        if table == comparisons.NAME:
+            self.ids |= {where["id"]} if isinstance(where["id"], str) else set(where["id"])
+        return super().rows(table, **where)
 
 
-def test_every_comparison_is_asked_by_a_finding_and_every_query_is_in_the_plan():
-    planned = {row["id"] for row in comparisons.read_plan()}
+def test_every_comparison_is_asked_by_a_finding_and_every_one_that_is_asked_is_planned():
     tables = Asked()
     render(tables=tables)
-    assert {q.where["id"] for q in tables.queries if q.table == comparisons.NAME} == planned
+    assert tables.ids == {row["id"] for row in comparisons.read_plan()}

@@ -6,13 +6,19 @@ import pytest
 import reports.findings
 from datasets.files import write_bytes
 from evaluation.summary import COLUMNS
-from reports import front_matter, readme
-from reports.findings import Finding, FindingError, about, read_committed, render, sources, title_of
-from reports.queries import Tables
+from reports import readme
+from reports.findings import Finding, FindingError, about, read_committed, render, sources, split
+from reports.frames import Frames
 from reports.verdicts import read_findings
 from workflow import committed
+from workflow.papers import papers
 
-QUERY = "a: {table: scores/x.csv, where: {dataset: naval}, take: value, format: .4f}"
+TEXT = """---
+title: A title
+summary: A summary.
+---
+RMSE {{ rows("scores/x.csv", dataset="naval") | one("value") }}{{ more }}.
+"""
 
 
 @pytest.fixture
@@ -20,7 +26,7 @@ def tables(tmp_path):
     told = dict.fromkeys(COLUMNS, "") | {"experiment": "x", "status": "ok", "dataset": "naval", "value": "0.0025"}
     write_bytes(committed.path_of(tmp_path, "x"), committed.encoded(pd.DataFrame([told | {"epsilon": "0.9"}])))
     (tmp_path / "y.csv").write_text("a,b\n,1.50\n", encoding="utf-8")
-    return Tables(read_committed(tmp_path))
+    return Frames(read_committed(tmp_path))
 
 
 def test_tables_of_the_reference_are_text(tmp_path, tables):
@@ -50,27 +56,43 @@ def test_a_table_that_is_not_below_the_reference(tmp_path, name):
         read_committed(tmp_path / "reference")(name)
 
 
-def test_render_names_the_file(tmp_path, tables):
-    folder = tmp_path / "findings"
-    folder.mkdir()
-    (folder / "a.md").write_text(f"---\nnumbers:\n  {QUERY}\n---\n# Title\n\nRMSE {{{{ a }}}}.\n", encoding="utf-8")
-    (finding,) = render(folder, tables)
-    assert (finding.id, finding.title, title_of(folder / "a.md")) == ("a", "Title", "Title")
-    assert "\n\nRMSE 0.0025.\n" in finding.text
-    (folder / "b.md").write_text(
-        f"---\nnumbers:\n  {QUERY.replace('naval', 'wine')}\n---\n{{{{ a }}}}", encoding="utf-8"
-    )
-    with pytest.raises(FindingError, match=r"^b\.md: number 'a': scores/x\.csv where dataset=wine .*: no row answers"):
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of sources with a module beside it."""
+    folder = tmp_path / "findings/source"
+    folder.mkdir(parents=True)
+    shared = 'def shared(rows):\n    return {"more": "", "n": len(rows("y.csv"))}\n'
+    text = shared + 'def a_b(rows):\n    return {"more": "!"}\n'
+    (folder.parent / "queries.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_text_its_heading_its_summary_and_the_functions_beside_it(folder, tables):
+    (folder / "a-b.md").write_text(TEXT, encoding="utf-8")
+    (folder / "c.md").write_text(TEXT.replace("{{ more }}", " of {{ n }}"), encoding="utf-8")
+    one, other = render(folder, tables)
+    assert (one.id, one.title, one.summary) == ("a-b", "A title", "A summary.")
+    assert one.text == "# A title\n\n**Summary.** A summary.\n\nRMSE 0.0025!.\n"
+    assert "RMSE 0.0025 of 1." in other.text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TEXT.replace("summary", "title_holds"), r"^a\.md: it must begin with"),
+        (TEXT.replace("naval", "wine"), r"^a\.md: scores/x\.csv, dataset=wine: 0 rows have a value"),
+        (TEXT.replace("more", "mode"), r"^a\.md: 'mode' is undefined"),
+        (TEXT.replace("title: A title", "heading: A title"), r"^a\.md: it must begin with a line"),
+        (TEXT.replace("summary", "title"), r"^a\.md: front matter: 'title' stands twice"),
+        (TEXT.replace("title: A", "title: [A"), r"^a\.md: front matter: "),
+        ("# A title\n", r"^a\.md: it must begin with"),
+        ("---\ntitle: A\n", r"^a\.md: it must begin with"),
+    ],
+)
+def test_errors_name_the_file(folder, tables, text, message):
+    (folder / "a.md").write_text(text, encoding="utf-8")
+    with pytest.raises(FindingError, match=message):
         render(folder, tables)
-
-
-def test_the_finding_that_contributing_shows_can_be_rendered():
-    told = (readme.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    shown = re.search(r"```\n(---\nqueries:.*?)```", told, re.DOTALL)[1]
-    text = front_matter.render(shown, Tables(read_committed()))
-    assert re.search(
-        r"Over 20 splits SEP has a test RMSE of 0\.6\d\d on Wine:\n\n\| Method \| Wine \| Power \|\n", text
-    )
 
 
 def test_committed_findings_and_their_index_agree():
@@ -83,19 +105,104 @@ def test_committed_findings_and_their_index_agree():
 
 
 def test_the_index_has_the_titles_of_the_findings():
-    titles = {f.stem: title_of(f) for f in sources()}
+    titles = {f.stem: split(f)[0]["title"] for f in sources()}
     index = read_findings()
     assert dict(zip(index["finding"], index["title"], strict=True)).items() <= titles.items()
 
 
 def test_no_finding_types_how_many_splits_the_uci_and_common_tasks_have():
-    """Their number is a query: it changes with the config."""
+    """It changes with the config."""
     for path in sources():
         if path.stem.startswith(
             ("common-", "dp-sep", "dp-vi", "clipping", "algorithm", "honest", "split-", "reproduced")
         ):
-            text = re.sub(r"\{\{.*?\}\}", "", front_matter.split(path.read_text(encoding="utf-8"))[1])
+            text = re.sub(r"\{\{.*?\}\}", "", split(path)[1])
             assert not re.search(r"\b(?:10|20|21|ten|twenty) (?:random )?splits", text), path.name
+
+
+# ----- the form of a finding
+
+#: all of them, also of papers with a program of their own.
+FOUND = {
+    path.stem: path
+    for path in (*sources(), *(p for paper in papers() for p in (paper.home / "findings/source").glob("*.md")))
+}
+SECTIONS = ["Claim", "Evidence", "Why", "What this does not show", "How to rerun"]
+#: what a sentence may have a digit in: code, addresses, quotes, what a source numbers, years, settings, the level of an
+#: interval, and names.
+FREE = re.compile(
+    r"`[^`]*`|\]\([^)]*\)|\"[^\"]*\""
+    r"|\b(?:table|figure|equation|algorithm|section|theorem|corollary|definition|appendix|version)s? "
+    r"(?:[A-Z]\.)?\d[\d.]*(?:,? (?:and|or|to) \d[\d.]*)*"
+    r"|\b(?:19|20)\d\d\b"
+    r"|\b(?:epsilon|delta|gamma|rho|order|precision|C|N|d)\b (?:= |of |up to )?"
+    r"(?:e\^)?-?\.?\d[\d.e-]*(?:(?:, | and | to |, and )\.?\d[\d.e-]*)*"
+    r"|\b9[59] %"
+    r"|\b\w*[A-Za-z]-?\d\w*|\b\d+[a-z]\w+",
+    re.IGNORECASE,
+)
+
+
+def typed(template: str) -> list[str]:
+    """Sentences with a digit that no expression of the template gives."""
+    text = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|```.*?```", "", template, flags=re.DOTALL)
+    prose = "\n".join(line for line in text.split("\n") if not line.startswith(("|", "#")))
+    said = re.split(r"(?<=[.!?:])\s+(?=[A-Z*`(])|\n\s*\n", prose)
+    return [" ".join(s.split()) for s in said if re.search(r"\d", FREE.sub("", " ".join(s.split())))]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The error is 0.25 on Wine.", 1),
+        ("The error is {{ error }} on Wine.", 0),
+        ("We ran 20 splits. The error is {{ error }}.", 1),
+        ("Tables 3 and 4 of the 2021 version have it, at epsilon = 0.1 and 1 (95 % intervals).", 0),
+        ("The difference is 95 nats.", 1),
+        ('On Kin8nm `K = 40 N` is "nearly all 36 data sets".', 0),
+        ("| a table | 0.25 |", 0),
+        ("It gains 3 nats at epsilon = 8.", 1),
+    ],
+)
+def test_a_digit_in_a_sentence_is_found(text, found):
+    assert len(typed(text)) == found
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_no_sentence_of_a_finding_types_a_number(name):
+    front, template = split(FOUND[name])
+    said = [*typed(front["title"]), *typed(front["summary"]), *typed(template)]
+    assert not said, "read these numbers from a table: " + " / ".join(said)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_finding_has_its_title_its_summary_its_sections_and_one_table_of_evidence(name):
+    front, _ = split(FOUND[name])
+    assert len(front["title"].split()) <= 18
+    assert len(front["summary"].split()) <= 25
+    assert front["summary"].endswith(".")
+    text = (FOUND[name].parents[1] / f"{name}.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
+    assert parts[1:11:2] == SECTIONS
+    claim, evidence = parts[2].strip(), parts[4]
+    assert len(re.findall(r"[.!?](?:\s|$)", claim)) <= 2, "a claim has at most two sentences"
+    (table,) = re.findall(r"(?:^\|.*\n)+", evidence, flags=re.MULTILINE)
+    head, _, *rows = table.strip().split("\n")
+    assert len(rows) <= 8
+    assert head.strip("|").count("|") < 6
+    assert not re.search(r"(?:better|worse|different|significant)\w* (?:on|at|in)? ?none\b", text)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_every_name_that_a_finding_sets_is_used(name):
+    code = "\n".join(re.findall(r"\{\{.*?\}\}|\{%.*?%\}", split(FOUND[name])[1], flags=re.DOTALL))
+    code = re.sub(r'"[^"]*"', '""', code)
+    unused = [n for n in re.findall(r"\{% (?:set|macro) (\w+)", code) if len(re.findall(rf"\b{n}\b", code)) < 2]
+    assert not unused
+
+
+def test_there_are_findings_of_every_kind():
+    assert len(FOUND) >= 48
 
 
 def test_a_report_shows_the_findings_of_its_own_sources():

@@ -16,7 +16,7 @@ x,b,authors,worse
 x,c,authors,no_data
 x,a,printed,compatible
 """
-CODE = dict.fromkeys(("rows", "check", "names", "figures", "runs", "titles"), "") | {"samples": {}, "measures": {}}
+CODE = dict.fromkeys(("rows", "check", "figures", "runs", "titles"), "") | {"samples": {}, "measures": {}}
 
 
 def table_of_sums(scores, folder):
@@ -38,7 +38,7 @@ def someone(tmp_path, monkeypatch):
     """A paper with a program, known to ``reports.papers`` alone, whose scores are below ``tmp_path``/made."""
     own = tmp_path / "someone"
     (own / "reference").mkdir(parents=True)
-    (own / "findings").mkdir()
+    (own / "findings/source").mkdir(parents=True)
     program = Program(scores=("wine",), checks=("small",), tables="sums", judged="so", finding="two", **CODE)
     paper = Someone("someone", "Someone", {"x": "Someone"}, family=4, program=program)
     monkeypatch.setattr(Someone, "folder", own)
@@ -49,13 +49,14 @@ def someone(tmp_path, monkeypatch):
     (own / "reference" / "verdicts.csv.gz").write_bytes(gzip.compress(VERDICTS.encode()))
     for name in ("one", "two"):
         (own / "findings" / f"{name}.md").write_text(f"# The {name}\n\ntext\n")
+        (own / "findings/source" / f"{name}.md").write_text(f"---\ntitle: The {name}\nsummary: Some.\n---\ntext\n")
     return paper
 
 
 def test_verdicts_and_findings(someone):
     (found,) = papers.load()
     assert found.verdicts["verdict"].tolist() == ["reproduced", "worse", "no_data", "compatible"]
-    assert [f.title for f in found.findings] == ["The one", "The two"]
+    assert [(f.title, f.summary) for f in found.findings] == [("The one", "Some."), ("The two", "Some.")]
     assert found.first.id == "two"
     assert found.judged == "so"
 

@@ -8,8 +8,7 @@ import yaml
 
 from reports import papers, readme, reference
 from reports.findings import Finding, FindingError, folders, read_committed
-from reports.front_matter import split
-from reports.queries import Tables
+from reports.frames import Frames
 from workflow import cli
 
 AGAIN = f"run `{readme.COMMAND}` and commit what it writes"
@@ -66,7 +65,7 @@ def test_the_templates_type_no_result():
         "verdict-versions.md": {"1", "2", "3", "4", "5", "25", "02", "2018"},
     }
     for template, numbers in allowed.items():
-        _, text = split((readme.TEMPLATES / template).read_text(encoding="utf-8"))
+        text = (readme.TEMPLATES / template).read_text(encoding="utf-8")
         plain = re.sub(r"\{[{%].*?[%}]\}", "", text, flags=re.DOTALL)
         assert set(re.findall(r"\d+(?:\.\d+)?", plain)) <= numbers
 
@@ -132,5 +131,5 @@ def test_write_brings_everything_up_to_date(tmp_path, monkeypatch):
 
 @pytest.mark.nightly
 def test_a_headline_without_its_rows_fails(tmp_path):
-    with pytest.raises(FindingError, match=r"^readme\.md: number '.*no table"):
-        readme.texts([], Tables(read_committed(tmp_path)))
+    with pytest.raises(FindingError, match=r"no table 'verdicts"):
+        readme.texts([], Frames(read_committed(tmp_path)))

@@ -206,8 +206,8 @@ ASSIGN = {
     "reports/verdict.py:word": "the rule",
     "reports/comparisons.py:_row": "two settings of ours, not a published number",
 }
-#: functions that ask for the rows of a table that have a word (``reports.queries``).
-QUERIES = ("rows", "value", "of")
+#: functions that ask for the rows of a table that have a word (``reports.frames``).
+QUERIES = ("rows", "where")
 
 
 def assigned(source: str) -> set[str]:
