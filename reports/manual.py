@@ -47,7 +47,7 @@ def commands() -> str:
     lines = [NOTE.format("`bench` and its commands"), "# Commands", ""]
     lines += ["`./bench` sets up its environment on the first call. It takes these words:", ""]
     lines += table(("words", "what it does"), ((f"`./bench{words.rstrip()}`", text) for words, text in told))
-    lines += ["Bash completes the words after `eval \"$(_BENCH_COMPLETE=bash_source ./bench)\"`.", ""]
+    lines += ['Bash completes the words after `eval "$(_BENCH_COMPLETE=bash_source ./bench)"`.', ""]
     for word in cli.COMMANDS:
         made = cli.command(word)
         lines += [f"## ./bench {word}", "", sentence(made.help or ""), ""]
@@ -85,7 +85,12 @@ def configuration() -> str:
     lines = [NOTE.format("`config/config.yaml` and `workflow/schemas/experiment.schema.json`"), "# Configuration", ""]
     lines += ["## A run", "", "Give a setting as `--config scale=quick`. An unknown key is refused with its name.", ""]
     lines += table(("key", "default", "meaning"), ((f"`{k}`", f"`{v}`", words) for k, v, words in told))
-    lines += ["## Experiments", "", "An experiment is one YAML file. The schema refuses an unknown key with its name.", ""]
+    lines += [
+        "## Experiments",
+        "",
+        "An experiment is one YAML file. The schema refuses an unknown key with its name.",
+        "",
+    ]
     lines += keys(schema["properties"])
     lines += ["## A configuration of an experiment", ""]
     lines += ["Each entry of `arms` is a method with its settings and budget.", ""]
@@ -128,7 +133,12 @@ def python() -> str:
     lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Python API", ""]
     lines += ["`pip install .` installs the package `dpbayes_bench`, which reads the committed results. It needs", ""]
     lines[-1:] = ["numpy and pandas, and fits, fetches and writes nothing.", ""]
-    lines += ["```python", "import dpbayes_bench as bench", "", 'rows = bench.task("wine-linear_regression", epsilon=1.0)']
+    lines += [
+        "```python",
+        "import dpbayes_bench as bench",
+        "",
+        'rows = bench.task("wine-linear_regression", epsilon=1.0)',
+    ]
     lines += ['print(rows[["method", "measure", "mean", "std"]].head())', "```", ""]
     for name in sorted(dpbayes_bench.__all__, key=str.lower):
         made = getattr(dpbayes_bench, name)
@@ -159,7 +169,10 @@ def covered() -> str:
             rows.append((f"`{paper.key}`", paper.title, "; ".join(paper.sources.values()), len(made)))
     lines += table(("folder", "paper", "sources", "findings"), rows)
     lines += ["## Which methods", ""]
-    lines += ["A family is a folder of `methods/`. The last column has the neighbours of the privacy claim. The page of a", ""]
+    lines += [
+        "A family is a folder of `methods/`. The last column has the neighbours of the privacy claim. The page of a",
+        "",
+    ]
     lines[-1:] = ["method says whether its claim is refuted.", ""]
     families: dict[str, list[str]] = {}
     for name in contract.names():

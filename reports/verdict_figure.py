@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-#: verdict of a count -> word, sign, colour of the bar, colour of what is written on it; all but the last as on the site.
+#: verdict -> word, sign, colour of the bar, colour of what is written on it; all except the last as on the site.
 WORDS = {
     "reproduced": ("reproduced", "=", "#0b6b3a", "#ffffff"),
     "compatible": ("compatible", "≈", "#00548a", "#ffffff"),

@@ -64,8 +64,8 @@ def test_render_names_the_file(tmp_path, tables):
         render(folder, tables)
 
 
-def test_the_finding_that_contributing_shows_can_be_rendered():
-    told = (readme.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+def test_the_finding_that_the_guide_shows_can_be_rendered():
+    told = (readme.ROOT / "docs/how-to/write-a-finding.md").read_text(encoding="utf-8")
     shown = re.search(r"```\n(---\nqueries:.*?)```", told, re.DOTALL)[1]
     text = front_matter.render(shown, Tables(read_committed()))
     assert re.search(
