@@ -45,7 +45,7 @@ def commands() -> str:
     """What ``bench`` prints as help, and the options of each of its commands."""
     told = re.findall(r"^#   \./bench(.*?)  +(.*)$", (ROOT / "bench").read_text(encoding="utf-8"), re.MULTILINE)
     lines = [NOTE.format("`bench` and its commands"), "# Commands", ""]
-    lines += ["`./bench` sets up its environment on the first call. It takes these words:", ""]
+    lines += ["`./bench` sets up its environment on the first call. The table lists its words.", ""]
     lines += table(("words", "what it does"), ((f"`./bench{words.rstrip()}`", text) for words, text in told))
     lines += ['Bash completes the words after `eval "$(_BENCH_COMPLETE=bash_source ./bench)"`.', ""]
     for word in cli.COMMANDS:
@@ -83,6 +83,7 @@ def configuration() -> str:
     assert {key for key, _, _ in told} == set(yaml.safe_load(text))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     lines = [NOTE.format("`config/config.yaml` and `workflow/schemas/experiment.schema.json`"), "# Configuration", ""]
+    lines += ["Settings of a run are in `config/config.yaml`, and an experiment is a YAML file of its own.", ""]
     lines += ["## A run", "", "Give a setting as `--config scale=quick`. An unknown key is refused with its name.", ""]
     lines += table(("key", "default", "meaning"), ((f"`{k}`", f"`{v}`", words) for k, v, words in told))
     lines += [
@@ -160,13 +161,22 @@ def markdown(doc: str) -> str:
 def covered() -> str:
     """The papers with their numbers and findings, and the methods by family."""
     lines = [NOTE.format("the folders of papers/ and methods/"), "# Papers and methods", ""]
-    lines += ["## Which papers", "", "Papers without published numbers are judged by their claims.", ""]
     rows = []
     for paper in papers():
         home = ROOT / "papers" / paper.key
         if (home / "reference").is_dir():
             made = sorted((home / "findings").glob("*.md"))
             rows.append((f"`{paper.key}`", paper.title, "; ".join(paper.sources.values()), len(made)))
+    families: dict[str, list[str]] = {}
+    for name in contract.names():
+        families.setdefault(type(contract.get(name)).__module__.split(".")[1], []).append(name)
+    lines += [f"The suite covers {len(rows)} papers and has {len(contract.names())} methods, baselines included.", ""]
+    lines += ["## Which papers", ""]
+    lines += [
+        f"These are the {len(rows)} papers, theses and notes. A paper without published numbers is judged by its",
+        "",
+    ]
+    lines[-1:] = ["claims.", ""]
     lines += table(("folder", "paper", "sources", "findings"), rows)
     lines += ["## Which methods", ""]
     lines += [
@@ -174,9 +184,6 @@ def covered() -> str:
         "",
     ]
     lines[-1:] = ["method says whether its claim is refuted.", ""]
-    families: dict[str, list[str]] = {}
-    for name in contract.names():
-        families.setdefault(type(contract.get(name)).__module__.split(".")[1], []).append(name)
     for family, of in sorted(families.items()):
         lines += [f"### {family.replace('_', ' ')}", ""]
         found = [contract.get(name) for name in of]

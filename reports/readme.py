@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from datasets.files import ROOT, write_text
-from evaluation.metrics import METRICS
+from evaluation.metrics import METRICS, OF_ERROR
 from methods import contract
 from reports import ceiling, evidence, findings, manual, pooled, reference, scoreboard, verdict, verdict_figure
 from reports import papers as judged
@@ -183,6 +183,8 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "pythons": pythons(),
         "skeleton": skeleton(),
         "family": verdict.FAMILY,
+        "level": round(100 * (1 - verdict.AGREE)),
+        "margin": round(100 * OF_ERROR.part),
         **example(rows, ceilings),
     }
 

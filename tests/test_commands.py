@@ -1,4 +1,4 @@
-"""Every command that README and CONTRIBUTING print is run, planned, or read by the parser that will read it.
+"""Every command that README, CONTRIBUTING and docs/ print is run, planned, or read by the parser that will read it.
 
 A command is a line of a block of shell, a line of another block behind ``$``, or a piece of code in the text that
 begins with one of ``PROGRAMS`` or with ``./``. ``./bench new`` writes below a temporary folder. What goes to Snakemake
@@ -34,6 +34,12 @@ from workflow import arguments, cli, launch
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md")
+#: pages of docs/ whose commands are checked too; made pages repeat what is checked elsewhere.
+GUIDES = [
+    p.relative_to(ROOT).as_posix()
+    for p in sorted((ROOT / "docs").rglob("*.md"))
+    if not p.is_relative_to(ROOT / "docs/reference")
+]
 SHELLS = ("sh", "bash", "shell")
 #: variables that may stand before a command.
 VARIABLES = re.compile(r"(DPBAYES_(?:MIRROR|CORES|PYTHON|METHODS|DATASETS)|PYTHONPATH)=(.*)", re.DOTALL)
@@ -207,7 +213,10 @@ def a_python(words: list[str], place: Place, given: dict[str, str]) -> None:
     if words[:1] == ["-c"]:
         ast.parse(words[1])
         return
-    assert words[0] == "-m", "python -m MODULE or python -c CODE"
+    if words[0].endswith(".py"):
+        assert (ROOT / words[0]).is_file()
+        return
+    assert words[0] == "-m", "python -m MODULE, python -c CODE or python FILE.py"
     module, rest = words[1], place.filled(words[2:], place.there)
     assert importlib.util.find_spec(module), f"no module {module}"
     if module == "pytest":
@@ -322,7 +331,7 @@ def check(line: str, place: Place) -> None:
 
 
 PRINTED = {
-    line: page for page in reversed(PAGES) for line in pieces((ROOT / page).read_text(encoding="utf-8"))
+    line: page for page in reversed([*PAGES, *GUIDES]) for line in pieces((ROOT / page).read_text(encoding="utf-8"))
 }  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""Faults of a text by the rules of docs/prose.yaml. A text is Markdown: a committed file, or what the site gives Sphinx."""
+"""Faults of a text by the rules of docs/prose.yaml.
+
+A text is Markdown: a committed file, or what the site hands to Sphinx.
+"""
 
 from __future__ import annotations
 
