@@ -107,11 +107,11 @@ def task(name: str, epsilon: float | None = None) -> pd.DataFrame:
     """All methods on one common task at one budget, one row per method, setting and measure.
 
     Columns are task, method, setting, epsilon_asked, measure, unit, mean, std, n, lost, epsilon, delta, relation,
-    status and reason. An empty setting means the default. "tuned" at its start says that it was chosen on
-    synthetic surrogate data, and "ablation" that it takes part in no comparison. ``std`` is over splits, with n - 1, and NaN below two. ``n`` and
-    ``lost`` count splits with and without a score. ``epsilon`` is the largest of the splits, at ``delta``. A method
-    without any score has a status and a reason. Methods without privacy are listed at every budget, with
-    epsilon_asked NaN.
+    status and reason. An empty setting means the default. "tuned" at its start says that it was chosen on synthetic
+    surrogate data, and "ablation" that it takes part in no comparison. ``std`` is over splits, with n - 1, and NaN
+    below two. ``n`` and ``lost`` count splits with and without a score. ``epsilon`` is the largest of the splits, at
+    ``delta``. A method without any score has a status and a reason. Methods without privacy are listed at every
+    budget, with epsilon_asked NaN.
 
     ``epsilon``: None gives all budgets. Raises KeyError for an unknown task, and ValueError for a budget that was not
     run. The messages name the known ones.

@@ -28,7 +28,7 @@ NOTE = "<!-- made by `python -m reports.build readme` from {}; edit that -->\n"
 
 def texts() -> dict[str, str]:
     """File, relative to the root -> text."""
-    return {f"docs/reference/{name}.md": page() for name, page in PAGES.items()}
+    return {file: page() for file, page in PAGES.items()}
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -78,14 +78,11 @@ def sentence(text: str) -> str:
 
 def configuration() -> str:
     """The keys of ``config/config.yaml`` with their comments, and of an experiment by its schema."""
-    text = (ROOT / "config/config.yaml").read_text(encoding="utf-8")
-    told = re.findall(r"^(\w+): *(\S+) *# *(.*)$", text, re.MULTILINE)
-    assert {key for key, _, _ in told} == set(yaml.safe_load(text))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     lines = [NOTE.format("`config/config.yaml` and `workflow/schemas/experiment.schema.json`"), "# Configuration", ""]
     lines += ["Settings of a run are in `config/config.yaml`, and an experiment is a YAML file of its own.", ""]
     lines += ["## A run", "", "Give a setting as `--config scale=quick`. An unknown key is refused with its name.", ""]
-    lines += table(("key", "default", "meaning"), ((f"`{k}`", f"`{v}`", words) for k, v, words in told))
+    lines += run_keys()
     lines += [
         "## Experiments",
         "",
@@ -108,6 +105,31 @@ def configuration() -> str:
         ),
     )
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def run_keys() -> Iterator[str]:
+    """The keys of ``config/config.yaml`` with their defaults and comments."""
+    text = (ROOT / "config/config.yaml").read_text(encoding="utf-8")
+    told = re.findall(r"^(\w+): *(\S+) *# *(.*)$", text, re.MULTILINE)
+    assert {key for key, _, _ in told} == set(yaml.safe_load(text))
+    return table(("key", "default", "meaning"), ((f"`{k}`", f"`{v}`", words) for k, v, words in told))
+
+
+def config_folder() -> str:
+    """What ``config/`` holds; the catalogue of Snakemake workflows shows this page."""
+    lines = [NOTE.format("`config/config.yaml`"), "# Configuration", ""]
+    lines += [
+        "`config.yaml` holds the settings of a run. Give others on the command line, as `--config scale=quick`.",
+        "",
+    ]
+    lines += run_keys()
+    lines += [
+        "The keys of an experiment are [explained in the docs](../docs/reference/configuration.md#experiments).",
+        "",
+    ]
+    lines += ["* `gates.yaml` holds the tolerances of recomputed numbers."]
+    lines += ["* `measured.yaml` holds sizes and times that texts quote. `python -m workflow.measured` prints them."]
+    return "\n".join(lines) + "\n"
 
 
 def keys(properties: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -207,6 +229,11 @@ def words() -> str:
 
 
 PAGES = {
-    "commands": commands, "configuration": configuration, "columns": columns, "python": python, "glossary": words,
-    "papers-and-methods": covered,
-}  # fmt: skip
+    "config/README.md": config_folder,
+    "docs/reference/commands.md": commands,
+    "docs/reference/configuration.md": configuration,
+    "docs/reference/columns.md": columns,
+    "docs/reference/python.md": python,
+    "docs/reference/glossary.md": words,
+    "docs/reference/papers-and-methods.md": covered,
+}

@@ -191,15 +191,15 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
 
 def example(rows: pd.DataFrame, ceilings: pd.DataFrame) -> dict[str, object]:
     """The number that the pages of docs/explanation work through: its rows by reading, margin, bound, and ceiling."""
-    picked = (rows[list(EXAMPLE)] == EXAMPLE.values()).all(axis=1)
+    wanted = pd.Series(EXAMPLE)
+    picked = (rows[list(EXAMPLE)] == wanted).all(axis=1)
     by = {r["reading"]: r for r in rows[picked].to_dict("records")}
     for r in by.values():
         r |= {c: float(r[c]) for c in ("mean", "std", "difference", "low", "high", "p", "detectable")}
     own = by["authors"]
     paper = evidence.printed(own["published_mean"], int(own["n_published"]), own["published_std"], "sd")
-    (share,) = ceilings[
-        (ceilings[list(EXAMPLE)] == EXAMPLE.values()).all(axis=1) & (ceilings["reading"] == "authors")
-    ].to_dict("records")
+    drawn = (ceilings[list(EXAMPLE)] == wanted).all(axis=1) & (ceilings["reading"] == "authors")
+    (share,) = ceilings[drawn].to_dict("records")
     return {
         "example": {reading: by[reading] for reading in READING_TITLES},
         "example_margin": float(verdict.margin(EXAMPLE["metric"], paper.mean)),
