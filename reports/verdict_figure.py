@@ -20,7 +20,7 @@ WORDS = {
 WIDTH, LEFT, BAR, COPY, STEP, TOP = 400, 8, 18, 6, 58, 50
 INK, FONT = "#1a1a1a", 12
 #: narrowest piece of a bar that has its count written on it, per letter and at the sides.
-LETTER, SIDES = 5.8, 2.0
+LETTER, SIDES = 7.5, 2.0
 
 
 def svg(board: Sequence[Mapping[str, Any]]) -> str:
@@ -40,10 +40,10 @@ def svg(board: Sequence[Mapping[str, Any]]) -> str:
     for k, row in enumerate(board):
         y = TOP + STEP * k
         lines.append(f'<text x="{LEFT}" y="{y + 12}" font-weight="bold">{escape(row["title"])}</text>')
-        lines.append(f'<text x="{WIDTH - LEFT}" y="{y + 12}" text-anchor="end">{row["numbers"]:,}</text>')
+        lines.append(f'<text x="{WIDTH - LEFT}" y="{y + 12}" text-anchor="end">{row["numbers"]:,} numbers</text>')
         lines += pieces([row[w] for w in WORDS], y + 17, BAR, True)
         lines += pieces([row[f"copy_{w}"] if w != "no_score" else row[w] for w in WORDS], y + 37, COPY, False)
-    note = "thick: our runs; thin: a perfect copy of our program (the ceiling)"
+    note = "thick: our runs; thin: a perfect copy of our implementation (the ceiling)"
     lines.append(f'<text x="{LEFT}" y="{height - 9}" font-size="11">{note}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
@@ -64,7 +64,7 @@ def pieces(counts: Sequence[float], y: float, height: float, written: bool) -> I
         width = scale * count
         if width > 0.05:
             yield f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}" fill="{colour}"/>'
-        text = f"{sign} {count:,.0f}"
-        if written and width > LETTER * len(text) + SIDES:
+        fits = (t for t in (f"{sign} {count:,.0f}", f"{count:,.0f}") if width > LETTER * len(t) + SIDES)
+        if written and (text := next(fits, "")):
             yield f'<text x="{x + width / 2:.1f}" y="{y + 13}" text-anchor="middle" fill="{ink}">{text}</text>'
         x += width
