@@ -1,5 +1,5 @@
-"""The committed results of dpbayes-bench as data frames and arrays: which published numbers of differentially private
-Bayesian inference come back, and what every method reaches on the common tasks.
+"""The committed results of dpbayes-bench as data frames and arrays: verdicts on published numbers of differentially
+private Bayesian inference, and the scores of every method on the common tasks.
 
     import dpbayes_bench as bench
 
@@ -40,9 +40,9 @@ def home() -> Path:
 
 
 def columns(table: str | None = None) -> pd.DataFrame:
-    """What the columns of a table hold: table, column, type, unit, meaning; of all tables without a name.
+    """The dictionary of a table: table, column, type, unit and meaning of each column. ``None`` gives all tables.
 
-    Raises KeyError for an unknown table; the message names the known ones.
+    Raises KeyError for an unknown table. The message names the known ones.
     """
     told = tables.dictionary()
     if table is None:
@@ -53,28 +53,29 @@ def columns(table: str | None = None) -> pd.DataFrame:
 
 
 def scores() -> pd.DataFrame:
-    """Every score of every paper and common task: about 900,000 rows, one a number (ten seconds, 150 MB).
+    """Every score of every paper and common task: about 900,000 rows, one per number (ten seconds, 150 MB).
 
     ``value`` is in the unit that ``unit`` names, ``epsilon`` what the fit's ledger costs at ``delta``. Rows whose
-    ``status`` is not "ok" have no value and say why in ``reason``. :func:`columns` describes the rest.
+    ``status`` is not "ok" have no value and give a ``reason``. :func:`columns` describes the rest.
     """
     return tables.scores(home())
 
 
 def verdicts() -> pd.DataFrame:
-    """Every published number beside ours, one row per number, reading and protocol, copies included.
+    """Every published number with ours, one row per number, reading and split protocol, copies included.
 
     Readings are printed, authors and corrected. Rows of a reading's own protocol have ``headline`` "yes".
 
-    ``mean``, ``std`` and ``difference`` are in the unit of ``metric``; see :func:`columns`.
+    ``mean``, ``std`` and ``difference`` are in the unit of ``metric``. :func:`columns` describes all columns.
     """
     return tables.verdicts(home())
 
 
 def ledger() -> pd.DataFrame:
-    """What the fit of each private cell released and costs: one row an event, or all ("(total)"), and an accountant.
+    """The releases of the fit of each private cell, and their epsilon: one row per event and accountant.
 
-    ``epsilon`` holds at ``delta`` under ``relation``; it is inf where no bound is finite.
+    The event "(total)" is all of them together. ``epsilon`` holds at ``delta`` under ``relation``. It is inf if no
+    bound is finite.
     """
     return tables.ledger(home())
 
@@ -103,15 +104,17 @@ def _known(name: str) -> tuple[Path, str]:
 
 
 def task(name: str, epsilon: float | None = None) -> pd.DataFrame:
-    """All methods on one common task at one budget, one row a method, setting and measure.
+    """All methods on one common task at one budget, one row per method, setting and measure.
 
-    Columns: task, method, setting (empty: default settings; "tuned;...": chosen on public stand-ins; "ablation;...":
-    shown, not ranked), epsilon_asked, measure, unit, mean, std (over splits, n - 1; NaN below two), n (splits with a
-    score), lost (splits without), epsilon (dearest ledger of the splits, at delta), delta, relation, status and reason
-    (of a method without any score). Methods without privacy stand at every budget, with epsilon_asked NaN.
+    Columns are task, method, setting, epsilon_asked, measure, unit, mean, std, n, lost, epsilon, delta, relation,
+    status and reason. An empty setting means the default. "tuned" at its start says that it was chosen on synthetic
+    surrogate data, and "ablation" that it takes part in no comparison. ``std`` is over splits, with n - 1, and NaN
+    below two. ``n`` and ``lost`` count splits with and without a score. ``epsilon`` is the largest of the splits, at
+    ``delta``. A method without any score has a status and a reason. Methods without privacy are listed at every
+    budget, with epsilon_asked NaN.
 
-    ``epsilon``: None gives all budgets. Raises KeyError for an unknown task and ValueError for a budget that was not
-    run; the messages name the known ones.
+    ``epsilon``: None gives all budgets. Raises KeyError for an unknown task, and ValueError for a budget that was not
+    run. The messages name the known ones.
     """
     path, dataset = _known(name)
     rows = tables.typed_scores([tables.scores_of(path)])
@@ -145,8 +148,8 @@ def task(name: str, epsilon: float | None = None) -> pd.DataFrame:
 def reference_posterior(task: str) -> ReferencePosterior:
     """The exact posterior of a common task given the training rows of split 0, with its diagnostics.
 
-    Raises KeyError for an unknown task (the message names the known ones) and LookupError for one whose exact
-    posterior is not known; the message says why.
+    Raises KeyError for an unknown task, and LookupError for one whose exact posterior is not known. The messages name
+    the known tasks, or say why.
     """
     _known(task)
     return read(home() / "common_tasks" / "reference" / "posteriors", task)

@@ -16,22 +16,21 @@ ABSENT = "absent.json"
 
 @dataclass(frozen=True)
 class ReferencePosterior:
-    """The posterior of D parameters given the n training rows of split 0, scaled to the unit box.
+    """The posterior of D parameters given the n training rows of split 0, with inputs scaled to [-1, 1].
 
     Parameters
     ----------
     task : name of the common task.
-    summary : data frame, one row a parameter (index: its name): mean, sd, and the quantiles q5, q25, q50, q75, q95;
-        for draws also rhat, ess_bulk and ess_tail (Vehtari et al. 2021).
+    summary : data frame, one row per parameter, which is its index: mean, sd, and the quantiles q5, q25, q50, q75, q95.
+        With draws also rhat, ess_bulk and ess_tail (Vehtari et al. 2021).
     covariance : (D, D).
-    draws : (chains, draws a chain, D) of a sampler, single precision; None for a closed form.
-    info : how it was computed (``how``), model and its constants, frame that maps original units to the box, n,
-        data_hash (of the parsed table), rows_hash (of the training rows), hash (of the data, the model and all
-        settings), diagnostics, versions, and for a closed form its parameters.
+    draws : (chains, draws per chain, D) of a sampler, single precision; None for a closed form.
+    info : ``how`` it was computed, the model and its constants, the scaling (``frame``), n, hashes of the data and the
+        settings, diagnostics, versions, and for a closed form its parameters.
 
-    Units: rows are in the box: u = (x - x_shift) / x_scale for each input, cut to [-1, 1], with the shifts and scales
-    of ``info["frame"]``; weights, the intercept last, are target (of two classes: log-odds) in the box per unit of the
-    box, ``noise_variance`` is target in the box squared.
+    Units: each input is scaled as u = (x - x_shift) / x_scale and cut to [-1, 1]. ``info["frame"]`` has the shifts and
+    scales. Weights, the intercept last, are scaled target (of two classes: log-odds) per unit of scaled input.
+    ``noise_variance`` is scaled target squared.
     """
 
     task: str

@@ -1,4 +1,4 @@
-"""README.md, ``docs/results.md`` and the rendered findings with their index: made from the committed reference.
+"""README.md with its figure, pages of docs/, and the rendered findings with their index: made from what is committed.
 
     python -m reports.build readme
 
@@ -16,9 +16,9 @@ from pathlib import Path
 import pandas as pd
 
 from datasets.files import ROOT, write_text
-from evaluation.metrics import METRICS
+from evaluation.metrics import METRICS, OF_ERROR
 from methods import contract
-from reports import ceiling, findings, frames, pooled, reference, scoreboard
+from reports import ceiling, evidence, findings, frames, manual, pooled, reference, scoreboard, verdict, verdict_figure
 from reports import papers as judged
 from reports.config import READING_TITLES
 from reports.findings import Finding
@@ -35,7 +35,12 @@ TEXTS = {
     "README.md": "readme.md",
     "docs/results.md": "results.md",
     "docs/verdict-versions.md": "verdict-versions.md",
+    "docs/explanation/verdicts.md": "verdicts.md",
+    "docs/explanation/ceiling.md": "ceiling.md",
 }
+FIGURE = "docs/verdicts.svg"
+#: published number of the worked example: DP-SEP on Wine, table 3.
+EXAMPLE = {"source": "vinaroz2023dpsep", "table": "3", "dataset": "wine", "method": "dp_sep", "metric": "rmse"}
 INDEX = "reports/findings/README.md"
 #: first words of a method's status -> what README's table says.
 CLAIMS = {"Not private": "no", "Private": "yes", "Claimed epsilon refuted": "claim refuted"}
@@ -177,6 +182,29 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "measured": measured.facts(),
         "pythons": pythons(),
         "skeleton": skeleton(),
+        "family": verdict.FAMILY,
+        "level": round(100 * (1 - verdict.AGREE)),
+        "margin": round(100 * OF_ERROR.part),
+        **example(rows, ceilings),
+    }
+
+
+def example(rows: pd.DataFrame, ceilings: pd.DataFrame) -> dict[str, object]:
+    """The number that the pages of docs/explanation work through: its rows by reading, margin, bound, and ceiling."""
+    wanted = pd.Series(EXAMPLE)
+    picked = (rows[list(EXAMPLE)] == wanted).all(axis=1)
+    by = {r["reading"]: r for r in rows[picked].to_dict("records")}
+    for r in by.values():
+        r |= {c: float(r[c]) for c in ("mean", "std", "difference", "low", "high", "p", "detectable")}
+    own = by["authors"]
+    paper = evidence.printed(own["published_mean"], int(own["n_published"]), own["published_std"], "sd")
+    drawn = (ceilings[list(EXAMPLE)] == wanted).all(axis=1) & (ceilings["reading"] == "authors")
+    (share,) = ceilings[drawn].to_dict("records")
+    return {
+        "example": {reading: by[reading] for reading in READING_TITLES},
+        "example_margin": float(verdict.margin(EXAMPLE["metric"], paper.mean)),
+        "example_bound": float(evidence.bound_of_means(own["mean"], own["std"], int(own["n"]), paper, "rmse")),
+        "example_ceiling": share,
     }
 
 
@@ -201,7 +229,7 @@ def skeleton() -> str:
 
 
 def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dict[str, str]:
-    """File, relative to the root -> text: README, the results page, a file per finding, and the index of findings."""
+    """File, relative to the root -> text: README and its figure, pages of docs/, findings, and their index."""
     read = Frames(findings.read_committed()) if read is None else read
     found = findings.render(tables=read) if found is None else found
     others = [f for paper in judged.load() for f in paper.findings]
@@ -210,7 +238,7 @@ def texts(found: list[Finding] | None = None, read: Frames | None = None) -> dic
     out = {}
     for name, template in TEXTS.items():
         out[name] = note.format(template) + _fill(TEMPLATES / template, read, known).rstrip("\n") + "\n"
-    return out | rendered(found)
+    return out | {FIGURE: verdict_figure.svg(known["board"])} | manual.texts() | rendered(found)
 
 
 def dp_sep(tables: Frames) -> dict[str, str]:
@@ -266,7 +294,7 @@ def rendered(found: list[Finding]) -> dict[str, str]:
 
 
 def write(root: Path = ROOT, found: list[Finding] | None = None) -> None:
-    """Bring README.md, ``docs/results.md`` and the rendered findings below ``root`` up to date."""
+    """Bring README.md, the made pages of docs/ and the rendered findings below ``root`` up to date."""
     made = texts(found)
     for name, content in made.items():
         write_text(root / name, content)

@@ -1,4 +1,4 @@
-"""Every command that README and CONTRIBUTING print is run, planned, or read by the parser that will read it.
+"""Every command that README, CONTRIBUTING and docs/ print is run, planned, or read by the parser that will read it.
 
 A command is a line of a block of shell, a line of another block behind ``$``, or a piece of code in the text that
 begins with one of ``PROGRAMS`` or with ``./``. ``./bench new`` writes below a temporary folder. What goes to Snakemake
@@ -34,6 +34,13 @@ from workflow import arguments, cli, launch
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md")
+#: pages of docs/ whose commands are checked too. Made pages repeat what is checked elsewhere, and the page on the cost
+#: of tests has a command that measures all of them.
+GUIDES = [
+    p.relative_to(ROOT).as_posix()
+    for p in sorted((ROOT / "docs").rglob("*.md"))
+    if not p.is_relative_to(ROOT / "docs/reference") and p.name != "tests.md"
+]
 SHELLS = ("sh", "bash", "shell")
 #: variables that may stand before a command.
 VARIABLES = re.compile(r"(DPBAYES_(?:MIRROR|CORES|PYTHON|METHODS|DATASETS)|PYTHONPATH)=(.*)", re.DOTALL)
@@ -322,12 +329,12 @@ def check(line: str, place: Place) -> None:
 
 
 PRINTED = {
-    line: page for page in reversed(PAGES) for line in pieces((ROOT / page).read_text(encoding="utf-8"))
+    line: page for page in reversed([*PAGES, *GUIDES]) for line in pieces((ROOT / page).read_text(encoding="utf-8"))
 }  # fmt: skip
 
 
-#: what goes to Snakemake costs seconds to plan
-PLANNED = re.compile(r"\./bench (--cores|full|audit)")
+#: what goes to Snakemake costs seconds to plan, and all tests cost seconds to collect
+PLANNED = re.compile(r"\./bench (--co|full|audit)|\./bench test -|DPBAYES_METHODS=|^snakemake ")
 
 
 def param(line: str, page: str):

@@ -134,7 +134,7 @@ def comparison(cell: Cell, found: Sequence[dict]) -> str:
 @click.argument("name", help="a method: the name of its file in methods/<family>/")
 @click.option("--results", type=click.Path(path_type=Path), default=ROOT / "results", help="folder of the run")
 def command(**options) -> int:
-    """Run the checks of one method, and show its scores beside those of the others on the same split."""
+    """Run the checks of one method, and show its scores next to those of the others on the same split."""
     return main(SimpleNamespace(**options))
 
 

@@ -46,9 +46,9 @@ WHY = (
 @click.option("--rows", type=arguments.WHOLE, required=True, metavar="N", help="rows of your table")
 @click.option("--columns", type=arguments.WHOLE, required=True, metavar="D", help="its inputs, without the target")
 @click.option("--seeds", type=arguments.WHOLE, default=5, metavar="K", help="tables of each shape (default: 5)")
-@click.option("--known-ranges", is_flag=True, help="the range of every column is public (default: none; bought)")
+@click.option("--known-ranges", is_flag=True, help="the range of every column is public (default: estimated privately)")
 def command(**given) -> None:
-    """Which private method is best for rows of this size? Tries all on made-up tables, and reads no private row."""
+    """Which private method is best for rows of this size? Tries all on synthetic tables, and reads no private row."""
     args = SimpleNamespace(**given)
     if args.rows < FEWEST_ROWS:
         raise click.UsageError(f"--rows {args.rows}; give at least {FEWEST_ROWS}")

@@ -46,7 +46,7 @@ WHY = (
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.csv", help="comma separated, with a header line")
 @click.option("--target", metavar="COLUMN", help="what is predicted; under density: a column to leave out")
 @click.option(
-    "--bounds", type=click.Path(path_type=Path), metavar="FILE.yaml", help="ranges that are public (default: bought)"
+    "--bounds", type=click.Path(path_type=Path), metavar="FILE.yaml", help="public ranges (default: private estimates)"
 )
 def command(**given) -> None:
     """Which private method is best on this table? The table has to be public: its scores are shown without noise."""

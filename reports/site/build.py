@@ -15,7 +15,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from reports.site import catalogue, cells, pages
+from reports.site import catalogue, cells, docs, pages
 from reports.site.content import Content
 from reports.site.document import HERE, Document
 
@@ -42,6 +42,7 @@ def write(out: Path, content: Content) -> None:
             *pages.documents(content, found, out / "downloads"),
             *cells.documents(content, found),
             *catalogue.documents(content, found),
+            *docs.documents({f.id: f.title for f in content.findings}),
         ]
         for document in documents:
             path = source / f"{document.path}.md"
@@ -153,6 +154,7 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
         "html_context": {"default_mode": "auto"},
         "myst_disable_syntax": ["html_block", "html_inline", "substitution"],
         "myst_enable_extensions": [],
+        "myst_heading_anchors": 3,
         "smartquotes": False,
         "suppress_warnings": ["myst.header", "misc.highlighting_failure"],
         "exclude_patterns": ["_static"],

@@ -136,6 +136,7 @@ def _front(content: Content, known: dict[str, str], downloads: bool) -> Document
             "privacy": "Privacy",
             "missing": "Numbers without a score",
             "findings/index": "Findings",
+            "docs/index": "Docs",
             "glossary": "Glossary",
             "provenance": "Provenance",
             **({"downloads": "Downloads"} if downloads else {}),

@@ -30,7 +30,8 @@ def prose() -> str:
 
 def everything() -> str:
     templates = (p for p in (HERE / "templates").rglob("*") if p.is_file())
-    pages = [*templates, *HERE.glob("*.py"), *HERE.parent.glob("*.py")]
+    docs = (p for p in (readme.ROOT / "docs").rglob("*.md") if p.name != "glossary.md")
+    pages = [*templates, *docs, *HERE.glob("*.py"), *HERE.parent.glob("*.py")]
     return prose() + "\n".join(p.read_text(encoding="utf-8") for p in pages)
 
 
@@ -51,6 +52,12 @@ def test_no_finding_says_frame_or_our_reading():
     """ "Frame" is a word of the code; "our reading" of what is inferred is called an inference."""
     text = re.sub(r"\s+", " ", prose())
     assert re.findall(r"(?i)\b(?:unit )?frame\b|\bour reading\b", text) == []
+
+
+def test_the_glossary_is_short_and_sorted():
+    names = [w.word.replace("é", "e").lower() for w in glossary.load()]
+    assert len(names) <= 40
+    assert names == sorted(names)
 
 
 def test_a_bad_glossary_is_refused(tmp_path):

@@ -1,14 +1,16 @@
 """README, the page of results, and the rendered findings are those of the committed reference."""
 
 import re
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
 import yaml
 
-from reports import papers, readme, reference
+from reports import papers, readme, reference, scoreboard, verdict
 from reports.findings import Finding, FindingError, folders, read_committed
 from reports.frames import Frames
+from reports.verdict_figure import WORDS
 from workflow import cli
 
 AGAIN = f"run `{readme.COMMAND}` and commit what it writes"
@@ -59,8 +61,11 @@ def test_every_link_leads_somewhere(texts):
 def test_the_templates_type_no_result():
     """Every number is computed; what is left are names of tables, versions and examples, and the rule's 1 %."""
     allowed = {
-        "readme.md": {"1", "3", "10", "95", "1.0", "5000", "12", "256", "2021"},
+        "readme.md": {"1", "3", "1.0", "5000", "12", "2021"},
         "results.md": {"1", "20", "95", "2017", "2021", "2018"},
+        # the rule, its margins, list items
+        "verdicts.md": {"1", "1.1", "2", "3", "4", "5", "10", "25", "95", "2018", "2023"},
+        "ceiling.md": {"20", "100", "400", "2021"},
         # versions, list items, the margins and the rate that the four changes are about
         "verdict-versions.md": {"1", "2", "3", "4", "5", "25", "02", "2018"},
     }
@@ -106,6 +111,28 @@ def test_the_index_lists_every_finding_of_every_folder(texts):
     assert sorted(listed) == sorted(str(p.relative_to(readme.ROOT)) for p in there)
     assert len(listed) == len(set(listed))
     assert f"All {len(listed)} findings" in README
+
+
+def test_the_worked_example_says_what_its_rows_say(texts):
+    """The sentences of the page hold for the committed verdicts: refuted as printed, in doubt if corrected."""
+    rows = readme.names(scoreboard.rows(), [], [])["example"]
+    limit = verdict.ANY_FALSE / verdict.FAMILY
+    assert rows["printed"]["p"] <= limit < rows["corrected"]["p"] <= verdict.AGREE < rows["authors"]["p"]
+    assert (rows["printed"]["p_kind"], rows["printed"]["verdict"]) == ("rank", "worse")
+    assert {r["n"] for r in rows.values()} == {rows["authors"]["n"]}
+    assert f"| authors' code | {rows['authors']['mean']:.3f} |" in texts["docs/explanation/verdicts.md"]
+
+
+def test_the_figure_shows_every_number(texts):
+    root = ElementTree.fromstring(texts[readme.FIGURE])
+    board = readme.names(scoreboard.rows(), [], [])["board"]
+    told = root.find("{*}desc").text
+    for row in board:
+        assert f"{row['title']}: " in told
+        assert all(f"{row[w]} {WORDS[w][0]}" in told for w in WORDS if row[w])
+    widths = [float(r.get("width")) for r in root.findall(".//{*}rect") if r.get("height") == "18"]
+    assert sum(widths) == pytest.approx(384 * len(board), abs=1)
+    assert len(texts[readme.FIGURE]) < 10_000
 
 
 def test_rendered_findings_are_a_file_each_and_an_index():

@@ -75,6 +75,7 @@ rule report:
                 for folder in ("templates", "static")
                 for p in (ROOT / "reports" / "site" / folder).iterdir()
             ),
+            *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md")),
         ],
         extra=extra_of(*PARTS),
         findings=sorted(

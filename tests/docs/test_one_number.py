@@ -1,4 +1,4 @@
-"""The pages of docs/ name what exists."""
+"""docs/one-number.md names functions and files that exist."""
 
 import importlib
 import re
@@ -10,7 +10,7 @@ from datasets import fetch
 from methods import contract
 from workflow import yaml_file
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WALK = (ROOT / "docs/one-number.md").read_text(encoding="utf-8")
 PACKAGES = "datasets|models|privacy|methods|evaluation|audit|workflow|reports"
 NAMES = sorted(set(re.findall(rf"`((?:{PACKAGES})(?:\.\w+)+)`", WALK)))

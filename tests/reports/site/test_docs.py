@@ -1,0 +1,37 @@
+"""Pages of docs/ as pages of the site: their addresses and links."""
+
+import pytest
+
+from datasets.files import ROOT
+from reports.site import docs
+
+
+def test_every_file_has_a_page_and_the_index_lists_them():
+    index, *others = docs.documents({})
+    assert index.path == "docs/index"
+    found = {p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md")}
+    assert {docs.page_of(f) for f in found - set(docs.ELSEWHERE)} == {index.path, *(d.path for d in others)}
+    assert all(f"\n/{d.path}\n" in index.text() for d in others)
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("[a](epsilon.md#leaks)", "[a](/docs/explanation/epsilon.md#leaks)"),
+        ("[a](../decisions/README.md)", "[a](/docs/decisions/index.md)"),
+        ("[a](../reference/glossary.md#cell)", "[a](/glossary.md)"),
+        ("[a](../../reports/findings/README.md)", "[a](/findings/index.md)"),
+        ("[a](../../papers/p/findings/known.md)", "[a](/findings/known.md)"),
+        ("[a](../../papers/p/findings/other.md)", "a (`papers/p/findings/other.md`)"),
+        ("[README.md](../../README.md#try-it)", "`README.md`"),
+        ("[a](https://example.org/x.md)", "[a](https://example.org/x.md)"),
+        ("[a](#here)", "[a](#here)"),
+        ("```text\n[a](epsilon.md)\n```", "```text\n[a](epsilon.md)\n```"),
+    ],
+)
+def test_a_link_leads_to_what_the_site_has(link, shown):
+    assert docs.linked(link, "docs/explanation/verdicts.md", {"known": "A title"}) == shown
+
+
+def test_comments_are_no_text():
+    assert not any("<!--" in d.text() for d in docs.documents({}))
