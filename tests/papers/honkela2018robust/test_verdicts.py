@@ -44,7 +44,7 @@ def test_words_of_each_kind():
     assert verdicts.compared(cell(centre), row(values), 249)["verdict"] == "reproduced"
     assert verdicts.compared(cell(far), row(values), 249)["verdict"] == "worse"
     one = np.full((50, 1), 0.8)
-    said = [verdicts.compared(cell(m), row(one, "printed"), 249)["verdict"] for m in ("0.8", "0.8015", "0.79")]
+    said = [verdicts.compared(cell(m), row(one, "printed"), 249)["verdict"] for m in ("0.8", "0.8015", "0.7900")]
     assert said == ["reproduced", "compatible", "better"]
     multiple = [
         verdicts.compared(cell(m, "clipping_multiple"), row([[0.1]]), 249)["verdict"]
@@ -135,7 +135,7 @@ def crossing(values, alpha):
     ends = []
     for up in (True, False):
         low, high = 0.0, 10 * math.sqrt(values.var(axis=1).sum()) / len(values)
-        for _ in range(40):
+        for _ in range(18):
             middle = (low + high) / 2
             low, high = (middle, high) if tail(values, middle, up) > alpha else (low, middle)
         ends.append(high)
