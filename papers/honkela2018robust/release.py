@@ -209,7 +209,7 @@ def facts(ledger) -> str:
                 "mechanism": str(e.mechanism),
                 "relation": str(e.relation),
                 "sensitivity": str(e.sensitivity),
-                "noise_scale": float(f"{e.noise_scale:.6g}"),
+                "noise_multiplier": float(f"{e.noise_multiplier:.6g}"),
                 "proof": e.proof,
             }
             for e in ledger

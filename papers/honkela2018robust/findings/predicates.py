@@ -11,7 +11,7 @@ def stopped_early(updates: pd.DataFrame, cells: pd.DataFrame, posteriors: pd.Dat
     tight = posteriors["setting"].str.extract(r"epsilon=([\d.]+)")[0].astype(float) <= 2
     return bool(
         not cells["verdict"].isin(["better", "worse", "differs"]).any()
-        and (plain[20_000] - plain[4_999] > 0.01).all()
-        and (private[50_000] < private[4_999] - 0.1).all()
+        and (plain["20000"] - plain["4999"] > 0.01).all()
+        and (private["50000"] < private["4999"] - 0.1).all()
         and (posteriors.loc[tight, "exist"] == 0).all()
     )

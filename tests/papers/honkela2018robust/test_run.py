@@ -42,7 +42,7 @@ def test_a_private_cell_of_two_folds(table, monkeypatch):
     assert len(own["runs"].split()) == own["parts"] == 5
     assert float(own["ledger_epsilon"]) == pytest.approx(1.0, rel=1e-6)
     (event,) = json.loads(own["ledger"])
-    assert (event["mechanism"], event["relation"], event["noise_scale"]) == ("laplace", "replace_one", 1.0)
+    assert (event["mechanism"], event["relation"], event["noise_multiplier"]) == ("laplace", "replace_one", 1.0)
     plain = run.cell_of(folds, told | {"method": "lr", "reading": "printed"}, {})
     assert float(plain["runs"].split()[0]) == pytest.approx(0.909366936694, abs=1e-11)
     assert "ledger" not in plain
