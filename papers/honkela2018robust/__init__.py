@@ -17,7 +17,7 @@ PAPER = Paper(
     program=Program(
         scores=("synth_A", "synth_B", "multiples", "splits"),
         rows=f"{HERE}.run:rows",
-        checks=("updates", "posteriors", "answers", "costs", "outlier"),
+        checks=("updates", "posteriors", "answers", "costs", "charged", "outlier"),
         check=f"{HERE}.checks:CHECKS",
         # a fit of each kind, two splits of the budget and the multiples of the fewest rows
         samples={

@@ -32,12 +32,12 @@ which is at most epsilon: X'X and y'y cost nothing beside X'y.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
 
-from papers.honkela2018robust.data import Fold, Moments, centred, clipped
+from papers.honkela2018robust.data import Fold, Moments, clipped
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
@@ -147,18 +147,58 @@ def normalised(moments: Moments, bounds: tuple[float, float]) -> np.ndarray:
 
 
 def corrected(fold: Fold, n: int, multiples: tuple[float, float]) -> Clipped:
-    """Rows over their norms, targets less the mean of the ten public rows; bounds that no private row moves.
+    """Centre and standard deviation of the targets are those of the ten public rows, and cost nothing."""
+    return _in_public_frame(fold, n, multiples, fold.y_public.mean(), fold.y_public.std(ddof=1))
 
-    B_x = multiple / sqrt(d), the standard deviation of an entry of a random row of norm 1; B_y a multiple of the
-    standard deviation of the public targets.
+
+def charged(fold: Fold, n: int, multiples: tuple[float, float], epsilon: float, budget: Budget) -> Clipped:
+    """Without public rows: the targets are not centred, and their scale is released at a cost of ``epsilon``."""
+    scale = NORMAL_MEDIAN * median(np.abs(fold.y_pool[:n]), epsilon, budget)
+    found = _in_public_frame(fold, n, multiples, 0.0, scale)
+    none = np.zeros((0, found.private.d))
+    return replace(found, public=Moments.of(none, none[:, 0]))
+
+
+def _in_public_frame(fold: Fold, n: int, multiples: tuple[float, float], centre: float, sd: float) -> Clipped:
+    """Rows over their norms, targets less ``centre``; no private row moves the bounds.
+
+    B_x = multiple / sqrt(d), the standard deviation of an entry of a random row of norm 1; B_y a multiple of ``sd``.
     """
     x, x0 = unit(fold.x_pool[:n]), unit(fold.x_public)
-    middle = fold.y_public.mean()
-    y, y0 = fold.y_pool[:n] - middle, centred(fold.y_public)
-    bx, by = multiples[0] / np.sqrt(x.shape[1]), multiples[1] * y0.std(ddof=1)
-    return Clipped(
-        Moments.of(clipped(x, bx), clipped(y, by)), Moments.of(clipped(x0, bx), clipped(y0, by)), (float(bx), float(by))
+    bx, by = float(multiples[0] / np.sqrt(x.shape[1])), float(multiples[1] * sd)
+    private, public = (
+        Moments.of(clipped(a, bx), clipped(b - centre, by)) for a, b in ((x, fold.y_pool[:n]), (x0, fold.y_public))
     )
+    return Clipped(private, public, (bx, by))
+
+
+#: thresholds of the search for a median: powers of 2^(1/4). Seven comparisons single one out.
+THRESHOLDS = 2.0 ** (np.arange(-24, 48) / 4)
+COMPARISONS = 7
+#: the standard deviation of a normal distribution is this many times the median of its absolute values.
+NORMAL_MEDIAN = 1.4826
+
+
+def median(values: np.ndarray, epsilon: float, budget: Budget) -> float:
+    """About the median of numbers above 0, by bisection among ``THRESHOLDS`` with noisy counts.
+
+    One replaced row changes the count of values up to a threshold by at most 1. Each of the seven counts costs
+    epsilon / 7, also if the earlier ones choose its threshold.
+    """
+    mechanism = budget.laplace(
+        "counts of targets up to a threshold",
+        sensitivity=1.0,
+        noise_scale=COMPARISONS / epsilon,
+        relation=Relation.REPLACE_ONE,
+        steps=COMPARISONS,
+        proof="papers.honkela2018robust.release.median",
+    )
+    low, high = 0, len(THRESHOLDS) - 1
+    for _ in range(COMPARISONS):
+        middle = (low + high) // 2
+        count = float(mechanism.release(np.array([np.sum(values <= THRESHOLDS[middle])]))[0])
+        low, high = (low, middle) if count >= len(values) / 2 else (min(middle + 1, high), high)
+    return float(THRESHOLDS[high])
 
 
 def corrected_release(found: Clipped, epsilon: float, budget: Budget) -> Moments:

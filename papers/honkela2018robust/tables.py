@@ -104,12 +104,15 @@ def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
 
 def names(tables: Tables) -> dict[str, object]:
     """What the texts of findings may use besides queries."""
-    rows = {name: tables.rows(name) for name in ("updates", "posteriors", "counts", "answers", "outlier", "corrected")}
+    rows = {
+        name: tables.rows(name)
+        for name in ("updates", "posteriors", "counts", "answers", "outlier", "corrected", "charged")
+    }
     return {"family": PAPER.family, **evidence(**rows)}
 
 
 def evidence(
-    updates: Rows, posteriors: Rows, counts: Rows, answers: Rows, outlier: Rows, corrected: Rows
+    updates: Rows, posteriors: Rows, counts: Rows, answers: Rows, outlier: Rows, corrected: Rows, charged: Rows
 ) -> dict[str, object]:
     """Of the finding on the stopped optimiser, from the rows of the tables with these names.
 
@@ -133,14 +136,15 @@ def evidence(
     for r in outlier:
         if float(r["at"]) == 5 * float(r["epsilon"]):
             deltas[r["row"]] = max(deltas.get(r["row"], 0.0), float(r["delta_at_least"]))
-    better = [r for r in corrected if float(r["difference"]) > 0]
+    theirs = {(r["table"], r["setting"]): float(r["published"]) for r in corrected}
     return {
         "lines": list(lines.values()),
         "words": {k: int(v or 0) for k, v in whole.items() if k not in ("reading", "table")},
         "private": len(private),
         "cross_wins": sum(float(r["noisy_cross"]) > float(r["published"]) for r in private),
         "deltas": deltas,
-        "better": len(better),
+        "better": sum(float(r["mean"]) > theirs[r["table"], r["setting"]] for r in corrected),
+        "charged": sum(float(r["mean"]) > theirs[r["table"], r["setting"]] for r in charged),
         "corrected": len(corrected),
         "runs": corrected[0]["n"],
     }

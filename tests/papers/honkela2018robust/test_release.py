@@ -91,6 +91,39 @@ def test_the_audit_of_the_corrected_release(fold, monkeypatch, factor, expected)
     assert (beta[0] == beta[1]).all()
 
 
+def test_a_scale_that_is_charged_to_the_budget(fold):
+    """Recorded on one table and replayed on its neighbour: eight releases within epsilon, each count moved by at most
+    one and some by one, and nothing but the releases enters the fit."""
+    y = fold.y_pool.copy()
+    y[0] = 1e-3  # below every threshold that is asked for, where the first of the two is above them
+    one, other = neighbours(fold)[0], replace(fold, y_pool=y, x_pool=neighbours(fold)[1].x_pool)
+    found, recorders = [], []
+    for f in (one, other):
+        first = recorders[0] if recorders else None
+        recorders.append(Recorder(outputs=first.outputs, expected=first.events) if first else Recorder())
+        budget = BudgetSpec(epsilon=1.0).open(np.random.default_rng(len(recorders)), recorders[-1])
+        clipped = release.charged(f, 100, OMEGA, 0.1, budget)
+        made = release.corrected_release(clipped, 0.9, budget)
+        found.append((clipped.bounds, release.linear_bayes(made, clipped.bounds, OMEGA[0], 0.9)))
+        assert epsilon_of(budget.ledger, 1e-9).epsilon == pytest.approx(1.0, rel=1e-6)
+    assert found[0][0] == found[1][0]
+    assert (found[0][1] == found[1][1]).all()
+    moved = [np.abs(a - b).sum() for a, b in zip(*(r.values for r in recorders), strict=True)]
+    assert len(moved) == release.COMPARISONS + 1
+    assert max(moved[:-1]) == 1.0
+    assert moved[-1] <= 1.0 + 1e-12
+
+
+def test_a_median_without_noise_is_the_next_threshold():
+    """Also at the ends of the thresholds."""
+    values = np.abs(np.random.default_rng(0).standard_normal(999)) * 3
+    for scale in (1.0, 50.0, 1e-9, 1e9):
+        budget = BudgetSpec(epsilon=1e9).open(np.random.default_rng(0))
+        found = release.median(scale * values, 1e9, budget)
+        above = release.THRESHOLDS[release.THRESHOLDS >= scale * np.median(values)]
+        assert found == (above[0] if len(above) else release.THRESHOLDS[-1])
+
+
 def test_no_private_row_moves_the_frame(fold):
     one, other = neighbours(fold)
     assert release.corrected(one, 100, OMEGA).bounds == release.corrected(other, 100, OMEGA).bounds

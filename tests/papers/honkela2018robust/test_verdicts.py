@@ -230,6 +230,10 @@ def test_corrected_scores():
         error = math.sqrt(sd**2 / 10 + own["std"] ** 2 / own["n"])
         assert own["mean"] == pytest.approx(mean, abs=5 * error)
     assert (found["n"] == 20).all()
+    paid = pd.read_csv(REFERENCE / "charged.csv").set_index(["table", "setting"])
+    assert paid.index.tolist() == found.index.tolist()
+    asked = [published.fields(setting)["epsilon"] for _, setting in paid.index]
+    assert paid["ledger_epsilon"].tolist() == pytest.approx(asked, rel=1e-6)
     rising = found.loc[A]["mean"].tolist()
     assert all(a < b for a, b in pairwise(rising))
 
