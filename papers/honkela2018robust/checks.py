@@ -144,7 +144,7 @@ def costs(mirror: str | None) -> pd.DataFrame:
 
 
 def charged(mirror: str | None) -> pd.DataFrame:
-    """Means of the corrected fit over the folds without public rows: a tenth of epsilon pays for the scale of the targets.
+    """Means of the corrected fit over the folds without public rows: a tenth of epsilon pays for the targets' scale.
 
     One row per private cell: mean and standard deviation of the runs, and the epsilon of the ledger of one fit.
     """

@@ -120,7 +120,7 @@ def test_a_median_without_noise_is_the_next_threshold():
     for scale in (1.0, 50.0, 1e-9, 1e9):
         budget = BudgetSpec(epsilon=1e9).open(np.random.default_rng(0))
         found = release.median(scale * values, 1e9, budget)
-        above = release.THRESHOLDS[release.THRESHOLDS >= scale * np.median(values)]
+        above = release.THRESHOLDS[scale * np.median(values) <= release.THRESHOLDS]
         assert found == (above[0] if len(above) else release.THRESHOLDS[-1])
 
 
