@@ -1,7 +1,7 @@
 """The simulated table of Honkela et al. (2018): ten standard normal inputs, a linear target with noise of variance 1.
 
 The authors drew it once, from seed 42, and published the rows: every number of the paper's synthetic half is of these
-rows. So they are a table here, and not a law from which new rows are drawn. No range of a column is documented.
+rows. So they are a table here, and no new rows are drawn. No range of a column is documented.
 """
 
 from __future__ import annotations

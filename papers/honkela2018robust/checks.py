@@ -1,4 +1,4 @@
-"""What else the findings rest on; each is one small table.
+"""The small tables that findings rest on beside the verdicts.
 
 ``updates``     scores of the optimiser's mean after more and after fewer updates
 ``posteriors``  in how many folds there is a posterior, and its score there
@@ -171,8 +171,11 @@ def charged(mirror: str | None) -> pd.DataFrame:
 
 
 def outlier(mirror: str | None) -> pd.DataFrame:
-    """A lower bound of delta at epsilon, twice and five times epsilon, when the first private row of the first fold is
-    replaced: E max(0, 1 - e^epsilon q / p) by Monte Carlo, in the worse direction, less Hoeffding's half width."""
+    """A lower bound of delta at epsilon, twice and five times epsilon, in the first fold.
+
+    Its first private row is replaced. ``delta`` is E max(0, 1 - e^epsilon q / p) by Monte Carlo, in the worse
+    direction, and ``delta_at_least`` is less by Hoeffding's half width.
+    """
     fold, n, count = _folds(mirror)[0], 500, int(run.config()["audit_draws"])
     half, rows = math.sqrt(math.log(1 / (1 - CONFIDENCE)) / (2 * count)), []
     for (name, (x, y)), epsilon in itertools.product(ROWS.items(), (0.1, 1.0, 2.0, 10.0)):

@@ -1,4 +1,4 @@
-"""What abstract and README say, and whether our runs bear it out. The body of the paper was not at hand.
+"""Sentences of abstract and README, and whether our runs bear them out. The body of the paper was not at hand.
 
 Most sentences are about rows that are not at hand, or about a rival whose numbers were not committed. They are not
 tested; what the simulated half says beside them is told as evidence.

@@ -43,7 +43,7 @@ def centred(y: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Moments:
-    """What a fit reads of its rows: X'X (d, d), X'y (d,) and y'y, and the number of rows."""
+    """The sums that a fit reads: X'X (d, d), X'y (d,) and y'y, and the number of rows."""
 
     gram: np.ndarray
     cross: np.ndarray

@@ -124,8 +124,10 @@ def changes(d: int, t, q) -> tuple:
 
 
 def cost(split, d: int = 10) -> float:
-    """What a release at the authors' scales costs, over epsilon, if its bounds were public: the largest value over t
-    and q of the weighted changes. It does not depend on d."""
+    """The cost over epsilon of a release at the authors' scales, if its bounds were public.
+
+    It is the largest value over t and q of the weighted changes, and does not depend on d.
+    """
     axis = np.linspace(0.0, 1.0, 2001)
     t, q = axis[:, None], axis[None, :]
     return float(sum(c / s for c, s in zip(changes(d, t, q), scales(d, (1.0, 1.0), split), strict=True)).max())
@@ -152,7 +154,7 @@ def corrected(fold: Fold, n: int, multiples: tuple[float, float]) -> Clipped:
 
 
 def charged(fold: Fold, n: int, multiples: tuple[float, float], epsilon: float, budget: Budget) -> Clipped:
-    """Without public rows: the targets are not centred, and their scale is released at a cost of ``epsilon``."""
+    """The same without public rows. Targets are not centred, and their scale is released at a cost of ``epsilon``."""
     scale = NORMAL_MEDIAN * median(np.abs(fold.y_pool[:n]), epsilon, budget)
     found = _in_public_frame(fold, n, multiples, 0.0, scale)
     none = np.zeros((0, found.private.d))
@@ -241,7 +243,7 @@ def clipped_square(omega: float) -> float:
 
 
 def facts(ledger) -> str:
-    """What a ledger says of each release: JSON."""
+    """The releases of a ledger: JSON."""
     return json.dumps(
         [
             {

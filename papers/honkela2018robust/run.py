@@ -41,13 +41,13 @@ def config() -> dict:
 
 
 def multiples_of(method: str, setting: str) -> tuple[float, float] | None:
-    """Of a fit; None for no clipping."""
+    """The clipping multiples of a fit; None for no clipping."""
     told = published.fields(setting)
     return None if method == "lr" or not told["n"] else published.multiples_of()[told["epsilon"], int(told["n"])]
 
 
 def moments_of(fold: Fold, method: str, setting: str, rng: np.random.RandomState) -> tuple[Moments, Ledger | None]:
-    """What a fit of the source reads, and its ledger if it adds noise. ``rng``: of the fold, which draws the noise."""
+    """The moments that a fit of the source reads, and its ledger if it adds noise. ``rng``: of the fold, which draws the noise."""
     told = published.fields(setting)
     found = release.as_published(fold, int(told["n"]), multiples_of(method, setting))
     if method != "rplr" or not told["n"]:

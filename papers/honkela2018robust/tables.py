@@ -103,7 +103,7 @@ def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
 
 
 def names(tables: Tables) -> dict[str, object]:
-    """What the texts of findings may use besides queries."""
+    """Names that the texts of findings may use besides queries."""
     rows = {
         name: tables.rows(name)
         for name in ("updates", "posteriors", "counts", "answers", "outlier", "corrected", "charged")
@@ -114,7 +114,7 @@ def names(tables: Tables) -> dict[str, object]:
 def evidence(
     updates: Rows, posteriors: Rows, counts: Rows, answers: Rows, outlier: Rows, corrected: Rows, charged: Rows
 ) -> dict[str, object]:
-    """Of the finding on the stopped optimiser, from the rows of the tables with these names.
+    """The numbers of the finding on the stopped optimiser, from the rows of the tables with these names.
 
     ``lines``: per fit its scores by number of updates, and that of the posterior mean. ``words``: how many numbers of
     the authors' reading have each verdict. ``cross_wins``: private cells in which the released X'y has a higher score

@@ -45,7 +45,7 @@ def values_of(row: dict) -> np.ndarray:
 
 
 def runs_of(cell: dict, row: dict) -> Runs:
-    """What is judged: the published number, our values and the kind of evidence."""
+    """The published number, our values and the kind of evidence."""
     values = values_of(row)
     paper = Printed(float(cell["mean"]), unit_of(cell["mean"]), math.nan, 1)
     if cell["metric"] == "clipping_multiple":

@@ -233,7 +233,9 @@ def test_corrected_scores():
     paid = pd.read_csv(REFERENCE / "charged.csv").set_index(["table", "setting"])
     assert paid.index.tolist() == found.index.tolist()
     asked = [published.fields(setting)["epsilon"] for _, setting in paid.index]
-    assert paid["ledger_epsilon"].tolist() == pytest.approx(asked, rel=1e-6)
+    # of eight Laplace releases at delta = 1e-9: at most their sum, and less in the sixth digit
+    assert (paid["ledger_epsilon"] <= np.array(asked) * (1 + 1e-9)).all()
+    assert paid["ledger_epsilon"].tolist() == pytest.approx(asked, rel=1e-5)
     rising = found.loc[A]["mean"].tolist()
     assert all(a < b for a, b in pairwise(rising))
 
