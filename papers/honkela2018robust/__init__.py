@@ -19,10 +19,10 @@ PAPER = Paper(
         rows=f"{HERE}.run:rows",
         checks=("updates", "posteriors", "answers", "costs", "charged", "outlier"),
         check=f"{HERE}.checks:CHECKS",
-        # a fit of each kind, two splits of the budget and the multiples of the fewest rows
+        # a fit of each kind, one split of the budget and the multiples of the fewest rows
         samples={
-            "*-synth_A-honkela_synth-*-epsilon=1;n=500": 1.5,
-            "*-splits-*-p1=0.35;p2=0.6": 1.0,
+            "*-synth_A-honkela_synth-*-epsilon=1;n=500": 4.0,
+            "*-splits-*;p1=0.35;p2=0.60": 1.0,
             "*-multiples_B-*-epsilon=2;n=100": 2.0,
         },
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},

@@ -36,8 +36,9 @@ def scores(frame: pd.DataFrame, stem: Path) -> Figure:
                 ax, cell = axes[i, j], frame[(frame["table"] == table) & (frame["method"] == method)]
                 for reading, (colour, mark, words) in READINGS.items():
                     g = cell[cell["reading"] == reading].sort_values(column)
-                    line = "none" if reading == "published" else "-"
-                    ax.plot(g[column], g["score"], mark, color=colour, ls=line, ms=4, lw=1, label=words)
+                    # a ring, so that ours can be seen inside
+                    look = {"ls": "none", "ms": 9, "mfc": "none"} if reading == "published" else {"ls": "-", "ms": 4}
+                    ax.plot(g[column], g["score"], mark, color=colour, lw=1, label=words, **look)
                 ax.set_title(METHODS[method])
                 ax.set_xlabel(label)
                 if column == "epsilon":
