@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.honkela2018robust import PAPER, claims, published, verdicts
+from papers.honkela2018robust import PAPER, advi, claims, published, verdicts
 from papers.honkela2018robust.verdicts import values_of
 from reports.published import KEY
 from reports.queries import Tables
@@ -102,23 +102,32 @@ def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
     return out
 
 
+#: tables that the texts of findings read.
+READ = ("updates", "posteriors", "counts", "answers", "outlier", "corrected", "charged", "costs")
+
+
 def names(tables: Tables) -> dict[str, object]:
     """Names that the texts of findings may use besides queries."""
-    rows = {
-        name: tables.rows(name)
-        for name in ("updates", "posteriors", "counts", "answers", "outlier", "corrected", "charged")
-    }
-    return {"family": PAPER.family, **evidence(**rows)}
+    return evidence(**{name: tables.rows(name) for name in READ})
 
 
 def evidence(
-    updates: Rows, posteriors: Rows, counts: Rows, answers: Rows, outlier: Rows, corrected: Rows, charged: Rows
+    updates: Rows,
+    posteriors: Rows,
+    counts: Rows,
+    answers: Rows,
+    outlier: Rows,
+    corrected: Rows,
+    charged: Rows,
+    costs: Rows,
 ) -> dict[str, object]:
-    """The numbers of the finding on the stopped optimiser, from the rows of the tables with these names.
+    """The numbers of the findings, from the rows of the tables with these names.
 
     ``lines``: per fit its scores by number of updates, and that of the posterior mean. ``words``: how many numbers of
     the authors' reading have each verdict. ``cross_wins``: private cells in which the released X'y has a higher score
-    than the published one. ``deltas``: largest lower bound of delta at five times epsilon, by replaced row.
+    than the published one. ``outliers``: per replaced row the lower bounds of delta at the claimed epsilon; ``five``:
+    the least of one row at five times epsilon. ``better``, ``charged``: private cells in which a corrected mean is
+    above the published number.
     """
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for r in updates:
@@ -132,19 +141,30 @@ def evidence(
         line["posterior"] = f"{float(row['score']):.3f}" if row["exist"] == row["folds"] else "none"
     (whole,) = (r for r in counts if (r["reading"], r["table"]) == ("authors", "all"))
     private = [r for r in answers if r["method"] == "rplr" and published.private_rows(r["setting"])]
-    deltas: dict[str, float] = {}
+    outliers: dict[str, dict[str, str]] = {}
     for r in outlier:
-        if float(r["at"]) == 5 * float(r["epsilon"]):
-            deltas[r["row"]] = max(deltas.get(r["row"], 0.0), float(r["delta_at_least"]))
+        if r["at"] == r["epsilon"]:
+            at = outliers.setdefault(r["row"], {"row": r["row"]})
+            at[f"{float(r['epsilon']):g}"] = f"{float(r['delta_at_least']):.3f}"
+    five = [float(r["delta_at_least"]) for r in outlier
+            if r["row"] == "target 1000" and float(r["at"]) == 5 * float(r["epsilon"])]  # fmt: skip
     theirs = {(r["table"], r["setting"]): float(r["published"]) for r in corrected}
+    above = [sum(float(r["mean"]) > theirs[r["table"], r["setting"]] for r in of) for of in (corrected, charged)]
+    (plain,) = (r for r in costs if r["scales"] == "authors' code")
     return {
+        "family": PAPER.family,
         "lines": list(lines.values()),
         "words": {k: int(v or 0) for k, v in whole.items() if k not in ("reading", "table")},
         "private": len(private),
         "cross_wins": sum(float(r["noisy_cross"]) > float(r["published"]) for r in private),
-        "deltas": deltas,
-        "better": sum(float(r["mean"]) > theirs[r["table"], r["setting"]] for r in corrected),
-        "charged": sum(float(r["mean"]) > theirs[r["table"], r["setting"]] for r in charged),
+        "steps": f"{advi.STEPS:,}",
+        "window": advi.WINDOW,
+        "reach": f"{advi.RATE * advi.STEPS / advi.WINDOW**0.5:.2f}",
+        "outliers": list(outliers.values()),
+        "five": f"{min(five):.3f}",
+        "cost": f"{float(plain['together']):.3f}",
+        "better": above[0],
+        "charged": above[1],
         "corrected": len(corrected),
         "runs": corrected[0]["n"],
     }
