@@ -55,4 +55,5 @@ DATASET = DataSet(
         ),
     ),
     parse=parse,
+    table_sha256="7ee4c176ec8d19f80365a934893e078ff496d62787c541ac532dae804df2e7ce",
 )

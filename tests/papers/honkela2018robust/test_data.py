@@ -49,6 +49,17 @@ def test_moments_and_noise_of_a_private_fit(fold):
     assert [e.sensitivity for e in budget.ledger] == [np.inf] * 3
 
 
+def test_the_non_private_limit_of_the_authors_release(fold):
+    from privacy.budget import BudgetSpec
+
+    found = release.as_published(fold, 500, (0.1, 0.5))
+    both = found.private + found.public
+    noisy = release.published_release(found, 1e12, BudgetSpec().open(fold.generator()))
+    assert noisy.gram == pytest.approx(both.gram, abs=1e-9)
+    assert noisy.cross == pytest.approx(both.cross, abs=1e-9)
+    assert (noisy.square, noisy.n) == (pytest.approx(both.square), both.n)
+
+
 def test_the_pool_is_nested_and_the_public_rows_stay(fold):
     few, many = release.as_published(fold, 100, None), release.as_published(fold, 800, None)
     assert (few.public.n, few.public.square) == (many.public.n, many.public.square) == (10, few.public.square)
