@@ -136,6 +136,10 @@ METRICS = {
         Metric("mmd", "MMD", Unit(""), DOWN, OF_ERROR, "positive"),
         Metric("acceptance", "acceptance rate", SHARE, UP, OF_SHARE, "positive"),
         Metric("clipped_ratios", "share of clipped ratios", Unit("share"), DOWN, OF_SHARE, "positive"),
+        # ranks of predictions, and a chosen setting
+        Metric("spearman", "Spearman's rank correlation", Unit("correlation"), UP, Margin("0.01", least=0.01), "real"),
+        Metric("clipping_multiple", "clipping multiple", Unit("sd", "standard deviations"), NONE,
+               Margin("half a step of the grid, 0.05", least=0.05), "positive"),
     )
 }  # fmt: skip
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method; mean_sd

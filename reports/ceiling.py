@@ -11,6 +11,7 @@ of :mod:`reports.verdict`; 400 times, from a stream that the number's name seeds
 
     without replacement   n > 2 N: our other n - N runs judge. For N = 1 each run takes the place once.
     with replacement      5 <= n <= 2 N: N runs are drawn with replacement, and all n judge
+    streams               randomness that is known up to a few streams: the copy takes one of them per part
     normal                a number of a whole batch of data sets: both are drawn from the normal distribution that
                           its evidence takes them for
     no noise              the program has no noise, so a copy gives the number itself
@@ -34,6 +35,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from evaluation.metrics import METRICS
 from reports import evidence, published, verdicts
 from reports.config import load as load_config
 from reports.evidence import Box, Kind, Printed, Runs
@@ -48,7 +50,9 @@ DRAWS = 400
 FEWEST = 5
 SHARES = ("reproduced", "compatible", "inconclusive", "refuted")
 COLUMNS = [*KEY, "reading", "runs", "n_published", "way", "draws", *SHARES]
-WAYS = WITHOUT, WITH, NORMAL, NO_NOISE, NONE = "without replacement", "with replacement", "normal", "no noise", "none"
+WAYS = WITHOUT, WITH, STREAMS, NORMAL, NO_NOISE, NONE = (
+    *("without replacement", "with replacement", "streams", "normal", "no noise", "none"),
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ def way_of(runs: Runs) -> str:
         return NO_NOISE
     if kind is evidence.batch:
         return NORMAL
+    if kind is evidence.streams:
+        return NONE if METRICS[runs.metric].margin.logarithmic else STREAMS
     n, theirs = len(runs.values), int(runs.published.n)
     if n < FEWEST or kind not in JUDGES:
         return NONE
@@ -159,6 +165,8 @@ def words(case: Case) -> list[str]:
         return [word(1.0, False, True, runs.metric, case.lost, case.family)]
     if way == NORMAL:
         found, numbers = _batches(runs, options["sd"], rng)
+    elif way == STREAMS:
+        found, numbers = _streams(runs, rng)
     else:
         theirs, ours = draw(np.asarray(runs.values, dtype=np.float64), int(runs.published.n), way, rng)
         found, numbers = JUDGES[kind](theirs, ours, runs.published, runs.metric, **options)
@@ -178,6 +186,22 @@ def _batches(runs: Runs, sd: float, rng: np.random.Generator) -> tuple[Drawn, np
         for t, o in zip(theirs, ours, strict=True)
     ]
     return Drawn(*(np.array([getattr(f, name) for f in found]) for name in ("p", "higher", "bound"))), theirs
+
+
+def _streams(runs: Runs, rng: np.random.Generator) -> tuple[Drawn, np.ndarray]:
+    values, unit = np.asarray(runs.values, dtype=np.float64), runs.published.unit
+    parts, streams = values.shape
+    theirs = values[np.arange(parts), rng.integers(streams, size=(DRAWS, parts))].mean(axis=1)
+    theirs = np.round(theirs / unit) * unit
+    centre, steps = values.mean(), (values - values.mean(axis=1, keepdims=True)) / parts
+    gaps = evidence.gap_of(centre, theirs, unit)
+    p = [
+        min(1.0, 2 * evidence.chernoff(steps if t > centre else -steps, g)) if g > 0 else 1.0
+        for t, g in zip(theirs, gaps, strict=True)
+    ]
+    # the bound of a number at the centre is what a gap adds to
+    still = evidence.streams(replace(runs.published, mean=float(centre)), values, runs.metric, 1.0).bound
+    return Drawn(np.array(p), centre > theirs, gaps + still), theirs
 
 
 def row(case: Case) -> dict[str, object]:

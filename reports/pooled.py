@@ -86,8 +86,8 @@ def joint(source: str, reading: str) -> tuple[str, float]:
             of = next((c for c in ("method", "table") if c in told), "")
             name = next((t for column, t in _TESTS.items() if column in told), "")
             if name and {"reading", "p"} <= set(told):
-                (p,) = told.loc[(told["reading"] == reading) & (told[of] == "all"), "p"]
-                return name, float(p)
+                found = told.loc[(told["reading"] == reading) & (told[of] == "all"), "p"]
+                return (name, float(found.item())) if len(found) else ("", math.nan)
     return "", math.nan
 
 

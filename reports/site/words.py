@@ -60,9 +60,10 @@ def published_texts(mean: str, spread: str = "") -> tuple[str, str]:
 
     What is printed in a paper stays as it is. A file of the authors holds every digit of a float: then the spread has
     four significant digits and the number as many decimals, or six significant digits if there is no spread.
+    A zero is 0.
     """
     if max(map(_significant, (mean, spread))) <= PRINTED_DIGITS:
-        return mean, spread
+        return tuple("0" if re.fullmatch(r"0\.0{9,}", t) else t for t in (mean, spread))
     if not spread or not Decimal(spread):
         return f"{float(mean):.6g}", spread
     place = Decimal(spread).adjusted() - 3

@@ -9,7 +9,20 @@ import pandas as pd
 import pytest
 
 from reports import ceiling, scoreboard
-from reports.evidence import Box, Printed, Runs, all_runs, batch, box, exact, means, printed, single, two_samples
+from reports.evidence import (
+    Box,
+    Printed,
+    Runs,
+    all_runs,
+    batch,
+    box,
+    exact,
+    means,
+    printed,
+    single,
+    streams,
+    two_samples,
+)
 from reports.published import KEY
 from reports.verdict import REFUTED, VERDICTS, Case, judge
 from workflow.papers import papers
@@ -102,6 +115,26 @@ def test_a_number_without_noise_and_one_without_ceiling():
     few = ceiling.row(Case(key("x"), Runs(printed("0.300", 10, "0.006", "sd"), NARROW[:4], "rmse"), 87))
     assert (few["way"], few["draws"]) == ("none", 0)
     assert math.isnan(few["reproduced"])
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e-19])
+def test_a_copy_whose_streams_are_known(unit, monkeypatch):
+    """Each draw takes one stream per part, and is judged as ``judge`` does."""
+    monkeypatch.setattr(ceiling, "DRAWS", 30)
+    values = 0.8 + 0.03 * np.random.default_rng(1).standard_normal((20, 3))
+    runs = Runs(Printed(0.8, unit, math.nan, 1), values, "spearman", streams)
+    assert ceiling.way_of(runs) == ceiling.STREAMS
+    found, theirs = ceiling._streams(runs, np.random.default_rng(0))
+    chosen = np.random.default_rng(0).integers(3, size=(30, 20))
+    assert theirs == pytest.approx([values[np.arange(20), c].mean() for c in chosen], abs=unit / 2 + 1e-12)
+    for i, t in enumerate(theirs):
+        alone = streams(replace(runs.published, mean=float(t)), values, "spearman", 1e-4)
+        assert (found.p[i], found.bound[i]) == pytest.approx((alone.p, alone.bound), rel=1e-9)
+        assert found.higher[i] == alone.higher
+    said = ceiling.words(Case(key("streams"), runs, 87))
+    assert len(said) == 30
+    assert not set(said) & set(REFUTED)
+    assert ceiling.way_of(replace(runs, metric="fnorm")) == ceiling.NONE
 
 
 def test_batches_that_are_far_from_the_margin_or_within_it():

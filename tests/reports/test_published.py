@@ -2,16 +2,18 @@ import pandas as pd
 import pytest
 
 from datasets.files import ROOT
+from reports import papers as judged
 from reports import published
-from workflow import program
-from workflow.papers import papers, programs
+from workflow.papers import papers
 
 
 def test_papers_state_how_many_cells_share_their_family():
     """The 1 % of a false word is shared by the cells of a family: with a new cell it is larger, and verdicts milder."""
     frame = published.load()
     stated = [p for p in papers() if p.family]
-    own = [program.published(p.home) for p, _ in programs().values()]
+    own = [p.verdicts.drop_duplicates(published.KEY) for p in judged.load()]
+    # numbers of Honkela et al. on rows that are not at hand are in no family: none of them is judged
+    own = [f[(f["source"] != "honkela2018robust") | (f["dataset"] != "gdsc")] for f in own]
     every = pd.concat([f["source"] for f in (frame, *own)])
     for family in {p.family for p in stated}:
         sources = [s for p in stated if p.family == family for s in p.sources]

@@ -173,7 +173,7 @@ def test_only_methods_whose_own_files_differ_are_changed(reference, monkeypatch)
 
 
 def test_samples_of_papers_with_programs_are_committed_cells_of_one_file_and_method():
-    assert set(papers.programs()) == {"wang2018", "jalko2017dpvi", "raisa2021thesis"}
+    assert set(papers.programs()) >= {"wang2018", "jalko2017dpvi", "raisa2021thesis"}
     units = regression.own_units()
     for key, (_, program) in papers.programs().items():
         mine, known = [u for u in units if u.experiment == key], regression.own_cells(key)
