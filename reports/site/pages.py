@@ -85,7 +85,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     page.part("cards", items=[
         {"href": "papers/index.html", "title": "Results by paper", "text": "Each published number beside ours."},
         {"href": "which-method.html", "title": "Which method", "text": "What to use on your data."},
-        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed epsilon, and what the runs spent."},
+        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed and real epsilon."},
     ])  # fmt: skip
     page.part("finder")
     page.part("checked")
