@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 import datasets
-from common_tasks.scores import CONDITIONAL_NOTE, Arm, Family, column_words, name_of
+from common_tasks.scores import CONDITIONAL_NOTE, Family, column_words, name_of
 from methods._shared.frames import SHARE
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.ledger import TOTAL, leaks_of
@@ -31,9 +31,10 @@ def privacy_frame(families: Sequence[Family], ledger: pd.DataFrame) -> pd.DataFr
     found = {c: float(e) for c, e in zip(totals["cell"], totals["epsilon"], strict=True) if e != ""}
     rows = []
     for f in families:
+        of = _rows(f)
         for dataset in f.datasets:
             for arm in f.every_arm:
-                here = _rows(f, dataset, arm)
+                here = of.get((dataset, arm.method, arm.setting), [])
                 costs = [r for r in here if r["epsilon"] != ""]
                 worst = max(costs, key=lambda r: float(r["epsilon"]), default=None)
                 if not here or not (arm.epsilon or (worst and math.isinf(float(worst["epsilon"])))):
@@ -53,10 +54,13 @@ def privacy_frame(families: Sequence[Family], ledger: pd.DataFrame) -> pd.DataFr
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _rows(family: Family, dataset: str, arm: Arm) -> list[dict[str, Any]]:
-    s = family.scores
-    keep = (s["dataset"] == dataset) & (s["method"] == arm.method) & (s["setting"] == arm.setting)
-    return s[keep].drop_duplicates(["split", "epsilon"]).to_dict("records")
+def _rows(family: Family) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """(data set, method, setting) -> its score rows, one per split and epsilon."""
+    key = ["dataset", "method", "setting"]
+    out: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for r in family.scores.drop_duplicates([*key, "split", "epsilon"]).to_dict("records"):
+        out.setdefault(tuple(r[k] for k in key), []).append(r)
+    return out
 
 
 def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:

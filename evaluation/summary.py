@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -100,33 +102,41 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
     the ok ones in n, and its reason says how many are missing and why. Means are over splits with status ok only.
     A number of a whole cell (its row names no split) is its own mean, with n = 1 and no std.
     """
+    told = [c for c in _ONE_A_CELL if c in scores]
+    wanted = [*CELL, *told, "split", "metric", "value", "status", "reason"]
+    by_cell: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # lists: groups as frames cost ten times as much
+    for row in zip(*(scores[c].tolist() for c in wanted), strict=True):
+        by_cell.setdefault(row[: len(CELL)], []).append(dict(zip(wanted, row, strict=True)))
     rows = []
-    for key, group in scores.groupby(CELL, sort=True):
+    for key, group in sorted(by_cell.items(), key=lambda item: item[0]):
         base = dict(zip(CELL, key, strict=True))
-        base |= {c: group[c].iloc[0] for c in _ONE_A_CELL if c in group}
-        ok = group[group["status"] == "ok"]
-        bad = group[group["status"] != "ok"]
-        planned = max(1, int(group.loc[group["split"] != "", "split"].nunique()))
-        if ok.empty:
-            status = bad["status"].value_counts().sort_index(ascending=True).idxmax()
-            reason = next((r for r in bad.loc[bad["status"] == status, "reason"] if r), "no reason was given")
+        ok = [r for r in group if r["status"] == "ok"]
+        bad = [r for r in group if r["status"] != "ok"]
+        base |= {c: (ok or bad)[0][c] for c in told}
+        planned = max(1, len({r["split"] for r in group} - {""}))
+        if not ok:
+            kinds = Counter(r["status"] for r in bad)
+            status = max(sorted(kinds), key=kinds.__getitem__)
+            reason = next((r["reason"] for r in bad if r["status"] == status and r["reason"]), "no reason was given")
             nothing = {"metric": "", "mean": math.nan, "std": math.nan, "n": 0, "planned": planned}
             rows.append({**base, **nothing, "status": status, "reason": reason})
             continue
-        base |= {c: ok[c].iloc[0] for c in _ONE_A_CELL if c in ok}
-        if "epsilon" in ok and (ok["epsilon"] != "").any():
-            # Splits may differ in size by a row and so in cost: the dearest one is what the cell costs.
-            base["epsilon"] = max(ok.loc[ok["epsilon"] != "", "epsilon"], key=float)
+        # Splits may differ in size by a row and so in cost: the dearest one is what the cell costs.
+        if costs := [r["epsilon"] for r in ok if r.get("epsilon", "") != ""]:
+            base["epsilon"] = max(costs, key=float)
         reason = ""
-        lost = bad.drop_duplicates("split")
-        if len(lost):
-            kinds = ", ".join(f"{k} {s}" for s, k in lost["status"].value_counts().sort_index().items())
-            reason = f"{len(lost)} of {planned} splits without a score ({kinds}): {lost['reason'].iloc[0]}"
-        for metric, values in ok.groupby("metric", sort=True):
-            if values["split"].duplicated().any():
-                twice = values.loc[values["split"].duplicated(), "split"].iloc[0]
-                raise ValueError(f"{base['cell']}: split {twice} has two rows of {metric}; a tidy file has one")
-            mean, std, n = mean_std(values["value"])
+        lost = {r["split"]: r["status"] for r in reversed(bad)}
+        if lost:
+            kinds = ", ".join(f"{k} {s}" for s, k in sorted(Counter(lost.values()).items()))
+            reason = f"{len(lost)} of {planned} splits without a score ({kinds}): {bad[0]['reason']}"
+        by_metric: dict[str, dict[str, Any]] = {}
+        for r in ok:
+            values = by_metric.setdefault(r["metric"], {})
+            if (split := r["split"]) in values:
+                raise ValueError(f"{base['cell']}: split {split} has two rows of {r['metric']}; a tidy file has one")
+            values[split] = r["value"]
+        for metric, values in sorted(by_metric.items()):
+            mean, std, n = mean_std(values.values())
             got = {"metric": metric, "mean": mean, "std": std, "n": n, "planned": planned}
             rows.append({**base, **got, "status": "ok", "reason": reason})
     columns = [*CELL, "cell", "metric", "mean", "std", "n", "planned", "status", "reason", *_ONE_A_CELL[1:]]

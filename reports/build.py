@@ -52,7 +52,6 @@ from reports.contents import Pair, Run, Tables, Whole
 from reports.figure import Figure
 from reports.frames import Frames
 from reports.published import SOURCE_TITLES
-from reports.site import prepared
 from reports.site.content import verdicts_of
 from workflow import committed as reference_runs
 from workflow import papers as homes
@@ -133,13 +132,13 @@ def collect(
     epsilon_of: ledger.Accountant | None = None,
     extra: Path | None = None,
     known: Known | None = None,
-    drawn: prepared.Drawn | None = None,
+    drawn: bool = True,
     origin: str = "Computed by a run on this machine.",
 ) -> site.Content | None:
     """The files of :func:`build` without its site, and what that shows; None without ``with_site``.
 
-    ``known``: what is committed, in the place of computing it; ``drawn``: its tables and figures, likewise, whose files
-    are in ``out``. ``origin``: a sentence on where the numbers come from.
+    ``known``: what is committed, in the place of computing it. ``drawn``: with tables, figures and advice, which take
+    most of the time. ``origin``: a sentence on where the numbers come from.
     """
     folder = out / "tables"
     found = tables.data_info(data)
@@ -167,7 +166,7 @@ def collect(
         group = groups.setdefault(about.key if about else run.name, _group(run, about))
         group.runs.append(run)
         group.claims.append(told)
-        if drawn is not None:
+        if not drawn:
             continue
         for table, long in tables.published_tables(frame, scale):
             tables.write(folder, table, long)
@@ -195,16 +194,12 @@ def collect(
                 group.datasets.append(table)
     several = len([key for key in groups if any(p.key == key for p in homes.papers())]) > 1
     audited = audit_tables.read(extra) if several else None
-    privacy, advice = ([], None) if drawn is None else (drawn.privacy, drawn.advice)
-    parts = {} if drawn is None else drawn.parts
-    for key, group in groups.items():
-        for name, made in parts.get(key, {}).items():
-            vars(group)[name] += made
-    for table, long in audit_tables.build(audited) if audited and drawn is None else []:
+    privacy, advice = [], None
+    for table, long in audit_tables.build(audited) if audited and drawn else []:
         tables.write(folder, table, long)
         privacy.append(table)
     for about in homes.papers():
-        if about.page and about.key in groups and drawn is None:
+        if about.page and about.key in groups and drawn:
             whole = Whole(out, stacked(costs), found, with_site)
             added = homes.resolve(about.page)(groups[about.key].runs, whole)
             advice = advice or added.advice
@@ -279,11 +274,8 @@ def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
     )
 
 
-def _housed(paper: papers.Paper, folder: Path, drawn: prepared.Drawn | None) -> site.Part:
-    """A paper with a program of its own, from what it committed; its figures are drawn into ``folder``."""
-    figures = drawn.parts.get(paper.key, {}).get("figures", []) if drawn is not None else None
-    if figures is None:
-        figures = homes.resolve(paper.program.figures)(paper.reference, folder)
+def _housed(paper: papers.Paper, folder: Path, drawn: bool) -> site.Part:
+    """A paper with a program of its own, from what it committed; its figures are ``drawn`` into ``folder``."""
     return site.Part(
         key=paper.key,
         title=paper.title,
@@ -291,7 +283,7 @@ def _housed(paper: papers.Paper, folder: Path, drawn: prepared.Drawn | None) -> 
         rerun=f"./bench --cores 2 {paper.key}",
         verdicts=verdicts_of(paper.verdicts),
         claims=paper.claims,
-        figures=figures,
+        figures=homes.resolve(paper.program.figures)(paper.reference, folder) if drawn else (),
         findings=paper.findings,
         judged=paper.judged,
         runs=homes.resolve(paper.program.runs)(paper.reference),

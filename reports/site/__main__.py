@@ -2,7 +2,6 @@
 
     ./bench site --out DIR                                # from the committed reference
     python -m reports.site --out DIR --results results    # from a run
-    python -m reports.site --prepare                      # after a new reference
 
 The site stands in DIR itself (``DIR/index.html``); ``DIR/downloads`` and ``DIR/checked.js`` are kept where they are.
 """
@@ -10,7 +9,6 @@ The site stands in DIR itself (``DIR/index.html``); ``DIR/downloads`` and ``DIR/
 from __future__ import annotations
 
 import json
-import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -22,12 +20,9 @@ from reports import build, reference, site
 from reports.claims import load as load_claims
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
-from reports.site import prepared
 from workflow import cli, committed
 from workflow import papers as homes
 
-log = logging.getLogger(__name__)
-PREPARED = reference.FOLDER / prepared.NAME
 _NUMBERS = ("mean", "std", "difference", "low", "high", "p", "detectable", "median")
 
 
@@ -49,15 +44,11 @@ def known(folder: Path = reference.FOLDER) -> build.Known:
     return build.Known(verdicts, claims, ledger)
 
 
-def from_reference(work: Path, of: str = "") -> site.Content:
+def from_reference(work: Path, drawn: bool = True) -> site.Content:
     """The site of the committed reference; ``work``: an empty folder for its files.
 
-    ``of``: digest of what is committed, by which prepared tables and figures are taken; empty: all is drawn here.
+    ``drawn``: with tables, figures and advice, which take most of the time.
     """
-    drawn = prepared.load(PREPARED, work, of) if of else None
-    if of and drawn is None:
-        log.warning("no tables and figures are prepared for this reference (python -m reports.site --prepare); "
-                    "drawing them takes minutes")  # fmt: skip
     names = set(committed.experiments(reference.FOLDER))
     pairs = [
         (load_config(path), committed.read(reference.FOLDER, name))
@@ -105,23 +96,14 @@ def _origin(manifest: dict) -> str:
 @click.option(
     "--out", type=click.Path(path_type=Path), default="results/report", show_default=True, help="folder of the site"
 )
-@click.option("--prepare", is_flag=True, help="draw the committed tables and figures once (minutes), and no site")
 @click.option("--results", type=click.Path(path_type=Path), help="folder of a run (default: the committed reference)")
 @click.option("--scale", type=click.Choice(SCALES), default="full", help="of the run")
-def command(out: Path, prepare: bool, results: Path | None, scale: str) -> int:
+def command(out: Path, results: Path | None, scale: str) -> int:
     """Write the site in DIR itself (DIR/index.html), from the committed reference or from a run."""
-    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     try:
         with tempfile.TemporaryDirectory() as work:
-            if prepare:
-                prepared.save(from_reference(Path(work)), PREPARED, prepared.digest())
-                print(f"{PREPARED.name} is made of the committed reference")
-                return 0
-            if results is None:
-                content = from_reference(Path(work), prepared.digest())
-            else:
-                content = build.from_results(results, Path(work), scale)
-            site.write(out, content)
+            folder = Path(work)
+            site.write(out, build.from_results(results, folder, scale) if results else from_reference(folder))
     except (ReportError, site.SiteError, OSError, ValueError) as e:
         print(f"reports.site: {e}", file=sys.stderr)
         return 1

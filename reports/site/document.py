@@ -74,9 +74,13 @@ class Document:
         self._lines += [f"{_FENCE}{{raw}} html", safe, _FENCE, ""]
 
     def toctree(self, entries: Iterable[str] | Mapping[str, str]) -> None:
-        """The pages below this one, by their paths from the root, in order; a mapping gives them shorter titles."""
+        """The pages below this one, by their paths from the root, in order; a mapping gives them shorter titles.
+
+        ``self`` is this page.
+        """
         named = entries.items() if isinstance(entries, Mapping) else ((e, "") for e in entries)
-        lines = [f"{title} </{path}>" if title else f"/{path}" for path, title in named]
+        absolute = ((path if path == "self" else f"/{path}", title) for path, title in named)
+        lines = [f"{title} <{path}>" if title else path for path, title in absolute]
         self._lines += ["```{toctree}", ":hidden:", ":maxdepth: 1", "", *lines, "```", ""]
 
     def text(self) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 
+from datasets.files import ROOT
 from evaluation.metrics import METRICS
 from reports import ceiling, claims, glossary, palette, pooled, scoreboard
 from reports.blocks import Table
@@ -25,8 +27,6 @@ from reports.verdict import FAMILY, REFUTED
 
 #: findings that the front page names first, where they are there.
 FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
-#: characters of a finding on the front page, unless its first sentence is longer.
-FIRST_LENGTH = 260
 #: headings of the counts of verdicts.
 COUNTED = ["Reproduced", "Compatible", "Inconclusive", "Refuted", "No score"]
 
@@ -38,7 +38,7 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: 
     """
     known = {f.id: f.title for f in content.findings}
     files = _files(downloads)
-    yield _front(content, known, bool(files))
+    yield _front(content, known)
     yield _papers(content, known)
     for part in content.papers:
         yield paper_page.paper(part, content, known, part.key in found)
@@ -53,6 +53,8 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: 
     if files:
         yield _downloads(downloads, files, known)
     yield _checked(known)
+    yield _about(content, known)
+    yield _docs(bool(files), known)
 
 
 def flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
@@ -69,79 +71,115 @@ def by_method(part: Part) -> list[dict[str, Any]]:
     return sorted(counts(part.verdicts), key=lambda r: palette.place(r["method"])[:2])
 
 
-def _front(content: Content, known: dict[str, str], downloads: bool) -> Document:
-    page = Document("index", "Which published results of private Bayesian inference come back?", known)
+def _front(content: Content, known: dict[str, str]) -> Document:
+    page = Document("index", "Which published results of private Bayesian inference can be reproduced?", known)
     for why in content.broken:
         page.part("alert", text=f"Left out: {why}")
-    page.part("banner", text=content.banner, loud=content.scale != "full")
+    if content.scale != "full":
+        page.part("banner", text=content.banner, loud=True)
     page.say(
-        "For every published number: does it come back when the method is run again? For every privacy claim: is it "
-        "true? " + plain(content.origin)
+        "Published methods of differentially private Bayesian inference are run again here, to see which published "
+        "numbers are reproduced and which privacy claims are true."
     )
-    page.part("checked")
+    answered = [part for part in content.papers if part.answered]
+    page.part("cards", items=[
+        {"href": "papers/index.html", "title": "Results by paper", "text": "Each published number beside ours."},
+        {"href": "which-method.html", "title": "Which method", "text": "What to use on your data."},
+        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed and real epsilon."},
+    ])  # fmt: skip
     page.part("finder")
-    groups = [
-        {
-            "title": f"{part.title}: {shown_reading(first_readings(part.verdicts))}",
-            "address": f"papers/{part.key}.html",
-            "rows": [{"title": method_title(r["method"], part.titles), **r} for r in by_method(part)],
-        }
-        for part in content.papers
-        if part.answered
-    ]
-    if content.scale == "full" and groups:
-        _scores(page, content)
-        ceilings = ceiling.read()
-        for part, group in zip((p for p in content.papers if p.answered), groups, strict=True):
-            copy = paper_page.copy_of(first_readings(part.verdicts), "A perfect copy of our program", ceilings)
-            group["rows"] += [copy] if copy["cells"] else []
-    page.heading("The answer in one picture")
-    if groups:
-        page.say(picture_caption(content))
+    page.part("checked")
+    if answered:
+        page.heading("Published numbers by verdict")
         page.part("legend")
-        page.part("picture", groups=groups)
-    else:
-        page.say(
-            "The papers of this report print no number that could be compared; their sentences are judged as claims."
-        )
+        page.part("picture", groups=[{"title": "", "rows": [_total(part) for part in answered]}], of="Paper")
+        page.say(picture_caption(content))
     page.heading("Three findings")
     by_id = {f.id: f for f in content.findings}
     chosen = [by_id[i] for i in FIRST if i in by_id] or list(content.findings[:3])
     if chosen:
-        page.part(
-            "linked",
-            items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": first_sentences(f)} for f in chosen],
-        )
+        page.part("cards", items=[{"href": f"findings/{f.id}.html", "title": f.title, "text": ""} for f in chosen])
         page.say(f"[All {len(content.findings)} findings](findings/index.md).")
     else:
         page.say("None: findings are drawn from a committed full run, and there is none yet.")
     page.heading("Which method for which task")
     if content.advice:
         for section in content.advice.sections:
-            page.say(f"**{plain(section.title)}.** {section.text} [More](which-method/{section.id}.md).")
-        page.say("[How the winner is found](which-method.md).")
+            page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {_short(section.text)}")
     else:
         page.say("The common tasks are not part of this report: `./bench --cores 2 common_tasks` runs them.")
-    page.heading("Two commands")
-    page.say(
-        "```sh\n./bench         # what is known, then a sample of it recomputed on this machine\n./bench full    # the "
-        "papers' full protocol\n```"
-    )
+    commit = str(content.manifest.get("commit", ""))[:12]
+    page.say("[Cite this suite](about.md)." + (f" Commit of the numbers: `{commit}`." if commit else ""))
     page.toctree(
         {
-            "papers/index": "Papers",
+            "self": "Start",
+            "papers/index": "Results",
             "which-method": "Which method",
             "methods/index": "Methods",
-            "datasets/index": "Data sets",
             "privacy": "Privacy",
-            "missing": "Numbers without a score",
             "findings/index": "Findings",
-            "docs/index": "Docs",
-            "glossary": "Glossary",
-            "provenance": "Provenance",
-            **({"downloads": "Downloads"} if downloads else {}),
-            "checked": "Recomputed here",
+            "docs": "Docs",
         }
+    )
+    return page
+
+
+def _short(advice: str) -> str:
+    """The first sentence of the advice on a task, with those that say whether it survives leaving out a table.
+
+    All of it if none says so: the first sentence alone would be stronger than the advice.
+    """
+    first, *rest = re.split(r"(?<=\.)\s+(?=[A-Z])", advice)
+    limits = [s for s in rest if "survive" in s]
+    return " ".join([first, *limits]) if limits else advice
+
+
+def _total(part: Part) -> dict[str, Any]:
+    """The verdicts of one paper, over all its methods."""
+    total = pd.DataFrame(counts(part.verdicts)).drop(columns="method").sum().to_dict()
+    return {"title": part.title, "address": f"papers/{part.key}.html", **total}
+
+
+def _docs(downloads: bool, known: dict[str, str]) -> Document:
+    """What explains the numbers, and what they were made of."""
+    page = Document("docs", "Docs", known)
+    below = {
+        "docs/index": "Tutorials, guides, explanations and reference",
+        "glossary": "Glossary, and what a verdict means",
+        "datasets/index": "Data sets",
+        "provenance": "Provenance",
+        **({"downloads": "Downloads"} if downloads else {}),
+        "checked": "Recomputed on this machine",
+        "about": "Licence, citation, problems",
+    }
+    page.part("linked", items=[{"href": f"{path}.html", "text": title, "more": ""} for path, title in below.items()])
+    page.toctree(below)
+    return page
+
+
+def _about(content: Content, known: dict[str, str]) -> Document:
+    """Where the links of the footer lead."""
+    page = Document("about", "Licence, citation, problems", known)
+    told = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    commit = str(content.manifest.get("commit", ""))[:12]
+    page.heading("Licence")
+    page.say(f"{plain(told['license'])}. The file `LICENSE` of the repository has the text.")
+    page.heading("Cite")
+    fields = {
+        "title": told["title"],
+        "author": " and ".join(f"{{{a['name']}}}" for a in told["authors"]),
+        "version": told["version"],
+        **({"note": f"commit {commit}"} if commit else {}),
+        **({"url": told["repository-code"]} if "repository-code" in told else {}),
+    }
+    lines = [f"  {key} = {{{value}}}," for key, value in fields.items()]
+    page.say("\n".join(["```text", "@software{dpbayes_bench,", *lines, "}", "```"]))
+    page.say("Please cite the papers whose methods you use, too. The page of a method names its paper.")
+    page.heading("Report a problem")
+    where = f"[the repository]({told['repository-code']}/issues)" if "repository-code" in told else "the repository"
+    page.say(
+        f"Open an issue in {where} that this report was built from. Give the page, and the key of the number or the "
+        "id of the claim" + (f", and the commit `{commit}`." if commit else ".")
     )
     return page
 
@@ -171,8 +209,7 @@ def _scores(page: Document, content: Content) -> None:
     page.heading("Verdicts by source")
     page.say(
         "The number in brackets is what a perfect copy of our program would earn, because published runs are noisy. "
-        "If we have few runs, such as the 20 chains of a box of Räisä 2021, it is too small for inconclusive numbers. "
-        "[Numbers without a score](missing.md) have a page with their reasons."
+        "If we have few runs, such as the 20 chains of a box of Räisä 2021, it is too small for inconclusive numbers."
     )
     first = pd.concat([first_readings(part.verdicts) for part in content.papers if part.answered])
     board = scoreboard.with_ceiling(first)
@@ -204,15 +241,18 @@ def _missing(content: Content, known: dict[str, str]) -> Document:
     return page
 
 
-def picture_caption(content: Content) -> str:
-    """Which readings the front page's picture counts, by its data, and how many numbers are refuted as printed."""
+def picture_caption(content: Content, of: str = "paper") -> str:
+    """Which readings a picture of verdicts counts, by its data, and how many numbers are refuted as printed.
+
+    ``of``: what each bar is of.
+    """
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
-    said = [f"Each bar counts the distinct published numbers of one method ({by.total():,} in all)."]
+    said = [f"Each bar counts the distinct published numbers of one {of} ({by.total():,} in all)."]
     if by["authors"] and by["printed"]:
         said.append(
-            f"The verdict is that of the authors' code, for {by['authors']:,} numbers. The other {by['printed']:,} "
-            "have no run of that code, and their verdict is that of the algorithm as printed."
+            f"The verdict is that of the authors' code for {by['authors']:,} numbers. The other {by['printed']:,} "
+            "have no run of that code, and are judged as printed."
         )
     else:
         how = "authors' code" if by["authors"] else "algorithm as printed"
@@ -220,41 +260,12 @@ def picture_caption(content: Content) -> str:
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
-        said.append(
-            f"As printed, {len(printed):,} numbers have a score, and {refuted:,} of them are refuted (ours is better "
-            "or worse). The pages of the papers show them."
-        )
+        said.append(f"As printed, {refuted:,} of {len(printed):,} numbers are refuted (ours is better or worse).")
     return " ".join(said)
 
 
-def first_sentences(finding: Finding) -> str:
-    """Whole sentences from the start of a finding as plain text; "" if a table or list comes before the first one.
-
-    A sentence that ends in a colon belongs to the list or table below it, and is left out. A finding with a summary
-    gives that.
-    """
-    if finding.summary:
-        return finding.summary
-    body = re.sub(r"<!--.*?-->", "", finding.text, flags=re.S)
-    for block in (b.strip() for b in body.split("\n\n")):
-        if not block or block.startswith("#"):
-            continue
-        if block.startswith(("|", "-", "*", "`")):
-            break
-        text = re.sub(r"[`*]", "", " ".join(block.split()))
-        whole = [s for s in re.split(r"(?<=[.!?])\s+(?=[A-Z\"])", text) if s.endswith((".", "!", "?"))]
-        said = whole[:1]
-        for sentence in whole[1:]:
-            if len(" ".join([*said, sentence])) > FIRST_LENGTH:
-                break
-            said.append(sentence)
-        if said:
-            return " ".join(said)
-    return ""
-
-
 def _papers(content: Content, known: dict[str, str]) -> Document:
-    page = Document("papers/index", "Papers", known)
+    page = Document("papers/index", "Results by paper", known)
     items = [
         {
             "href": f"papers/{p.key}.html",
@@ -264,7 +275,30 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         for p in content.papers
     ]
     page.part("linked", items=items)
-    page.toctree([f"papers/{p.key}" for p in content.papers])
+    page.say("[Numbers without a score](../missing.md) have a page with their reasons.")
+    groups = [
+        {
+            "title": f"{part.title}: {shown_reading(first_readings(part.verdicts))}",
+            "address": f"papers/{part.key}.html",
+            "rows": [{"title": method_title(r["method"], part.titles), **r} for r in by_method(part)],
+        }
+        for part in content.papers
+        if part.answered
+    ]
+    if not groups:
+        page.say("These papers print no number that could be compared. Their sentences are judged as claims.")
+    if content.scale == "full" and groups:
+        _scores(page, content)
+        ceilings = ceiling.read()
+        for part, group in zip((p for p in content.papers if p.answered), groups, strict=True):
+            copy = paper_page.copy_of(first_readings(part.verdicts), "A perfect copy of our program", ceilings)
+            group["rows"] += [copy] if copy["cells"] else []
+    if groups:
+        page.heading("Verdicts by method")
+        page.part("legend")
+        page.part("picture", groups=groups, of="Paper and method")
+        page.say(picture_caption(content, "method"))
+    page.toctree([*(f"papers/{p.key}" for p in content.papers), "missing"])
     return page
 
 

@@ -27,7 +27,6 @@ from methods import contract
 from reports import build as report
 from reports import scoreboard
 from reports.config import READING_TITLES
-from reports.findings import Finding
 from reports.published import KEY
 from reports.site import catalogue
 from reports.site import cells as cells_of
@@ -37,7 +36,6 @@ from reports.site.cells import FEW, strip
 from reports.site.content import first_readings, shown_reading
 from reports.site.document import Document, plain
 from reports.site.mathml import equations, markup
-from reports.site.pages import first_sentences
 from reports.site.words import SOURCE_KEY, citations, cited, published_texts, setting_value, verdict_sentence
 from reports.verdict import VERDICTS
 from tests.reports.site.conftest import RUNS, verdicts
@@ -100,7 +98,7 @@ def read(site):
 
 
 def test_the_promised_addresses_are_there(site):
-    names = "index which-method privacy glossary provenance checked search papers/index methods/index"
+    names = "index which-method docs about privacy glossary provenance checked search papers/index methods/index"
     for name in [
         *names.split(),
         "papers/vinaroz2023dpsep",
@@ -394,8 +392,8 @@ def test_downloads_and_the_check_of_this_machine_outlive_a_new_build(odd):
 
 def test_without_files_there_is_no_page_of_downloads(site, odd):
     assert not (site / "downloads.html").exists()
-    assert "Downloads" not in (site / "index.html").read_text()
-    assert 'href="downloads.html"' in (odd / "index.html").read_text()
+    assert "Downloads" not in (site / "docs.html").read_text()
+    assert 'href="downloads.html"' in (odd / "docs.html").read_text()
 
 
 def test_every_finding_has_a_page_and_every_name_of_one_leads_there(committed):
@@ -414,6 +412,26 @@ def test_every_finding_has_a_page_and_every_name_of_one_leads_there(committed):
     assert named <= ids
 
 
+def test_the_front_page_is_short(committed):
+    """At most 350 words, its figure included; tasks and their advice are not in this fixture."""
+    (text,) = (d.text() for d in pages_of.documents(committed, {}, Path("nowhere")) if d.path == "index")
+    text = re.sub(r"```\{toctree\}.*?```|<span class=\"visually-hidden\">.*?</span>", " ", text, flags=re.S)
+    words = re.findall(r"\w[\w.,'-]*", html.unescape(re.sub(r"<[^>]+>", " ", text)))
+    assert 100 < len(words) <= 280
+
+
+@pytest.mark.parametrize(
+    ("advice", "said"),
+    [
+        ("Take A. Or B. It survives leaving out C. D is first.", "Take A. It survives leaving out C."),
+        ("Take A. Only on C.", "Take A. Only on C."),
+        ("No general advice.", "No general advice."),
+    ],
+)
+def test_short_advice_keeps_its_limits(advice, said):
+    assert pages_of._short(advice) == said
+
+
 def test_claims_are_counted_once_and_by_where_they_stand(committed):
     """Neither repetitions nor readings are counted; those of the text and those read off figures apart."""
     made = {d.path: d.text() for d in pages_of.documents(committed, {}, Path("nowhere"))}
@@ -425,26 +443,6 @@ def test_claims_are_counted_once_and_by_where_they_stand(committed):
         words = f"{len(once)} claims" + (": " if len(once) else "") + ", ".join(f"{n} {w}" for n, w in kinds if n)
         assert words in made["papers/index"]
         assert not len(once) or words in made[f"papers/{part.key}"], part.key
-
-
-def test_a_finding_is_introduced_by_whole_sentences(committed):
-    said = {f.id: first_sentences(f) for f in committed.findings}
-    assert sum(map(bool, said.values())) > len(said) / 2
-    assert all(said[i] for i in pages_of.FIRST)
-    assert {i: text for i, text in said.items() if text and not text.endswith((".", "!", "?"))} == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("# T\n\nBoth claim (1, 1e-5). Computed from the ledger:\n\n| a |", "Both claim (1, 1e-5)."),
-        ("# T\n\nComputed from the ledger:\n\n| a |\n\nMade by a program.", ""),
-        ("# T\n\nWord " + 40 * "word " + "end. And more.", "Word " + 40 * "word " + "end. And more."),
-        ("# T\n\n" + "Long " + 60 * "word " + "end. And " + 60 * "more " + "end.", "Long " + 60 * "word " + "end."),
-    ],
-)
-def test_a_sentence_is_never_cut(text, said):
-    assert first_sentences(Finding("f", "T", text)) == said
 
 
 def test_the_caption_and_the_picture_are_of_one_reading(committed):
@@ -473,10 +471,8 @@ def test_the_caption_and_the_picture_are_of_one_reading(committed):
         shown.update(reading for reading, _ in mine.values())
     said = pages_of.picture_caption(committed)
     assert f"({len(expected):,} in all)" in said
-    assert f"authors' code, for {shown['authors']:,} numbers. The other {shown['printed']:,} have no run" in said
-    assert (
-        f"As printed, {len(printed):,} numbers have a score, and {sum(printed.values()):,} of them are refuted" in said
-    )
+    assert f"authors' code for {shown['authors']:,} numbers. The other {shown['printed']:,} have no run" in said
+    assert f"As printed, {sum(printed.values()):,} of {len(printed):,} numbers are refuted" in said
     assert sum(printed.values()) > 0
 
 
