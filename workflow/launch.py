@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from datasets.files import ROOT
-from workflow import arguments, processes
+from workflow import arguments, worker
 
 
 class Stopped(BaseException):
@@ -107,7 +107,7 @@ def run(command: list[str], lock: int) -> int:
         except Stopped as e:
             # Snakemake would wait for its jobs to finish, for hours; they go on with the next call where they were.
             print("bench: ending all jobs; the same command goes on where they were", file=sys.stderr, flush=True)
-            processes.end_below(os.getpid())
+            worker.end_below(os.getpid())
             return 128 + e.args[0]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import datasets as data_sets
 from datasets.files import ROOT, folder_name
 from methods import contract
-from workflow import arithmetic, attempts, committed, imports, noise, papers
+from workflow import arithmetic, committed, imports, noise, papers, store as run_files
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -64,9 +64,9 @@ if config["noise"] == noise.SECRET and config["reuse"] != "none":
     )
 NOISE = f"{noise.VARIABLE}={shlex.quote(config['noise'])}"
 RETRY = config["retry"]
-if RETRY not in attempts.RETRIED:
+if RETRY not in run_files.RETRIED:
     raise ConfigError(
-        f"config: retry is '{RETRY}'; choose {' or '.join(attempts.RETRIED)}"
+        f"config: retry is '{RETRY}'; choose {' or '.join(run_files.RETRIED)}"
     )
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
 # in a container the interpreter is that of the image

@@ -1,4 +1,4 @@
-"""Stored posteriors come back split by split."""
+"""The files of a run: what is damaged is known, set aside and made anew; what was lost is tried again."""
 
 import json
 from types import SimpleNamespace
@@ -8,8 +8,8 @@ import pytest
 
 from datasets.store import Damaged
 from models.bounded_logistic import LogisticPoint
-from workflow.sealed import sealed
-from workflow.stored import draws_of, fits_of, parameters_of, record_of, whole
+from workflow import store
+from workflow.store import draws_of, fits_of, intact, parameters_of, record_of, sealed, whole
 
 CELL = SimpleNamespace(id="c")
 THETA = {0: np.array([1.0, 2.0]), 1: np.array([3.0, 4.0])}
@@ -114,3 +114,99 @@ def test_a_split_is_not_taken_for_one_that_begins_alike(tmp_path):
     np.savez(tmp_path / "c.npz", **{"1/mean": np.ones(1), "10/mean": np.zeros(1)})
     with np.load(tmp_path / "c.npz") as store:
         assert parameters_of(store, 1)["mean"] == 1
+
+
+VALUE = {"cell": "c", "row": {"split": 3, "seconds": 0.1, "seed": (1, 2), "ledger": []}, "n": {5: "five"}}
+
+
+def test_what_a_file_gives_back_is_what_was_sealed():
+    assert intact(sealed(VALUE))
+    assert json.loads(json.dumps(sealed(VALUE), sort_keys=True)) == sealed(VALUE)
+    assert sealed(sealed(VALUE)) == sealed(VALUE)
+
+
+@pytest.mark.parametrize(
+    "edited", [{}, [], None, "text", VALUE, sealed(VALUE) | {"cell": "d"}, sealed(VALUE) | {"more": 1}, {"sha256": ""}]
+)
+def test_what_was_edited_is_known(edited):
+    assert not intact(edited)
+
+
+TABLE = "cell,value\n" + "".join(f"c,{k}\n" for k in range(100))
+
+
+def test_what_was_written_is_whole(tmp_path):
+    path = tmp_path / "e" / "wine.csv"
+    store.write_sealed(path, TABLE)
+    store.check([path, tmp_path / "missing.csv"])
+    assert path.read_text() == TABLE
+
+
+@pytest.mark.parametrize("text", ["", TABLE[: len(TABLE) // 2], TABLE.replace("c,7\n", "c,8\n"), "cell,value\n"])
+def test_another_text_is_set_aside_and_named(tmp_path, text):
+    path = tmp_path / "wine.csv"
+    store.write_sealed(path, TABLE)
+    path.write_text(text)
+    with pytest.raises(Damaged, match=r"wine\.csv\. Run the same command again"):
+        store.check([path])
+    assert not path.exists()  # so that the next run makes it
+    assert path.with_name("wine.csv.damaged").read_text() == text
+
+
+def test_a_file_without_a_seal_has_to_hold_something(tmp_path):
+    path = tmp_path / "wine.csv"
+    path.write_text(TABLE)
+    store.check([path])
+    path.write_text("")
+    with pytest.raises(Damaged):
+        store.check([path])
+
+
+def rows(*statuses):
+    return [{"status": s} for s in statuses]
+
+
+def test_nothing_lost_asks_for_nothing(tmp_path):
+    assert store.lost(rows("ok", "diverged", "not_supported", "no_data")) == {}
+    store.write_attempt(tmp_path, "c", 0, rows("ok", "diverged", "not_supported", "no_data"))
+    assert store.attempt(tmp_path, "c", "timeout") == store.attempt(tmp_path, "c", "failed") == 0
+
+
+def test_a_file_that_is_gone_asks_for_an_attempt_once_the_job_has_been_done(tmp_path):
+    here, gone = tmp_path / "here", tmp_path / "gone"
+    here.touch()
+    assert store.attempt(tmp_path, "c", "timeout", [here, gone]) == 0  # its job was never done
+    store.write_attempt(tmp_path, "c", 0)
+    assert store.attempt(tmp_path, "c", "timeout", [here]) == 0
+    number = store.attempt(tmp_path, "c", "timeout", [here, gone])
+    assert number == 1
+    gone.touch()
+    store.write_attempt(tmp_path, "c", number)
+    assert store.attempt(tmp_path, "c", "timeout", [here, gone]) == number
+    gone.unlink()
+    assert store.attempt(tmp_path, "c", "timeout", [here, gone]) == number + 1
+
+
+@pytest.mark.parametrize(
+    ("statuses", "plain", "failed"),
+    [(("ok", "timeout"), 1, 1), (("ok", "failed"), 0, 1), (("failed", "timeout"), 1, 1)],
+)
+def test_a_timeout_is_tried_again_by_itself_and_what_raised_when_it_is_asked_for(tmp_path, statuses, plain, failed):
+    assert store.lost(rows(*statuses))
+    store.write_attempt(tmp_path, "c", 0, rows(*statuses))
+    assert store.attempt(tmp_path, "c", "timeout") == plain
+    assert store.attempt(tmp_path, "c", "failed") == failed
+
+
+def test_an_attempt_that_went_well_is_not_made_again(tmp_path):
+    store.write_attempt(tmp_path, "c", 0, rows("timeout"))
+    number = store.attempt(tmp_path, "c", "timeout")
+    store.write_attempt(tmp_path, "c", number, rows("ok"))
+    assert store.attempt(tmp_path, "c", "timeout") == store.attempt(tmp_path, "c", "failed") == number
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"attempt": "x", "lost": {}}'])
+def test_a_damaged_note_costs_an_attempt(tmp_path, text):
+    store.losses_of(tmp_path, "c").parent.mkdir()
+    store.losses_of(tmp_path, "c").write_text(text)
+    assert store.attempt(tmp_path, "c", "timeout") == 1
