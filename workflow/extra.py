@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from datasets.files import write_text
+from datasets.files import write_sealed, write_text
 from workflow import papers, store
 from workflow.papers import Extra, Paper
 
@@ -120,7 +120,7 @@ def write(request: Request) -> None:
     if unknown or (missing and not request.from_tables):
         raise ValueError(f"{request.extra.make} made {sorted(made)}, its paper names {sorted(request.extra.tables)}")
     for name, text in made.items():
-        write_text(request.out / name, text)
+        write_sealed(request.out / name, text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

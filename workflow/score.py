@@ -240,9 +240,9 @@ def main() -> None:
 def write(args: argparse.Namespace) -> None:
     """Score and write the file that the command line names."""
     import datasets
+    from datasets.files import write_sealed
     from workflow.experiments import cells
     from workflow.reference_posterior import exact_posteriors
-    from workflow.store import write_sealed
 
     data = datasets.load(args.data)
     buffer = io.StringIO()

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from datasets.files import write_bytes, write_json, write_npz, write_text
+from datasets.files import unbroken, write_json, write_npz, write_text
 from datasets.store import Damaged, set_aside
 
 # ---------------------------------------------------------------------------------------------- the record of a split
@@ -91,26 +91,6 @@ def whole(path: Path, arrays: int | None = None) -> bool:
             return store.testzip() is None and arrays in (None, len(store.namelist()))
     except (FileNotFoundError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
         return False
-
-
-def seal_of(path: Path) -> Path:
-    """The file with the checksum of a table."""
-    return path.with_name(f"{path.name}.sha256")
-
-
-def write_sealed(path: str | Path, text: str | bytes) -> None:
-    """Write a table, and its checksum first: a run that is killed in between makes both again."""
-    path, content = Path(path), text.encode("utf-8") if isinstance(text, str) else text
-    write_bytes(seal_of(path), f"{hashlib.sha256(content).hexdigest()}\n".encode())
-    write_bytes(path, content)
-
-
-def unbroken(path: Path) -> bool:
-    """Is a table what was written? One without a seal has to hold something."""
-    content, seal = path.read_bytes(), seal_of(path)
-    if not seal.is_file():  # written by hand
-        return bool(content)
-    return seal.read_text(encoding="utf-8").strip() == hashlib.sha256(content).hexdigest()
 
 
 def check(paths: Iterable[Path]) -> None:
@@ -309,6 +289,8 @@ def drop(partial: Path) -> None:
 # parameter of Snakemake's rule: if it differs from that of the last run, the rule runs again. It also grows when a file
 # of the job is gone, because Snakemake knows only one file of a job.
 
+#: variable with the file in which a plan lists the methods that are left out.
+LEFT_OUT = "DPBAYES_LEFT_OUT"
 #: value of the config's ``retry`` -> statuses that the next call tries again.
 RETRIED = {"timeout": ("timeout",), "failed": ("timeout", "failed")}
 

@@ -1,11 +1,13 @@
 """The files of a run: what is damaged is known, set aside and made anew; what was lost is tried again."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from datasets.files import write_sealed
 from datasets.store import Damaged
 from models.bounded_logistic import LogisticPoint
 from workflow import store
@@ -91,6 +93,42 @@ def test_damaged_draws_are_set_aside(tmp_path, damage):
     assert not (draws / "c.npz").exists()
 
 
+ONE_DIGIT = ("scores/e/wine.csv", lambda path: path.write_text(path.read_text().replace("1", "2")))
+OF_A_RUN = {
+    "a fit": ("fits/c.json", lambda path: path.write_text(path.read_text().replace('"ok"', '"OK"'))),
+    "a posterior": ("fits/c.npz", flipped),
+    "draws": ("draws/c.npz", halved),
+    "a score": ONE_DIGIT,
+    "a side table": ("extra/side.csv", halved),
+    "a table of a program": ("wang/scores/one.csv.gz", halved),
+}
+
+
+@pytest.mark.parametrize("what", OF_A_RUN)
+def test_a_plan_finds_what_is_damaged_and_nothing_else(tmp_path, what):
+    for folder in ("fits", "draws"):
+        (tmp_path / folder).mkdir()
+    stored(tmp_path / "fits")
+    np.savez(tmp_path / "draws/c.npz", **{"0": np.ones(3)})
+    for name in ("scores/e/wine.csv", "extra/side.csv", "wang/scores/one.csv.gz"):
+        write_sealed(tmp_path / name, "cell,value\nc,1\n" * 20)
+    assert store.check_run(tmp_path) == []
+    name, damage = OF_A_RUN[what]
+    path = tmp_path / name
+    then = path.stat()
+    damage(path)
+    os.utime(path, ns=(then.st_atime_ns, then.st_mtime_ns))  # what Snakemake looks at
+    (said, *more) = store.check_run(tmp_path)
+    assert path.with_suffix("").name in said
+    assert len(more) == (what in ("a fit", "a posterior"))  # the other file of the cell
+    assert not path.exists()
+    assert store.check_run(tmp_path) == []
+
+
+def test_a_run_that_is_not_there_has_nothing_damaged(tmp_path):
+    assert store.check_run(tmp_path / "nowhere") == []
+
+
 def test_a_file_that_is_no_archive_is_not_whole(tmp_path):
     assert not whole(tmp_path / "none.npz")
     (tmp_path / "text.npz").write_text("text")
@@ -137,7 +175,7 @@ TABLE = "cell,value\n" + "".join(f"c,{k}\n" for k in range(100))
 
 def test_what_was_written_is_whole(tmp_path):
     path = tmp_path / "e" / "wine.csv"
-    store.write_sealed(path, TABLE)
+    write_sealed(path, TABLE)
     store.check([path, tmp_path / "missing.csv"])
     assert path.read_text() == TABLE
 
@@ -145,7 +183,7 @@ def test_what_was_written_is_whole(tmp_path):
 @pytest.mark.parametrize("text", ["", TABLE[: len(TABLE) // 2], TABLE.replace("c,7\n", "c,8\n"), "cell,value\n"])
 def test_another_text_is_set_aside_and_named(tmp_path, text):
     path = tmp_path / "wine.csv"
-    store.write_sealed(path, TABLE)
+    write_sealed(path, TABLE)
     path.write_text(text)
     with pytest.raises(Damaged, match=r"wine\.csv\. Run the same command again"):
         store.check([path])

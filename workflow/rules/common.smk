@@ -115,6 +115,13 @@ elif REFIT:
 
 for why in contract.broken():
     print(f"bench: left out: {why}", file=sys.stderr)
+# for ./bench, whose exit status says so; it also tells a plan that was made from one that a file of a method has ended
+if note := os.environ.get(run_files.LEFT_OUT):
+    Path(note).write_text("".join(f"{why}\n" for why in contract.broken()))
+
+if workflow.is_main_process:
+    for what in run_files.check_run(RESULTS):
+        print(f"bench: {what}", file=sys.stderr)
 
 
 #: target rules: the papers and the common tasks, by the names of their folders
