@@ -115,6 +115,7 @@ def able(folder: Path, mem_mb: float) -> bool:
     if resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY:
         return False  # whoever set a limit of CPU time may also have ended the process
     try:
+        folder.mkdir(parents=True, exist_ok=True)  # a fit may have removed it
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(POSTERIOR_BYTES))
             file.flush()

@@ -64,10 +64,8 @@ class Worker:
 
     def __init__(self, group: Sequence, data_path: str | Path, scratch: Path):
         self.group, self.scratch, self.asked = list(group), Path(scratch).resolve(), 0
+        self._data_path = os.path.abspath(data_path)
         self._process: subprocess.Popen | None = None
-        (self.scratch / "tmp").mkdir(exist_ok=True)
-        # to the worker, which trusts us
-        (self.scratch / "cells").write_bytes(pickle.dumps((self.group, os.path.abspath(data_path))))
 
     def __enter__(self) -> Worker:
         return self
@@ -127,6 +125,8 @@ class Worker:
             "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
             "TMPDIR": str(self.scratch / "tmp"),
         }
+        (self.scratch / "tmp").mkdir(parents=True, exist_ok=True)  # a fit may have removed it
+        (self.scratch / "cells").write_bytes(pickle.dumps((self.group, self._data_path)))  # for one that trusts us
         (self.scratch / "answer0").unlink(missing_ok=True)
         self._guard = subprocess.Popen(GUARD, stdin=subprocess.PIPE, bufsize=0, process_group=0)
         self._process = subprocess.Popen(
