@@ -145,7 +145,7 @@ def thrice(make: Callable[[], Made], folder: Path, mem_mb: float) -> Made:
             if isinstance(error.__cause__ or error, Damaged) or not able(folder, mem_mb):
                 raise fault from error
             store.say("fault", f"attempt {number} of {ATTEMPTS}: {fault}")
-            last = str(fault).partition(f"; {REMEDIES['ENOMEM']}")[0]
+            last = str(fault).removesuffix(f", {AGAIN}").rpartition("; ")[0] or str(fault)
     raise Repeated(clean(f"at each of {ATTEMPTS} attempts: {last}. This machine has memory and space"))
 
 
@@ -335,7 +335,7 @@ def rows_of(answer: Path, pairs: Sequence[tuple], folder: Path) -> list[tuple[st
         if sorted(found) != sorted(asked) or len(given) != len(asked):
             raise ValueError(f"it is about {sorted(found)[:3]}, not about {sorted(asked)[:3]}")
         return [(cell.id, _record(cell, k, found[cell.id, k], folder)) for cell, k in pairs]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, BadFit) as error:
         raise BadAnswer(f"the fit's process gave no answer that can be used: {said(error)}") from error
 
 

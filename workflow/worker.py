@@ -172,8 +172,8 @@ class Worker:
             used, passed = cpu_seconds(self._process.pid) - before, time.monotonic() - begin
             if (taken := memory_mb(self._process.pid, mem_mb)) > mem_mb:
                 raise faults.MachineFault(
-                    f"the fit's processes take {taken:.0f} MB, more than the {mem_mb:g} MB of their cell; raise mem_mb "
-                    f"in the experiment's config, {faults.AGAIN}"
+                    f"the fit's processes take {taken:.0f} MB, more than mem_mb = {mem_mb:g}; raise it in the "
+                    f"experiment's config, {faults.AGAIN}"
                 )
             if used > limit or passed > BY_THE_CLOCK * limit:
                 spent = f"{limit:g} s of CPU time" if used > limit else f"{BY_THE_CLOCK * limit:g} s by the clock"

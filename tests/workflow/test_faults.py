@@ -3,6 +3,7 @@
 Every fault of `docs/faults.md` that a cell meets is made to happen here, in test_worker.py or by the hostile methods.
 """
 
+import csv
 import errno
 import json
 import os
@@ -14,7 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data
+from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data, snakemake
 
 import datasets
 from datasets.store import Damaged
@@ -23,10 +24,11 @@ from methods.contract import Fit
 from models.kind import tiny_cases
 from models.linear_regression import ConstantGaussian, LinearGaussian
 from models.standardise import Standardiser
-from privacy.ledger import Ledger
+from privacy.ledger import Event, Ledger, Mechanism, Relation
 from workflow import faults, worker
 from workflow.experiments import cells
 from workflow.papers import experiments as files
+from workflow.store import parameter_file
 
 OF_THE_MACHINE = {
     "full disk": OSError(errno.ENOSPC, "No space left on device"),
@@ -175,6 +177,164 @@ def test_a_breach_is_a_row_of_its_method(tmp_path, monkeypatch):
     assert "predict_mean: no 'no_such_kind'" in row["reason"]
 
 
+def ledger_of(**fields):
+    event = Event("x", Mechanism.GAUSSIAN, Relation.REPLACE_ONE, 1.0, 1.0)
+    for name, value in fields.items():
+        object.__setattr__(event, name, value)  # as a method may that makes its own
+    return Ledger([event])
+
+
+LEDGERS = {
+    "infinite noise": {"noise_scale": np.inf},
+    "no number": {"noise_scale": np.nan},
+    "a curve with NaN": {"mechanism": Mechanism.WRITTEN_BOUND, "renyi_curve": ((2.0, np.nan),)},
+    "an unknown mechanism": {"mechanism": "rubbish"},
+    "a word": {"noise_scale": "much"},
+    "a negative number of steps": {"steps": -1},
+}
+
+
+@pytest.mark.parametrize("what", LEDGERS)
+def test_a_ledger_without_an_epsilon_is_a_breach(what, task):
+    with pytest.raises(faults.BadFit, match=r"^predict_mean: no epsilon can be computed from its ledger: "):
+        faults.facts_of(METHOD, task, Fit(GOOD, ledger_of(**LEDGERS[what])))
+
+
+def test_a_ledger_is_stored_as_json_holds_it(task):
+    facts, _ = faults.facts_of(METHOD, task, Fit(GOOD, ledger_of(sensitivity=np.inf, steps=np.int64(3))))
+    (event,) = json.loads(json.dumps(facts["ledger"], allow_nan=False))
+    assert (event["sensitivity"], event["steps"], event["noise_scale"]) == ("inf", 3, 1.0)
+
+
+TOO_MUCH = {
+    "a posterior": Fit(posterior(location=np.zeros(faults.POSTERIOR_BYTES // 8 + 1), spread=1.0), Ledger()),
+    "arrays": Fit(posterior(**{f"a{k}": 1.0 for k in range(faults.ENTRIES + 1)}), Ledger()),
+    "diagnostics": Fit(GOOD, Ledger(), {f"a{k}": 1.0 for k in range(faults.ENTRIES + 1)}),
+}
+
+
+@pytest.mark.parametrize("what", TOO_MUCH)
+def test_what_is_too_much_is_a_breach(what, task):
+    with pytest.raises(faults.BadFit, match="more than"):
+        faults.facts_of(METHOD, task, TOO_MUCH[what])
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise SystemExit(0)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ValueError("caf\udce9 \x1b[2J \0"), "ValueError: caf\\udce9 \\x1b[2J \\x00"),
+        (ValueError("two\n\tlines é"), "ValueError: two\n\tlines é"),
+        (Mute(), "Mute, whose text cannot be read"),
+    ],
+)
+def test_the_words_of_an_error_fit_into_every_file(error, words):
+    assert faults.said(error) == words
+    words.encode("utf-8")
+
+
+def test_the_words_of_an_error_are_cut():
+    assert len(faults.said(ValueError("x" * 10**6))) == faults.LETTERS
+
+
+def test_a_file_system_error_is_the_machines_below_the_folders_of_the_suite_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(faults.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+
+    def is_the_machines(*names):
+        error = OSError(errno.EACCES, "Permission denied", *names)
+        return faults.fault_of(error, tmp_path / "results") is not None
+
+    for name in ("results/fits/c.npz", "tmp/x", "cache/y", "elsewhere/__pycache__/z.nbi"):
+        assert is_the_machines(str(tmp_path / name))
+    assert not is_the_machines(str(tmp_path / "elsewhere/table.csv"))
+    assert not is_the_machines("/root/embeddings.npy")
+    assert is_the_machines()  # nobody knows: it is tried again
+
+
+def test_a_fault_at_the_third_attempt_is_the_methods_if_the_machine_is_able(tmp_path, monkeypatch):
+    calls = []
+
+    def full(*args, **kwargs):
+        calls.append(1)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(faults.Repeated, match=r"^at each of 3 attempts: .*No space left on device\. This machine"):
+        faults.thrice(full, tmp_path, 1.0)
+    assert len(calls) == 3
+    for mem_mb, limited in ((1e9, False), (1.0, True)):  # no memory; a folder that cannot be written
+        with monkeypatch.context() as patch:
+            if limited:
+                patch.setattr(faults.tempfile, "TemporaryFile", full)
+            with pytest.raises(faults.MachineFault, match="free some space"):
+                faults.thrice(full, tmp_path, mem_mb)
+    with pytest.raises(ValueError, match="mine"):
+        faults.thrice(lambda: int("mine"), tmp_path, 1.0)
+    assert faults.thrice(lambda: 5, tmp_path, 1.0) == 5
+
+
+@pytest.fixture
+def answered(tmp_path):
+    """Writes an answer to (cell, 0) and (cell, 1), whose posteriors are there, and gives its rows."""
+    (cell, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "predict_mean"]
+    for k in (0, 1):
+        np.savez(tmp_path / parameter_file(cell.id, k), location=1.0)
+
+    def rows(change=lambda answer: answer, arrays=None):
+        good = {"status": "ok", "reason": "", "posterior_kind": "constant_gaussian", "diagnostics": {}, "ledger": []}
+        good |= {"seconds": 1.0, "cpu_seconds": 1.0, "compile_seconds": 0.0, "peak_mb": 100.0}
+        if arrays is not None:
+            np.savez(tmp_path / parameter_file(cell.id, 0), **arrays)
+        (tmp_path / "answer1").write_text(json.dumps(change([[cell.id, k, dict(good)] for k in (0, 1)])))
+        return faults.rows_of(tmp_path / "answer1", [(cell, 0), (cell, 1)], tmp_path)
+
+    return rows
+
+
+def changed(**fields):
+    return lambda answer: [[name, k, row | fields] for name, k, row in answer]
+
+
+FORGED = {
+    "one split less": lambda answer: answer[:1],
+    "one split twice": lambda answer: [answer[0], answer[0]],
+    "another split": lambda answer: [answer[0], [answer[1][0], 7, answer[1][2]]],
+    "another cell": lambda answer: [answer[0], ["other", *answer[1][1:]]],
+    "one more": lambda answer: [*answer, ["other", 0, answer[0][2]]],
+    "no list": lambda answer: 5,
+    "no fields": lambda answer: [[name, k, {}] for name, k, _ in answer],
+    "an unknown status": changed(status="best"),
+    "no reason": changed(status="failed"),
+    "seconds that are no number": changed(seconds=float("nan")),
+    "negative seconds": changed(seconds=-1.0),
+    "a ledger of words": changed(ledger=["x"]),
+    "a ledger with NaN": changed(ledger=[{"noise_scale": float("nan")}]),
+    "a diagnostic that is a list": changed(diagnostics={"x": [1]}),
+    "a posterior that is not there": lambda answer: answer,
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_an_answer_that_is_none_is_no_row(answered, tmp_path, what):
+    assert [(row["split"], row["status"]) for _, row in answered()] == [(0, "ok"), (1, "ok")]
+    if what == "a posterior that is not there":
+        next(tmp_path.glob("*.1.npz")).unlink()
+    with pytest.raises(faults.BadAnswer, match="no answer that can be used"):
+        answered(FORGED[what])
+
+
+def test_an_answer_runs_no_code(answered, tmp_path):
+    with pytest.raises(faults.BadAnswer, match="allow_pickle"):
+        answered(arrays={"location": np.array([print], dtype=object)})
+    (tmp_path / "answer1").write_bytes(b"\x80\x04rubbish")
+    with pytest.raises(faults.BadAnswer):
+        faults.rows_of(tmp_path / "answer1", [], tmp_path)
+
+
 HEAD = """
 experiment: toy_experiment
 title: toy
@@ -208,14 +368,14 @@ def project(tmp_path_factory):
     return project
 
 
-def ask(project, *, once="", results="results", more="", options=(), limit=None, fresh=True):
+def ask(project, *, once="", results="results", more="", options=(), limit=None, fresh=True, sleep_s=0.0):
     """Run the one cell of an experiment in which something goes wrong at the first fit.
 
     ``limit``: bytes of a file at most. ``fresh``: it has not gone wrong yet.
     """
-    if fresh and once not in ("exits", "hangs"):
+    if fresh and once not in ("", "exits", "hangs"):
         (project / once).unlink(missing_ok=True)
-    arm = f"{{method: toy, protocols: [literature], label: '{once}', settings: {{once: '{once}'}}}}"
+    arm = f"{{method: toy, protocols: [literature], label: '{once}', settings: {{once: '{once}', sleep_s: {sleep_s}}}}}"
     (project / "papers/toy/experiments/toy_experiment.yaml").write_text(f"{HEAD}{more}arms: [{arm}]\n")
     command = [sys.executable, "-c", CELL, str(results), *options]
     limited = None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -311,3 +471,43 @@ def test_a_fit_that_hung_is_tried_again_by_itself(project):
     done, splits = ask(project, once="hangs")
     assert [r["status"] for r in splits] == ["ok"] * 20
     assert (f"resumes: {kept} of 20" in done.stderr) is (kept > 0)
+
+
+def test_a_limit_is_of_cpu_time(project):
+    """A fit that waits, as on a machine with too few cores, was a timeout."""
+    splits = HEAD.replace("splits: 20", "splits: 1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "HEAD", splits)
+        done, found = ask(project, more="timeout_s: 2\n", sleep_s=4.0, results="waits")
+    assert done.returncode == 0, done.stderr
+    assert [r["status"] for r in found] == ["ok"]
+
+
+@pytest.mark.nightly
+def test_more_cells_than_cores_are_no_timeouts(project):
+    """24 cells at once. To start them takes longer than the limit of a fit, by the clock."""
+    arms = "".join(f"  - {{method: toy, protocols: [literature], label: many{k}}}\n" for k in range(24))
+    config = project / "papers/toy/experiments/toy_experiment.yaml"
+    config.write_text(f"{HEAD.replace('splits: 20', 'splits: 2')}timeout_s: 8\narms:\n{arms}")
+    target = "results/scores/toy_experiment/wine.csv"
+    done = snakemake(project, "--cores", "64", target)
+    assert done.returncode == 0, done.stderr
+    with open(project / target, newline="") as f:
+        found = [(r["setting"], r["split"], r["status"]) for r in csv.DictReader(f)]
+    assert {status for *_, status in found} == {"ok"}
+    assert len({(setting, split) for setting, split, _ in found}) == 24 * 2
+
+
+@pytest.mark.nightly
+def test_a_cell_can_be_process_1_of_a_container(project):
+    apart = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*apart, "true"], capture_output=True).returncode:
+        pytest.skip("only root may make a namespace of processes; nothing else takes process 1 for a lost parent")
+    (project / "papers/toy/experiments/toy_experiment.yaml").write_text(
+        HEAD + "arms: [{method: toy, protocols: [literature]}]\n"
+    )
+    command = [*apart, sys.executable, "-c", CELL, "apart"]
+    done = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, timeout=HANGS)
+    assert done.returncode == 0, done.stderr
+    (path,) = (project / "apart/fits").glob("*.json")
+    assert [r["status"] for r in json.loads(path.read_text())["splits"]] == ["ok"] * 20

@@ -1,6 +1,7 @@
 """What the process that fits says of a fit that raised."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -83,3 +84,24 @@ def test_memory_of_a_process():
     done.wait()
     assert worker.memory_mb(done.pid) == 0.0
     assert worker.processes_of(done.pid) == []
+
+
+def test_a_group_ends_with_whoever_has_started_it():
+    """Also if that is killed: the other end of the guard's input closes with it."""
+    guard = subprocess.Popen(worker.GUARD, stdin=subprocess.PIPE, process_group=0)
+    member = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], process_group=guard.pid)
+    guard.stdin.close()
+    assert (member.wait(60), guard.wait(60)) == (-signal.SIGKILL, -signal.SIGKILL)
+
+
+def test_memory_and_time_of_children_count():
+    code = "import time; taken = bytearray(b'x' * 10**8); print(1, flush=True); time.sleep(60)"
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    child.stdout.read(1)
+    assert worker.memory_mb(os.getpid()) - worker.memory_mb(child.pid) > 10  # this one, without its child
+    assert worker.memory_mb(os.getpid()) > 10**8 / 2**20
+    assert worker.cpu_seconds(os.getpid()) > worker.cpu_seconds(child.pid) > 0
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    assert worker.cpu_seconds(child.pid) == 0.0
