@@ -65,7 +65,7 @@ def of_cell(cell, fits: Path, data) -> dict:
             k = row["split"]
             try:
                 make = partial(of_split, cell, k, row["posterior_kind"], parameters_of(store, k), data)
-                out[str(k)] = faults.thrice(make, fits, cell.mem_mb)
+                out[str(k)] = faults.thrice(cell.id, make, fits, cell.mem_mb)
             except (ValueError, FloatingPointError) as e:
                 out[str(k)] = np.array(faults.clean(str(e)))
             except Exception as e:  # of one method: the others keep their scores

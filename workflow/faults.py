@@ -129,8 +129,8 @@ def able(folder: Path, mem_mb: float) -> bool:
 Made = TypeVar("Made")
 
 
-def thrice(make: Callable[[], Made], folder: Path, mem_mb: float) -> Made:
-    """What ``make`` gives. Raises what it raises, and faults of the machine as follows.
+def thrice(name: str, make: Callable[[], Made], folder: Path, mem_mb: float) -> Made:
+    """What ``make`` gives, for the cell ``name``. Raises what it raises, and faults of the machine as follows.
 
     If the machine is not :func:`able`, MachineFault at once. Else ``make`` is tried again, and a fault at the last
     attempt is Repeated: then the method is to blame.
@@ -142,9 +142,9 @@ def thrice(make: Callable[[], Made], folder: Path, mem_mb: float) -> Made:
             fault = fault_of(error)
             if fault is None:
                 raise
+            store.say(name, f"attempt {number} of {ATTEMPTS}: {fault}")
             if isinstance(error.__cause__ or error, Damaged) or not able(folder, mem_mb):
                 raise fault from error
-            store.say("fault", f"attempt {number} of {ATTEMPTS}: {fault}")
             last = str(fault).removesuffix(f", {AGAIN}").rpartition("; ")[0] or str(fault)
     raise Repeated(clean(f"at each of {ATTEMPTS} attempts: {last}. This machine has memory and space"))
 

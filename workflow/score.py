@@ -75,8 +75,9 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
             if row["status"] != "ok":
                 out.append({**common, "metric": "", "value": "", "unit": ""})
                 continue
+            make = partial(scores_of, cell, row, store, drawn, data, exact)
             try:
-                scores = faults.thrice(partial(scores_of, cell, row, store, drawn, data, exact), fits, cell.mem_mb)
+                scores = faults.thrice(cell.id, make, fits, cell.mem_mb)
             except (ValueError, FloatingPointError) as e:
                 reason = faults.clean(str(e))
                 out.append({**common, "status": "diverged", "reason": reason, "metric": "", "value": "", "unit": ""})

@@ -83,7 +83,8 @@ class Worker:
         If there is no answer about several methods, each is asked for alone; the same of fits that end their process.
         """
         try:
-            return faults.thrice(lambda: self._ask(pairs), self.scratch, max(c.mem_mb for c, _ in pairs))
+            name, mem_mb = pairs[0][0].id, max(c.mem_mb for c, _ in pairs)
+            return faults.thrice(name, lambda: self._ask(pairs), self.scratch, mem_mb)
         except Lost as error:
             lost, each = error, error.status != "timeout"
         except faults.MethodError as error:  # repeated, or no answer that can be used
@@ -114,7 +115,9 @@ class Worker:
             if self._process is None:
                 self._start()
             answer = self._answer(pairs)
-            return faults.rows_of(answer, pairs, self.scratch)
+            rows = faults.rows_of(answer, pairs, self.scratch)
+            answer.unlink()
+            return rows
         except BaseException:
             self.stop()
             raise
@@ -165,7 +168,8 @@ class Worker:
         numbers = {c.id: i for i, c in enumerate(self.group)}
         request = [[numbers[c.id], k] for c, k in pairs]
         (self.scratch / f"request{self.asked}").write_text(json.dumps(request), encoding="utf-8")
-        begin, before = time.monotonic(), cpu_seconds(self._process.pid)
+        begin = time.monotonic()
+        before = cpu_seconds(self._process.pid, below=False)  # it has no child between two requests
         with suppress(BrokenPipeError):  # it has ended, as the next look says
             self._process.stdin.write(b"%d\n" % self.asked)
         while not self._heard(answer):
@@ -181,19 +185,22 @@ class Worker:
         return answer
 
 
-def processes_of(pid: int) -> list[psutil.Process]:
+def processes_of(pid: int, below: bool = True) -> list[psutil.Process]:
     """A process and all that stem from it at this moment."""
     try:
         root = psutil.Process(pid)
-        return [root, *root.children(recursive=True)]
+        return [root, *(root.children(recursive=True) if below else ())]
     except psutil.NoSuchProcess:
         return []
 
 
-def cpu_seconds(pid: int) -> float:
-    """CPU time of a process and of all that stem from it, also of those that have ended and were waited for."""
+def cpu_seconds(pid: int, below: bool = True) -> float:
+    """CPU time of a process and of all that stem from it, also of those that have ended and were waited for.
+
+    ``below``: look for those that have not ended, too.
+    """
     total = 0.0
-    for process in processes_of(pid):
+    for process in processes_of(pid, below):
         try:
             total += sum(process.cpu_times()[:4])  # user, system, and both of the children that have ended
         except psutil.Error:
@@ -304,7 +311,9 @@ def main(scratch: Path) -> None:
     answer("0", [])
     for bell in os.fdopen(bells_in):
         number = bell.strip()
-        pairs = [(group[i], k) for i, k in json.loads((scratch / f"request{number}").read_text(encoding="utf-8"))]
+        request = scratch / f"request{number}"
+        pairs = [(group[i], k) for i, k in json.loads(request.read_text(encoding="utf-8"))]
+        request.unlink()
         try:
             rows = respond(pairs, data_path, scratch, fresh)
         except faults.MachineFault as fault:
@@ -364,7 +373,9 @@ def respond(pairs: Sequence[tuple], data_path: str, scratch: Path, fresh: bool) 
             method.prepare(tasks[pairs[0][1]], settings)
             compile_seconds = time.process_time() - start
         return attempt(pairs, tasks, compile_seconds, scratch, results)
-    except BaseException as e:  # also what only ends a program: this one is ended by who has started it
+    except BaseException as e:  # also what only ends a program
+        if of_the_user(e):
+            raise
         traceback.print_exc()
         return [(c.id, failure(c, k, e, results)) for c, k in pairs]
 
@@ -374,8 +385,8 @@ def attempt(pairs, tasks, compile_seconds, scratch: Path, results: Path) -> list
     first = pairs[0][0]
     try:
         return fit(first.adapter(), pairs, tasks, first.build_settings(), compile_seconds, scratch)
-    except BaseException:
-        if len(pairs) == 1:
+    except BaseException as e:
+        if len(pairs) == 1 or of_the_user(e):
             raise
         traceback.print_exc()
     out = []
@@ -383,9 +394,16 @@ def attempt(pairs, tasks, compile_seconds, scratch: Path, results: Path) -> list
         try:
             out += fit(cell.adapter(), [(cell, k)], tasks, cell.build_settings(), compile_seconds, scratch)
         except BaseException as e:
+            if of_the_user(e):
+                raise
             traceback.print_exc()
             out.append((cell.id, failure(cell, k, e, results)))
     return out
+
+
+def of_the_user(error: BaseException) -> bool:
+    """Is it a Ctrl-C? A worker gets none, for it is in no terminal's group: there it is the method's."""
+    return isinstance(error, KeyboardInterrupt) and getattr(sys.modules["__main__"], "IS_WORKER", False) is False
 
 
 def failure(cell, split: int, error: BaseException, results: Path | None = None) -> dict:
@@ -491,6 +509,7 @@ def readings(pairs, tasks, budgets, rngs) -> tuple[list, list[np.ndarray]]:
 
 
 if __name__ == "__main__":
+    IS_WORKER = True
     from workflow.worker import main as answer_requests  # under its own name, which cells are pickled with
 
     answer_requests(Path(sys.argv[1]))

@@ -23,7 +23,6 @@ import time
 from pathlib import Path
 
 import psutil
-
 from project import copy_project, environment
 
 from workflow.score import MEASURED

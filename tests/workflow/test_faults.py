@@ -264,17 +264,17 @@ def test_a_fault_at_the_third_attempt_is_the_methods_if_the_machine_is_able(tmp_
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(faults.Repeated, match=r"^at each of 3 attempts: .*No space left on device\. This machine"):
-        faults.thrice(full, tmp_path, 1.0)
+        faults.thrice("a cell", full, tmp_path, 1.0)
     assert len(calls) == 3
     for mem_mb, limited in ((1e9, False), (1.0, True)):  # no memory; a folder that cannot be written
         with monkeypatch.context() as patch:
             if limited:
                 patch.setattr(faults.tempfile, "TemporaryFile", full)
             with pytest.raises(faults.MachineFault, match="free some space"):
-                faults.thrice(full, tmp_path, mem_mb)
+                faults.thrice("a cell", full, tmp_path, mem_mb)
     with pytest.raises(ValueError, match="mine"):
-        faults.thrice(lambda: int("mine"), tmp_path, 1.0)
-    assert faults.thrice(lambda: 5, tmp_path, 1.0) == 5
+        faults.thrice("a cell", lambda: int("mine"), tmp_path, 1.0)
+    assert faults.thrice("a cell", lambda: 5, tmp_path, 1.0) == 5
 
 
 @pytest.fixture
