@@ -174,8 +174,9 @@ LETTERS = 2000
 
 def clean(text: str, most: int = LETTERS) -> str:
     """A text that every file and page can hold: cut, and with control characters and surrogates written out."""
-    text = text if len(text) <= most else f"{text[: most - 4]} ..."
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+    plain = (c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text[: most + 1])
+    text = "".join(plain)
+    return text if len(text) <= most else f"{text[: most - 4]} ..."
 
 
 def said(error: BaseException) -> str:

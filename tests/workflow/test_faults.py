@@ -238,7 +238,8 @@ def test_the_words_of_an_error_fit_into_every_file(error, words):
 
 
 def test_the_words_of_an_error_are_cut():
-    assert len(faults.said(ValueError("x" * 10**6))) == faults.LETTERS
+    for letter in ("x", "\udce9"):
+        assert len(faults.said(ValueError(letter * 10**6))) == faults.LETTERS
 
 
 def test_a_file_system_error_is_the_machines_below_the_folders_of_the_suite_only(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class Abort(PredictMean):
+class Hostile(PredictMean):
     name = title = "abort"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import signal
 from methods.baselines.predict_mean import PredictMean
 
 
-class Alarm(PredictMean):
+class Hostile(PredictMean):
     name = title = "alarm"
 
     def fit(self, task, settings, budget, rng):

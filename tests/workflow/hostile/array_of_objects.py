@@ -8,7 +8,7 @@ from methods.baselines.predict_mean import PredictMean
 from methods.contract import Fit
 
 
-class ArrayOfObjects(PredictMean):
+class Hostile(PredictMean):
     name = title = "array_of_objects"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class AsksForSecretNoise(PredictMean):
+class Hostile(PredictMean):
     name = title = "asks_for_secret_noise"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import numpy as np
 from methods.baselines.predict_mean import PredictMean
 
 
-class AsksForTebibytes(PredictMean):
+class Hostile(PredictMean):
     name = title = "asks_for_tebibytes"
 
     def fit(self, task, settings, budget, rng):

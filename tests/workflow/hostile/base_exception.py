@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class BaseException(PredictMean):
+class Hostile(PredictMean):
     name = title = "base_exception"
 
     def fit(self, task, settings, budget, rng):

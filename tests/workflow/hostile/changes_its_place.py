@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class ChangesItsPlace(PredictMean):
+class Hostile(PredictMean):
     name = title = "changes_its_place"
 
     def fit(self, task, settings, budget, rng):

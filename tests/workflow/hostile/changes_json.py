@@ -5,7 +5,7 @@ import json
 from methods.baselines.predict_mean import PredictMean
 
 
-class ChangesJson(PredictMean):
+class Hostile(PredictMean):
     name = title = "changes_json"
 
     def fit(self, task, settings, budget, rng):

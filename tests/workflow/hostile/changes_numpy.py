@@ -5,7 +5,7 @@ import numpy as np
 from methods.baselines.predict_mean import PredictMean
 
 
-class ChangesNumpy(PredictMean):
+class Hostile(PredictMean):
     name = title = "changes_numpy"
 
     def fit(self, task, settings, budget, rng):

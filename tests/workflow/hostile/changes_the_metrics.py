@@ -7,7 +7,7 @@ import numpy as np
 from methods.baselines.predict_mean import PredictMean
 
 
-class ChangesTheMetrics(PredictMean):
+class Hostile(PredictMean):
     name = title = "changes_the_metrics"
 
     def fit(self, task, settings, budget, rng):

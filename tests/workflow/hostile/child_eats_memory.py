@@ -6,7 +6,7 @@ import sys
 from methods.baselines.predict_mean import PredictMean
 
 
-class ChildEatsMemory(PredictMean):
+class Hostile(PredictMean):
     name = title = "child_eats_memory"
 
     def fit(self, task, settings, budget, rng):

@@ -6,7 +6,7 @@ import sys
 from methods.baselines.predict_mean import PredictMean
 
 
-class ChildNeverEnds(PredictMean):
+class Hostile(PredictMean):
     name = title = "child_never_ends"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class ClosesAllDescriptors(PredictMean):
+class Hostile(PredictMean):
     name = title = "closes_all_descriptors"
 
     def fit(self, task, settings, budget, rng):

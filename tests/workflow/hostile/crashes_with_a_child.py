@@ -7,7 +7,7 @@ import sys
 from methods.baselines.predict_mean import PredictMean
 
 
-class CrashesWithAChild(PredictMean):
+class Hostile(PredictMean):
     name = title = "crashes_with_a_child"
 
     def fit(self, task, settings, budget, rng):

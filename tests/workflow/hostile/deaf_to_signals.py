@@ -6,7 +6,7 @@ import time
 from methods.baselines.predict_mean import PredictMean
 
 
-class DeafToSignals(PredictMean):
+class Hostile(PredictMean):
     name = title = "deaf_to_signals"
 
     def fit(self, task, settings, budget, rng):

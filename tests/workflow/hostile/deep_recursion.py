@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class DeepRecursion(PredictMean):
+class Hostile(PredictMean):
     name = title = "deep_recursion"
 
     def fit(self, task, settings, budget, rng):

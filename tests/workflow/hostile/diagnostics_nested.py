@@ -12,7 +12,7 @@ def nested():
     return out
 
 
-class DiagnosticsNested(PredictMean):
+class Hostile(PredictMean):
     name = title = "diagnostics_nested"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import dataclasses
 from methods.baselines.predict_mean import PredictMean
 
 
-class DiagnosticsOfObjects(PredictMean):
+class Hostile(PredictMean):
     name = title = "diagnostics_of_objects"
 
     def fit(self, task, settings, budget, rng):

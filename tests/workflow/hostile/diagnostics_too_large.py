@@ -5,7 +5,7 @@ import dataclasses
 from methods.baselines.predict_mean import PredictMean
 
 
-class DiagnosticsTooLarge(PredictMean):
+class Hostile(PredictMean):
     name = title = "diagnostics_too_large"
 
     def fit(self, task, settings, budget, rng):

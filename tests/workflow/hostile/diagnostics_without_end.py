@@ -18,7 +18,7 @@ class Endless(Mapping):
         return 1.0
 
 
-class DiagnosticsWithoutEnd(PredictMean):
+class Hostile(PredictMean):
     name = title = "diagnostics_without_end"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import numpy as np
 from methods.baselines.predict_mean import PredictMean
 
 
-class EatsMemory(PredictMean):
+class Hostile(PredictMean):
     name = title = "eats_memory"
 
     def fit(self, task, settings, budget, rng):

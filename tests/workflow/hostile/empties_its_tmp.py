@@ -1,4 +1,4 @@
-"""ok: removes the temporary folder."""
+"""ok failed: removes the temporary folder."""
 
 import shutil
 import tempfile
@@ -6,7 +6,7 @@ import tempfile
 from methods.baselines.predict_mean import PredictMean
 
 
-class EmptiesItsTmp(PredictMean):
+class Hostile(PredictMean):
     name = title = "empties_its_tmp"
 
     def fit(self, task, settings, budget, rng):

@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class EndlessLoop(PredictMean):
+class Hostile(PredictMean):
     name = title = "endless_loop"
 
     def fit(self, task, settings, budget, rng):

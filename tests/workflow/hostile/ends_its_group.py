@@ -6,7 +6,7 @@ import signal
 from methods.baselines.predict_mean import PredictMean
 
 
-class EndsItsGroup(PredictMean):
+class Hostile(PredictMean):
     name = title = "ends_its_group"
 
     def fit(self, task, settings, budget, rng):

@@ -6,7 +6,7 @@ import signal
 from methods.baselines.predict_mean import PredictMean
 
 
-class EndsItselfBySigkill(PredictMean):
+class Hostile(PredictMean):
     name = title = "ends_itself_by_sigkill"
 
     def fit(self, task, settings, budget, rng):

@@ -7,7 +7,7 @@ import time
 from methods.baselines.predict_mean import PredictMean
 
 
-class EndsItselfBySigterm(PredictMean):
+class Hostile(PredictMean):
     name = title = "ends_itself_by_sigterm"
 
     def fit(self, task, settings, budget, rng):

@@ -8,7 +8,7 @@ from methods.baselines.predict_mean import PredictMean
 from methods.contract import Fit
 
 
-class EnormousNumbers(PredictMean):
+class Hostile(PredictMean):
     name = title = "enormous_numbers"
 
     def fit(self, task, settings, budget, rng):

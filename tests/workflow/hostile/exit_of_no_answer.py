@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class ExitOfNoAnswer(PredictMean):
+class Hostile(PredictMean):
     name = title = "exit_of_no_answer"
 
     def fit(self, task, settings, budget, rng):

@@ -14,7 +14,7 @@ class Command:
         return os.system, ("touch FORGED",)
 
 
-class ForgesAPickle(PredictMean):
+class Hostile(PredictMean):
     name = title = "forges_a_pickle"
 
     def fit(self, task, settings, budget, rng):

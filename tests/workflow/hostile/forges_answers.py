@@ -7,7 +7,7 @@ import time
 from methods.baselines.predict_mean import PredictMean
 
 
-class ForgesAnswers(PredictMean):
+class Hostile(PredictMean):
     name = title = "forges_answers"
 
     def fit(self, task, settings, budget, rng):

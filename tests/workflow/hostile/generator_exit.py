@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class GeneratorExit(PredictMean):
+class Hostile(PredictMean):
     name = title = "generator_exit"
 
     def fit(self, task, settings, budget, rng):

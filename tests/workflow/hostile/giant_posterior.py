@@ -8,7 +8,7 @@ from methods.baselines.predict_mean import PredictMean
 from methods.contract import Fit
 
 
-class GiantPosterior(PredictMean):
+class Hostile(PredictMean):
     name = title = "giant_posterior"
 
     def fit(self, task, settings, budget, rng):

@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class Wrong(PredictMean):
+class Hostile(PredictMean):
     name = title = "import_no_start"
 
     def __init__(self):

@@ -3,5 +3,5 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class Other(PredictMean):
+class Hostile(PredictMean):
     name = title = "wanted"

@@ -3,6 +3,6 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class Wrong(PredictMean):
+class Hostile(PredictMean):
     name = title = "import_wrong_types"
     models = "bnn_regression"

@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class KeyboardInterrupt(PredictMean):
+class Hostile(PredictMean):
     name = title = "keyboard_interrupt"
 
     def fit(self, task, settings, budget, rng):

@@ -12,7 +12,7 @@ class Trap:
         sys.exit(0)
 
 
-class KindRaises(PredictMean):
+class Hostile(PredictMean):
     name = title = "kind_raises"
 
     def fit(self, task, settings, budget, rng):

@@ -6,7 +6,7 @@ import sys
 from methods.baselines.predict_mean import PredictMean
 
 
-class LeavesADaemon(PredictMean):
+class Hostile(PredictMean):
     name = title = "leaves_a_daemon"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import dataclasses
 from methods.baselines.predict_mean import PredictMean
 
 
-class LedgerIsAList(PredictMean):
+class Hostile(PredictMean):
     name = title = "ledger_is_a_list"
 
     def fit(self, task, settings, budget, rng):

@@ -6,7 +6,7 @@ from methods.baselines.predict_mean import PredictMean
 from privacy.ledger import Event, Ledger, Mechanism, Relation
 
 
-class LedgerOfInfiniteNoise(PredictMean):
+class Hostile(PredictMean):
     name = title = "ledger_of_infinite_noise"
 
     def fit(self, task, settings, budget, rng):

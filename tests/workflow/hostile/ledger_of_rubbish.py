@@ -6,7 +6,7 @@ from methods.baselines.predict_mean import PredictMean
 from privacy.ledger import Event, Ledger, Relation
 
 
-class LedgerOfRubbish(PredictMean):
+class Hostile(PredictMean):
     name = title = "ledger_of_rubbish"
 
     def fit(self, task, settings, budget, rng):

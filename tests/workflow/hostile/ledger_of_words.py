@@ -11,7 +11,7 @@ class Word(str):
         return True
 
 
-class LedgerOfWords(PredictMean):
+class Hostile(PredictMean):
     name = title = "ledger_of_words"
 
     def fit(self, task, settings, budget, rng):

@@ -12,7 +12,7 @@ class Trap(Ledger):
         sys.exit(0)
 
 
-class LedgerRaises(PredictMean):
+class Hostile(PredictMean):
     name = title = "ledger_raises"
 
     def fit(self, task, settings, budget, rng):

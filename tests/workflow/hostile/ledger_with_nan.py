@@ -6,7 +6,7 @@ from methods.baselines.predict_mean import PredictMean
 from privacy.ledger import Event, Ledger, Mechanism, Relation
 
 
-class LedgerWithNan(PredictMean):
+class Hostile(PredictMean):
     name = title = "ledger_with_nan"
 
     def fit(self, task, settings, budget, rng):

@@ -6,7 +6,7 @@ from methods.baselines.predict_mean import PredictMean
 from privacy.ledger import Event, Ledger, Mechanism, Relation
 
 
-class LedgerWithoutEnd(PredictMean):
+class Hostile(PredictMean):
     name = title = "ledger_without_end"
 
     def fit(self, task, settings, budget, rng):

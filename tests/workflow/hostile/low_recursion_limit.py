@@ -5,7 +5,7 @@ import sys
 from methods.baselines.predict_mean import PredictMean
 
 
-class LowRecursionLimit(PredictMean):
+class Hostile(PredictMean):
     name = title = "low_recursion_limit"
 
     def fit(self, task, settings, budget, rng):

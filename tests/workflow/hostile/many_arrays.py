@@ -8,7 +8,7 @@ from methods.baselines.predict_mean import PredictMean
 from methods.contract import Fit
 
 
-class ManyArrays(PredictMean):
+class Hostile(PredictMean):
     name = title = "many_arrays"
 
     def fit(self, task, settings, budget, rng):

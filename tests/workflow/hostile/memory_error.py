@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class MemoryError(PredictMean):
+class Hostile(PredictMean):
     name = title = "memory_error"
 
     def fit(self, task, settings, budget, rng):

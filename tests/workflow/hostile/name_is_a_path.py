@@ -8,7 +8,7 @@ from methods.baselines.predict_mean import PredictMean
 from methods.contract import Fit
 
 
-class NameIsAPath(PredictMean):
+class Hostile(PredictMean):
     name = title = "name_is_a_path"
 
     def fit(self, task, settings, budget, rng):

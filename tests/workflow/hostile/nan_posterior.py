@@ -7,7 +7,7 @@ from methods.contract import Fit
 from models.linear_regression import ConstantGaussian
 
 
-class NanPosterior(PredictMean):
+class Hostile(PredictMean):
     name = title = "nan_posterior"
 
     def fit(self, task, settings, budget, rng):

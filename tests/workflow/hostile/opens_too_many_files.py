@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class OpensTooManyFiles(PredictMean):
+class Hostile(PredictMean):
     name = title = "opens_too_many_files"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class OsExit(PredictMean):
+class Hostile(PredictMean):
     name = title = "os_exit"
 
     def fit(self, task, settings, budget, rng):

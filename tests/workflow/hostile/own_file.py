@@ -5,7 +5,7 @@ import errno
 from methods.baselines.predict_mean import PredictMean
 
 
-class OwnFile(PredictMean):
+class Hostile(PredictMean):
     name = title = "own_file"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import errno
 from methods.baselines.predict_mean import PredictMean
 
 
-class OwnMount(PredictMean):
+class Hostile(PredictMean):
     name = title = "own_mount"
 
     def fit(self, task, settings, budget, rng):

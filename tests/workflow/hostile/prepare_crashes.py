@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class PrepareCrashes(PredictMean):
+class Hostile(PredictMean):
     name = title = "prepare_crashes"
 
     def prepare(self, task, settings):

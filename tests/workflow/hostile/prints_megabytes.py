@@ -5,7 +5,7 @@ import sys
 from methods.baselines.predict_mean import PredictMean
 
 
-class PrintsMegabytes(PredictMean):
+class Hostile(PredictMean):
     name = title = "prints_megabytes"
 
     def fit(self, task, settings, budget, rng):

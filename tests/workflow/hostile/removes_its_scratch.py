@@ -7,7 +7,7 @@ import tempfile
 from methods.baselines.predict_mean import PredictMean
 
 
-class RemovesItsScratch(PredictMean):
+class Hostile(PredictMean):
     name = title = "removes_its_scratch"
 
     def fit(self, task, settings, budget, rng):

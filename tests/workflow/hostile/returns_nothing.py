@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class ReturnsNothing(PredictMean):
+class Hostile(PredictMean):
     name = title = "returns_nothing"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class ReturnsTwice(PredictMean):
+class Hostile(PredictMean):
     name = title = "returns_twice"
 
     def fit(self, task, settings, budget, rng):

@@ -1,4 +1,4 @@
-"""ok: runs code when its objects go, and at the end of its process."""
+"""ok failed: runs code when its objects go, and at the end of its process."""
 
 import atexit
 import os
@@ -12,7 +12,7 @@ class Trap:
         os._exit(0)
 
 
-class RunsAtTheEnd(PredictMean):
+class Hostile(PredictMean):
     name = title = "runs_at_the_end"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import errno
 from methods.baselines.predict_mean import PredictMean
 
 
-class SaysNoDevice(PredictMean):
+class Hostile(PredictMean):
     name = title = "says_no_device"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import errno
 from methods.baselines.predict_mean import PredictMean
 
 
-class SaysNoSpace(PredictMean):
+class Hostile(PredictMean):
     name = title = "says_no_space"
 
     def fit(self, task, settings, budget, rng):

@@ -5,7 +5,7 @@ import errno
 from methods.baselines.predict_mean import PredictMean
 
 
-class SaysTimedOut(PredictMean):
+class Hostile(PredictMean):
     name = title = "says_timed_out"
 
     def fit(self, task, settings, budget, rng):

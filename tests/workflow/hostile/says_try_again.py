@@ -5,7 +5,7 @@ import errno
 from methods.baselines.predict_mean import PredictMean
 
 
-class SaysTryAgain(PredictMean):
+class Hostile(PredictMean):
     name = title = "says_try_again"
 
     def fit(self, task, settings, budget, rng):

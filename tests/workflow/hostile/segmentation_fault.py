@@ -5,7 +5,7 @@ import ctypes
 from methods.baselines.predict_mean import PredictMean
 
 
-class SegmentationFault(PredictMean):
+class Hostile(PredictMean):
     name = title = "segmentation_fault"
 
     def fit(self, task, settings, budget, rng):

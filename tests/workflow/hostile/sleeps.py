@@ -5,7 +5,7 @@ import time
 from methods.baselines.predict_mean import PredictMean
 
 
-class Sleeps(PredictMean):
+class Hostile(PredictMean):
     name = title = "sleeps"
 
     def fit(self, task, settings, budget, rng):

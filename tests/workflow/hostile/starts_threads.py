@@ -6,7 +6,7 @@ import time
 from methods.baselines.predict_mean import PredictMean
 
 
-class StartsThreads(PredictMean):
+class Hostile(PredictMean):
     name = title = "starts_threads"
 
     def fit(self, task, settings, budget, rng):

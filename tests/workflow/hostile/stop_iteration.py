@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class StopIteration(PredictMean):
+class Hostile(PredictMean):
     name = title = "stop_iteration"
 
     def fit(self, task, settings, budget, rng):

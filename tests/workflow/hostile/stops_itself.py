@@ -6,7 +6,7 @@ import signal
 from methods.baselines.predict_mean import PredictMean
 
 
-class StopsItself(PredictMean):
+class Hostile(PredictMean):
     name = title = "stops_itself"
 
     def fit(self, task, settings, budget, rng):

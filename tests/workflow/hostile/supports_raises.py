@@ -5,7 +5,7 @@ import sys
 from methods.baselines.predict_mean import PredictMean
 
 
-class SupportsRaises(PredictMean):
+class Hostile(PredictMean):
     name = title = "supports_raises"
 
     def supports(self, task):

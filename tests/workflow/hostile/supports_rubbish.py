@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class SupportsRubbish(PredictMean):
+class Hostile(PredictMean):
     name = title = "supports_rubbish"
 
     def supports(self, task):

@@ -5,7 +5,7 @@ import sys
 from methods.baselines.predict_mean import PredictMean
 
 
-class SystemExit(PredictMean):
+class Hostile(PredictMean):
     name = title = "system_exit"
 
     def fit(self, task, settings, budget, rng):

@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class TextIsAFormula(PredictMean):
+class Hostile(PredictMean):
     name = title = "text_is_a_formula"
 
     def fit(self, task, settings, budget, rng):

@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class TextOfMegabytes(PredictMean):
+class Hostile(PredictMean):
     name = title = "text_of_megabytes"
 
     def fit(self, task, settings, budget, rng):

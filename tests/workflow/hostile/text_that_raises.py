@@ -10,7 +10,7 @@ class Mute(Exception):
     __repr__ = __str__
 
 
-class TextThatRaises(PredictMean):
+class Hostile(PredictMean):
     name = title = "text_that_raises"
 
     def fit(self, task, settings, budget, rng):

@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class TextWithASurrogate(PredictMean):
+class Hostile(PredictMean):
     name = title = "text_with_a_surrogate"
 
     def fit(self, task, settings, budget, rng):

@@ -6,7 +6,7 @@ from methods.baselines.predict_mean import PredictMean
 from methods.contract import Fit
 
 
-class UnknownKind(PredictMean):
+class Hostile(PredictMean):
     name = title = "unknown_kind"
 
     def fit(self, task, settings, budget, rng):

@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class WordsOfAnAllocator(PredictMean):
+class Hostile(PredictMean):
     name = title = "words_of_an_allocator"
 
     def fit(self, task, settings, budget, rng):

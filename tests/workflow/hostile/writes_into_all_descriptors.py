@@ -5,7 +5,7 @@ import os
 from methods.baselines.predict_mean import PredictMean
 
 
-class WritesIntoAllDescriptors(PredictMean):
+class Hostile(PredictMean):
     name = title = "writes_into_all_descriptors"
 
     def fit(self, task, settings, budget, rng):

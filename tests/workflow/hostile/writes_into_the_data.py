@@ -3,7 +3,7 @@
 from methods.baselines.predict_mean import PredictMean
 
 
-class WritesIntoTheData(PredictMean):
+class Hostile(PredictMean):
     name = title = "writes_into_the_data"
 
     def fit(self, task, settings, budget, rng):
