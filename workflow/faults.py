@@ -64,7 +64,14 @@ ATTEMPTS = 3
 
 
 class MachineFault(RuntimeError):
-    """A fault of the machine; the message says what it was and what to do."""
+    """A fault of the machine; the message says what it was and what to do.
+
+    ``certain``: no fit can have caused it, so that it is not tried again.
+    """
+
+    def __init__(self, text: str, certain: bool = False):
+        super().__init__(text)
+        self.certain = certain
 
 
 class Repeated(MethodError):
@@ -80,7 +87,7 @@ def fault_of(error: BaseException, results: Path | None = None) -> MachineFault 
     if isinstance(error, MachineFault):
         return error
     if isinstance(error, Damaged):
-        return MachineFault(str(error))
+        return MachineFault(str(error), certain=True)
     text = said(error)
     if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
         return MachineFault(f"no memory ({_words(error)}); {REMEDIES['ENOMEM']}, {AGAIN}")
@@ -143,7 +150,7 @@ def thrice(name: str, make: Callable[[], Made], folder: Path, mem_mb: float) -> 
             if fault is None:
                 raise
             store.say(name, f"attempt {number} of {ATTEMPTS}: {fault}")
-            if isinstance(error.__cause__ or error, Damaged) or not able(folder, mem_mb):
+            if fault.certain or not able(folder, mem_mb):
                 raise fault from error
             last = str(fault).removesuffix(f", {AGAIN}").rpartition("; ")[0] or str(fault)
     raise Repeated(clean(f"at each of {ATTEMPTS} attempts: {last}. This machine has memory and space"))
@@ -329,8 +336,7 @@ def rows_of(answer: Path, pairs: Sequence[tuple], folder: Path) -> list[tuple[st
             raise ValueError(f"it takes more than {ANSWER_BYTES / 2**20:g} MB")
         given = json.loads(answer.read_text(encoding="utf-8"))
         if isinstance(given, dict):
-            fault = MachineFault(clean(str(given["fault"])))
-            raise fault from (Damaged() if given["damaged"] else None)
+            raise MachineFault(clean(str(given["fault"])))
         found = {(str(name), int(k)): dict(row) for name, k, row in given}
         asked = [(cell.id, k) for cell, k in pairs]
         if sorted(found) != sorted(asked) or len(given) != len(asked):

@@ -65,6 +65,7 @@ class Worker:
     def __init__(self, group: Sequence, data_path: str | Path, scratch: Path):
         self.group, self.scratch, self.asked = list(group), Path(scratch).resolve(), 0
         self._data_path = os.path.abspath(data_path)
+        self._guard: subprocess.Popen | None = None
         self._process: subprocess.Popen | None = None
 
     def __enter__(self) -> Worker:
@@ -98,17 +99,17 @@ class Worker:
 
     def stop(self) -> None:
         """End the worker and all processes of its group."""
-        if self._process is None:
+        if self._guard is None:
             return
-        end_below(self._process.pid, 0.0)  # also those that have left the group
+        if self._process is not None:
+            end_below(self._process.pid, 0.0)  # also those that have left the group
         with suppress(ProcessLookupError):
             os.killpg(self._guard.pid, signal.SIGKILL)  # the group is there as long as its guard was not waited for
-        for process in (self._process, self._guard):
+        for process in filter(None, (self._process, self._guard)):
             process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
-        self._process = None
+            for pipe in filter(None, (process.stdin, process.stdout)):
+                pipe.close()
+        self._guard = self._process = None
 
     def _ask(self, pairs: Sequence[tuple]) -> list[tuple[str, dict]]:
         try:
@@ -118,8 +119,16 @@ class Worker:
             rows = faults.rows_of(answer, pairs, self.scratch)
             answer.unlink()
             return rows
-        except BaseException:
+        except FileNotFoundError as error:
             self.stop()
+            raise Lost("failed", f"a file of the fit's process is gone: {faults.said(error)}") from error
+        except BaseException as error:
+            self.stop()
+            if isinstance(error, faults.MachineFault):  # whatever a fit says, it is known here if the table is gone
+                error.certain = not os.path.isfile(self._data_path)
+            if isinstance(error, OSError) and (fault := faults.fault_of(error)):
+                fault.certain = True  # it is ours, not the fit's
+                raise fault from error
             raise
 
     def _start(self) -> None:
@@ -140,8 +149,11 @@ class Worker:
             env=environment,
             process_group=self._guard.pid,
         )
-        while not self._heard(self.scratch / "answer0"):
-            pass  # a start takes as long as the machine lets it
+        try:
+            while not self._heard(self.scratch / "answer0"):
+                pass  # a start takes as long as the machine lets it
+        except Lost as error:
+            raise faults.MachineFault(f"{error} when it was started; look at its log, {faults.AGAIN}") from error
 
     def _heard(self, answer: Path) -> bool:
         """Is there an answer? Waits for a bell, or a moment. Raises Lost or MachineFault if the worker has ended."""
@@ -317,7 +329,7 @@ def main(scratch: Path) -> None:
         try:
             rows = respond(pairs, data_path, scratch, fresh)
         except faults.MachineFault as fault:
-            answer(number, {"fault": str(fault), "damaged": isinstance(fault.__cause__, faults.Damaged)})
+            answer(number, {"fault": str(fault)})
             continue
         finally:  # what a fit leaves behind is not there in the next
             if os.getpid() == me:

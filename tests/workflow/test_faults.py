@@ -273,6 +273,15 @@ def test_a_fault_at_the_third_attempt_is_the_methods_if_the_machine_is_able(tmp_
                 patch.setattr(faults.tempfile, "TemporaryFile", full)
             with pytest.raises(faults.MachineFault, match="free some space"):
                 faults.thrice("a cell", full, tmp_path, mem_mb)
+    calls.clear()
+
+    def damaged():
+        calls.append(1)
+        raise Damaged("x.npz is damaged; run the same command again")
+
+    with pytest.raises(faults.MachineFault, match=r"x\.npz is damaged"):
+        faults.thrice("a cell", damaged, tmp_path, 1.0)
+    assert len(calls) == 1  # no fit has caused it
     with pytest.raises(ValueError, match="mine"):
         faults.thrice("a cell", lambda: int("mine"), tmp_path, 1.0)
     assert faults.thrice("a cell", lambda: 5, tmp_path, 1.0) == 5
