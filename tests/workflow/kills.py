@@ -28,8 +28,6 @@ from project import copy_project, environment
 from workflow.score import MEASURED
 
 TARGETS = (
-    "results/scores/nadpvi_exponential/beta_bernoulli.csv",
-    "results/scores/nadpvi_linear/linear_regression_10d.csv",
     "results/scores/rdp_exponential_family/bernoulli_half.csv",
     "results/scores/dpsep_mixture/mixture_of_gaussians.csv",
 )
