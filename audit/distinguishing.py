@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from audit import cases
-from datasets.files import write_text
+from datasets.files import write_sealed
 from privacy import audit
 from privacy.accountants import epsilon_of, gdp_epsilon
 from privacy.budget import BudgetSpec
@@ -127,7 +127,7 @@ def main() -> None:
     for k, family in enumerate(GAMES, 1):
         rows.append(play(family))
         print(f"distinguishing game {k} of {len(GAMES)}: {family}", file=sys.stderr, flush=True)
-    write_text(args.out, pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False, lineterminator="\n"))
+    write_sealed(args.out, pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False, lineterminator="\n"))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from audit import cases
-from datasets.files import write_text
+from datasets.files import write_sealed
 from privacy import audit, draw_audit, mutants
 
 #: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit.cases.faults``.
@@ -125,7 +125,7 @@ def main() -> None:
         parser.error(f"no private adapter {unknown[0]}; there are {', '.join(sorted(known))}")
     wanted = [[c for c in of if c[0] in (args.methods or known)] for of in (cases.cases(), cases.drawn())]
     for path, table in zip((args.checks, args.mutants), tables(*wanted), strict=True):
-        write_text(path, table.to_csv(index=False, lineterminator="\n"))
+        write_sealed(path, table.to_csv(index=False, lineterminator="\n"))
 
 
 if __name__ == "__main__":

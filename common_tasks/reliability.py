@@ -19,7 +19,7 @@ import pandas as pd
 from evaluation.metrics import CALIBRATION_BINS, Reliability, class_reliability
 from workflow import papers
 from workflow.experiments import Cell
-from workflow.stored import fits_of, record_of
+from workflow.store import fits_of, record_of
 
 if TYPE_CHECKING:
     from workflow.extra import Request

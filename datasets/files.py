@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -40,6 +41,26 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     """As :func:`write_text`."""
     with replacing(path) as f:
         f.write(content)
+
+
+def seal_of(path: Path) -> Path:
+    """The file with the checksum of a table."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def write_sealed(path: str | Path, text: str | bytes) -> None:
+    """Write a table, and its checksum first: a run that is killed in between makes both again."""
+    path, content = Path(path), text.encode("utf-8") if isinstance(text, str) else text
+    write_bytes(seal_of(path), f"{hashlib.sha256(content).hexdigest()}\n".encode())
+    write_bytes(path, content)
+
+
+def unbroken(path: Path) -> bool:
+    """Is a table what was written? One without a seal has to hold something."""
+    content, seal = path.read_bytes(), seal_of(path)
+    if not seal.is_file():  # written by hand
+        return bool(content)
+    return seal.read_text(encoding="utf-8").strip() == hashlib.sha256(content).hexdigest()
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -27,6 +27,7 @@ An adapter may not
 from __future__ import annotations
 
 import abc
+import dataclasses
 import enum
 import importlib
 import importlib.util
@@ -304,13 +305,26 @@ _HERE = Path(__file__).parent
 OUTSIDE, GROUP = "DPBAYES_METHODS", "dpbayes_bench.methods"
 
 
+#: fields that are read of every method when a run is planned, and their types.
+_FIELDS: Mapping[str, Any] = {
+    **dict.fromkeys(("name", "title", "reference", "run_of", "seed_name"), str),
+    **dict.fromkeys(("models", "leaks", "constants", "counterparts", "grid"), tuple),
+    **dict.fromkeys(("reads_ranges", "noise_aware", "releases_a_draw", "single_precision"), bool),
+    **{"privacy": Relation | None, "role": Role, "rerun": Rerun, "splits_at_once": int | None, "Settings": type},
+}
+
+
+class _Wrong(TypeError):
+    """A file of a method holds something else than the contract says."""
+
+
 class BrokenAdapter(KeyError):
-    """The file of a method cannot be imported; the message names it and says why."""
+    """The file of a method is left out; the message names it and says why."""
 
 
 @dataclass(frozen=True)
 class _Scan:
-    """What the files hold: name -> its adapters, the method's own first; name -> why it cannot be imported."""
+    """What the files hold: name -> its adapters, the method's own first; name -> why it is left out."""
 
     found: Mapping[str, tuple[Method, ...]]
     broken: Mapping[str, str]
@@ -318,23 +332,33 @@ class _Scan:
 
 @cache
 def _scan() -> _Scan:
-    """Every method by name; an error in one file takes out that file only."""
+    """Every method by name; what is wrong with one file takes out that file only."""
     found: dict[str, tuple[Method, ...]] = {}
     broken: dict[str, str] = {}
     paths: dict[str, str] = {}
     for name, file, load in [*_ours(), *_outside()]:
-        if name in paths:
-            raise TypeError(f"{file} and {paths[name]} are both '{name}'; rename one")
+        if name in paths:  # the first keeps the name, so that no file takes a method away from another
+            broken[f"{name} of {file}"] = f"{file} and {paths[name]} are both '{name}'; rename the first"
+            continue
         paths[name] = file
         try:
-            module = load()
-        except MemoryError:  # the machine's fault, not the file's
+            found[name] = _adapters(load(), name, file)
+        except (MemoryError, KeyboardInterrupt):  # the machine's fault, or the user's wish
             raise
-        except Exception as error:
-            broken[name] = f"{file} cannot be imported: {type(error).__name__}: {error}"
-            continue
-        found[name] = _adapters(module, name, file)
+        except _Wrong as error:
+            broken[name] = str(error)
+        except BaseException as error:  # also sys.exit
+            broken[name] = f"{file} cannot be imported: {_in_words(error)}"
     return _Scan(found, broken)
+
+
+def _in_words(error: BaseException) -> str:
+    """Class and text of an error, one line."""
+    try:
+        text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    except BaseException:  # its own text raises
+        return type(error).__name__
 
 
 def _ours() -> list[tuple[str, str, Callable[[], ModuleType]]]:
@@ -366,24 +390,29 @@ def _load(path: Path) -> ModuleType:
 
 
 def _adapters(module: ModuleType, name: str, file: str) -> tuple[Method, ...]:
-    """The adapters of a file, in its order. Raises TypeError for none, another name, or two that fit one kind."""
+    """The adapters of a file, in its order. Raises _Wrong unless they are what the contract says."""
     classes = [
         c
         for c in vars(module).values()
         if isinstance(c, type) and issubclass(c, Method) and c.__module__ == module.__name__ and "name" in vars(c)
     ]
     if not classes or any(c.name != name for c in classes):
-        raise TypeError(
+        raise _Wrong(
             f"{file} must hold subclasses of Method with their own `name` = '{name}'; found "
             f"{[f'{c.__name__}: {c.name}' for c in classes]}. Shared numerics belong in files that begin with '_'."
         )
     by_kind: dict[str, type] = {}
     for c in classes:
+        for word, kinds in _FIELDS.items():
+            if not isinstance(value := getattr(c, word, None), kinds):
+                raise _Wrong(f"{file}: {c.__name__}.{word} is a {type(value).__name__}; see methods/contract.py")
+        if not c.models or not all(isinstance(kind, str) for kind in c.models):
+            raise _Wrong(f"{file}: {c.__name__}.models is {c.models!r}; name the kinds of model that it fits")
+        if not dataclasses.is_dataclass(c.Settings):
+            raise _Wrong(f"{file}: {c.__name__}.Settings is no dataclass; see methods/contract.py")
         for kind in c.models:
             if by_kind.setdefault(kind, c) is not c:
-                raise TypeError(
-                    f"{file}: {by_kind[kind].__name__} and {c.__name__} both fit {kind}; take it out of one"
-                )
+                raise _Wrong(f"{file}: {by_kind[kind].__name__} and {c.__name__} both fit {kind}; take it out of one")
     return tuple(c() for c in classes)
 
 

@@ -55,7 +55,7 @@ from reports.published import SOURCE_TITLES
 from reports.site.content import verdicts_of
 from workflow import committed as reference_runs
 from workflow import papers as homes
-from workflow import seals
+from workflow import store
 from workflow.committed import Reference
 from workflow.published import in_scope
 
@@ -363,7 +363,7 @@ def _scores(name: str, files: list[Path], scale: str) -> pd.DataFrame:
         if scale == "full":
             raise FileNotFoundError(f"{name}: no scores; run `./bench full` first, or name its files with --scores")
         return pd.DataFrame(columns=COLUMNS, dtype=str)
-    seals.check(files)
+    store.check(files)
     scores = read_scores(files)
     foreign = scores[scores["experiment"] != name]
     if len(foreign):

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from datasets.files import ROOT
-from workflow import attempts, cli, noise, papers
+from workflow import cli, noise, papers, store
 from workflow.experiments import SCALES
 
 #: keys of config/config.yaml -> what they may be; empty: anything.
@@ -20,7 +20,7 @@ CONFIG: dict[str, tuple[str, ...]] = {
     "scale": SCALES,
     "reuse": ("none", "reference"),
     "refit": (),
-    "retry": tuple(attempts.RETRIED),
+    "retry": tuple(store.RETRIED),
     "noise": tuple(noise.CHOICES),
     "mirror": (),
     "results": (),

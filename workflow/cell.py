@@ -15,31 +15,41 @@ and a new budget cost the cells concerned only.
 Rows are appended to ``results/partial/<cell or family>.jsonl`` as they come (Snakemake deletes declared outputs of a
 killed job, so they are kept outside them), each with its checksum; a line that is torn or edited is dropped, and its
 split is fitted again. When all splits are there, ``results/fits/<cell>.json`` and ``.npz`` are written whole. Rows of a
-cell that has lost splits are kept: the next call tries those again (``workflow.attempts``). A fault of the machine is
-no row: the job stops (``workflow.machine``). A job that is done lists its cells in ``results/done/<job>.fits``.
+cell that has lost splits are kept: the next call tries those again (``workflow.store``). A fault of the machine is
+no row: the job stops (``workflow.faults``). A job that is done lists its cells in ``results/done/<job>.fits``.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing as mp
 import os
-import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from datasets.files import locked, write_json, write_npz, write_text
+from datasets.files import locked, write_text
 from datasets.store import Damaged
-from workflow import attempts, machine, noise
+from workflow import faults, noise
 from workflow.experiments import Cell, cells, families, jobs, units
-from workflow.record import empty_record, parameter_file
-from workflow.sealed import intact, sealed
-from workflow.stored import record_of, whole
-from workflow.waiting import answered
+from workflow.store import (
+    RETRIED,
+    begin,
+    drop,
+    empty_record,
+    keep_row,
+    kept_parameters,
+    lost,
+    partial_of,
+    read_partial,
+    record_of,
+    say,
+    write_attempt,
+    write_cell,
+)
+from workflow.worker import Worker, adopt_orphans, end_below
 
 
 def find(config: str, scale: str, name: str) -> list[Cell]:
@@ -69,7 +79,7 @@ def run(
     """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family.
 
     Gives the rows that were fitted, now or by an interrupted run. ``retry``: which lost splits are tried again
-    (``workflow.attempts``). ``keep``: leave what is done already (:func:`finished`). ``chunk``: fit only this range of
+    (``workflow.store``). ``keep``: leave what is done already (:func:`finished`). ``chunk``: fit only this range of
     splits, and write no cell.
     """
     import datasets
@@ -98,11 +108,6 @@ def run(
         return fit_group(group, name, data_path, data, results, known, retry, chunk) if group else []
 
 
-def partial_of(results: Path, name: str) -> Path:
-    """File that keeps the rows of a cell or family until all are there."""
-    return results / "partial" / f"{name}.jsonl"
-
-
 def finished(cell: Cell, data, results: Path, retry: str) -> bool:
     """Are its files whole, of this code, data and noise, and without a split that ``retry`` tries again?"""
     try:
@@ -110,8 +115,8 @@ def finished(cell: Cell, data, results: Path, retry: str) -> bool:
     except (FileNotFoundError, Damaged):
         return False
     now = {"noise": None, **head_of(cell, data)}
-    lost = [r for r in record["splits"] if r["status"] in attempts.RETRIED[retry]]
-    return not lost and all(record.get(k) == v for k, v in now.items())
+    again = [r for r in record["splits"] if r["status"] in RETRIED[retry]]
+    return not again and all(record.get(k) == v for k, v in now.items())
 
 
 def of_reference(cell: Cell, results: Path) -> bool:
@@ -150,7 +155,7 @@ def fit_group(
     known = known or {}
     partial = partial_of(results, f"{name}.chunk{chunk}" if chunk else name)
     head = {"group": [head_of(c, data) for c in group]}
-    done = read_partial(partial, head, attempts.RETRIED[retry])
+    done = read_partial(partial, head, RETRIED[retry])
     if not chunk:
         take_over(results, name, group[0].chunks, head, done)
     splits = group[0].chunk(chunk) if chunk else range(group[0].splits)
@@ -164,12 +169,13 @@ def fit_group(
         return list(done.values())
     for cell in group:
         rows = {k: row for (c, k), row in done.items() if c == cell.id and k not in restored[cell.id]}
-        parameters = parameters_of(partial, rows, cell)
+        parameters = kept_parameters(partial, rows, cell)
         fitted = [rows[k] for k in sorted(rows)]
+        if missing := set(splits) - set(rows) - restored[cell.id]:
+            raise RuntimeError(f"{cell.id}: no row of split {min(missing)}; run the same command again")
         finish(cell, head_of(cell, data), fitted, parameters, results, reused=known.get(cell.id))
-    if not attempts.lost(done.values()):
-        shutil.rmtree(partial.with_suffix(""), ignore_errors=True)
-        partial.unlink(missing_ok=True)
+    if not lost(done.values()):
+        drop(partial)
     return list(done.values())
 
 
@@ -181,80 +187,28 @@ def take_over(results: Path, name: str, chunks: int, head: dict, done: dict) -> 
             if (cell_id, k) in done:
                 continue
             begin(partial, head)
-            if row["status"] == "ok":
-                file = parameter_file(cell_id, k)
-                os.replace(chunk.with_suffix("") / file, partial.with_suffix("") / file)  # before the row that names it
-            append(partial, sealed({"cell": cell_id, "row": row}))
+            keep_row(partial, cell_id, row, chunk.with_suffix(""))
             done[cell_id, k] = row
-        shutil.rmtree(chunk.with_suffix(""), ignore_errors=True)
-        chunk.unlink(missing_ok=True)
-
-
-def begin(partial: Path, head: dict) -> Path:
-    """Make the file of rows, unless it is there, and the folder of their posteriors, which is given."""
-    keep = partial.with_suffix("")
-    keep.mkdir(parents=True, exist_ok=True)
-    if not partial.exists():
-        append(partial, sealed(head))
-    return keep
+        drop(chunk)
 
 
 def fit_missing(
     group: Sequence[Cell], name: str, data_path: str, partial: Path, head: dict, done: dict, todo: list[int]
 ) -> None:
     keep = begin(partial, head)
-    method = group[0].adapter()
-    requests = requests_of(method, len({c.method for c in group}) < len(group), todo)
-    # The worker is started afresh ("spawn"): no inherited locks, no inherited threads.
-    context = mp.get_context("spawn")
-    with tempfile.TemporaryDirectory(dir=keep) as scratch:
-        worker = pipe = None
-        try:
-            for request in requests:
-                if worker is None:
-                    worker, pipe = start(context, group, data_path, scratch)
-                rows, alive = answer(worker, pipe, request, group)
-                worker = worker if alive else None
-                for cell_id, row in rows:
-                    produced = Path(scratch) / parameter_file(cell_id, row["split"])
-                    if produced.exists():
-                        os.replace(produced, keep / produced.name)  # the posterior first, then the row that names it
-                    append(partial, sealed({"cell": cell_id, "row": row}))
-                    done[cell_id, row["split"]] = row
-                for k in request:
-                    mine = [row for cell_id, row in rows if row["split"] == k]
-                    say(name, f"split {k + 1} of {group[0].splits}: {summary(mine)}")
-            if worker is not None and pipe is not None:
-                pipe.close()
-                worker.join(10)
-        finally:
-            if worker is not None:
-                stop(worker)
-
-
-def answer(worker, pipe, request: list[int], group: Sequence[Cell]) -> tuple[list[tuple[str, dict]], bool]:
-    """Pairs (cell id, record) of the splits of one request, and whether the worker is still there for another.
-
-    Raises MachineFault, which is no record.
-    """
-    one = len(request) * len(group) == 1
-    limit = group[0].timeout_s if one else group[0].request_timeout_s
-    try:
-        pipe.send(request)
-        if answered(pipe, worker.pid, limit, group[0].mem_mb):
-            rows = pipe.recv()
-            if isinstance(rows, machine.MachineFault):
-                raise rows
-            return rows, True
-        key = "timeout_s" if one else "request_timeout_s"
-        status, reason = "timeout", f"no answer within {limit:g} s; raise {key} in the experiment's config"
-        stop(worker)
-    except (EOFError, ConnectionError):
-        worker.join()
-        if fault := machine.killed(worker.exitcode):
-            raise fault from None
-        status, reason = "failed", f"the fit's process ended with code {worker.exitcode}"
-    return [(c.id, empty_record(c, k, status, reason)) for k in request for c in group], False
+    requests = requests_of(group[0].adapter(), len({c.method for c in group}) < len(group), todo)
+    with (
+        tempfile.TemporaryDirectory(dir=keep, ignore_cleanup_errors=True) as scratch,
+        Worker(group, data_path, Path(scratch)) as worker,
+    ):
+        for request in requests:
+            rows = worker.fit([(c, k) for k in request for c in group])
+            for cell_id, row in rows:
+                keep_row(partial, cell_id, row, worker.scratch)
+                done[cell_id, row["split"]] = row
+            for k in request:
+                mine = [row for _, row in rows if row["split"] == k]
+                say(name, f"split {k + 1} of {group[0].splits}: {summary(mine)}")
 
 
 def requests_of(method, budgets: bool, todo: list[int]) -> list[list[int]]:
@@ -273,74 +227,6 @@ def summary(rows: list[dict]) -> str:
     status = ", ".join(s if len(rows) == 1 else f"{n} {s}" for s, n in counts.items())
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
     return "; ".join([f"{status}, {sum(row['seconds'] or 0.0 for row in rows):.1f} s", *reasons])
-
-
-def start(context, group, data_path, scratch):
-    from workflow.worker import main
-
-    ours, theirs = context.Pipe()
-    worker = context.Process(target=main, args=(theirs, group, data_path, scratch), daemon=True)
-    worker.start()
-    theirs.close()
-    return worker, ours
-
-
-def stop(worker) -> None:
-    if worker.is_alive():
-        worker.kill()
-    worker.join()
-
-
-def append(path: Path, row: dict) -> None:
-    with open(path, "a", encoding="utf-8") as f:
-        f.write(json.dumps(row, sort_keys=True) + "\n")
-        f.flush()
-        os.fsync(f.fileno())
-
-
-def read_partial(path: Path, head: dict, again: Sequence[str] = ()) -> dict[tuple[str, int], dict]:
-    """Rows of an interrupted run of the SAME code and data, by (cell, split), but those with a status of ``again``.
-
-    Other rows, lines that are torn or edited, and posteriors that are not whole are dropped.
-    """
-    if not path.exists():
-        return {}
-    first, *others = [_opened(line) for line in path.read_bytes().splitlines(keepends=True)] or [None]
-    if first != sealed(head):
-        path.unlink()
-        shutil.rmtree(path.with_suffix(""), ignore_errors=True)
-        return {}
-    found = {(r["cell"], r["row"]["split"]): r for r in others if r is not None}
-    keep = path.with_suffix("")
-    kept = {
-        key: r
-        for key, r in found.items()
-        if r["row"]["status"] not in again and (r["row"]["status"] != "ok" or whole(keep / parameter_file(*key)))
-    }
-    if len(kept) < len(others):  # written anew: a line is never appended to a torn one
-        say(path.stem, f"{len(others) - len(kept)} of {len(others)} stored rows are tried again or were not whole")
-        write_text(path, "".join(json.dumps(r, sort_keys=True) + "\n" for r in [first, *kept.values()]))
-    return {key: r["row"] for key, r in kept.items()}
-
-
-def _opened(line: bytes) -> dict | None:
-    """The object of a line; None where the line is torn, or is not what was written."""
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return value if line.endswith(b"\n") and intact(value) else None
-
-
-def parameters_of(partial: Path, rows: dict[int, dict], cell: Cell) -> dict:
-    import numpy as np
-
-    out = {}
-    for k, row in rows.items():
-        if row["status"] == "ok":
-            with np.load(partial.with_suffix("") / parameter_file(cell.id, k)) as z:
-                out.update({f"{k}/{name}": z[name] for name in z.files})
-    return out
 
 
 def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
@@ -365,14 +251,9 @@ def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
 
 
 def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: Path, reused: list | None = None):
-    fits = results / "fits"
-    write_npz(fits / f"{cell.id}.npz", parameters)
+    """Write a cell whole."""
     record = {**cell.values, **head, "scale": cell.scale, "splits": rows, "n_splits": cell.splits}
-    write_json(fits / f"{cell.id}.json", sealed({**record, "reused": reused or [], "arrays": len(parameters)}))
-
-
-def say(name: str, text: str) -> None:
-    print(f"{name}: {text}", file=sys.stderr, flush=True)
+    write_cell(results / "fits", {**record, "reused": reused or []}, parameters)
 
 
 def main() -> None:
@@ -388,26 +269,38 @@ def main() -> None:
     parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
     parser.add_argument("--refit", default=[], nargs="*", metavar="METHOD", help="methods that are fitted all the same")
-    parser.add_argument("--retry", default="timeout", choices=list(attempts.RETRIED), help="lost splits to try again")
-    parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.attempts")
+    parser.add_argument("--retry", default="timeout", choices=list(RETRIED), help="lost splits to try again")
+    parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.store")
     args = parser.parse_args()
-    with machine.one_error():
-        if args.cell:
-            groups = [find(args.config, args.scale, args.cell)]
-        else:
-            groups = list(units(cells_of(args.config, args.scale, args.job)).values())
-        rows = []
-        for group in groups:
-            refit = {c.method for c in group} & set(args.refit)
-            anew = args.cell or args.anew or (refit and any(of_reference(c, args.results) for c in group))
-            reuse = None if refit else args.reuse
-            rows += run(group, args.data, args.results, reuse, args.retry, not anew, args.chunk)
-        if args.chunk:
-            write_done(args.results, args.job, f"chunk{args.chunk}", groups)
-            return
-        attempts.write(args.results, args.cell or args.job, args.attempt, rows)
-        if args.job:
-            write_done(args.results, args.job, "fits", groups)
+    signal.signal(
+        signal.SIGTERM, lambda number, frame: sys.exit(128 + number)
+    )  # process 1 of a container would not end
+    adopt_orphans()
+    try:
+        with faults.one_error():
+            fit_all(args)
+    finally:
+        end_below(os.getpid(), 0.0)  # what a fit has started may have left its group
+
+
+def fit_all(args: argparse.Namespace) -> None:
+    """Fit the cells that the command line names."""
+    if args.cell:
+        groups = [find(args.config, args.scale, args.cell)]
+    else:
+        groups = list(units(cells_of(args.config, args.scale, args.job)).values())
+    rows = []
+    for group in groups:
+        refit = {c.method for c in group} & set(args.refit)
+        anew = args.cell or args.anew or (refit and any(of_reference(c, args.results) for c in group))
+        reuse = None if refit else args.reuse
+        rows += run(group, args.data, args.results, reuse, args.retry, not anew, args.chunk)
+    if args.chunk:
+        write_done(args.results, args.job, f"chunk{args.chunk}", groups)
+        return
+    write_attempt(args.results, args.cell or args.job, args.attempt, rows)
+    if args.job:
+        write_done(args.results, args.job, "fits", groups)
 
 
 def write_done(results: Path, job: str, what: str, groups: Iterable[Sequence[Cell]]) -> None:

@@ -17,10 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflow import machine
-from workflow.record import RAISED
-from workflow.sealed import KEY
-from workflow.stored import parameters_of, record_of, whole
+from workflow import faults
+from workflow.store import KEY, RAISED, append, parameters_of, record_of, say, whole, write_attempt
 
 if TYPE_CHECKING:
     from workflow.experiments import Cell
@@ -61,20 +59,19 @@ def of_cell(cell, fits: Path, data) -> dict:
     """Split -> array of one cell, or why there is none."""
     import numpy as np
 
-    from workflow.cell import say
-
     record, out = record_of(cell, fits), {}
     with np.load(fits / f"{cell.id}.npz") as store:
         for row in [r for r in record["splits"] if r["status"] == "ok"]:
             k = row["split"]
             try:
-                out[str(k)] = of_split(cell, k, row["posterior_kind"], parameters_of(store, k), data)
+                make = partial(of_split, cell, k, row["posterior_kind"], parameters_of(store, k), data)
+                out[str(k)] = faults.thrice(cell.id, make, fits, cell.mem_mb)
             except (ValueError, FloatingPointError) as e:
-                out[str(k)] = np.array(str(e))
+                out[str(k)] = np.array(faults.clean(str(e)))
             except Exception as e:  # of one method: the others keep their scores
-                if fault := machine.fault_of(e):
+                if fault := faults.fault_of(e):
                     raise fault from e
-                out[str(k)] = np.array(f"its draws {RAISED} {type(e).__name__}: {e}")
+                out[str(k)] = np.array(f"its draws {RAISED} {faults.said(e)}")
             if (k + 1) % 100 == 0:
                 say(cell.id, f"draws of split {k + 1} of {cell.splits}")
     return out
@@ -83,7 +80,6 @@ def of_cell(cell, fits: Path, data) -> dict:
 def of_job(job: str, group: Sequence[Cell], results: Path, data) -> None:
     """Write the draws of the cells of a job, but those that an interrupted call has made of the same fits and code."""
     from datasets.files import write_npz
-    from workflow.cell import append
     from workflow.imports import code_hash
 
     made = results / "partial" / f"draws_{job}.jsonl"
@@ -104,20 +100,19 @@ def main() -> None:
     parser.add_argument("--config", required=True, help="the experiment's YAML file")
     parser.add_argument("--scale", required=True, help="full, quick or tiny")
     parser.add_argument("--job", required=True, help="name of the job")
-    parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.attempts")
+    parser.add_argument("--attempt", default=0, type=int, help="number of this attempt, see workflow.store")
     parser.add_argument("--data", required=True, help="the data set's npz file")
     parser.add_argument("--results", default="results", type=Path)
     args = parser.parse_args()
 
     import datasets
-    from workflow import attempts
     from workflow.cell import cells_of, write_done
 
-    with machine.one_error():
+    with faults.one_error():
         data = datasets.load(args.data)
         group = cells_of(args.config, args.scale, args.job)
         of_job(args.job, group, args.results, data)
-        attempts.write(args.results, f"draws_{args.job}", args.attempt)
+        write_attempt(args.results, f"draws_{args.job}", args.attempt)
         write_done(args.results, args.job, "draws", [group])
 
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from datasets.files import write_text
-from workflow import attempts, papers
+from datasets.files import write_sealed, write_text
+from workflow import papers, store
 from workflow.papers import Extra, Paper
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def write(request: Request) -> None:
     if unknown or (missing and not request.from_tables):
         raise ValueError(f"{request.extra.make} made {sorted(made)}, its paper names {sorted(request.extra.tables)}")
     for name, text in made.items():
-        write_text(request.out / name, text)
+        write_sealed(request.out / name, text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", default="full", choices=("full", "quick", "tiny"))
     parser.add_argument("--results", default=Path("results"), type=Path, help="folder of the run")
     parser.add_argument("--out", type=Path, help="folder of the tables (default: RESULTS/extra)")
-    parser.add_argument("--attempt", type=int, help="number of this attempt, see workflow.attempts")
+    parser.add_argument("--attempt", type=int, help="number of this attempt, see workflow.store")
     parser.add_argument("--from-tables", action="store_true", help="only what follows from the tables that are there")
     args = parser.parse_args(argv)
     try:
@@ -139,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(e))
     write(Request(extra, args.scale, args.results, args.out or args.results / "extra", args.from_tables))
     if args.attempt is not None:
-        attempts.write(args.results, f"{extra.name}.extra", args.attempt)
+        store.write_attempt(args.results, f"{extra.name}.extra", args.attempt)
     if args.out is None:
         write_text(args.results / "done" / f"{extra.name}.extra", "".join(f"{t}\n" for t in extra.tables))
     return 0

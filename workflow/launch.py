@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 from datasets.files import ROOT
-from workflow import arguments, processes
+from workflow import arguments, store, worker
+
+#: exit status of a run that has left out a method.
+LEFT_OUT = 3
 
 
 class Stopped(BaseException):
@@ -89,7 +92,23 @@ def main(argv: list[str]) -> int:
             print(f"{cleared.stdout.rstrip()}\nbench: the lock stays until the error above is mended", file=sys.stderr)
             return cleared.returncode
     os.environ["DPBAYES_COMMAND"] = " ".join(["snakemake", *command])
-    return run([*snakemake, *command], lock.fileno())
+    note = Path(".snakemake") / "left_out"
+    note.unlink(missing_ok=True)
+    os.environ[store.LEFT_OUT] = str(note.absolute())
+    return status(run([*snakemake, *command], lock.fileno()), note)
+
+
+def status(code: int, note: Path) -> int:
+    """The exit status of a run: 3 if all is well but for methods that were left out, 1 if no plan was made."""
+    if code:
+        return code
+    if not note.is_file():
+        print("bench: a file of a method has ended the plan; nothing was run", file=sys.stderr)
+        return 1
+    left_out = note.read_text().splitlines()
+    for why in left_out:
+        print(f"bench: left out: {why}", file=sys.stderr)
+    return LEFT_OUT if left_out else 0
 
 
 def run(command: list[str], lock: int) -> int:
@@ -107,7 +126,7 @@ def run(command: list[str], lock: int) -> int:
         except Stopped as e:
             # Snakemake would wait for its jobs to finish, for hours; they go on with the next call where they were.
             print("bench: ending all jobs; the same command goes on where they were", file=sys.stderr, flush=True)
-            processes.end_below(os.getpid())
+            worker.end_below(os.getpid())
             return 128 + e.args[0]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from datasets.files import write_bytes
+from datasets.files import write_sealed
 from workflow import papers
 from workflow.published import NUMBERS, table
 
@@ -45,7 +45,7 @@ def read_scores(folder: Path) -> pd.DataFrame:
 def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g") -> None:
     """CSV, by default with at most nine digits; gzip without a date where the name ends in gz: same data, same file."""
     text = frame.to_csv(index=False, float_format=float_format, lineterminator="\n").encode()
-    write_bytes(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+    write_sealed(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

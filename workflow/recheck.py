@@ -20,7 +20,7 @@ import click
 import pandas as pd
 
 from datasets.files import ROOT
-from workflow import machine, papers, regression
+from workflow import faults, papers, regression
 from workflow.committed import Reference
 from workflow.experiments import load
 from workflow.quickcheck import Steps, tables_for
@@ -208,7 +208,7 @@ def main(options: SimpleNamespace) -> int:
             cost = reference.seconds(cell.experiment).get(name, 0.0) * cell.splits
             if cost > EXPENSIVE_S:
                 print(f"bench: {name}: about {cost / 60:.1f} CPU minutes (Ctrl-C ends it)", flush=True)
-        with machine.one_error():
+        with faults.one_error():
             rows = recompute(reference, name, tables, here)
         print(f"\n{name}")
         if answers:

@@ -16,7 +16,7 @@ import numpy as np
 from evaluation.posterior_distance import DRAWS, Moments, moments
 from models.bounded import Frame
 from models.kind import CONJUGATE
-from workflow.stored import parameters_of, record_of
+from workflow.store import parameters_of, record_of
 
 _TOLD = re.compile(r"reference_(mean|sd)\[(\d+)\]")
 

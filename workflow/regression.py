@@ -388,10 +388,11 @@ def recompute_one(
 def _scored(unit: Unit, data_path: str, results: Path, given: Sequence[dict], folder: str) -> list[dict]:
     import datasets
     from datasets.files import write_npz
-    from workflow.cell import finish, head_of, parameters_of, requests_of
+    from workflow.cell import finish, head_of, requests_of
     from workflow.draws import of_cell
     from workflow.reference_posterior import exact_posteriors
     from workflow.score import rows_of
+    from workflow.store import kept_parameters
     from workflow.worker import respond
 
     (config,) = (p for p in experiment_files() if load(p)["experiment"] == unit.experiment)
@@ -404,11 +405,11 @@ def _scored(unit: Unit, data_path: str, results: Path, given: Sequence[dict], fo
     scratch.mkdir(parents=True, exist_ok=True)
     done: dict[tuple[str, int], dict] = {}
     for request in requests_of(group[0].adapter(), len({c.method for c in group}) < len(group), list(unit.splits)):
-        for name, row in respond(group, request, data_path, scratch, not done):
+        for name, row in respond([(c, k) for k in request for c in group], data_path, scratch, not done):
             done[name, row["split"]] = row
     for cell in group:
         mine = {k: row for (name, k), row in done.items() if name == cell.id}
-        parameters = parameters_of(scratch.with_suffix(".jsonl"), mine, cell)
+        parameters = kept_parameters(scratch.with_suffix(".jsonl"), mine, cell)
         finish(cell, head_of(cell, data), list(mine.values()), parameters, results)
         if cell.drawn:
             write_npz(results / "draws" / f"{cell.id}.npz", of_cell(cell, results / "fits", data))

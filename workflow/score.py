@@ -15,13 +15,13 @@ import csv
 import io
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflow import machine
+from workflow import faults
 from workflow.draws import case_of
-from workflow.record import RAISED, seed_text
-from workflow.stored import draws_of, parameters_of, record_of
+from workflow.store import RAISED, draws_of, parameters_of, record_of, seed_text
 
 if TYPE_CHECKING:
     from workflow.experiments import Cell
@@ -64,22 +64,23 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
                 "seed": seed_text(row["seed"]),
                 "status": row["status"],
                 "reason": row["reason"],
-                **_cost(cell, row["ledger"]),
+                **dict.fromkeys(("epsilon", "delta", "relation", "accountant"), ""),
                 **{k: _number(row[k], 4) for k in MEASURED},
             }
+            try:
+                common |= _cost(cell, row["ledger"])
+            except Exception as e:
+                out.append({**common, **unscored(e)})
+                continue
             if row["status"] != "ok":
                 out.append({**common, "metric": "", "value": "", "unit": ""})
                 continue
-            k = row["split"]
+            make = partial(scores_of, cell, row, store, drawn, data, exact)
             try:
-                if cell.drawn:
-                    scores = score_draws(cell, k, drawn[k], data)
-                else:
-                    parameters = parameters_of(store, k)
-                    scores = score_split(cell, k, row["posterior_kind"], parameters, data)
-                    scores |= posterior_scores(cell, k, row["posterior_kind"], parameters, exact)
+                scores = faults.thrice(cell.id, make, fits, cell.mem_mb)
             except (ValueError, FloatingPointError) as e:
-                out.append({**common, "status": "diverged", "reason": str(e), "metric": "", "value": "", "unit": ""})
+                reason = faults.clean(str(e))
+                out.append({**common, "status": "diverged", "reason": reason, "metric": "", "value": "", "unit": ""})
                 continue
             except Exception as e:  # of one method: the others keep their scores
                 out.append({**common, **unscored(e)})
@@ -96,12 +97,22 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
     return out
 
 
+def scores_of(cell, row: dict, store, drawn: dict, data, exact) -> dict[str, tuple[float, str]]:
+    """metric -> (value, unit) of one split whose fit is ok. Raises what its posterior raises."""
+    k = row["split"]
+    if cell.drawn:
+        return score_draws(cell, k, drawn[k], data)
+    parameters = parameters_of(store, k)
+    scores = score_split(cell, k, row["posterior_kind"], parameters, data)
+    return scores | posterior_scores(cell, k, row["posterior_kind"], parameters, exact)
+
+
 def unscored(error: Exception) -> dict:
     """What a score row says where a score raised. Raises MachineFault where the machine is to blame."""
-    if fault := machine.fault_of(error):
+    if fault := faults.fault_of(error):
         raise fault from error
-    reason = str(error) if isinstance(error, NoDraws) else f"its scores {RAISED} {type(error).__name__}: {error}"
-    return {"status": "failed", "reason": reason, "metric": "", "value": "", "unit": ""}
+    reason = str(error) if isinstance(error, NoDraws) else f"its scores {RAISED} {faults.said(error)}"
+    return {"status": "failed", "reason": faults.clean(reason), "metric": "", "value": "", "unit": ""}
 
 
 class NoDraws(RuntimeError):
@@ -223,16 +234,16 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
 
-    with machine.one_error():
+    with faults.one_error():
         write(args)
 
 
 def write(args: argparse.Namespace) -> None:
     """Score and write the file that the command line names."""
     import datasets
+    from datasets.files import write_sealed
     from workflow.experiments import cells
     from workflow.reference_posterior import exact_posteriors
-    from workflow.seals import write_sealed
 
     data = datasets.load(args.data)
     buffer = io.StringIO()

@@ -1,7 +1,12 @@
-"""The process that fits. It can be killed at any time: it writes only temporary files that its parent renames.
+"""The process that fits, how it is asked, and its limits.
 
-The parent (``workflow.cell``) sends split numbers, the worker answers with one record a cell and split. A compiled loop
-that hangs cannot be interrupted from inside, so the parent watches the clock and kills the worker.
+A compiled loop that hangs cannot be interrupted from inside, so splits are fitted by a process of their own, in a
+process group of its own, which :class:`Worker` ends as a whole. It may be killed at any time: it writes only temporary
+files, which the process that asked checks and renames.
+
+A request is a file ``request<n>`` with numbers of cells and splits, its answer a file ``answer<n>`` (JSON) with a npz
+file per posterior beside it. Nothing that comes from the worker is unpickled. Pipes carry bells only: what is written
+into them by a fit means nothing.
 """
 
 from __future__ import annotations
@@ -9,108 +14,416 @@ from __future__ import annotations
 import copy
 import ctypes
 import dataclasses
+import json
 import os
+import pickle
 import resource
+import select
 import signal
+import subprocess
 import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import psutil
 
+from datasets.files import ROOT
 from methods.contract import Diverged
-from workflow import machine, returned
+from workflow import faults
 from workflow.noise import generator
-from workflow.record import empty_record, parameter_file
+from workflow.store import empty_record, parameter_file
+
+#: seconds between two looks at what a worker takes, and that a worker is given to end by itself.
+LOOK, FAREWELL = 0.5, 10.0
+#: a fit ends after this many times its limit of CPU time, by the clock.
+BY_THE_CLOCK = 5
+#: exit code of a worker that could not write its answer.
+NO_ANSWER = 74
+#: ends its process group as soon as nobody holds the other end of its input, however that process has ended.
+GUARD = ("/bin/sh", "-c", "read _; kill -9 0")
 
 
-def die_with_parent() -> None:
-    """A worker whose parent is gone reports to nobody: the system ends it (Linux), else the closed pipe does."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() == 1:
-            os._exit(1)
+class Lost(Exception):
+    """A request without an answer; what its rows say."""
+
+    def __init__(self, status: str, reason: str):
+        super().__init__(reason)
+        self.status, self.reason = status, reason
 
 
-def main(connection, group, data_path: str, scratch: str) -> None:
-    """Loop over requests until the parent closes the pipe: split numbers in, pairs (cell id, record) out.
+class Worker:
+    """A process that fits splits of a group of cells, as long as the block lasts. ``scratch``: a folder for its files.
 
-    A fault of the machine is answered by itself, and ends the worker.
+    It is started when it is first asked, and again after it was lost.
     """
-    die_with_parent()
+
+    def __init__(self, group: Sequence, data_path: str | Path, scratch: Path):
+        self.group, self.scratch, self.asked = list(group), Path(scratch).resolve(), 0
+        self._data_path = os.path.abspath(data_path)
+        self._guard: subprocess.Popen | None = None
+        self._process: subprocess.Popen | None = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *error) -> None:
+        if self._process is not None and error == (None, None, None):
+            self._process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(FAREWELL)
+        self.stop()
+
+    def fit(self, pairs: Sequence[tuple]) -> list[tuple[str, dict]]:
+        """Pairs (cell id, record) of pairs (cell, split), one each. Raises MachineFault, which is no record.
+
+        If there is no answer about several methods, each is asked for alone; the same of fits that end their process.
+        """
+        try:
+            name, mem_mb = pairs[0][0].id, max(c.mem_mb for c, _ in pairs)
+            return faults.thrice(name, lambda: self._ask(pairs), self.scratch, mem_mb)
+        except Lost as error:
+            lost, each = error, error.status != "timeout"
+        except faults.MethodError as error:  # repeated, or no answer that can be used
+            lost, each = Lost("failed", str(error)), True
+        parts: dict[object, list[tuple]] = {}
+        for cell, k in pairs:
+            parts.setdefault((cell.id, k) if each else cell.method, []).append((cell, k))
+        if len(parts) > 1:
+            return [row for part in parts.values() for row in self.fit(part)]
+        return [(c.id, empty_record(c, k, lost.status, lost.reason)) for c, k in pairs]
+
+    def stop(self) -> None:
+        """End the worker and all processes of its group."""
+        if self._guard is None:
+            return
+        if self._process is not None:
+            end_below(self._process.pid, 0.0)  # also those that have left the group
+        with suppress(ProcessLookupError):
+            os.killpg(self._guard.pid, signal.SIGKILL)  # the group is there as long as its guard was not waited for
+        for process in filter(None, (self._process, self._guard)):
+            process.wait()
+            for pipe in filter(None, (process.stdin, process.stdout)):
+                pipe.close()
+        self._guard = self._process = None
+
+    def _ask(self, pairs: Sequence[tuple]) -> list[tuple[str, dict]]:
+        try:
+            if self._process is None:
+                self._start()
+            answer = self._answer(pairs)
+            rows = faults.rows_of(answer, pairs, self.scratch)
+            answer.unlink()
+            return rows
+        except FileNotFoundError as error:
+            self.stop()
+            raise Lost("failed", f"a file of the fit's process is gone: {faults.said(error)}") from error
+        except BaseException as error:
+            self.stop()
+            if isinstance(error, faults.MachineFault):  # whatever a fit says, it is known here if the table is gone
+                error.certain = not os.path.isfile(self._data_path)
+            if isinstance(error, OSError) and (fault := faults.fault_of(error)):
+                fault.certain = True  # it is ours, not the fit's
+                raise fault from error
+            raise
+
+    def _start(self) -> None:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+            "TMPDIR": str(self.scratch / "tmp"),
+        }
+        (self.scratch / "tmp").mkdir(parents=True, exist_ok=True)  # a fit may have removed it
+        (self.scratch / "cells").write_bytes(pickle.dumps((self.group, self._data_path)))  # for one that trusts us
+        (self.scratch / "answer0").unlink(missing_ok=True)
+        self._guard = subprocess.Popen(GUARD, stdin=subprocess.PIPE, bufsize=0, process_group=0)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "workflow.worker", str(self.scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env=environment,
+            process_group=self._guard.pid,
+        )
+        try:
+            while not self._heard(self.scratch / "answer0"):
+                pass  # a start takes as long as the machine lets it
+        except Lost as error:
+            raise faults.MachineFault(f"{error} when it was started; look at its log, {faults.AGAIN}") from error
+
+    def _heard(self, answer: Path) -> bool:
+        """Is there an answer? Waits for a bell, or a moment. Raises Lost or MachineFault if the worker has ended."""
+        worker = self._process
+        if select.select([worker.stdout], [], [], LOOK)[0] and not os.read(worker.stdout.fileno(), 4096):
+            with suppress(subprocess.TimeoutExpired):  # it ends, or has closed its end of the pipe
+                worker.wait(LOOK)
+        code = worker.poll()
+        if answer.exists():
+            return True
+        if code == NO_ANSWER:
+            raise faults.MachineFault(f"the fit's process could not write its answer; free some space, {faults.AGAIN}")
+        if code is not None:
+            raise faults.killed(code) or Lost("failed", f"the fit's process ended with code {code}")
+        return False
+
+    def _answer(self, pairs: Sequence[tuple]) -> Path:
+        """The file with an answer. Raises Lost or MachineFault if there will be none."""
+        cell, one = pairs[0][0], len(pairs) == 1
+        key = "timeout_s" if one else "request_timeout_s"
+        limit, mem_mb = getattr(cell, key), max(c.mem_mb for c, _ in pairs)
+        self.asked += 1
+        answer = self.scratch / f"answer{self.asked}"
+        numbers = {c.id: i for i, c in enumerate(self.group)}
+        request = [[numbers[c.id], k] for c, k in pairs]
+        (self.scratch / f"request{self.asked}").write_text(json.dumps(request), encoding="utf-8")
+        begin = time.monotonic()
+        before = cpu_seconds(self._process.pid, below=False)  # it has no child between two requests
+        with suppress(BrokenPipeError):  # it has ended, as the next look says
+            self._process.stdin.write(b"%d\n" % self.asked)
+        while not self._heard(answer):
+            used, passed = cpu_seconds(self._process.pid) - before, time.monotonic() - begin
+            if (taken := memory_mb(self._process.pid, mem_mb)) > mem_mb:
+                raise faults.MachineFault(
+                    f"the fit's processes take {taken:.0f} MB, more than mem_mb = {mem_mb:g}; raise it in the "
+                    f"experiment's config, {faults.AGAIN}"
+                )
+            if used > limit or passed > BY_THE_CLOCK * limit:
+                spent = f"{limit:g} s of CPU time" if used > limit else f"{BY_THE_CLOCK * limit:g} s by the clock"
+                raise Lost("timeout", f"no answer within {spent}; raise {key} in the experiment's config")
+        return answer
+
+
+def processes_of(pid: int, below: bool = True) -> list[psutil.Process]:
+    """A process and all that stem from it at this moment."""
+    try:
+        root = psutil.Process(pid)
+        return [root, *(root.children(recursive=True) if below else ())]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def cpu_seconds(pid: int, below: bool = True) -> float:
+    """CPU time of a process and of all that stem from it, also of those that have ended and were waited for.
+
+    ``below``: look for those that have not ended, too.
+    """
+    total = 0.0
+    for process in processes_of(pid, below):
+        try:
+            total += sum(process.cpu_times()[:4])  # user, system, and both of the children that have ended
+        except psutil.Error:
+            continue
+    return total
+
+
+def memory_mb(pid: int, enough: float = 0.0) -> float:
+    """Memory of a process and of all that stem from it, megabytes.
+
+    Pages that several share are counted once if the sum is above ``enough``, which costs more time to find out.
+    """
+    found = processes_of(pid)
+
+    def total(of) -> float:
+        taken = 0.0
+        for process in found:
+            try:
+                taken += of(process)
+            except psutil.Error:
+                continue
+        return taken / 2**20
+
+    resident = total(lambda process: process.memory_info().rss)
+    if resident <= enough or len(found) == 1 or sys.platform != "linux":
+        return resident
+    return total(lambda process: process.memory_full_info().pss)
+
+
+def end_below(pid: int, grace: float = 20.0) -> None:
+    """End all processes that stem from ``pid``: by SIGTERM, those that begin meanwhile too, and at last by SIGKILL.
+
+    ``grace``: seconds that they are given to end by themselves.
+    """
+    asked: set[psutil.Process] = set()
+    end = time.monotonic() + grace
+    while (found := _alive(processes_of(pid)[1:])) and time.monotonic() < end:
+        for process in set(found) - asked:
+            _send(process.terminate)
+        asked |= set(found)
+        time.sleep(0.05)
+    # Those whose parent is gone stem from us no more, but were asked to end while they did.
+    end = time.monotonic() + LOOK
+    while (found := _alive({*asked, *processes_of(pid)[1:]})) and time.monotonic() < end:
+        for process in found:
+            _send(process.kill)
+        time.sleep(0.001)
+
+
+def _alive(processes) -> list[psutil.Process]:
+    out = []
+    for process in processes:
+        try:
+            if process.status() != psutil.STATUS_ZOMBIE:
+                out.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return out
+
+
+def _send(signal) -> None:
+    try:
+        signal()
+    except psutil.Error:
+        return  # it has ended by itself
+
+
+def adopt_orphans() -> None:
+    """Processes that stem from this one do so also after their parent has ended (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+# ---------------------------------------------------------------------------------------------- in the process itself
+
+
+def main(scratch: Path) -> None:
+    """Answer requests until nobody can ask any more. Ends with ``NO_ANSWER`` if an answer cannot be written."""
+    bells_in, bells_out, null = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)  # what a fit prints goes to the log
+    adopt_orphans()
+    import datasets  # noqa: F401 - before the clock starts
+    from methods import contract
+
+    group, data_path = pickle.loads((scratch / "cells").read_bytes())
+    contract.names()
+    mask = os.umask(0o077)
+    os.umask(mask)
+    me, here, variables = os.getpid(), os.getcwd(), dict(os.environ)
     fresh = True
+
+    def answer(number: str, value: object) -> None:
+        if os.getpid() != me:  # a copy that a fit has made of this process
+            os._exit(1)
+        try:
+            half = scratch / f"half{number}"
+            half.write_text(json.dumps(value), encoding="utf-8")
+            half.replace(scratch / f"answer{number}")
+        except OSError:
+            traceback.print_exc()
+            os._exit(NO_ANSWER)
+        try:
+            os.write(bells_out, b"\n")
+        except OSError:
+            return  # the answer is found without it
+
+    answer("0", [])
+    for bell in os.fdopen(bells_in):
+        number = bell.strip()
+        request = scratch / f"request{number}"
+        pairs = [(group[i], k) for i, k in json.loads(request.read_text(encoding="utf-8"))]
+        request.unlink()
+        try:
+            rows = respond(pairs, data_path, scratch, fresh)
+        except faults.MachineFault as fault:
+            answer(number, {"fault": str(fault)})
+            continue
+        finally:  # what a fit leaves behind is not there in the next
+            if os.getpid() == me:
+                end_children()
+            os.chdir(here)
+            os.umask(mask)
+            if dict(os.environ) != variables:
+                os.environ.clear()
+                os.environ.update(variables)
+        fresh = fresh and not any(row["status"] == "ok" for _, row in rows)
+        answer(number, [(name, row["split"], row) for name, row in rows])
+
+
+def end_children() -> None:
+    """End the processes that a fit has left."""
     while True:
         try:
-            wanted = connection.recv()
-        except EOFError:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # the cheapest way to ask if there is a child
+        except ChildProcessError:
             return
+        end_below(os.getpid(), 0.0)
         try:
-            rows = respond(group, wanted, data_path, Path(scratch), fresh)
-        except machine.MachineFault as fault:
-            connection.send(fault)
+            os.waitpid(-1, 0)
+        except ChildProcessError:
             return
-        fresh = fresh and not any(row["status"] == "ok" for _, row in rows)
-        connection.send(rows)
 
 
-def respond(group, wanted: list[int], data_path: str, scratch: Path, fresh: bool) -> list[tuple[str, dict]]:
-    """Fit splits ``wanted`` of all cells of the group: pairs (cell id, record). What raises becomes a record.
+def respond(pairs: Sequence[tuple], data_path: str, scratch: Path, fresh: bool) -> list[tuple[str, dict]]:
+    """Fit pairs (cell, split) of one group: pairs (cell id, record). What raises becomes a record.
 
-    Raises MachineFault where no method is to blame. The parameters of each posterior are in ``scratch`` under
-    :func:`workflow.record.parameter_file`. ``fresh``: nothing was prepared yet in this process; what it costs is
+    Raises MachineFault if no method is to blame. The parameters of each posterior are in ``scratch`` under
+    :func:`workflow.store.parameter_file`. ``fresh``: nothing was prepared yet in this process; what it costs is
     counted once.
     """
     import datasets
 
-    pairs = [(cell, k) for k in wanted for cell in group]
+    results = Path(data_path).resolve().parents[1]
+    first = pairs[0][0]
     try:
-        method = group[0].adapter()
+        method = first.adapter()
         # Loaded anew for each request and dropped before the fit: at the shape of Year a table is 400 MB, and EP's
         # sites need all there is.
         data = datasets.load(data_path)
-        tasks = {k: make_task(group[0], data, k) for k in wanted}
+        tasks = {k: make_task(first, data, k) for k in dict.fromkeys(k for _, k in pairs)}
         del data
-        settings = group[0].build_settings()
-        reason = method.supports(tasks[wanted[0]])
+        settings = first.build_settings()
+        reason = method.supports(tasks[pairs[0][1]])
         if reason is not None:
-            return [(c.id, empty_record(c, k, "not_supported", reason)) for c, k in pairs]
+            return [(c.id, empty_record(c, k, "not_supported", faults.clean(str(reason)))) for c, k in pairs]
         compile_seconds = 0.0
         if fresh:
             start = time.process_time()
-            method.prepare(tasks[wanted[0]], settings)
+            method.prepare(tasks[pairs[0][1]], settings)
             compile_seconds = time.process_time() - start
-        return attempt(method, pairs, tasks, settings, compile_seconds, scratch)
-    except Exception as e:
+        return attempt(pairs, tasks, compile_seconds, scratch, results)
+    except BaseException as e:  # also what only ends a program
+        if of_the_user(e):
+            raise
         traceback.print_exc()
-        return [(c.id, failure(c, k, e)) for c, k in pairs]
+        return [(c.id, failure(c, k, e, results)) for c, k in pairs]
 
 
-def attempt(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[tuple[str, dict]]:
-    """:func:`fit`; where that raises for many fits, each by itself, so that one takes no other with it."""
+def attempt(pairs, tasks, compile_seconds, scratch: Path, results: Path) -> list[tuple[str, dict]]:
+    """:func:`fit`; if that raises for many fits, each by itself, so that one takes no other with it."""
+    first = pairs[0][0]
     try:
-        return fit(method, pairs, tasks, settings, compile_seconds, scratch)
-    except Exception:
-        if len(pairs) == 1:
+        return fit(first.adapter(), pairs, tasks, first.build_settings(), compile_seconds, scratch)
+    except BaseException as e:
+        if len(pairs) == 1 or of_the_user(e):
             raise
         traceback.print_exc()
     out = []
     for cell, k in pairs:
         try:
-            out += fit(method, [(cell, k)], tasks, settings, compile_seconds, scratch)
-        except Exception as e:
+            out += fit(cell.adapter(), [(cell, k)], tasks, cell.build_settings(), compile_seconds, scratch)
+        except BaseException as e:
+            if of_the_user(e):
+                raise
             traceback.print_exc()
-            out.append((cell.id, failure(cell, k, e)))
+            out.append((cell.id, failure(cell, k, e, results)))
     return out
 
 
-def failure(cell, split: int, error: Exception) -> dict:
-    """The record of a split whose fit raised. Raises MachineFault where the machine is to blame."""
-    if fault := machine.fault_of(error):
+def of_the_user(error: BaseException) -> bool:
+    """Is it a Ctrl-C? A worker gets none, for it is in no terminal's group: there it is the method's."""
+    return isinstance(error, KeyboardInterrupt) and getattr(sys.modules["__main__"], "IS_WORKER", False) is False
+
+
+def failure(cell, split: int, error: BaseException, results: Path | None = None) -> dict:
+    """The record of a split whose fit raised. Raises MachineFault if the machine is to blame."""
+    if fault := faults.fault_of(error, results):
         raise fault from error
     status = "diverged" if isinstance(error, Diverged | FloatingPointError) else "failed"
-    return empty_record(cell, split, status, f"{type(error).__name__}: {error}")
+    return empty_record(cell, split, status, faults.said(error))
 
 
 def make_task(cell, data, split: int):
@@ -156,19 +469,15 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     out = []
     for (cell, k), one, took in zip(pairs, fits, costs, strict=True):
-        parameters = returned.parameters_of(cell.adapter(), tasks[k], one)
-        bad = returned.not_finite(parameters)
+        given, parameters = faults.facts_of(cell.adapter(), tasks[k], one, dict(cell.budget).get("delta"))
+        bad = faults.not_finite(parameters)
         facts = {
             "seconds": float(took[0]),
             "cpu_seconds": float(took[1]),
             "compile_seconds": compile_seconds,
             "peak_mb": round(peak, 1),
-            "diagnostics": {k: float(v) for k, v in one.diagnostics.items() if np.isfinite(v)},
-            "ledger": one.ledger.to_json(),
-            "posterior_kind": one.posterior.kind,
+            **given,
         }
-        for event in facts["ledger"]:  # JSON has no infinity
-            event["sensitivity"] = event["sensitivity"] if np.isfinite(event["sensitivity"]) else "inf"
         if bad:
             reason = f"NaN or infinity in the posterior's {bad}"
             out.append((cell.id, empty_record(cell, k, "diverged", reason, **facts)))
@@ -209,3 +518,10 @@ def readings(pairs, tasks, budgets, rngs) -> tuple[list, list[np.ndarray]]:
         fits.append(cell.adapter().read(run, cell.build_settings(), copy.deepcopy(after)))
         costs.append(share + clocks() - start)
     return fits, costs
+
+
+if __name__ == "__main__":
+    IS_WORKER = True
+    from workflow.worker import main as answer_requests  # under its own name, which cells are pickled with
+
+    answer_requests(Path(sys.argv[1]))

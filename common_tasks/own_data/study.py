@@ -29,7 +29,7 @@ import yaml
 import datasets
 from datasets.files import ROOT, folder_name, write_json, write_text
 from methods import contract
-from workflow import arithmetic, committed, papers, processes
+from workflow import arithmetic, committed, papers, worker
 from workflow.experiments import Cell, cells
 
 #: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
@@ -357,7 +357,7 @@ def _snakemake(study: Study, everything: list[Cell], cores: int, log: Path, prog
                 except subprocess.TimeoutExpired:
                     continue
     except KeyboardInterrupt:
-        processes.end_below(os.getpid())
+        worker.end_below(os.getpid())
         raise StudyError("stopped; the same command goes on where it was") from None
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflow import papers
-from workflow.stored import fits_of, record_of
+from workflow.store import fits_of, record_of
 
 if TYPE_CHECKING:
     from workflow.extra import Request

@@ -21,7 +21,7 @@ from evaluation.metrics import categorical_scores, reliability
 from models.bnn_classification import ClassifierMeanField, ClassifierPoint
 from workflow import papers
 from workflow.experiments import Cell
-from workflow.stored import fits_of, record_of
+from workflow.store import fits_of, record_of
 
 if TYPE_CHECKING:
     from workflow.extra import Request

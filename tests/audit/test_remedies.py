@@ -13,7 +13,7 @@ from methods.contract import Fit
 from models.kind import kind as kind_of
 from privacy import audit
 from privacy.budget import BudgetExceeded, Mode
-from workflow import new, returned
+from workflow import faults, new
 
 KIND = "bnn_regression"
 SOUND = new.method_text("mine", KIND, True)
@@ -112,7 +112,7 @@ def test_a_number_that_is_not_finite_is_named(made):
     budget = SPEC.open(np.random.default_rng(0))
     fit = method.fit(task, tiny_settings(method), budget, np.random.default_rng(0))
     assert isinstance(fit, Fit)
-    assert "location" in returned.not_finite(returned.parameters_of(method, task, fit))
+    assert "location" in faults.not_finite(faults.facts_of(method, task, fit)[1])
 
 
 def test_every_check_of_the_audit_has_its_lines():

@@ -55,3 +55,16 @@ def test_the_walk_names_the_file_of_each_function():
         files = {f"{n.rsplit('.', 1)[0].replace('.', '/')}.py" for n in re.findall(r"`([\w.]+)`", row) if "/" not in n}
         files = {f if (ROOT / f).is_file() else f"{Path(f).parent}.py" for f in files if not f.endswith("py.py")}
         assert {f for f in re.findall(r"`([\w/]+\.py)`", row)} == files - {"published.py"}
+
+
+def test_every_test_that_the_page_on_faults_names_is_there():
+    page = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
+    named, file = set(), ""
+    for path, test in re.findall(r"`((?:tests/)?[\w/]*\.py)?(?:::(test_\w+))?`", page):
+        file = path or file
+        if file.rpartition("/")[2].startswith("test_"):
+            named.add((file if "/" in file else f"tests/workflow/{file}", test))
+    assert len(named) > 25
+    for name, test in sorted(named):
+        assert (ROOT / name).is_file(), name
+        assert not test or f"def {test}(" in (ROOT / name).read_text(encoding="utf-8"), (name, test)

@@ -49,6 +49,8 @@ def copy(tmp_path):
         ("def f(:\n", "SyntaxError"),
         ("import no_such_library\n", "ModuleNotFoundError"),
         ("1 / 0\n", "ZeroDivisionError"),
+        ("import sys; sys.exit(0)\n", "SystemExit: 0"),
+        ("raise BaseException('no method')\n", "BaseException: no method"),
     ],
 )
 def test_one_broken_file_takes_out_one_method(copy, line, words):

@@ -34,7 +34,7 @@ from models.kind import tiny_cases
 from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Event, Relation
-from workflow import returned
+from workflow import faults
 from workflow.imports import outside, reached
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -582,7 +582,7 @@ def parameters_round_trip_through_their_archive(name, kind):
     """A new metric re-runs no fit: the stored posterior predicts to the last bit what the fitted one does."""
     fit, task = fitted(name, kind)
     archive = io.BytesIO()
-    np.savez(archive, **returned.parameters_of(adapter(name), task, fit))  # as a run checks and stores it
+    np.savez(archive, **faults.facts_of(adapter(name), task, fit)[1])  # as a run checks and stores it
     archive.seek(0)
     with np.load(archive) as stored:  # refuses pickled objects
         again = posteriors.load(fit.posterior.kind, dict(stored))

@@ -16,7 +16,7 @@ from workflow.cell import reference_rows, run
 from workflow.experiments import cells
 from workflow.papers import experiments as files
 from workflow.score import COLUMNS, rows_of
-from workflow.sealed import sealed
+from workflow.store import sealed
 
 EXPERIMENT = """
 experiment: toy_experiment
@@ -44,7 +44,7 @@ answers: []
 HANGS_AT_ONCE = (
     EXPERIMENT.partition("arms:")[0].replace("toy_experiment", "toy_hangs")
     + """
-timeout_s: 3
+timeout_s: 1
 arms:
   - {method: toy, label: hangs, protocols: [literature], settings: {hang: true}, splits: 1}
 scales: {full: {}, quick: {splits: 2}, tiny: {splits: 1}}

@@ -10,7 +10,7 @@ from workflow import committed, experiments
 from workflow.experiments import ConfigError, cells, families, jobs, units
 from workflow.papers import REFERENCE
 from workflow.papers import experiments as files
-from workflow.record import seed_text
+from workflow.store import seed_text
 
 BASE = """
 experiment: {name}

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from workflow import plan
-from workflow.launch import scaled
+from workflow.launch import scaled, status
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,19 @@ def test_shorter_training_costs_its_share():
     assert plan.shorter({"epochs": 4}, {"epochs": 40}) == 0.1
     assert plan.shorter({"steps": 500}, {"steps": 10_000}) == 0.05
     assert plan.shorter({}, {}) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected", "words"),
+    [
+        (0, "", 0, ""),
+        (1, "a.py cannot be imported\n", 1, ""),
+        (0, "a.py cannot be imported\n", 3, "left out: a.py cannot be imported"),
+        (0, None, 1, "a file of a method has ended the plan; nothing was run"),
+    ],
+)
+def test_the_exit_status_says_what_was_left_out(tmp_path, capsys, code, text, expected, words):
+    if text is not None:
+        (tmp_path / "note").write_text(text)
+    assert status(code, tmp_path / "note") == expected
+    assert words in capsys.readouterr().err

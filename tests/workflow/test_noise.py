@@ -23,7 +23,7 @@ def cell(method="sufficient_statistics_perturbation"):
     adapter = contract.get(method, MODEL.kind)
     return SimpleNamespace(
         id="one", method=method, code_hash="", adapter=lambda: adapter, seed=lambda k, role: [k, len(role)],
-        build_budget=lambda: BudgetSpec(epsilon=1.0, delta=1e-5, mode="enforce"),
+        budget=(), build_budget=lambda: BudgetSpec(epsilon=1.0, delta=1e-5, mode="enforce"),
     )  # fmt: skip
 
 

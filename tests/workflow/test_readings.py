@@ -14,7 +14,8 @@ from methods import contract
 from models.task import Task
 from workflow.cell import requests_of
 from workflow.experiments import ConfigError, cells, families
-from workflow.worker import clocks, readings
+from workflow.store import parameter_file
+from workflow.worker import attempt, clocks, readings
 
 CONFIG = "papers/alrawajfeh2024nadpvi_rebuttal/experiments/nadpvi_exponential.yaml"
 
@@ -100,3 +101,27 @@ def test_portions_of_splits():
     assert [k for p in portions for k in p] == todo
     assert requests_of(contract.get("dpvi"), True, [4, 5]) == [[4], [5]]
     assert requests_of(Kernel(), False, todo) == [todo]
+
+
+def test_a_reading_that_raises_leaves_the_others_what_each_gives_alone(tmp_path, monkeypatch):
+    """They were fitted one by one by the method of the first of them."""
+    family = [c for c in tiny_family() if c.method in ("dpvi", "dpvi_last_iterate", "na_dpvi")]
+    task = task_of(family[0], 0)
+
+    def broken(*args):
+        raise SystemExit(0)
+
+    monkeypatch.setattr(type(contract.get("na_dpvi")), "read", broken)
+    monkeypatch.setattr(type(contract.get("na_dpvi")), "fit", broken)
+    rows = dict(attempt([(cell, 0) for cell in family], {0: task}, 0.0, tmp_path, tmp_path))
+    for cell in family:
+        assert rows[cell.id]["status"] == ("failed" if cell.method == "na_dpvi" else "ok"), rows[cell.id]["reason"]
+        if cell.method == "na_dpvi":
+            continue
+        budget = cell.build_budget().open(np.random.default_rng(cell.seed(0, "noise")))
+        alone = contract.get(cell.method).fit(
+            task, cell.build_settings(), budget, np.random.default_rng(cell.seed(0, "fit"))
+        )
+        with np.load(tmp_path / parameter_file(cell.id, 0)) as found:
+            for name, value in alone.posterior.parameters().items():
+                np.testing.assert_array_equal(found[name], value)

@@ -16,7 +16,7 @@ import datasets
 from datasets import store
 from models.logistic_regression import LogisticSample, RowScaling
 from privacy.ledger import Event, Ledger, Mechanism, Relation
-from workflow import draws, machine, score
+from workflow import draws, faults, score
 from workflow.cell import run
 from workflow.experiments import cells
 from workflow.papers import experiments as files
@@ -92,8 +92,13 @@ def test_a_score_that_raises_is_a_row_of_its_method(fitted, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(score, "score_split", full)
-    with pytest.raises(machine.MachineFault):  # no row: another machine, or the next call, scores it
+    monkeypatch.setattr(faults, "able", lambda *_: False)
+    with pytest.raises(faults.MachineFault):  # no row: another machine, or the next call, scores it
         score.rows_of(found[0], fits, data)
+    monkeypatch.setattr(faults, "able", lambda *_: True)
+    rows = score.rows_of(found[0], fits, data)
+    assert {r["status"] for r in rows} == {"failed"}
+    assert all("at each of 3 attempts: no memory" in r["reason"] for r in rows)
 
 
 def test_draws_that_raise_are_a_row_too(fitted, monkeypatch):

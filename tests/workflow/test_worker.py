@@ -1,5 +1,10 @@
 """What the process that fits says of a fit that raised."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -48,3 +53,55 @@ def test_fit_and_noise_have_streams_of_their_own(tmp_path):
     for role, stream in streams.items():
         assert stream.bit_generator.state == np.random.default_rng(cell.seed(0, role)).bit_generator.state
     assert streams["fit"].random() != streams["noise"].random()
+
+
+#: starts a child and waits for it; "deaf": neither ends on SIGTERM, for what is ignored is handed down.
+TREE = """
+import signal, subprocess, sys
+if sys.argv[1] == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(3600)"]).wait()
+"""
+
+
+@pytest.mark.parametrize("manner", ["polite", "deaf"])
+def test_a_tree_is_ended_whole(manner):
+    root = subprocess.Popen([sys.executable, "-c", TREE, manner], stdout=subprocess.PIPE)
+    assert root.stdout.read(1) == b"1"  # both are there
+    tree = worker.processes_of(root.pid)[1:]
+    assert len(tree) == 1
+    # From a process of its own, below which there is nothing else; that of the test runner has more.
+    code = "import sys; from workflow import worker; worker.end_below(int(sys.argv[1]), 1.0)"
+    subprocess.run([sys.executable, "-c", code, str(root.pid)], check=True)
+    assert root.wait() == 0  # its child is gone, so that it has nothing to wait for
+    assert not tree[0].is_running()
+    root.stdout.close()
+
+
+def test_memory_of_a_process():
+    assert worker.memory_mb(os.getpid()) > 10
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    assert worker.memory_mb(done.pid) == 0.0
+    assert worker.processes_of(done.pid) == []
+
+
+def test_a_group_ends_with_whoever_has_started_it():
+    """Also if that is killed: the other end of the guard's input closes with it."""
+    guard = subprocess.Popen(worker.GUARD, stdin=subprocess.PIPE, process_group=0)
+    member = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], process_group=guard.pid)
+    guard.stdin.close()
+    assert (member.wait(60), guard.wait(60)) == (-signal.SIGKILL, -signal.SIGKILL)
+
+
+def test_memory_and_time_of_children_count():
+    code = "import time; taken = bytearray(b'x' * 10**8); print(1, flush=True); time.sleep(60)"
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    child.stdout.read(1)
+    assert worker.memory_mb(os.getpid()) - worker.memory_mb(child.pid) > 10  # this one, without its child
+    assert worker.memory_mb(os.getpid()) > 10**8 / 2**20
+    assert worker.cpu_seconds(os.getpid()) > worker.cpu_seconds(child.pid) > 0
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    assert worker.cpu_seconds(child.pid) == 0.0

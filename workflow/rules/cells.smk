@@ -86,7 +86,7 @@ rule fit:
         values=lambda w: [c.values for c in JOBS[w.job]],
         noise=config["noise"],
         # another number than that of the last run if that has lost splits, or one of its files is gone
-        attempt=lambda w: attempts.wanted(
+        attempt=lambda w: run_files.attempt(
             RESULTS, w.job, RETRY, files_of("fits", JOBS[w.job])
         ),
         config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
@@ -137,7 +137,7 @@ rule cell:
         runtime=lambda w, attempt: runtime_of(CELLS[w.cell].job, attempt),
     params:
         noise=config["noise"],
-        attempt=lambda w: attempts.wanted(RESULTS, w.cell, RETRY),
+        attempt=lambda w: run_files.attempt(RESULTS, w.cell, RETRY),
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
     shell:
         "{ENVIRONMENT} {NOISE} "
@@ -166,7 +166,7 @@ rule draws:
     log:
         f"{RESULTS}/logs/draws_{{job}}.log",
     params:
-        attempt=lambda w: attempts.wanted(
+        attempt=lambda w: run_files.attempt(
             RESULTS, f"draws_{w.job}", RETRY, files_of("draws", JOBS[w.job])
         ),
         config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],

@@ -8,7 +8,7 @@ from pathlib import Path
 import datasets as data_sets
 from datasets.files import ROOT, folder_name
 from methods import contract
-from workflow import arithmetic, attempts, committed, imports, noise, papers
+from workflow import arithmetic, committed, imports, noise, papers, store as run_files
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -65,9 +65,9 @@ if config["noise"] == noise.SECRET and config["reuse"] != "none":
     )
 NOISE = f"{noise.VARIABLE}={shlex.quote(config['noise'])}"
 RETRY = config["retry"]
-if RETRY not in attempts.RETRIED:
+if RETRY not in run_files.RETRIED:
     raise ConfigError(
-        f"config: retry is '{RETRY}'; choose {' or '.join(attempts.RETRIED)}"
+        f"config: retry is '{RETRY}'; choose {' or '.join(run_files.RETRIED)}"
     )
 MIRROR = os.environ.get("DPBAYES_MIRROR") or config["mirror"]
 # in a container the interpreter is that of the image
@@ -120,6 +120,13 @@ elif REFIT:
 
 for why in contract.broken():
     print(f"bench: left out: {why}", file=sys.stderr)
+# for ./bench, whose exit status says so; it also tells a plan that was made from one that a file of a method has ended
+if note := os.environ.get(run_files.LEFT_OUT):
+    Path(note).write_text("".join(f"{why}\n" for why in contract.broken()))
+
+if workflow.is_main_process:
+    for what in run_files.check_run(RESULTS):
+        print(f"bench: {what}", file=sys.stderr)
 
 
 #: target rules: the papers and the common tasks, by the names of their folders

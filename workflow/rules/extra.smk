@@ -54,7 +54,7 @@ rule extra:
         paper=lambda w: HOMES[w.extra],
         table=lambda w: EXTRA[w.extra].tables[0],
         # another number than that of the last run if one of the tables is gone
-        attempt=lambda w: attempts.wanted(
+        attempt=lambda w: run_files.attempt(
             RESULTS,
             f"{w.extra}.extra",
             RETRY,

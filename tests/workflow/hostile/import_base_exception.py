@@ -1,0 +1,3 @@
+"""left out: raises what no `except Exception` catches."""
+
+raise BaseException("no method")

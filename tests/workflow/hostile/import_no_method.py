@@ -1,0 +1,3 @@
+"""left out: holds no method."""
+
+VALUE = 1

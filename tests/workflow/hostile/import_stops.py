@@ -1,0 +1,3 @@
+"""left out: raises StopIteration."""
+
+raise StopIteration

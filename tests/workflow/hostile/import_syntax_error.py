@@ -1,0 +1,6 @@
+"""left out: is no Python."""
+
+BODY = """
+def f(:
+"""
+exec(BODY)
