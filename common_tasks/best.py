@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from common_tasks import comparisons as compare
-from common_tasks.scores import Arm, Family, adapter, higher, label, tasks, title
+from common_tasks.scores import REFUSALS, Arm, Family, adapter, higher, label, tasks, title
 from evaluation.paired import RATIO_90_10, THESE_ROWS
 from evaluation.summary import mean_std
 from methods.contract import LeakKind
@@ -406,6 +406,7 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
     names = list(dict.fromkeys([*columns[True], *columns[False]]))
     tables = [(d, k) for d in sets for k in (_splits(family, d, scale[d]) if about.fresh else [""])]
     why: dict[tuple[str, str], str] = {}
+    lost = _lost(family)
 
     def score(arm: Arm | None, dataset: str, split: str) -> tuple[float, float, int]:
         if arm is None:
@@ -424,6 +425,9 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
             width = sign * mean_std(one[k] - zero[k] for k in one if k in zero)[0]
             on = [k for k in values if k in one and split in ("", k)]
             found = [max(0.0, 1 - sign * (one[k] - values[k]) / width) for k in on]
+            source, _ = family.defaults.get((dataset, arm), (arm, ""))
+            bad = lost.get((dataset, source.method, source.setting), set()) - set(values)
+            found += [0.0 for k in bad if split in ("", k)]
         mean, sd, n = mean_std(found)
         # few splits estimate a spread badly: the t interval, as if it were a normal one
         error = _student(n - 1) / _NORMAL * sd / math.sqrt(n) if n > 1 else 0.0
@@ -455,6 +459,14 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
         found[..., 0], found[..., 1], found[..., 2].astype(int),
         np.array(looks, dtype=bool).reshape(found.shape[:2]), why,
     )  # fmt: skip
+
+
+def _lost(family: Family) -> dict[tuple[str, ...], set[str]]:
+    """(data set, method, setting) -> splits on which the fit failed or diverged; a refusal is none."""
+    rows = family.scores
+    rows = rows[rows["status"].isin(["failed", "diverged"]) & (rows["split"] != "")]
+    rows = rows[~rows["reason"].str.startswith(REFUSALS)]
+    return {key: set(of) for key, of in rows.groupby(["dataset", "method", "setting"])["split"]}
 
 
 def _splits(family: Family, dataset: str, scale: tuple[Arm | None, Arm | None, str]) -> list[str]:
