@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from common_tasks import comparisons as compare
-from common_tasks.scores import Arm, Family, adapter, higher, label, tasks, title
+from common_tasks.scores import REFUSALS, Arm, Family, adapter, higher, label, tasks, title
 from evaluation.paired import RATIO_90_10, THESE_ROWS
 from evaluation.summary import mean_std
 from methods.contract import LeakKind
@@ -160,6 +160,8 @@ def sample(
     low, high = mask & (short <= TIE), mask & (short >= 1 - TIE)
     # a score on one split has no standard error: sigma holds its noise
     as_it_is = mask & ~low & ~high & (noise <= 0)
+    ends_at = np.nonzero(low | high)
+    side = np.where(low[ends_at], 1.0, -1.0)
     x = np.log(short.clip(TIE, 1 - TIE))
     noise = np.where(noise <= 0, 1.0, noise) ** 2
     seen_by = mask.sum(axis=(1, 2))
@@ -186,12 +188,11 @@ def sample(
         centre = b[:, :, None] + a[:, None, :]
         v = wide(s2) / w
         z = normal(centre / v + x / noise, 1 / v + 1 / noise)
-        root = np.sqrt(v)
+        z = np.where(as_it_is, x, z)
         # beyond an end: a truncated normal by its distribution function, on the log scale
-        side = np.where(low, 1.0, -1.0)
-        inside = side * (x - centre) / root
-        beyond = centre + side * root * ndtri_exp(log_ndtr(inside) - rng.standard_exponential(mask.shape))
-        z = np.where(low | high, beyond, np.where(as_it_is, x, z))
+        root, middle = side * np.sqrt(v[ends_at]), centre[ends_at]
+        inside = (x[ends_at] - middle) / root
+        z[ends_at] = middle + root * ndtri_exp(log_ndtr(inside) - rng.standard_exponential(len(side)))
         w = rng.standard_gamma((NU + 1) / 2, mask.shape) / ((NU + (z - centre) ** 2 / wide(s2)) / 2)
         w = np.where(mask, w, 1.0)
         weight = np.where(mask, w, 0.0) / wide(s2)
@@ -284,6 +285,7 @@ def winner(frame: pd.DataFrame) -> Winner:
     return Winner(first[""], changed, float(top["probability"]), float(top["regret"]), int(top["tables"]))
 
 
+@cache
 def committed() -> pd.DataFrame:
     """The committed table of posteriors. Raises FileNotFoundError if there is none."""
     return pd.read_csv(HERE / "reference" / NAME, dtype={"epsilon": str, "without": str}, keep_default_na=False,
@@ -292,18 +294,45 @@ def committed() -> pd.DataFrame:
 
 def table(families: Sequence[Family]) -> pd.DataFrame:
     """Posteriors of all tasks with general advice, columns ``COLUMNS``; experiments of one task are taken together."""
-    found = [fit(f, epsilon).frame for f, _ in tasks(families) for epsilon in f.epsilons]
+    every = [(f, epsilon, scores_of(f, epsilon, About())) for f, _ in tasks(families) for epsilon in f.epsilons]
+    found = [_posterior(*each) for each in every if not _no_advice(each[0], each[2], About())]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 
 @cache
 def fit(family: Family, epsilon: str, about: About | None = None) -> Fitted:
-    """Scores, posterior and winner of one task at one epsilon; an empty frame if there is no general advice."""
+    """Scores, posterior and winner of one task at one epsilon; an empty frame if there is no general advice.
+
+    Of the committed scores the posterior is the committed one.
+    """
     about = about or About()
     scores = scores_of(family, epsilon, about)
     why = _no_advice(family, scores, about)
     if why:
         return Fitted(scores, pd.DataFrame(columns=COLUMNS), Winner(tables=len(scores.tables), why=why))
+    frame = None if about != About() else _committed_of(family, epsilon, scores)
+    frame = _posterior(family, epsilon, scores) if frame is None else frame
+    return Fitted(scores, frame, winner(frame))
+
+
+def _committed_of(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame | None:
+    """The committed rows of one task and epsilon, if they are of these scores: each score is in them, to its digits."""
+    if not (HERE / "reference" / NAME).is_file():
+        return None
+    frame = committed()
+    frame = frame[(frame["task"] == family.task) & (frame["epsilon"] == epsilon)].reset_index(drop=True)
+    there = frame[frame["without"] != ""].pivot(index="without", columns="method", values="there")
+    whole = frame[frame["without"] == ""].set_index("method")
+    rated = [m for m, y in zip(scores.methods, scores.counted, strict=True) if np.isfinite(y).any()]
+    if set(there.index) != set(scores.sets) or set(whole.index) != set(rated):
+        return None
+    mine = pd.DataFrame(scores.counted, scores.methods, scores.sets).loc[rated]
+    same = np.allclose(there.T.loc[rated, mine.columns], mine, rtol=0, atol=2e-4, equal_nan=True)
+    return frame if same and all(scores.settings[m] == whole.loc[m, "settings"] for m in rated) else None
+
+
+def _posterior(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame:
+    """Fits with all data sets and without each; columns ``COLUMNS``."""
     rated = [i for i in range(len(scores.methods)) if np.isfinite(scores.counted[i]).any()]
     y, s = scores.counted[rated], scores.s[rated]
     seen = np.isfinite(y)
@@ -312,8 +341,7 @@ def fit(family: Family, epsilon: str, about: About | None = None) -> Fitted:
     # a fit without a data set sees a method only if another has its score
     found = sample(y, s, np.stack([seen & columns for columns in left]))
     rows = [_row(family, epsilon, scores, rated, found, k, out) for k, out in enumerate(["", *sets])]
-    frame = pd.DataFrame([r for part in rows for r in part], columns=COLUMNS)
-    return Fitted(scores, frame, winner(frame))
+    return pd.DataFrame([r for part in rows for r in part], columns=COLUMNS)
 
 
 def _no_advice(family: Family, scores: Scores, about: About) -> str:
@@ -378,6 +406,7 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
     names = list(dict.fromkeys([*columns[True], *columns[False]]))
     tables = [(d, k) for d in sets for k in (_splits(family, d, scale[d]) if about.fresh else [""])]
     why: dict[tuple[str, str], str] = {}
+    lost = _lost(family)
 
     def score(arm: Arm | None, dataset: str, split: str) -> tuple[float, float, int]:
         if arm is None:
@@ -396,6 +425,9 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
             width = sign * mean_std(one[k] - zero[k] for k in one if k in zero)[0]
             on = [k for k in values if k in one and split in ("", k)]
             found = [max(0.0, 1 - sign * (one[k] - values[k]) / width) for k in on]
+            source, _ = family.defaults.get((dataset, arm), (arm, ""))
+            bad = lost.get((dataset, source.method, source.setting), set()) - set(values)
+            found += [0.0 for k in bad if split in ("", k)]
         mean, sd, n = mean_std(found)
         # few splits estimate a spread badly: the t interval, as if it were a normal one
         error = _student(n - 1) / _NORMAL * sd / math.sqrt(n) if n > 1 else 0.0
@@ -427,6 +459,14 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
         found[..., 0], found[..., 1], found[..., 2].astype(int),
         np.array(looks, dtype=bool).reshape(found.shape[:2]), why,
     )  # fmt: skip
+
+
+def _lost(family: Family) -> dict[tuple[str, ...], set[str]]:
+    """(data set, method, setting) -> splits on which the fit failed or diverged; a refusal is none."""
+    rows = family.scores
+    rows = rows[rows["status"].isin(["failed", "diverged"]) & (rows["split"] != "")]
+    rows = rows[~rows["reason"].str.startswith(REFUSALS)]
+    return {key: set(of) for key, of in rows.groupby(["dataset", "method", "setting"])["split"]}
 
 
 def _splits(family: Family, dataset: str, scale: tuple[Arm | None, Arm | None, str]) -> list[str]:

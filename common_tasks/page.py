@@ -124,31 +124,33 @@ def section_of(
 
 
 def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
-    """The posterior at every epsilon: a block per epsilon, rows methods, columns with all tables and without each."""
+    """The posterior at every epsilon: a block per epsilon, rows methods; the long frame has every table left out."""
     blocks, long = [], []
     for epsilon in family.epsilons if family.metrics else ():
         found = best.fit(family, epsilon, best.About())
         if found.frame.empty:
             continue
         whole = found.frame[found.frame["without"] == ""]
-        sets = [w for w in dict.fromkeys(found.frame["without"]) if w]
-        at = found.frame.set_index(["without", "method"])["probability"]
+        left = found.frame[found.frame["without"] != ""].set_index("without").groupby("method")["probability"]
+        least, most, where = left.min(), left.max(), left.idxmin()
         answer = Answer(family, best.About())
         rows = []
         for r in whole.to_dict("records"):
             numbers = [f"{r['probability']:.2f}", f"{r['regret']:.2f}", f"{r['score']:.2f}"]
-            numbers += [f"{at[w, r['method']]:.2f}" for w in sets]
-            numbers += [r["settings"], f"{r['rhat']:.3f}", f"{r['ess']:.0f}"]
+            m = r["method"]
+            numbers += [f"{least[m]:.2f} to {most[m]:.2f}", family.set_title(where[m])]
+            numbers += [str(r["scored"]), r["settings"], f"{r['rhat']:.3f}", f"{r['ess']:.0f}"]
             rows.append((answer.name(r["method"]), [entry(n) for n in numbers]))
         heads = ["best on the next table", "expected regret", "expected score"]
-        heads += [f"best, without {family.set_title(w)}" for w in sets] + ["settings", "R-hat", "effective draws"]
+        heads += ["best, without any one table", "least without", "tables with a score", "settings"]
+        heads += ["R-hat", "effective draws"]
         blocks.append(Block(f"epsilon = {epsilon}", "Method", heads, rows))
         long.append(found.frame)
     if not blocks:
         return None
     notes = (
-        "Probabilities of being best on the next table, with all tables and without one of them. "
-        f"{best.CHAINS} chains of {best.KEPT} draws.",
+        "Probability of being best on the next table, with all tables, and its range if one table is left out. The "
+        f"file has the numbers without each table. {best.CHAINS} chains of {best.KEPT} draws.",
     )
     name = f"common_{family.task}_best"
     table = Table(name, f"{family.title}: best on the next table", SCALE_BANNERS[scale], blocks, notes)

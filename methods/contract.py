@@ -226,7 +226,8 @@ class Method(abc.ABC):
     #: of a private method: what it comes to without privacy, or why it comes to nothing, on each kind of model that it
     #: fits (:func:`counterpart`); the conformance suite tries it.
     counterparts: ClassVar[tuple[Counterpart, ...]] = ()
-    #: do its intervals count the noise of its own releases? False also for a point estimate, which has no intervals.
+    #: do its intervals count the noise of its own releases, so that they cover at a small budget? Measured
+    #: (tests/methods/test_noise_aware.py). False also for a point estimate, which has no intervals.
     noise_aware: ClassVar[bool] = False
     #: is the release itself a draw from a posterior? Then there is no noise to record and replay: the audit leaves the
     #: method to the brute-force checks beside its proof.

@@ -75,10 +75,11 @@ def load() -> list[Paper]:
     return found
 
 
-def build(key: str, scores: Path, checks: Path, out: Path) -> None:
+def build(key: str, scores: Path, checks: Path, out: Path, seal: bool = False) -> None:
     """The tables of a paper and what they are made from, below ``out``.
 
-    ``scores``, ``checks``: folders of its score files and small tables. Raises ValueError for a reference below full
+    ``scores``, ``checks``: folders of its score files and small tables; ``seal``: checksums beside the tables, as in a
+    run. Raises ValueError for a reference below full
     scale, FileNotFoundError where a file is missing.
     """
     paper, program = programs()[key]
@@ -90,7 +91,7 @@ def build(key: str, scores: Path, checks: Path, out: Path) -> None:
     for name in program.checks:
         _copy(checks / f"{name}.csv", out / f"{name}.csv")
     for name, frame in resolve(program.tables)(found, out).items():
-        write(out / name, frame)
+        write(out / name, frame, seal=seal)
     (out / "scores").mkdir(exist_ok=True)
     for path in sorted(scores.glob("*.csv.gz")):
         _copy(path, out / "scores" / path.name)
@@ -189,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = options.out or paper.reference
     run = options.results / paper.key if options.results else None
     scores, checks = (run / "scores", run / "checks") if run else (paper.reference / "scores", paper.reference)
-    build(paper.key, scores, checks, out)
+    build(paper.key, scores, checks, out, seal=bool(run))
     own = out.resolve() == paper.reference.resolve()
     write_findings(paper.key, out, None if own else out.parent / "findings")
     if options.figures:

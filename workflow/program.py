@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from datasets.files import write_sealed
+from datasets.files import write_bytes, write_sealed
 from workflow import papers
 from workflow.published import NUMBERS, table
 
@@ -42,10 +42,14 @@ def read_scores(folder: Path) -> pd.DataFrame:
     return pd.concat([pd.read_csv(f, dtype=str, keep_default_na=False) for f in files], ignore_index=True)
 
 
-def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g") -> None:
-    """CSV, by default with at most nine digits; gzip without a date where the name ends in gz: same data, same file."""
+def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g", seal: bool = True) -> None:
+    """CSV, by default with at most nine digits; gzip without a date where the name ends in gz: same data, same file.
+
+    ``seal``: with its checksum beside it, as every table of a run.
+    """
     text = frame.to_csv(index=False, float_format=float_format, lineterminator="\n").encode()
-    write_sealed(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+    content = gzip.compress(text, mtime=0) if path.suffix == ".gz" else text
+    (write_sealed if seal else write_bytes)(path, content)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

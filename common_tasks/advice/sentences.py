@@ -30,7 +30,7 @@ def take(found: Answer) -> str:
         here = [_on_this_table(found, e) for e in found.epsilons] if own else []
         return " ".join([f"No general advice: {fitted.winner.why}.", *here])
     order = [found.main, *(e for e in found.epsilons if e != found.main)]
-    out, unstable = [], []
+    out, unstable = [], {}
     for epsilon in order:
         won = found.at(epsilon).winner
         if won.why:
@@ -43,9 +43,7 @@ def take(found: Answer) -> str:
             f"{won.probability:.2f}, and its expected regret is {won.regret:.2f}."
         )
         for dataset, methods in won.without.items():
-            now = listed([found.name(m) for m in methods])
-            verb = "is" if len(methods) == 1 else "are"
-            unstable.append(f"At epsilon = {epsilon}, without {found.set_name(dataset)}, {now} {verb} first instead.")
+            unstable.setdefault((epsilon, methods), []).append(found.set_name(dataset))
     stable = [e for e in order if found.at(e).winner.stable]
     if stable:
         what = "This answer survives" if len(order) == 1 else f"The answer at epsilon = {listed(stable)} survives"
@@ -53,7 +51,10 @@ def take(found: Answer) -> str:
     if unstable:
         shaky = [e for e in order if found.at(e).winner.without]
         out.append(f"The answer at epsilon = {listed(shaky)} does not survive leaving out one {found.sets}.")
-    return " ".join([*out, *unstable])
+    for (epsilon, methods), sets in unstable.items():
+        now, verb = listed([found.name(m) for m in methods]), "is" if len(methods) == 1 else "are"
+        out.append(f"At epsilon = {epsilon}, without {listed(sets, 'or')}, {now} {verb} first instead.")
+    return " ".join(out)
 
 
 def _on_this_table(found: Answer, epsilon: str) -> str:
@@ -109,9 +110,7 @@ def limits(found: Answer) -> str:
     family, scores = found.family, found.at(found.main).scores
     sets = [found.set_name(d) for d in scores.named]
     many = f"{len(sets)} table{'s' if len(sets) > 1 else ''}"
-    out = [
-        found.about.limits or f"These are {many} ({', '.join(sets)}) and one model; other rows may give another order."
-    ]
+    out = [found.about.limits or f"These are {many} ({listed(sets)}) and one model; other rows may give another order."]
     left = [d for d in family.datasets if d not in scores.sets]
     if left:
         out.append(f"Left out is {listed([found.set_name(d) for d in left])}, because "
@@ -135,8 +134,8 @@ def limits(found: Answer) -> str:
     if "tuned" in scores.settings.values():
         out.append(
             found.about.tuning
-            or "Settings are the defaults, or those tuned on synthetic rows if their mean score is no lower; to take "
-            "the better of two flatters every method a little."
+            or f"Settings are the defaults, or those tuned on synthetic rows {_tuned_on(found)}if their mean score is "
+            "no lower; to take the better of two flatters every method a little."
         )
     elif found.about.tuning:
         out.append(found.about.tuning)
@@ -145,6 +144,14 @@ def limits(found: Answer) -> str:
             "On tables with *, the guarantee takes printed ranges for public that are the extremes of the table."
         )
     return " ".join([*out, CHOOSING])
+
+
+def _tuned_on(found: Answer) -> str:
+    """How many of the tables have tuned settings, unless all have."""
+    family, scores = found.family, found.at(found.main).scores
+    has = [d for d in scores.named if any(a.tuned and not family.mark(d, a) and (d, a) in family.status
+                                          for a in scores.arms.values())]  # fmt: skip
+    return f"(on {len(has)} of {len(scores.named)} tables) " if len(has) < len(scores.named) else ""
 
 
 def _splits(scores: best.Scores, dataset: str) -> list[int]:

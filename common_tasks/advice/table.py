@@ -41,7 +41,7 @@ def build(found: Answer) -> pd.DataFrame:
             told = whole.loc[method] if counted else None
             row["best on the next table"] = "-" if told is None else f"{told['probability']:.2f}"
             row["expected regret"] = "-" if told is None else f"{told['regret']:.2f}"
-            row["scores on the tables"] = _range(scores, method) if counted else _why(found, method)
+            row["median score (range)"] = _range(scores, method) if counted else _why(found, method)
         else:
             for d in scores.named:
                 mean, error = scores.on(method, d)
@@ -70,11 +70,11 @@ def _noise_aware(arm: Arm, kind: str) -> bool:
 
 
 def _range(scores: best.Scores, method: str) -> str:
-    """Lowest and highest score, and on how many tables if not on all."""
+    """Median, lowest and highest score of the tables, and on how many tables if not on all."""
     y = scores.counted[scores.methods.index(method)]
     y, count = y[np.isfinite(y)], len(y)
-    words = f"{y.min():.2f} to {y.max():.2f}" if len(y) > 1 else f"{y[0]:.2f}"
-    return words + (f" ({len(y)} of {count})" if len(y) < count else "")
+    words = f"{np.median(y):.2f} ({y.min():.2f} to {y.max():.2f})" if len(y) > 1 else f"{y[0]:.2f}"
+    return words + (f", {len(y)} of {count}" if len(y) < count else "")
 
 
 def _why(found: Answer, method: str) -> str:

@@ -78,7 +78,7 @@ class NADPVILaplaceLogistic(BoxReading):
     reference = NADPVILaplace.reference
     models = ("bounded_logistic_regression",)
     reading = "laplace"
-    noise_aware = True
+    noise_aware = False  # as NADPVILogistic; z has root mean square 4
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):

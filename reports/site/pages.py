@@ -209,7 +209,8 @@ def _scores(page: Document, content: Content) -> None:
     page.heading("Verdicts by source")
     page.say(
         "The number in brackets is what a perfect copy of our program would earn, because published runs are noisy. "
-        "If we have few runs, such as the 20 chains of a box of Räisä 2021, it is too small for inconclusive numbers."
+        "If we have few runs of a mean, it is too small for inconclusive numbers. "
+        "[Numbers without a score](missing.md) have a page with their reasons."
     )
     first = pd.concat([first_readings(part.verdicts) for part in content.papers if part.answered])
     board = scoreboard.with_ceiling(first)

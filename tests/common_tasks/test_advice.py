@@ -55,7 +55,7 @@ def test_the_table_shows_coverage_and_who_counts_the_noise(three):
     at = three.table.set_index("method")
     assert at.loc["NA-DPVI", "90 % intervals cover"].startswith(("87.", "88."))
     assert dict(at["intervals count the noise"]) == {"NA-DPVI": "yes", "DPVIm": "no", "DP-SGD (baseline)": "no"}
-    assert at.loc["NA-DPVI", "scores on the tables"].startswith("0.")
+    assert at.loc["NA-DPVI", "median score (range)"].startswith("0.")
 
 
 def test_the_data_hold_every_score_and_the_next_table(three):
@@ -122,7 +122,7 @@ def test_methods_without_a_score_stand_in_the_table_with_the_reason():
         frame = pd.concat([frame, pd.DataFrame(bad)], ignore_index=True)
     made = block(family(frame))
     last = made.table.iloc[-1]
-    assert (last["method"], last["scores on the tables"]) == ("Posterior sample", "not supported")
+    assert (last["method"], last["median score (range)"]) == ("Posterior sample", "not supported")
     assert "Without a score: Posterior sample." in made.sentences[2]
 
 
@@ -134,7 +134,7 @@ def test_a_method_on_some_tables_and_on_fewer_splits_is_named():
     assert "With a score on some tables only: DPVIm." in made.sentences[2]
     assert "Methods have different numbers of splits on" in made.sentences[2]
     at = made.table.set_index("method")
-    assert at.loc["DPVIm", "scores on the tables"].endswith("(4 of 5)")
+    assert at.loc["DPVIm", "median score (range)"].endswith(", 4 of 5")
     assert at.loc["DPVIm", "splits"] == "5"
 
 
