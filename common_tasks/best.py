@@ -15,8 +15,8 @@ fails or diverges has score 0, because the training mean can be published in its
 
 A method is best on a table if no other score is more than ``TIE`` higher, so that several can be. The winner is the
 method with the highest probability of being best on the next table: a new a[t] and new e[m, t] for every method. Its
-expected regret is the mean distance to the highest score on that table. The posterior is drawn by a Gibbs sampler with
-four chains. Every fit is repeated with each table left out.
+expected regret is the mean distance to the highest score on that table. The posterior is drawn by four chains of a
+Gibbs sampler, with Metropolis steps for b and a that leave z out. Every fit is repeated with each table left out.
 """
 
 from __future__ import annotations
@@ -184,9 +184,30 @@ def sample(
         shape = np.broadcast_to((n + 1) / 2, many)
         return (1 / aux[k] + squares / 2) / rng.standard_gamma(shape)
 
-    for step in range(warm_up + kept):
+    between = mask & ~low & ~high
+
+    def likelihood(b: np.ndarray, a: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Log-likelihood of each score without its z, (chains, methods, tables), up to what b and a leave as it is."""
         centre = b[:, :, None] + a[:, None, :]
+        out = np.where(between, -((x - centre) ** 2) / (2 * (v + np.where(as_it_is, 0.0, noise))), 0.0)
+        out[ends_at] = log_ndtr(side * (x - centre)[ends_at] / np.sqrt(v[ends_at]))
+        return out
+
+    def moved(size: tuple[int, ...]) -> np.ndarray:
+        """Steps of a random walk, some small and some large."""
+        return np.exp(rng.uniform(-2.5, 1.0, size)) * rng.standard_normal(size)
+
+    for step in range(warm_up + kept):
         v = wide(s2) / w
+        # b of a method and a of a table with scores at an end hardly move if z is given
+        for which in (2, 1):
+            old, prior, spread = (b, mu[:, None], tb2[:, None]) if which == 2 else (a, 0.0, ta2[:, None])
+            new = old + moved(old.shape)
+            gain = likelihood(*((new, a) if which == 2 else (b, new)), v) - likelihood(b, a, v)
+            gain = gain.sum(axis=which) + ((old - prior) ** 2 - (new - prior) ** 2) / (2 * spread)
+            new = np.where(np.log(rng.uniform(size=old.shape)) < gain, new, old)
+            b, a = (new, a) if which == 2 else (b, new)
+        centre = b[:, :, None] + a[:, None, :]
         z = normal(centre / v + x / noise, 1 / v + 1 / noise)
         z = np.where(as_it_is, x, z)
         # beyond an end: a truncated normal by its distribution function, on the log scale

@@ -28,6 +28,7 @@ from common_tasks import PAPER
 from datasets.files import replacing, write_json
 from models.bounded import Frame
 from models.kind import CONJUGATE
+from workflow import committed, papers
 from workflow.experiments import Cell, cells
 from workflow.reference_posterior import public_frame
 from workflow.worker import make_task
@@ -45,12 +46,22 @@ WITHOUT = {
     "bnn_regression": "not computed: the weights of a network are known up to permutations and signs of its units, so "
     "that no chain over them converges; methods are compared by predictions",
 }
+#: of an experiment of further tables, which end so.
+TABLES = "_tables"
+FURTHER = "not computed: a further table, of which the advice reads scores alone"
+
+
+def why_not(cell: Cell) -> str:
+    """Why a task has no exact posterior here; "" if it has one."""
+    return WITHOUT.get(cell.about.name, FURTHER if cell.experiment.endswith(TABLES) else "")
 
 
 def tasks() -> dict[str, Cell]:
-    """Name of each common task, ``<data set>-<family>`` -> one cell of it, at full scale."""
+    """Name of each common task with committed scores, ``<data set>-<family>`` -> one cell of it, at full scale."""
     found: dict[str, Cell] = {}
     for experiment, path in PAPER.experiments.items():
+        if not committed.path_of(papers.REFERENCE, experiment).is_file():
+            continue
         for cell in cells(path, "full"):
             found.setdefault(f"{cell.dataset}-{experiment.removeprefix('common_')}", cell)
     return found
@@ -200,7 +211,7 @@ def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
     """Compute and write the posteriors of the tasks named (default: all that have one); gives their names."""
     found, done = tasks(), []
     for name, cell in found.items():
-        if cell.about.name in WITHOUT or (only and name not in only):
+        if why_not(cell) or (only and name not in only):
             continue
         info, draws = compute(name, cell, datasets.load(data / f"{cell.dataset}.npz"))
         if draws is not None:
@@ -208,7 +219,7 @@ def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
                 np.savez_compressed(f, draws=draws)
         write_json(folder / f"{name}.json", info)
         done.append(name)
-    absent = {name: WITHOUT[cell.about.name] for name, cell in found.items() if cell.about.name in WITHOUT}
+    absent = {name: why for name, cell in found.items() if (why := why_not(cell))}
     write_json(folder / ABSENT, absent)
     return done
 

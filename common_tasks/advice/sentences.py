@@ -113,8 +113,9 @@ def limits(found: Answer) -> str:
     out = [found.about.limits or f"These are {many} ({listed(sets)}) and one model; other rows may give another order."]
     left = [d for d in family.datasets if d not in scores.sets]
     if left:
-        out.append(f"Left out is {listed([found.set_name(d) for d in left])}, because "
-                   f"{best.ends(family, left[0], found.about)[2]}.")  # fmt: skip
+        why = dict.fromkeys(best.ends(family, d, found.about)[2].partition(" (")[0] for d in left)
+        verb = "is" if len(left) == 1 else "are"
+        out.append(f"Left out {verb} {listed([found.set_name(d) for d in left])}, because {' or '.join(why)} there.")
     if found.looked_at and found.at(found.main).winner.why:
         out.append(f"{LOOKED_AT} marks a table that was looked at while the method was designed.")
     elif found.looked_at:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from common_tasks import advice, best, comparisons, scores
+from common_tasks.advice.sentences import listed
 from common_tasks.page import NOTES, section_of
 from evaluation.summary import COLUMNS
 from tests.common_tasks import made_up
@@ -151,6 +154,18 @@ def test_a_table_that_was_looked_at_does_not_count_for_the_method():
     assert found.winner.methods == ("na_dpvi",)
 
 
+def test_a_split_that_diverged_has_the_score_of_the_training_mean():
+    frame = family({"na_dpvi": {"": -1.2}, "dpvim": {"": -1.7}}).scores
+    bad = (frame["method"] == "na_dpvi") & (frame["split"].isin(["0", "1"])) & (frame["dataset"] == "wine")
+    for status, share in (("diverged", 0.8), ("timeout", 1.0)):
+        rows = frame.copy()
+        rows.loc[bad, ["status", "metric", "value", "reason"]] = [status, "", "", "why"]
+        found = best.scores_of(scores.read(made_up.CONFIG | {"datasets": SETS}, rows), "1", best.About())
+        i, k = found.methods.index("na_dpvi"), found.sets.index("wine")
+        assert found.y[i, k] == pytest.approx(share * 0.8, abs=0.02)
+        assert found.n[i, k] == (10 if status == "diverged" else 8)
+
+
 def test_few_tables_and_tables_without_a_scale_give_no_advice():
     few = best.fit(family({"na_dpvi": {"": -1.2}, "dpvim": {"": -1.7}}, SETS[:4]), "1")
     assert few.winner.why == "4 tables are too few, 5 are the least"
@@ -173,61 +188,101 @@ def test_a_tuned_setting_that_is_worse_than_the_default_is_not_the_number(level,
 
 
 @pytest.fixture(scope="module")
-def linear():
-    (found,) = advice.families(committed.read(papers.REFERENCE, "common_linear_regression"))
-    return found
+def every():
+    """Task -> its family, all experiments together."""
+    return {f.task: f for f, _ in scores.tasks(advice.families(papers.REFERENCE))}
+
+
+@pytest.fixture(scope="module")
+def linear(every):
+    return every["linear_regression"]
+
+
+@pytest.fixture(scope="module")
+def blocks(every):
+    return {task: advice.block(f) for task, f in every.items()}
 
 
 def test_scores_are_those_of_the_committed_rows(linear):
     """Plain pandas on the committed rows, at one splits' mean per table."""
-    rows = committed.read(papers.REFERENCE, "common_linear_regression")
+    names = ("common_linear_regression", "common_linear_tables")
+    rows = pd.concat([committed.read(papers.REFERENCE, name) for name in names])
     rows = rows[(rows["metric"] == "test_log_likelihood") & (rows["status"] == "ok")]
-    value = rows.assign(value=rows["value"].astype(float)).set_index(["dataset", "method", "setting", "split"])["value"]
+    rows = rows.assign(value=rows["value"].astype(float))
+    value = rows.set_index(["dataset", "method", "setting", "split"])["value"].sort_index()
     found = best.scores_of(linear, "1", best.About())
     for method in ("dp_vi_vinaroz_corrected", "dp_hmc"):
         i = found.methods.index(method)
+        assert found.settings[method] == "default"
         for k, d in enumerate(found.sets):
             one, zero = value[d, "exact_posterior", ""], value[d, "predict_mean", ""]
             mine = value[d, method, "epsilon=1"]
-            assert found.settings[method] == "default"
             short = (one.reindex(mine.index) - mine) / (one - zero).mean()
             assert found.y[i, k] == pytest.approx((1 - short).clip(lower=0).mean(), rel=1e-9)
             assert found.n[i, k] == len(mine)
 
 
-def test_every_page_names_the_committed_winner(linear, tmp_path):
-    """The committed table, the page of the task, and its text on the front page."""
+def test_every_page_names_the_committed_winner(every, blocks, tmp_path):
+    """The committed table, the page of the task and its text on the front page; ``advise`` has a test of its own."""
     frame = best.committed()
-    made = advice.block(linear)
-    section = section_of(made, [], [], tmp_path)
-    assert set(frame["task"]) == {"linear_regression"}
-    for epsilon in linear.epsilons:
-        won = best.winner(frame[frame["epsilon"] == epsilon])
-        assert won == made.winners[epsilon]
-        names = " or ".join(advice.answer.titled(m, linear.kind) for m in won.methods)
-        assert f"At epsilon = {epsilon}, take {names}:" in made.sentences[0]
-        for d, methods in won.without.items():
-            assert f"At epsilon = {epsilon}, without {linear.set_title(d)}" in made.sentences[0]
-            assert advice.answer.titled(methods[0], linear.kind) in made.sentences[0]
-    assert section.text.replace("\\", "") == made.sentences[0]
-    assert frame["rhat"].max() < 1.05
-    assert frame["ess"].min() > 100
+    assert set(frame["task"]) == {
+        task for task, made in blocks.items() if any(w.methods for w in made.winners.values())
+    }
+    for task, rows in frame.groupby("task"):
+        found, made = every[task], blocks[task]
+        for epsilon in found.epsilons:
+            won = best.winner(rows[rows["epsilon"] == epsilon])
+            assert won == made.winners[epsilon]
+            names = [advice.answer.titled(m, found.kind) for m in won.methods]
+            assert f"At epsilon = {epsilon}, take {listed(names, 'or')}:" in made.sentences[0]
+            assert (f"At epsilon = {epsilon}, without " in made.sentences[0]) == (not won.stable)
+            for methods in won.without.values():
+                assert advice.answer.titled(methods[0], found.kind) in made.sentences[0]
+        assert section_of(made, [], [], tmp_path).text.replace("\\", "") == made.sentences[0]
 
 
-def test_a_page_has_at_most_900_words(linear, tmp_path):
-    made = advice.block(linear)
-    section = section_of(made, [], [], tmp_path)
-    words = " ".join([section.text, *section.sentences, section.table, made.caption]).replace("|", " ").split()
-    assert len(words) < 900
+def test_the_committed_chains_have_converged():
+    frame = best.committed()
+    assert frame["rhat"].max() < 1.03
+    assert frame["ess"].min() > 300
+
+
+def test_pages_of_the_committed_scores_take_the_committed_posterior(linear, monkeypatch):
+    """It is drawn again for other scores."""
+    monkeypatch.setattr(best, "_posterior", lambda *given: pytest.fail("drawn again"))
+    best.fit.cache_clear()
+    fitted = best.fit(linear, "1")
+    assert best._committed_of(linear, "1", fitted.scores) is not None
+    y = fitted.scores.y.copy()
+    y[np.isfinite(fitted.scores.counted)] += 0.01
+    assert best._committed_of(linear, "1", replace(fitted.scores, y=y)) is None
+    assert best._committed_of(linear, "2", fitted.scores) is None
+    best.fit.cache_clear()
+
+
+def test_a_page_has_at_most_900_words(blocks, tmp_path):
+    for made in blocks.values():
+        section = section_of(made, [], [], tmp_path)
+        words = " ".join([section.text, *section.sentences, section.table, made.caption]).replace("|", " ").split()
+        assert len(words) < 900, made.task
     assert len(" ".join(NOTES).split()) < 300
 
 
-def test_no_method_of_a_task_is_left_out(linear):
+def test_no_method_of_a_task_is_left_out(every, blocks):
     """Every private method of the committed scores has a row, with its reason if it has no score."""
-    made = advice.block(linear)
-    private = {a.method for a in comparisons.competitors(linear, ("1", False))}
-    assert set(made.table["method"]) == {advice.answer.titled(m, linear.kind) for m in private}
-    assert (made.table.set_index("method").loc["Posterior sample"] == "not supported").any()
+    for task, found in every.items():
+        names = {a.method for a in comparisons.competitors(found, ("1", False))}
+        shown = blocks[task].table["method"]
+        assert len(shown) >= len(names) > 0
+        assert {advice.answer.titled(m, found.kind) for m in names} <= set(shown)
+    assert (blocks["linear_regression"].table.set_index("method").loc["Posterior sample"] == "not supported").any()
+
+
+def test_methods_have_equal_splits_on_a_table(linear):
+    for epsilon in linear.epsilons:
+        at = best.scores_of(linear, epsilon, best.About())
+        for k, d in enumerate(at.sets):
+            assert len(set(at.n[at.n[:, k] > 0, k])) == 1, d
 
 
 def test_more_tables_of_a_task_join_by_themselves():
