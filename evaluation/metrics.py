@@ -88,6 +88,8 @@ class Metric:
 UP, NONE, DOWN = Direction.UP, Direction.NONE, Direction.DOWN
 SHARE, NATS = Unit("share", "share"), Unit("nats", "nats")
 DATA, DATA_SQUARED = Unit("data", "data units"), Unit("data^2", "data units squared")
+#: the metric that a published accuracy is compared as, after one minus it
+ERROR_OF_ACCURACY = "test_error"
 OF_ERROR = Margin("10 % of the error", part=0.1)
 IN_NATS = Margin("ln 1.1 nats", least=math.log(1.1))
 OF_SHARE = Margin("25 % of the value", part=0.25)

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from datasets.files import write_csv
-from evaluation.metrics import METRICS, OF_ERROR
+from evaluation.metrics import ERROR_OF_ACCURACY, METRICS, OF_ERROR
 from reports import reference, scoreboard
 from reports.verdict import VERDICTS
 from workflow import papers
@@ -55,7 +55,7 @@ def effects(rows: pd.DataFrame) -> pd.DataFrame:
     """
     out = rows[rows["verdict"].isin(VERDICTS)].copy()
     error = out["published_error"] != ""
-    out.loc[error, "metric"] = "test_error"
+    out.loc[error, "metric"] = ERROR_OF_ACCURACY
     number = {c: pd.to_numeric(out[c]) for c in ("mean", "median", "published_mean", "published_error")}
     middle = (out["statistic"] == "median") | (out["n_published"] == "1")
     out["ours"] = number["median"].where(middle & number["median"].notna(), number["mean"])

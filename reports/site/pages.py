@@ -210,7 +210,7 @@ def _scores(page: Document, content: Content) -> None:
     page.say(
         "The number in brackets is what a perfect copy of our program would earn, because published runs are noisy. "
         "If we have few runs of a mean, it is too small for inconclusive numbers. "
-        "[Numbers without a score](missing.md) have a page with their reasons."
+        "[Numbers without a score](../missing.md) have a page with their reasons."
     )
     first = pd.concat([first_readings(part.verdicts) for part in content.papers if part.answered])
     board = scoreboard.with_ceiling(first)

@@ -41,7 +41,7 @@ def test_what_a_paper_names_is_there(paper):
     for name in (paper.tables, paper.figures, paper.page, paper.derived, *(e.make for e in paper.extra)):
         assert not name or callable(papers.resolve(name)), name
     if own := paper.program:
-        assert all(callable(papers.resolve(n)) for n in (own.rows, own.tables, own.names, own.figures, own.runs))
+        assert all(callable(papers.resolve(n)) for n in (own.rows, own.tables, own.figures, own.runs))
         assert papers.resolve(own.titles)
     for e in paper.extra:
         assert not e.experiment or e.experiment in paper.experiments

@@ -142,7 +142,7 @@ def test_the_tables_are_written_whole(tmp_path, monkeypatch, small):
     _, extra = about("geumlek2017rdp", "rdp_figure1.csv")
     write(Request(extra, "full", tmp_path, tmp_path))
     columns_of = tables.COLUMNS | {"rdp_claims.csv": tables.CLAIM_COLUMNS}
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(columns_of)
+    assert sorted(p.name for p in tmp_path.glob("*.csv")) == sorted(columns_of)
     for name, columns in columns_of.items():
         with (tmp_path / name).open(newline="") as f:
             rows = list(csv.DictReader(f))

@@ -66,7 +66,7 @@ def test_all_tables_are_written(tmp_path, monkeypatch):
     monkeypatch.setattr(kl_tables, "monte_carlo_table", lambda rng: small(rng, (1000, 3000), (2,), draws=20))
     monkeypatch.setattr(kl_claims, "proof_steps_table", lambda rng: [{"case": "a"}])
     write(Request(PAPER.extra[0], "full", tmp_path, tmp_path / "new"))
-    names = {p.name for p in (tmp_path / "new").iterdir()}
+    names = {p.name for p in (tmp_path / "new").glob("*.csv")}
     assert names == {"kl_bound.csv", "kl_bound_slopes.csv", "kl_bound_steps.csv", "kl_bound_claims.csv"}
 
 
