@@ -7,7 +7,6 @@ import csv
 import errno
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -387,11 +386,10 @@ def ask(project, *, once="", results="results", more="", options=(), limit=None,
         (project / once).unlink(missing_ok=True)
     arm = f"{{method: toy, protocols: [literature], label: '{once}', settings: {{once: '{once}', sleep_s: {sleep_s}}}}}"
     (project / "papers/toy/experiments/toy_experiment.yaml").write_text(f"{HEAD}{more}arms: [{arm}]\n")
-    command = [sys.executable, "-c", CELL, str(results), *options]
-    limited = None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    done = subprocess.run(
-        command, cwd=project, env=environment(), capture_output=True, text=True, timeout=HANGS, preexec_fn=limited
-    )
+    # not by `preexec_fn`: that forks, which JAX forbids if an earlier test of this process has imported it
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n" if limit else ""
+    command = [sys.executable, "-c", limited + CELL, str(results), *options]
+    done = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, timeout=HANGS)
     (path,) = list((project / results / "fits").glob(f"*-toy-{once.replace(' ', '_')}*.json")) or [None]
     return done, None if path is None else json.loads(path.read_text())["splits"]
 
