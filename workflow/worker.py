@@ -28,6 +28,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import psutil
@@ -73,9 +74,10 @@ class Worker:
 
     def __exit__(self, *error) -> None:
         if self._process is not None and error == (None, None, None):
-            self._process.stdin.close()
+            worker, (asks, _) = self._running()
+            asks.close()
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(FAREWELL)
+                worker.wait(FAREWELL)
         self.stop()
 
     def fit(self, pairs: Sequence[tuple]) -> list[tuple[str, dict]]:
@@ -155,10 +157,18 @@ class Worker:
         except Lost as error:
             raise faults.MachineFault(f"{error} when it was started; look at its log, {faults.AGAIN}") from error
 
+    def _running(self) -> tuple[subprocess.Popen, tuple[IO, IO]]:
+        """The worker, and the pipes to and from it. Only between :meth:`_start` and :meth:`stop`."""
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        return process, (process.stdin, process.stdout)
+
     def _heard(self, answer: Path) -> bool:
         """Is there an answer? Waits for a bell, or a moment. Raises Lost or MachineFault if the worker has ended."""
-        worker = self._process
-        if select.select([worker.stdout], [], [], LOOK)[0] and not os.read(worker.stdout.fileno(), 4096):
+        worker, (_, bell) = self._running()
+        if select.select([bell], [], [], LOOK)[0] and not os.read(bell.fileno(), 4096):
             with suppress(subprocess.TimeoutExpired):  # it ends, or has closed its end of the pipe
                 worker.wait(LOOK)
         code = worker.poll()
@@ -180,13 +190,14 @@ class Worker:
         numbers = {c.id: i for i, c in enumerate(self.group)}
         request = [[numbers[c.id], k] for c, k in pairs]
         (self.scratch / f"request{self.asked}").write_text(json.dumps(request), encoding="utf-8")
+        worker, (asks, _) = self._running()
         begin = time.monotonic()
-        before = cpu_seconds(self._process.pid, below=False)  # it has no child between two requests
+        before = cpu_seconds(worker.pid, below=False)  # it has no child between two requests
         with suppress(BrokenPipeError):  # it has ended, as the next look says
-            self._process.stdin.write(b"%d\n" % self.asked)
+            asks.write(b"%d\n" % self.asked)
         while not self._heard(answer):
-            used, passed = cpu_seconds(self._process.pid) - before, time.monotonic() - begin
-            if (taken := memory_mb(self._process.pid, mem_mb)) > mem_mb:
+            used, passed = cpu_seconds(worker.pid) - before, time.monotonic() - begin
+            if (taken := memory_mb(worker.pid, mem_mb)) > mem_mb:
                 raise faults.MachineFault(
                     f"the fit's processes take {taken:.0f} MB, more than mem_mb = {mem_mb:g}; raise it in the "
                     f"experiment's config, {faults.AGAIN}"
