@@ -49,8 +49,14 @@ REMEDIES = {
     **dict.fromkeys(("ENOMEM", "EAGAIN"), "free some memory, or run fewer cells at once (--cores)"),
 }
 _REMEDY_OF = {getattr(errno, name): remedy for name, remedy in REMEDIES.items() if hasattr(errno, name)}
-#: how libraries with an allocator of their own say that there is no memory.
-_NO_MEMORY = ("RESOURCE_EXHAUSTED", "can't allocate memory", "Unable to allocate", "std::bad_alloc")
+#: how libraries with an allocator of their own say that there is no memory, and a worker that imports a method's file.
+_NO_MEMORY = (
+    "RESOURCE_EXHAUSTED",
+    "can't allocate memory",
+    "Unable to allocate",
+    "std::bad_alloc",
+    "cannot be imported: MemoryError",
+)
 #: signals by which a system or its owner ends a process; by all others a program ends itself.
 KILLED = tuple(
     getattr(signal, name)
