@@ -226,9 +226,16 @@ def _counterparts(page: Document, adapters: Sequence[Method]) -> None:
 
 
 def _docstring(method: Method) -> str:
-    """The description of the class's own as Markdown: paragraphs, with what is indented as code."""
+    """The description of the class's own as Markdown: paragraphs and lists; what is indented is a block of code."""
     text = inspect.cleandoc(vars(type(method)).get("__doc__") or "No description.")
     text = re.sub(r":\w+:`~?([^`<]+)(?:<[^>]+>)?`", r"`\1`", text)
+    blocks = re.split(r"((?:(?<=\n\n)|\A)(?: {4}[^\n]*(?:\n|\Z))+)", text)
+    shown = [f"```text\n{inspect.cleandoc(b)}\n```\n" if k % 2 else _paragraphs(b) for k, b in enumerate(blocks)]
+    return "\n".join(shown)
+
+
+def _paragraphs(text: str) -> str:
+    """Paragraphs of a docstring with what Markdown would take for markup escaped, except code and lists."""
     parts = re.split(r"(``[^`]+``|`[^`]+`)", text)
     safe = "".join(p if p.startswith("`") else re.sub(r"([\\*_{}\[\]<>|~$#&])", r"\\\1", p) for p in parts)
     # a line of dashes or equals signs is no heading
