@@ -30,7 +30,7 @@ class DPSingleGaussian(InFrame):
 
     name = "dp_single_gaussian"
     title = "DP one Gaussian"
-    reference = "yardstick of this suite"
+    reference = "baseline of this suite"
     role = Role.YARDSTICK
     models = ("bounded_mixture",)
     constants = (Constants.DEVELOPED,)

@@ -21,9 +21,9 @@ class DPSEPAuthors(Method):
     """
 
     name = "dp_sep_authors"
-    title = "DP-SEP (authors' program)"
+    title = "DP-SEP (authors' code)"
     seed_name = "dp_sep_released"
-    reference = "program of vinaroz2023dpsep, repository stochastic-EP"
+    reference = "authors' code of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")
     rerun = Rerun.CHAOTIC  # its noise makes precisions jump between their floor and large values
     leaks = (

@@ -27,7 +27,7 @@ class EP(Method):
 
     name = "ep"
     title = "EP"
-    reference = "minka2001ep; damping and network of the program of vinaroz2023dpsep"
+    reference = "minka2001ep; damping and network of the authors' code of vinaroz2023dpsep"
     models = ("bnn_regression", "mixture_of_gaussians")
 
     @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class EPLinear(InFrame):
 
     name = "ep"
     title = "EP"
-    reference = "minka2001ep; damping of the program of vinaroz2023dpsep"
+    reference = "minka2001ep; damping of the authors' code of vinaroz2023dpsep"
     models = ("bounded_linear_regression",)
     constants = (Constants.PRINTED, Constants.PROGRAM)
 

@@ -28,9 +28,9 @@ class BernsteinSheldon2018Authors(Together, Method):
     """
 
     name = "bernstein_sheldon_2018_authors"
-    title = "Bernstein & Sheldon (2018, authors' program)"
+    title = "Bernstein & Sheldon (2018, authors' code)"
     seed_name = "bernstein_sheldon_2018_released"
-    reference = "bernstein2018differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
+    reference = "bernstein2018differentially, authors' code, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
     models = ("conjugate_simulator",)
     noise_aware = True
     leaks = (

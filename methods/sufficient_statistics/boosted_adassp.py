@@ -45,7 +45,7 @@ class BoostedAdaSSP(release.InKnownBox):
 
     name = "boosted_adassp"
     title = "BoostedAdaSSP"
-    reference = "tang2023boosted, BoostedAdaSSP; settings of the authors' program"
+    reference = "tang2023boosted, BoostedAdaSSP; settings of the authors' code"
     role = Role.YARDSTICK
     models = ("bounded_linear_regression",)
     privacy = release.OneRelease.privacy

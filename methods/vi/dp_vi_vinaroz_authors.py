@@ -29,7 +29,7 @@ class VinarozDPVIAuthors(Method):
     """
 
     name = "dp_vi_vinaroz_authors"
-    title = "DP-VI (Vinaroz & Park, authors' program)"
+    title = "DP-VI (Vinaroz & Park, authors' code)"
     seed_name = "dp_vi_released"
     reference = "vinaroz2023dpsep, appendix D and Table 7, as released"
     models = ("bnn_regression",)

@@ -38,7 +38,7 @@ class VI(Method):
 
     name = "vi"
     title = "VI"
-    reference = "vinaroz2023dpsep, appendix D, equations 112-123 (after graves2011practical)"
+    reference = "vinaroz2023dpsep, appendix D, equations 112-123, after graves2011practical"
     models = ("bnn_regression",)
     constants = (Constants.PRINTED, Constants.PROGRAM)
     privacy = None

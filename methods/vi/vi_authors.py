@@ -28,7 +28,7 @@ class VIAuthors(Method):
     """
 
     name = "vi_authors"
-    title = "VI (authors' program)"
+    title = "VI (authors' code)"
     seed_name = "vi_released"
     reference = "vinaroz2023dpsep, appendix D, as released"
     models = ("bnn_regression",)
