@@ -94,7 +94,7 @@ class Constants(enum.StrEnum):
     """Where the default settings of a method come from, and with them the numbers that its code holds."""
 
     PRINTED = "printed in the source"
-    PROGRAM = "authors' program"
+    PROGRAM = "authors' code"
     FORMULA = "formula of n, d, epsilon"  #: follows from public numbers and the noise
     DEVELOPED = "developed here"  #: tried on synthetic problems by this suite
     GUESSED = "guessed here"  #: a choice of this suite; nothing says that others were tried
