@@ -446,7 +446,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("half the clip of DP-SGD", BOUND, _SGD, LOGISTIC, declared(0.5), "half the clip is declared"),
     Fault("half the clip of DP-SEP", BOUND, "dp_sep", NETWORK, declared(0.5),
           "replace-one is declared as if a site were removed alone"),
-    Fault("half the bound of output perturbation", BOUND, "output_perturbation", LOGISTIC, declared(0.5),
+    Fault("half the bound of output perturbation", BOUND, "output_perturbation", LOGISTIC, declared(0.5, "minimiser"),
           "the factor 2 of two minimisers is forgotten"),
     Fault("half of a Laplace sensitivity", BOUND, "bernstein_sheldon_2018", SIMULATOR, declared(0.5),
           "the sensitivity of one statistic is declared for all"),
