@@ -24,7 +24,7 @@ from privacy.audit.noise import (
     noise_power,
 )  # fmt: skip
 from privacy.audit.pairs import ROWS, first_rows, neighbour_pairs, neighbours, with_last_row, with_row
-from privacy.audit.paths import PATH_RUNS, same_path
+from privacy.audit.paths import same_path
 from privacy.audit.replays import (
     REFUSED,
     ROUNDING,
@@ -42,7 +42,7 @@ from privacy.audit.replays import (
 from privacy.audit.sampling import COIN_ALPHA, MOST_SEEDS, SEEDS, SEEN, fits_for, sampling_fault, share_power
 
 __all__ = [
-    "CHECKS", "COIN_ALPHA", "MOST_SEEDS", "NOISE_ALPHA", "PATH_RUNS", "REFUSED", "ROUNDING", "ROWS", "SAMPLES", "SEEDS",
+    "CHECKS", "COIN_ALPHA", "MOST_SEEDS", "NOISE_ALPHA", "REFUSED", "ROUNDING", "ROWS", "SAMPLES", "SEEDS",
     "SEEN", "Audit", "Evidence", "Gap", "Listener", "LowerBound", "NoiseLaw", "Recorder", "Replay", "StructureDiffers",
     "audit_power", "checks", "clopper_pearson", "distinguishing_game", "epsilon_lower_bound", "first_rows", "fits_for",
     "flat_parameters", "neighbour_pairs", "neighbours", "noise_fault", "noise_law", "noise_law_power", "noise_power",

@@ -12,7 +12,7 @@ from scipy import stats
 
 from privacy.audit.noise import MOST_FITS, NOISE_ALPHA, SAMPLES, noise_fault, noise_power
 from privacy.audit.pairs import neighbours
-from privacy.audit.paths import PATH_RUNS, noise_matters, same_path
+from privacy.audit.paths import noise_matters, same_path
 from privacy.audit.replays import REFUSED, ROUNDING, Replay, StructureDiffers, replay, run, same_event
 from privacy.audit.sampling import COIN_ALPHA, SEEDS, fits_for, is_poisson, sampling_fault, share_power
 from privacy.budget import BudgetSpec
