@@ -24,7 +24,7 @@ from audit import cases
 from datasets.files import write_text
 from privacy import audit, draw_audit, mutants
 
-#: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit.cases.faults``.
+#: of ``privacy.audit.checks``, in its order.
 CHECKS = cases.ORDER
 PASSED, FAILED, LEAK = "passed", "failed", "leak"
 COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached", "n", "false_alarm", "power"]
@@ -40,10 +40,14 @@ def check_rows(name: str, case: str) -> Iterator[dict]:
             yield key | {"check": check, "result": LEAK, "found": text}
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
         made = cases.audit_of(name, case, method)
-        found = cases.found_by(made, name, case)
+        found = cases.found_by(made)
         for check in CHECKS:
             told = {"result": FAILED if check in found else PASSED, "found": found.get(check, "")}
+            if words := cases.BY_CONSTRUCTION.get((method.name, check)):
+                told = {"result": LEAK, "found": words}
             share = {"reached": f"{made.reached:.3f}"} if check == "sensitivity" else {}
+            if check == "searched":
+                share = {"reached": f"{min(made.shares.values(), default=0.0):.3f}"}
             yield key | {"check": check} | told | share | rests_on(made.evidence(check))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import stats
 from privacy.audit.noise import Listener
 from privacy.audit.pairs import neighbours
 from privacy.audit.paths import same_path
-from privacy.audit.replays import REFUSED, ROUNDING, attempt, replay, run
+from privacy.audit.replays import REFUSED, ROUNDING, attempt, replay, run, varied
 from privacy.audit.sampling import is_poisson
 from privacy.budget import BudgetSpec, Mode
 from privacy.ledger import Mechanism
@@ -59,7 +59,9 @@ def _limits(alpha: float) -> tuple[int, int]:
 def tail_power(alpha: float, part: float = 0.0) -> float:
     """Probability that noise of whose far numbers this part is left is refused; 0: a cut at ``FAR`` deviations."""
     low, high = _limits(alpha)
-    return float(stats.binom.cdf(low - 1, TAIL_SAMPLES, part * BEYOND) + stats.binom.sf(high, TAIL_SAMPLES, part * BEYOND))
+    return float(
+        stats.binom.cdf(low - 1, TAIL_SAMPLES, part * BEYOND) + stats.binom.sf(high, TAIL_SAMPLES, part * BEYOND)
+    )
 
 
 class _Enough(BaseException):
@@ -88,10 +90,8 @@ def secret_fault(method, task, settings, spec: BudgetSpec, seed: int, fits: int 
     for k in range(fits):
         listener = _FirstNoise()
         listener.poisson = poisson
-        try:
+        with contextlib.suppress(_Enough):
             run(method, task, settings, spec, seed + k, listener)
-        except _Enough:
-            pass
         noise += [np.ravel(rows)[0] for _, rows in listener.heard[:1]]
         keys += listener.keys
     for words, numbers in (("noise", noise), ("key of its batches", keys)):
@@ -121,11 +121,6 @@ def late_fault(method, task, settings, spec: BudgetSpec, seed: int) -> str:
     if r.posterior_change > 0 or r.diagnostics_differ or r.events_differ:
         return f"{pair[0]}: equal releases, and the posterior, the diagnostics or the ledgers differ"
     return same_path(method, task, settings, spec, seed)
-
-
-def varied(spec, **changes):
-    """The spec, or what a faulty one is made of, with these changes."""
-    return replace(spec, spec=varied(spec.spec, **changes)) if hasattr(spec, "spec") else replace(spec, **changes)
 
 
 def overspending(method, task, settings, spec: BudgetSpec, seed: int) -> str:

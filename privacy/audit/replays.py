@@ -140,6 +140,16 @@ def run(method, task, settings, spec: BudgetSpec, seed: int, recorder: Recorder 
     return method.fit(task, settings, budget, np.random.default_rng(fit_seed))
 
 
+def varied(spec, **changes):
+    """The spec, or what a faulty one is made of, with these changes."""
+    return replace(spec, spec=varied(spec.spec, **changes)) if hasattr(spec, "spec") else replace(spec, **changes)
+
+
+def quiet(spec):
+    """The spec with next to no noise."""
+    return varied(spec, epsilon=None if spec.epsilon is None else 1e3, noise_multiplier=0.02)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A fit, or the words with which it ended."""
