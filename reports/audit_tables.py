@@ -56,8 +56,8 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
         f"Each private method on a toy task, record and replay on its neighbours and the noise it draws. No check "
         f"needs another version of the method. What each check finds: {asked}.",
         "Bound reached: the largest move of a release over the declared sensitivity, on fixed pairs and on pairs "
-        "that are searched on the adapter at hand, for the event of which least is reached. If it is below 1, the audit would "
-        "miss a declaration that is too small by less than that. Timings of a fit are not compared.",
+        "that are searched on the adapter at hand, for the event of which least is reached. If it is below 1, the "
+        "audit would miss a declaration that is too small by less than that. Timings of a fit are not compared.",
         f"Noise: up to {SAMPLES} numbers (fewer where a fit draws few) at a false-alarm rate of {NOISE_ALPHA:g}; of "
         f"{SAMPLES}, noise of 9/10 of its scale is refused with probability "
         f"{noise_law_power(SAMPLES, 0.9, NOISE_ALPHA / 2):.4f}. Sampling: {SEEDS} to {MOST_SEEDS} fits at a "

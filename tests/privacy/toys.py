@@ -51,6 +51,8 @@ class Toy:
         s = settings
         if np.abs(task.x).max() > self.refuses:
             raise ValueError("a number is too large")
+        if budget.noise_multiplier is None:
+            raise ValueError("the budget states no noise multiplier")
         rows = np.column_stack([task.x, task.y])
         if self.read_moments:
             rows = rows - rows.mean(axis=0)

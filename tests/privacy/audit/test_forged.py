@@ -40,7 +40,7 @@ def rare_fallback(task, value, out):
 
 
 def masked(task, value, out):
-    return np.where(np.abs(value) > 1e-9, out, 0.0)
+    return np.where(value > 0, out, 0.0)
 
 
 def cut(task, value, out):
