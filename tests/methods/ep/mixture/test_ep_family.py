@@ -377,6 +377,9 @@ class GivenNoise:
     def __init__(self, numbers, audited):
         self.numbers, self.audited, self.next = numbers, audited, 0
 
+    def at_once(self, releases):
+        return releases
+
     def noise(self, releases, size):
         assert size == self.numbers.shape[1]
         self.next += releases
