@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from privacy.budget import BudgetExceeded, BudgetSpec
+from privacy.budget import BudgetExceeded, BudgetSpec, Mode
 from privacy.ledger import Event, Mechanism
 
 #: allowance for rounding in the ratio of a measured to a declared sensitivity: norms of sums in double precision
@@ -146,8 +146,11 @@ def varied(spec, **changes):
 
 
 def quiet(spec):
-    """The spec with next to no noise."""
-    return varied(spec, epsilon=None if spec.epsilon is None else 1e3, noise_multiplier=0.02)
+    """The spec with next to no noise, as a multiplier: an accountant takes minutes to calibrate to a large epsilon.
+
+    A method that needs an epsilon ends at once with it.
+    """
+    return varied(spec, epsilon=None, delta=None, renyi=None, mode=Mode.RECORD, noise_multiplier=0.02)
 
 
 @dataclass(frozen=True)
