@@ -64,6 +64,8 @@ DRAW_SPEC = BudgetSpec(epsilon=5.0, delta=DELTA, noise_multiplier=1.0, renyi=(2.
 #: of the search of a pair and of forged replays: settings of their short runs
 SHORT = {"epochs": 3, "steps": 20, "num_warmup": 1, "num_samples": 4, "burn_in_sweeps": 0, "sweeps": 1}
 SHORT |= {"iterations": 2}
+#: of the tests of every commit, beside which the audit is run as a command
+QUICK = {"evaluations": 15, "fits": 60}
 #: steps at least of a long fit
 LONG = 1000
 
@@ -190,20 +192,24 @@ def long_settings(method):
     return dataclasses.replace(settings, steps=max(settings.steps or 0, LONG))
 
 
-def audit_of(name: str, case: str, method=None, spec=SPEC, evaluations: int = audit.EVALUATIONS) -> audit.Audit:
-    """The audit of one case; ``method``: a patched copy of the adapter, ``spec``: a broken budget."""
+def audit_of(name: str, case: str, method=None, spec=SPEC, quick: bool = False) -> audit.Audit:
+    """The audit of one case; ``method``: a patched copy of the adapter, ``spec``: a broken budget.
+
+    ``quick``: with few replays of the search, and few fits for the secrets.
+    """
     method = get(name) if method is None else method
     more = {"short": short_settings(method), "long": None if get(name).name in NO_LATE else long_settings(method)}
-    return audit.Audit(method, tiny_task(case), tiny_settings(method), spec, 1, evaluations=evaluations, **more)
+    more |= QUICK if quick else {}
+    return audit.Audit(method, tiny_task(case), tiny_settings(method), spec, 1, **more)
 
 
-def faults(name: str, case: str, first: bool = False):
+def faults(name: str, case: str, first: bool = False, quick: bool = False):
     """The checks of ``privacy.audit`` on one case of the adapter ``name``: adapter -> what was found.
 
-    ``first``: stop at the first check that finds something.
+    ``first``: stop at the first check that finds something. ``quick``: as for :func:`audit_of`.
     """
 
-    return lambda method: found_by(audit_of(name, case, method), first)
+    return lambda method: found_by(audit_of(name, case, method, quick=quick), first)
 
 
 def found_by(made: audit.Audit, first: bool = False) -> dict[str, str]:

@@ -123,11 +123,14 @@ def main() -> None:
     parser.add_argument("--checks", required=True, type=Path, help="CSV, one row per check")
     parser.add_argument("--mutants", required=True, type=Path, help="CSV, one row per broken copy")
     parser.add_argument("--methods", nargs="*", help="adapters, by name or <kind>/<method>; default: all")
+    parser.add_argument("--first", action="store_true", help="the first case of each adapter only")
     args = parser.parse_args()
     known = {n for n, _ in (*cases.cases(), *cases.drawn())}
     if unknown := sorted(set(args.methods or ()) - known):
         parser.error(f"no private adapter {unknown[0]}; there are {', '.join(sorted(known))}")
     wanted = [[c for c in of if c[0] in (args.methods or known)] for of in (cases.cases(), cases.drawn())]
+    if args.first:
+        wanted = [list({c[0]: c for c in reversed(of)}.values())[::-1] for of in wanted]
     for path, table in zip((args.checks, args.mutants), tables(*wanted), strict=True):
         write_text(path, table.to_csv(index=False, lineterminator="\n"))
 

@@ -43,7 +43,8 @@ class Audit:
 
     ``samples``, ``alpha``: of :func:`noise_fault`. ``only``: the names of the pairs of :func:`neighbours` that are
     wanted, all by default. ``short``: settings of the search and of forged replays, which make many fits; ``long``: of
-    the late steps; by default those of the other checks. ``evaluations``: replays of the search.
+    the late steps; by default those of the other checks. ``evaluations``: replays of the search;
+    ``fits``: of the secrets.
     """
 
     def __init__(
@@ -59,11 +60,12 @@ class Audit:
         short=None,
         long=None,
         evaluations: int = EVALUATIONS,
+        fits: int = rare.SECRETS,
     ):
         self.method, self.task, self.spec, self.seed = method, task, spec, seed
         self._only = tuple(only)
         self._short, self._long = (method, task, settings if short is None else short, spec, seed), long
-        self._evaluations = evaluations
+        self._evaluations, self._fits = evaluations, fits
         self._fit = (method, task, settings, spec, seed)
         self._samples, self._alpha = samples, alpha
 
@@ -120,7 +122,7 @@ class Audit:
             power = rare.tail_power(self._alpha / 4)
             return Evidence(rare.TAIL_SAMPLES, self._alpha, power, f"noise cut at {rare.FAR:g} deviations")
         if check == "secrets":
-            return Evidence(rare.SECRETS, 0.0, rare.collision(16), "secrets of 16 bits")
+            return Evidence(self._fits, 0.0, rare.collision(16, self._fits), "secrets of 16 bits")
         if check == "noise":
             most = max((sum(v.size for v in r.recorded.values) for r in replayed), default=0)
             fits = min(math.ceil(self._samples / most), MOST_FITS) if most else 0
@@ -229,7 +231,7 @@ class Audit:
 
     def secrets(self) -> str:
         """See :func:`secret_fault`."""
-        return rare.secret_fault(*self._short)
+        return rare.secret_fault(*self._short, self._fits)
 
     def enforced(self) -> str:
         """See :func:`overspending`."""
