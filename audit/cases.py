@@ -65,7 +65,7 @@ DRAW_SPEC = BudgetSpec(epsilon=5.0, delta=DELTA, noise_multiplier=1.0, renyi=(2.
 SHORT = {"epochs": 3, "steps": 20, "num_warmup": 1, "num_samples": 4, "burn_in_sweeps": 0, "sweeps": 1}
 SHORT |= {"iterations": 2}
 #: of the tests of every commit, beside which the audit is run as a command
-QUICK = {"evaluations": 15, "fits": 60}
+QUICK = {"evaluations": 6, "fits": 30, "long": None}
 #: steps at least of a long fit
 LONG = 1000
 
@@ -195,7 +195,7 @@ def long_settings(method):
 def audit_of(name: str, case: str, method=None, spec=SPEC, quick: bool = False) -> audit.Audit:
     """The audit of one case; ``method``: a patched copy of the adapter, ``spec``: a broken budget.
 
-    ``quick``: with few replays of the search, and few fits for the secrets.
+    ``quick``: with few replays of the search, few fits for the secrets, and no late steps.
     """
     method = get(name) if method is None else method
     more = {"short": short_settings(method), "long": None if get(name).name in NO_LATE else long_settings(method)}

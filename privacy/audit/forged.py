@@ -71,8 +71,7 @@ def strangers(task, relation: Relation) -> Iterator[tuple[str, Any]]:
 def prepared(method, task, settings):
     """A copy of the method that has been prepared on this task."""
     out = copy.copy(method)
-    if hasattr(out, "prepare"):
-        out.prepare(task, settings)
+    out.prepare(task, settings)
     return out
 
 
@@ -117,8 +116,6 @@ def _difference(one, two, releases: int, others: int) -> str:
 
 def supports_fault(method, task) -> str:
     """ "" if ``supports`` says the same on neighbours and strangers, else what it says."""
-    if not hasattr(method, "supports"):
-        return ""
 
     def said(data) -> str:
         try:

@@ -47,6 +47,12 @@ class Toy:
     told = staticmethod(lambda rows: {})  # diagnostics
     uses_noise = True
 
+    def supports(self, task):
+        return None
+
+    def prepare(self, task, settings):
+        pass
+
     def fit(self, task, settings, budget, rng):
         s = settings
         if np.abs(task.x).max() > self.refuses:
