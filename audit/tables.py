@@ -24,7 +24,7 @@ from audit import cases
 from datasets.files import write_sealed
 from privacy import audit, draw_audit, mutants
 
-#: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit.cases.faults``.
+#: of ``privacy.audit.checks``, in its order.
 CHECKS = cases.ORDER
 PASSED, FAILED, LEAK = "passed", "failed", "leak"
 COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached", "n", "false_alarm", "power"]
@@ -40,10 +40,14 @@ def check_rows(name: str, case: str) -> Iterator[dict]:
             yield key | {"check": check, "result": LEAK, "found": text}
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
         made = cases.audit_of(name, case, method)
-        found = cases.found_by(made, name, case)
+        found = cases.found_by(made)
         for check in CHECKS:
             told = {"result": FAILED if check in found else PASSED, "found": found.get(check, "")}
+            if (words := cases.BY_CONSTRUCTION.get((method.name, check))) and getattr(made, check)():
+                told = {"result": LEAK, "found": words}
             share = {"reached": f"{made.reached:.3f}"} if check == "sensitivity" else {}
+            if check == "searched":
+                share = {"reached": f"{min(made.shares.values(), default=0.0):.3f}"}
             yield key | {"check": check} | told | share | rests_on(made.evidence(check))
 
 
@@ -119,11 +123,14 @@ def main() -> None:
     parser.add_argument("--checks", required=True, type=Path, help="CSV, one row per check")
     parser.add_argument("--mutants", required=True, type=Path, help="CSV, one row per broken copy")
     parser.add_argument("--methods", nargs="*", help="adapters, by name or <kind>/<method>; default: all")
+    parser.add_argument("--first", action="store_true", help="the first case of each adapter only")
     args = parser.parse_args()
     known = {n for n, _ in (*cases.cases(), *cases.drawn())}
     if unknown := sorted(set(args.methods or ()) - known):
         parser.error(f"no private adapter {unknown[0]}; there are {', '.join(sorted(known))}")
     wanted = [[c for c in of if c[0] in (args.methods or known)] for of in (cases.cases(), cases.drawn())]
+    if args.first:
+        wanted = [list({c[0]: c for c in reversed(of)}.values())[::-1] for of in wanted]
     for path, table in zip((args.checks, args.mutants), tables(*wanted), strict=True):
         write_sealed(path, table.to_csv(index=False, lineterminator="\n"))
 
