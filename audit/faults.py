@@ -1,6 +1,6 @@
 """Faults as a developer makes them, each built from a real adapter, and the checks of the audit that see them.
 
-    python -m audit.faults --out results/extra/audit_faults.csv
+    python -m audit.faults --out results/extra/audit_faults.csv --kept results/audit
 
 A fault is a copy of one adapter: a subclass whose budget, mechanism or one function of its numerics does something
 else than the real one, for the time of a fit. Nothing is changed in the real adapter. Each has one sentence that says
@@ -18,16 +18,17 @@ import copy
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from audit import cases
+from audit import cases, resume
 from datasets.files import write_text
 from methods.contract import Diverged
 from privacy import mutants
@@ -569,21 +570,28 @@ def row(fault: Fault) -> dict:
     }
 
 
+def table(wanted: Sequence[Fault], folder: Path | None = None) -> pd.DataFrame:
+    """A row per fault; says on the error stream what it finds. ``folder``: as for ``audit.tables``."""
+    rows = []
+    for fault in wanted:
+        path = None if folder is None else folder / resume.file_name("fault", fault.name)
+        key = resume.key_of([*resume.files_of(cases.get(fault.adapter)), Path(__file__)])
+        told = resume.kept(path, key, partial(row, fault)).result
+        print(
+            f"{told['fault']}: {told['killed_by']} ({told['seconds']} s) {told['found']}", file=sys.stderr, flush=True
+        )
+        rows.append(told)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Which checks of the audit see each fault of a developer.")
     parser.add_argument("--out", required=True, type=Path, help="CSV, one row per fault")
     parser.add_argument("--only", nargs="*", default=[], help="names of faults; default: all")
+    parser.add_argument("--kept", type=Path, help="folder that keeps the row of each fault; default: none")
     args = parser.parse_args()
-    rows = []
-    for fault in FAULTS:
-        if args.only and fault.name not in args.only:
-            continue
-        rows.append(row(fault))
-        told = rows[-1]
-        print(
-            f"{told['fault']}: {told['killed_by']} ({told['seconds']} s) {told['found']}", file=sys.stderr, flush=True
-        )
-    write_text(args.out, pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False, lineterminator="\n"))
+    wanted = [fault for fault in FAULTS if not args.only or fault.name in args.only]
+    write_text(args.out, table(wanted, args.kept).to_csv(index=False, lineterminator="\n"))
 
 
 if __name__ == "__main__":
