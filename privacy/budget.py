@@ -21,6 +21,7 @@ from __future__ import annotations
 import abc
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, TypeVar
@@ -310,6 +311,15 @@ class Budget:
                 proof="none: nothing bounds what one row can change",
             )
         )
+
+    def draw(self, event: Event, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """Charge a release that is itself a draw, then make it and return it. An audit sees it as any other release.
+
+        ``event``: with the written bound of the draw, or with none; ``make``: gives the numbers that are released.
+        """
+        self.spend(event)
+        out = np.asarray(make(), dtype=np.float64)
+        return out if self._recorder is None else self._recorder.drawn(event, out)
 
     def _hand_out(self, kind: type[_M], event: Event, releases: int | None) -> _M:
         """Charge the event and make its mechanism, which allows ``releases`` calls (None: the event's steps).

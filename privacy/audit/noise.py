@@ -50,6 +50,10 @@ class Listener:
             noise[...] = self.alter(noise)
         self.heard.append((event, np.array(noise)))
 
+    def drawn(self, event: Event, value: np.ndarray) -> np.ndarray:
+        """A release that is itself a draw; it is handed on."""
+        return value
+
     def made(self, mechanism) -> None:
         """A mechanism was handed out."""
         self.mechanisms.append(mechanism)
