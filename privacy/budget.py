@@ -21,6 +21,7 @@ from __future__ import annotations
 import abc
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, TypeVar
@@ -311,6 +312,15 @@ class Budget:
             )
         )
 
+    def draw(self, event: Event, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """Charge a release that is itself a draw, then make it and return it. An audit sees it as any other release.
+
+        ``event``: with the written bound of the draw, or with none; ``make``: gives the numbers that are released.
+        """
+        self.spend(event)
+        out = np.asarray(make(), dtype=np.float64)
+        return out if self._recorder is None else self._recorder.drawn(event, out)
+
     def _hand_out(self, kind: type[_M], event: Event, releases: int | None) -> _M:
         """Charge the event and make its mechanism, which allows ``releases`` calls (None: the event's steps).
 
@@ -340,6 +350,8 @@ class AdditiveMechanism(abc.ABC):
         self._sampled = False
         self._rng = rng
         self._recorder = recorder
+        if recorder is not None:
+            recorder.made(self)
 
     @property
     def audited(self) -> bool:
@@ -373,7 +385,10 @@ class AdditiveMechanism(abc.ABC):
         if self._sampled:
             raise ValueError(f"'{self.event.what}' has its batches already; a step reads one batch")
         self._sampled = True
-        return PoissonSampler(n, self.event.sampling_rate, self._rng.spawn(1)[0] if rng is None else rng)
+        sampler = PoissonSampler(n, self.event.sampling_rate, self._rng.spawn(1)[0] if rng is None else rng)
+        if self._recorder is not None:
+            self._recorder.sampled(self.event, sampler)
+        return sampler
 
     @abc.abstractmethod
     def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -410,6 +425,13 @@ class GaussianMechanism(AdditiveMechanism):
         if self._recorder is not None:
             self._recorder.block(self.event, out)
         return out
+
+    def at_once(self, releases: int) -> int:
+        """For how many releases an engine asks its noise at once: as many as it says, fewer in an audit.
+
+        A toy fit then has many blocks, as a real one has.
+        """
+        return releases if self._recorder is None else min(releases, self._recorder.largest_block)
 
     def _fill(self, out: np.ndarray) -> None:
         """Fill a block (releases, size) with noise."""

@@ -19,14 +19,17 @@ import numpy as np
 import pandas as pd
 
 from datasets.files import write_bytes, write_sealed
-from workflow import papers
+from workflow import noise, papers
 from workflow.published import NUMBERS, table
 
 
 def stream(*key: str) -> np.random.Generator:
-    """The random numbers of one cell: seeded by its words alone, so that no other cell moves them."""
+    """The random numbers of one cell: seeded by its words alone, so that no other cell moves them.
+
+    With secret noise (``workflow.noise``) nobody can repeat them.
+    """
     digest = hashlib.sha256("|".join(key).encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+    return np.random.default_rng(np.random.SeedSequence(noise.mixed([int.from_bytes(digest[:16], "big")])))
 
 
 def published(home: Path) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -9,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import stats
 
-from privacy.audit.replays import run
-from privacy.budget import BudgetSpec
+from privacy.audit.replays import ANY_BLOCK, run
+from privacy.budget import AdditiveMechanism, BudgetSpec
 from privacy.ledger import Event, Mechanism
 
 #: of :func:`noise_fault`: numbers that are heard, and the false-alarm rate.
@@ -24,19 +25,42 @@ _REPEATED = 1e-12
 
 @dataclass
 class Listener:
-    """Hears the noise of an ordinary fit as its mechanisms draw it, single releases and blocks; changes nothing."""
+    """Hears the noise of an ordinary fit as its mechanisms draw it, single releases and blocks, and its batches.
+
+    ``heard``: (event, rows (releases, size)). ``alter``: makes other noise of it, rows in and rows out; by default
+    nothing is changed. ``largest_block``: releases of which an engine may ask the noise at once.
+    """
 
     heard: list[tuple[Event, np.ndarray]] = field(default_factory=list)
+    alter: Callable[[np.ndarray], np.ndarray] | None = None
+    largest_block: int = ANY_BLOCK
+    keys: list[int] = field(default_factory=list)
+    mechanisms: list[AdditiveMechanism] = field(default_factory=list)
     one_by_one: ClassVar[bool] = False
 
     def release(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The noisy output."""
-        self.heard.append((event, np.array(noise)))
-        return value + noise
+        rows = np.array(noise, dtype=np.float64).reshape(1, -1)
+        self.block(event, rows)
+        return value + rows.reshape(np.shape(noise))
 
     def block(self, event: Event, noise: np.ndarray) -> None:
         """Noise of several releases, a row each."""
+        if self.alter is not None:
+            noise[...] = self.alter(noise)
         self.heard.append((event, np.array(noise)))
+
+    def drawn(self, event: Event, value: np.ndarray) -> np.ndarray:
+        """A release that is itself a draw; it is handed on."""
+        return value
+
+    def made(self, mechanism) -> None:
+        """A mechanism was handed out."""
+        self.mechanisms.append(mechanism)
+
+    def sampled(self, event: Event, sampler) -> None:
+        """The batches of an event are known."""
+        self.keys.append(int(sampler.key))
 
     def standardised(self) -> np.ndarray:
         """Noise over its declared scale, flat: standard normal where it is as declared.
