@@ -142,7 +142,7 @@ def collect(
     """
     folder = out / "tables"
     found = tables.data_info(data)
-    committed = reference._committed_ledger(reference.FOLDER)
+    committed = ledger.read(reference.FOLDER)
     every_score = stacked([scores for _, scores in experiments])
     judged, said, costs = [], [], []
     groups: dict[str, _Group] = {}

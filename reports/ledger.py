@@ -1,7 +1,13 @@
-"""What the runs really cost: every event of every private cell through every accountant, and the privacy table."""
+"""What the runs really cost: every event of every private cell through every accountant, and the privacy table.
+
+The committed rows are ``ledgers/<experiment>.csv.gz`` beside the experiment's scores. An event's row holds all that its
+epsilon follows from, so any accountant can compute it again from the file alone (``tests/reports/test_ledger_rows.py``
+does so with dp-accounting).
+"""
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -11,14 +17,17 @@ from typing import Any
 import pandas as pd
 
 import datasets
+from datasets.files import csv_text, write_bytes
 from datasets.store import Damaged, set_aside
 from models.kind import kind as kind_of
-from privacy.ledger import Ledger
+from privacy.ledger import Event, Ledger, Mechanism
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import READING_TITLES
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
 from reports.tables import dataset_title, natural
 from reports.verdict import NO_SCORE
+from workflow import papers
+from workflow.committed import SUFFIX
 
 COLUMNS = [
     "cell",
@@ -32,6 +41,10 @@ COLUMNS = [
     "sampling",
     "steps",
     "reason",
+    "mechanism",
+    "noise_multiplier",
+    "sampling_rate",
+    "renyi_curve",
 ]
 TOTAL = "(total)"
 #: in the reason of the total that the suite takes as its answer.
@@ -87,6 +100,25 @@ def build(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def path_of(folder: Path, experiment: str) -> Path:
+    """Where the ledger of an experiment stands below the reference ``folder``, or would."""
+    name = f"ledgers/{experiment}{SUFFIX}"
+    return papers.find(name, folder) or papers.place(experiment, folder) / name
+
+
+def read(folder: Path) -> pd.DataFrame:
+    """The committed ledgers of all experiments below ``folder``, columns ``COLUMNS``, every column text."""
+    found = {p.name: p for home in papers.homes(folder) for p in home.glob(f"ledgers/*{SUFFIX}")}
+    frames = [pd.read_csv(found[name], dtype=str, keep_default_na=False) for name in sorted(found)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS, dtype=str)
+
+
+def write(folder: Path, experiment: str, rows: pd.DataFrame) -> None:
+    """Write the ledger of one experiment; the same rows give the same bytes (with the same zlib)."""
+    rows = rows[COLUMNS].sort_values(["cell", "event", "accountant"], kind="stable")
+    write_bytes(path_of(folder, experiment), gzip.compress(csv_text(rows).encode("utf-8"), mtime=0))
+
+
 def _record(path: Path) -> dict[str, Any]:
     """What a fit's file holds. Raises Damaged once one that is damaged, and the scores made from it, are set aside."""
     try:
@@ -116,7 +148,7 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
     claimed = budget.get("claimed_epsilon")
     if claimed is None and _is_private(record["method"], (record.get("model") or {}).get("kind")):
         claimed = budget.get("epsilon")
-    delta = budget.get("delta") or DELTA
+    delta = DELTA if budget.get("delta") is None else budget["delta"]
     base = {"cell": record["cell"], "method": record["method"], "epsilon_claimed": claimed, "delta": delta}
     done = [s for s in record["splits"] if s["status"] == "ok"]
     distinct = list({json.dumps(s["ledger"], sort_keys=True): s["ledger"] for s in done if s["ledger"]}.values())
@@ -136,6 +168,7 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
             "relation": " + ".join(dict.fromkeys(str(e["relation"]) for e in part)),
             "sampling": " + ".join(dict.fromkeys(str(e["sampling"]) for e in part)),
             "steps": "" if event is None else event["steps"],
+            **({} if event is None else terms(*_ledger([event]))),
         }
         whole = cost(part, delta)
         for accountant, value in whole.all.items():
@@ -145,6 +178,20 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
             epsilon = math.nan if says else float(value)
             rows.append({**base, **facts, "accountant": accountant, "epsilon": epsilon, "reason": reason})
     return rows
+
+
+def terms(event: Event) -> dict[str, Any]:
+    """The columns from which, with relation, sampling and steps, the event's epsilon follows.
+
+    A written bound has no multiplier: ``renyi_curve`` is a list [[order, divergence of one release], ...] as JSON.
+    """
+    written = event.mechanism is Mechanism.WRITTEN_BOUND
+    return {
+        "mechanism": str(event.mechanism),
+        "noise_multiplier": "" if written else event.noise_multiplier,
+        "sampling_rate": event.sampling_rate,
+        "renyi_curve": json.dumps(event.renyi_curve) if written else "",
+    }
 
 
 def _merged(events: list[dict]) -> list[dict]:

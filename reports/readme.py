@@ -18,7 +18,19 @@ import pandas as pd
 from datasets.files import ROOT, write_text
 from evaluation.metrics import METRICS, OF_ERROR
 from methods import contract
-from reports import ceiling, evidence, findings, frames, manual, pooled, reference, scoreboard, verdict, verdict_figure
+from reports import (
+    ceiling,
+    evidence,
+    findings,
+    frames,
+    ledger,
+    manual,
+    pooled,
+    reference,
+    scoreboard,
+    verdict,
+    verdict_figure,
+)
 from reports import papers as judged
 from reports.config import READING_TITLES
 from reports.findings import Finding
@@ -147,9 +159,9 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
     titles = SOURCE_TITLES | {
         source: paper.title for paper in judged.load() for source in paper.verdicts["source"].unique()
     }
-    ledger = pd.read_csv(reference.FOLDER / "ledger.csv", dtype=str, keep_default_na=False)
+    costs = ledger.read(reference.FOLDER)
     methods = [
-        {"name": m.name, "title": m.title, "source": m.source, "link": m.link, "private": claim(m.adapter, ledger),
+        {"name": m.name, "title": m.title, "source": m.source, "link": m.link, "private": claim(m.adapter, costs),
          "found": _found(m, first)}
         for m in LISTED
     ]  # fmt: skip

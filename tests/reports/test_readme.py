@@ -3,11 +3,10 @@
 import re
 from xml.etree import ElementTree
 
-import pandas as pd
 import pytest
 import yaml
 
-from reports import papers, readme, reference, scoreboard, verdict
+from reports import ledger, papers, readme, reference, scoreboard, verdict
 from reports.findings import Finding, FindingError, folders, read_committed
 from reports.frames import Frames
 from reports.verdict_figure import WORDS
@@ -98,8 +97,7 @@ def test_the_citation_file_names_the_source_of_every_folder():
 
 @pytest.mark.parametrize(("method", "word"), [("ep", "no"), ("na_dpvi", "yes"), ("dp_sep", "claim refuted")])
 def test_the_word_on_a_claim_is_the_status_of_the_method_page(method, word):
-    ledger = pd.read_csv(reference.FOLDER / "ledger.csv", dtype=str, keep_default_na=False)
-    assert readme.claim(method, ledger) == word
+    assert readme.claim(method, ledger.read(reference.FOLDER)) == word
 
 
 def test_the_index_lists_every_finding_of_every_folder(texts):
