@@ -27,7 +27,7 @@ import pandas as pd
 import yaml
 
 from datasets.files import ROOT
-from reports import frames, ledger
+from reports import frames
 from reports.frames import FrameError, Frames, Read
 from workflow import committed, papers
 
@@ -85,7 +85,7 @@ def read_committed(folder: Path = REFERENCE, have: Mapping[str, pd.DataFrame] | 
 
     def read(name: str) -> pd.DataFrame:
         if name == "ledger.csv":
-            return ledger.read(folder)
+            return committed.ledgers(folder)
         experiment = name.removeprefix("scores/").removesuffix(".csv")
         scores = name.startswith("scores/")
         if scores and have and experiment in have:

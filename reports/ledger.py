@@ -1,13 +1,12 @@
 """What the runs really cost: every event of every private cell through every accountant, and the privacy table.
 
-The committed rows are ``ledgers/<experiment>.csv.gz`` beside the experiment's scores. An event's row holds all that its
+The committed rows stand beside the experiment's scores (``workflow.committed``). An event's row holds all that its
 epsilon follows from, so any accountant can compute it again from the file alone (``tests/reports/test_ledger_rows.py``
 does so with dp-accounting).
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +16,6 @@ from typing import Any
 import pandas as pd
 
 import datasets
-from datasets.files import csv_text, write_bytes
 from datasets.store import Damaged, set_aside
 from models.kind import kind as kind_of
 from privacy.ledger import Event, Ledger, Mechanism
@@ -26,26 +24,9 @@ from reports.config import READING_TITLES
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
 from reports.tables import dataset_title, natural
 from reports.verdict import NO_SCORE
-from workflow import papers
-from workflow.committed import SUFFIX
+from workflow import committed
 
-COLUMNS = [
-    "cell",
-    "method",
-    "event",
-    "accountant",
-    "epsilon_claimed",
-    "epsilon",
-    "delta",
-    "relation",
-    "sampling",
-    "steps",
-    "reason",
-    "mechanism",
-    "noise_multiplier",
-    "sampling_rate",
-    "renyi_curve",
-]
+COLUMNS = committed.LEDGER_COLUMNS
 TOTAL = "(total)"
 #: in the reason of the total that the suite takes as its answer.
 ANSWER = "taken as the answer"
@@ -68,14 +49,14 @@ def build(
     fits: Path,
     cells: set[str] | None = None,
     epsilon_of: Accountant | None = None,
-    committed: pd.DataFrame | None = None,
+    known: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """The ledger of all cells in ``fits`` (``<cell>.json``), or of those named, columns ``COLUMNS``.
 
     One row per event and accountant, and a ``(total)`` row per accountant that composes all events; the total that
     the suite takes as the answer says so. ``epsilon`` is empty where an accountant cannot say, with the reason.
     Splits of a cell may differ by a row and so in their sampling rate: every distinct ledger is computed, the dearest
-    is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``committed``; of one
+    is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``known``; of one
     that was restored in part the dearer of both.
     Cells without claim and without event are left out.
     """
@@ -94,29 +75,10 @@ def build(
         if cells is not None and record["cell"] not in cells:
             continue
         restored = {r["cell"] for r in record.get("reused", ())}
-        before = [] if committed is None else committed[committed["cell"].isin(restored)].to_dict("records")
+        before = [] if known is None else known[known["cell"].isin(restored)].to_dict("records")
         fresh = _rows_of(record, cost) if record["splits"] else []
         rows += [{**r, "cell": record["cell"]} for r in before] if _total(before) > _total(fresh) else fresh
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def path_of(folder: Path, experiment: str) -> Path:
-    """Where the ledger of an experiment stands below the reference ``folder``, or would."""
-    name = f"ledgers/{experiment}{SUFFIX}"
-    return papers.find(name, folder) or papers.place(experiment, folder) / name
-
-
-def read(folder: Path) -> pd.DataFrame:
-    """The committed ledgers of all experiments below ``folder``, columns ``COLUMNS``, every column text."""
-    found = {p.name: p for home in papers.homes(folder) for p in home.glob(f"ledgers/*{SUFFIX}")}
-    frames = [pd.read_csv(found[name], dtype=str, keep_default_na=False) for name in sorted(found)]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS, dtype=str)
-
-
-def write(folder: Path, experiment: str, rows: pd.DataFrame) -> None:
-    """Write the ledger of one experiment; the same rows give the same bytes (with the same zlib)."""
-    rows = rows[COLUMNS].sort_values(["cell", "event", "accountant"], kind="stable")
-    write_bytes(path_of(folder, experiment), gzip.compress(csv_text(rows).encode("utf-8"), mtime=0))
 
 
 def _record(path: Path) -> dict[str, Any]:

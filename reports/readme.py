@@ -18,19 +18,7 @@ import pandas as pd
 from datasets.files import ROOT, write_text
 from evaluation.metrics import METRICS, OF_ERROR
 from methods import contract
-from reports import (
-    ceiling,
-    evidence,
-    findings,
-    frames,
-    ledger,
-    manual,
-    pooled,
-    reference,
-    scoreboard,
-    verdict,
-    verdict_figure,
-)
+from reports import ceiling, evidence, findings, frames, manual, pooled, reference, scoreboard, verdict, verdict_figure
 from reports import papers as judged
 from reports.config import READING_TITLES
 from reports.findings import Finding
@@ -159,9 +147,9 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
     titles = SOURCE_TITLES | {
         source: paper.title for paper in judged.load() for source in paper.verdicts["source"].unique()
     }
-    costs = ledger.read(reference.FOLDER)
+    ledger = committed.ledgers(reference.FOLDER)
     methods = [
-        {"name": m.name, "title": m.title, "source": m.source, "link": m.link, "private": claim(m.adapter, costs),
+        {"name": m.name, "title": m.title, "source": m.source, "link": m.link, "private": claim(m.adapter, ledger),
          "found": _found(m, first)}
         for m in LISTED
     ]  # fmt: skip

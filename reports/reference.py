@@ -120,13 +120,13 @@ def write(
         )
     path, scored = committed.path_of(folder, config["experiment"]), committed.encoded(sorted_scores(mine))
     _check_size(folder, path, scored)
-    costs = ledger.build(fits, set(mine["cell"]), epsilon_of, ledger.read(folder))
+    costs = ledger.build(fits, set(mine["cell"]), epsilon_of, committed.ledgers(folder))
     before = committed.runs(folder)
     rows = whole_runs(config["experiment"], mine, fits, manifest, before)
     write_bytes(path, scored)
     committed.write_runs(rows, folder)
     committed.drop_short_runs({entry for entry, row in rows.items() if row != before.get(entry)}, folder)
-    ledger.write(folder, config["experiment"], costs)
+    committed.write_ledger(folder, config["experiment"], costs)
     for name in [*config.get("extra", []), *config.get("extra_full", [])]:
         if extra is None or not (extra / name).is_file():
             raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
@@ -204,7 +204,7 @@ def recompute(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[Path, 
     ``verdicts.csv``, ``claims.csv``, ``comparisons.csv``, and what a paper derives (``Paper.derived``).
     """
     judged, said, known = [], [], {}
-    costs = ledger.read(folder)
+    costs = committed.ledgers(folder)
     of_paper: dict[str, list[tuple[dict[str, Any], pd.DataFrame]]] = {}
     for name in experiments(folder):
         config = load_config(configs[name])

@@ -74,7 +74,7 @@ def agree(
     if not commit or " " in commit:
         raise ReportError(f"the run is of commit '{commit}'; make it in a clone without changes")
     runs = committed.runs(known.folder)
-    noted = ledger.read(known.folder)
+    noted = committed.ledgers(known.folder)
     by_cell = {str(name): group.to_dict("records") for name, group in scores.groupby("cell", sort=False)}
     out = Agreement()
     for entry, cells in known.entries.items():

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from reports import build, ledger, reference, site
+from reports import build, reference, site
 from reports.claims import load as load_claims
 from reports.config import SCALES, ReportError
 from reports.config import load as load_config
@@ -39,7 +39,7 @@ def known(folder: Path = reference.FOLDER) -> build.Known:
     said = pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).to_dict("records")
     told = {c.id: c.row() for c in load_claims()}
     claims = pd.DataFrame([told[r["id"]] | r for r in said if r["id"] in told])
-    costs = ledger.read(folder)
+    costs = committed.ledgers(folder)
     costs["epsilon"] = pd.to_numeric(costs["epsilon"], errors="coerce")
     return build.Known(verdicts, claims, costs)
 

@@ -8,6 +8,7 @@ import pytest
 import datasets
 from privacy.ledger import Ledger, Mechanism
 from reports import ledger
+from workflow import committed
 
 EVENT = {
     "what": "site",
@@ -115,12 +116,12 @@ def test_ledgers_are_one_file_per_experiment_and_the_same_bytes_again(tmp_path):
     columns = dict.fromkeys(ledger.COLUMNS, "") | {"event": "e", "accountant": "a"}
     for name in ("two", "one"):
         rows = pd.DataFrame([columns | {"cell": f"{name}-b"}, columns | {"cell": f"{name}-a"}])
-        ledger.write(tmp_path, name, rows)
-        before = ledger.path_of(tmp_path, name).read_bytes()
-        ledger.write(tmp_path, name, rows)
-        assert ledger.path_of(tmp_path, name).read_bytes() == before
-    assert ledger.read(tmp_path)["cell"].tolist() == ["one-a", "one-b", "two-a", "two-b"]
-    assert list(ledger.read(tmp_path / "none").columns) == ledger.COLUMNS
+        committed.write_ledger(tmp_path, name, rows)
+        before = committed.path_of(tmp_path, name, "ledgers").read_bytes()
+        committed.write_ledger(tmp_path, name, rows)
+        assert committed.path_of(tmp_path, name, "ledgers").read_bytes() == before
+    assert committed.ledgers(tmp_path)["cell"].tolist() == ["one-a", "one-b", "two-a", "two-b"]
+    assert list(committed.ledgers(tmp_path / "none").columns) == ledger.COLUMNS
 
 
 def test_a_budget_without_delta_is_charged_at_delta_zero(tmp_path):

@@ -15,6 +15,7 @@ from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant, rdp_privacy_accountant
 
 from reports import ledger, reference
+from workflow import committed
 
 #: columns in which two events are of one kind; besides these they differ in numbers only.
 KIND = ["mechanism", "relation", "sampling"]
@@ -22,7 +23,7 @@ KIND = ["mechanism", "relation", "sampling"]
 
 @pytest.fixture(scope="module")
 def rows():
-    return ledger.read(reference.FOLDER)
+    return committed.ledgers(reference.FOLDER)
 
 
 def events(rows, accountant="dp_accounting_rdp"):

@@ -118,7 +118,7 @@ def test_a_restored_cell_says_nothing(scene):
 def test_a_ledger_that_has_another_row_is_named(scene):
     cell = scene.scores["cell"].iloc[0]
     row = dict.fromkeys(ledger.COLUMNS, "") | {"cell": cell, "event": "e", "accountant": "a", "epsilon": "1.0"}
-    ledger.write(scene.reference, "dpsep_uci", pd.DataFrame([row]))
+    committed.write_ledger(scene.reference, "dpsep_uci", pd.DataFrame([row]))
     _, (wrong,) = agree(scene)
     assert wrong == f"{cell}, e, a: in the ledger of the reference alone"
 
