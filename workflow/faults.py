@@ -237,7 +237,10 @@ def facts_of(method: Method, task: Task, fit: object, delta: float | None = None
     name = method.name
     if not isinstance(fit, Fit):
         raise BadFit(f"{name} gives {_kind(fit)} where a methods.contract.Fit is due")
-    facts = {"diagnostics": _numbers(name, fit.diagnostics), "ledger": _events(name, fit.ledger, delta or 1e-5)}
+    facts = {
+        "diagnostics": _numbers(name, fit.diagnostics),
+        "ledger": _events(name, fit.ledger, 1e-5 if delta is None else delta),
+    }
     parameters = _stored(name, task, fit.posterior)
     facts["posterior_kind"] = str(fit.posterior.kind)
     if len(json.dumps(facts)) > FACTS_BYTES:
