@@ -125,7 +125,7 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
     said = io.StringIO()
     settings = {
         "project": title,
-        "extensions": ["myst_parser", "sphinx_design", "reports.site.mathml"],
+        "extensions": ["myst_parser", "sphinx_design", "reports.site.mathml", "reports.site.tooltips"],
         "html_math_renderer": "mathml",
         "html_theme": "pydata_sphinx_theme",
         "html_title": title,
