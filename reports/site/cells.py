@@ -224,7 +224,7 @@ class _Runs:
 def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) -> dict[str, Any]:
     """What the section of a cell shows of one of ours."""
     cell = row["cell"]
-    extra = "" if row["headline"] == "yes" else f", also under the split protocol {row['protocol']}"
+    extra = "" if row["headline"] == "yes" else f"; also under the split protocol {row['protocol']}"
     facts = []
     if spent := runs.facts.get(cell):
         by = f", by {spent['accountant'].partition(':')[0]}" if spent["accountant"] else ""

@@ -78,8 +78,8 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     if content.scale != "full":
         page.part("banner", text=content.banner, loud=True)
     page.say(
-        "Published methods of differentially private Bayesian inference are run again here, to see which published "
-        "numbers are reproduced and which privacy claims hold."
+        "We rerun published methods of differentially private Bayesian inference, to see which numbers are reproduced "
+        "and which privacy claims hold."
     )
     answered = [part for part in content.papers if part.answered]
     page.part("cards", items=[
@@ -129,7 +129,7 @@ def _runs(content: Content) -> str:
     commit = str(content.manifest.get("commit", ""))[:12]
     if content.runs:
         last = f" The last run that became reference is of commit `{commit}`." if commit else ""
-        return f"The numbers are of several runs. [Provenance](provenance.md) names the commit of each one.{last}"
+        return f"[Provenance](provenance.md) names the run of each number.{last}"
     return f"The numbers are of commit `{commit}`." if commit else ""
 
 
@@ -263,8 +263,7 @@ def picture_caption(content: Content, of: str = "paper") -> str:
     said = [f"Each bar counts the distinct published numbers of one {of} ({by.total():,} in all)."]
     if by["authors"] and by["printed"]:
         said.append(
-            f"The verdict is that of the authors' code for {by['authors']:,} numbers. The other {by['printed']:,} "
-            "have no run of that code, and are judged as printed."
+            f"{by['authors']:,} are judged by the authors' code, and {by['printed']:,} without a run of it as printed."
         )
     else:
         how = "authors' code" if by["authors"] else "algorithm as printed"
@@ -272,7 +271,7 @@ def picture_caption(content: Content, of: str = "paper") -> str:
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
-        said.append(f"As printed, {refuted:,} of {len(printed):,} numbers are refuted (ours is better or worse).")
+        said.append(f"As printed, {refuted:,} of {len(printed):,} numbers are refuted.")
     return " ".join(said)
 
 

@@ -25,9 +25,10 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^>]*?(/?)>")
 
 def explained(body: str, words: Sequence[Word], address: str) -> str:
     """The HTML of a page with the first use of each word as a link. ``address``: of the page of the glossary."""
-    of = {form.lower(): w for w in words for form in (w.word, *w.also) if re.fullmatch(r"[\w -]+", form)}
-    forms = "|".join(re.escape(f).replace(r"\ ", r"\s+") for f in sorted(of, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![\w-])(?:{forms})(?![\w-])", re.IGNORECASE)
+    of = {form: w for w in words for form in (w.word, *w.also)}
+    forms = "|".join(_either_case(f) for f in sorted(of, key=len, reverse=True))
+    of = {form.lower(): w for form, w in of.items()}
+    pattern = re.compile(rf"(?<![\w/.-])(?:{forms})(?![\w/-])")
     left = {w.word for w in words}
     inside, skipped = 0, 0
 
@@ -49,6 +50,12 @@ def explained(body: str, words: Sequence[Word], address: str) -> str:
             piece = pattern.sub(link, piece)
         out.append(piece)
     return "".join(out)
+
+
+def _either_case(form: str) -> str:
+    """A pattern for a word, with a small or a large first letter; an abbreviation as it is."""
+    first = form[0] if form[:2].isupper() else f"[{form[0].lower()}{form[0].upper()}]"
+    return first + re.escape(form[1:]).replace(r"\ ", r"\s+")
 
 
 def _page(app: Any, pagename: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
