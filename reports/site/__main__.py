@@ -65,7 +65,7 @@ def from_reference(work: Path, drawn: bool = True) -> site.Content:
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     empty = work / "none"
     empty.mkdir()
-    found = build.collect(
+    content = build.collect(
         pairs,
         empty,
         empty,
@@ -77,8 +77,8 @@ def from_reference(work: Path, drawn: bool = True) -> site.Content:
         drawn=drawn,
         origin=_origin(manifest),
     )
-    assert found is not None
-    return found
+    assert content is not None
+    return content
 
 
 def _origin(manifest: dict) -> str:

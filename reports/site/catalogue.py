@@ -38,8 +38,8 @@ COLUMNS = 60
 NEVER = "never seen from here"
 
 
-def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
-    yield from _methods(content, found)
+def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+    yield from _methods(content, published)
     yield from _datasets(content)
 
 
@@ -375,7 +375,7 @@ def _audit(audit: Sequence[pd.DataFrame], name: str) -> list[list]:
 
 def _audited(audit: Sequence[pd.DataFrame], name: str) -> str:
     """The audit of one method in sentences: checks by result, and mutants caught."""
-    checks, mutants = (frame[frame["method"] == name] for frame in audit[:2])
+    checks, mutants = (table[table["method"] == name] for table in audit[:2])
     results = checks["result"].value_counts()
     passed, leaks = int(results.get("passed", 0)), int(results.get("leak", 0))
     out = [f"{passed} of {len(checks)} checks passed."]

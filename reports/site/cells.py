@@ -131,12 +131,12 @@ def ours(row: Mapping[str, Any] | None) -> str:
     return f"{number(row['mean'], 5)}{spread}{runs}"
 
 
-def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
     """A page a part that has published cells."""
     known = {f.id: f.title for f in content.findings}
     methods = set(contract.names())
     for part in content.parts:
-        if part.key not in found:
+        if part.key not in published:
             continue
         page = Document(f"cells/{part.key}", f"{part.title}: every published number", known)
         page.say(
@@ -144,7 +144,7 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
             "reading. The [glossary](/glossary.md) explains readings and verdicts."
         )
         page.part("finder")
-        cells = found[part.key]
+        cells = published[part.key]
         if not cells[0].section and part.runs:
             page.say(
                 f"Each of our numbers has its runs below it, a dot per run. More than {FEW} runs are shown by their "
