@@ -34,12 +34,12 @@ def distance_note(extra: Path | None, names: Sequence[str]) -> tuple[str, ...]:
         return ()
     worst = long.loc[long["tv_high"].astype(float).idxmax()]
     return (
-        "The epsilon of a sample released from a logistic posterior is that of an exact sample. The total variation "
-        f"from an exact one was measured on {len(long)} posteriors. It is at least {_few(long['tv_low'].min())} to "
-        f"{_few(long['tv_low'].max())} and at most {_few(long['tv_high'].min())} to {_few(long['tv_high'].max())}. The "
-        f"largest bound is that of {method_title(worst['method'])}, {worst['setting']}, {worst['n']} rows. A total "
-        "variation t adds t times 1 + e^epsilon to delta, and leaves no bound if that is above 1. With the largest "
-        f"that was measured, it stays below 1e-5 on {int((long['delta_added_high'] < 1e-5).sum())} of them "
+        "The epsilon of a released draw from a logistic posterior is that of an exact draw. Measured on "
+        f"{len(long)} posteriors, the draws' total variation from an exact one is at least "
+        f"{_few(long['tv_low'].min())} to {_few(long['tv_low'].max())} and at most {_few(long['tv_high'].min())} to "
+        f"{_few(long['tv_high'].max())} ({method_title(worst['method'])}, {worst['setting']}, {worst['n']} rows). A "
+        "total variation t adds (1 + e^epsilon) t to delta, or leaves no bound where that is above 1: with what was "
+        f"measured at most, it stays below 1e-5 on {int((long['delta_added_high'] < 1e-5).sum())} of them "
         f"(table sampler_distance_{long['task'].iloc[0]}).",
     )
 

@@ -27,13 +27,8 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     made.filters["sign"] = lambda word: SIGNS.get(word, "·")
     made.filters["reading"] = read_as
-    made.filters["slug"] = slug
+    made.filters["slug"] = lambda word: re.sub(r"[^a-z]+", "_", word.lower())
     return made
-
-
-def slug(word: str) -> str:
-    """A word as a part of an address or the name of a class."""
-    return re.sub(r"[^a-z]+", "_", word.lower())
 
 
 def read_as(text: str) -> str:

@@ -31,7 +31,7 @@ FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
 COUNTED = ["Reproduced", "Compatible", "Inconclusive", "Refuted", "No score"]
 
 
-def documents(content: Content, published: Mapping[str, Sequence[Cell]], downloads: Path) -> Iterator[Document]:
+def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: Path) -> Iterator[Document]:
     """All pages but those of cells, methods and data sets.
 
     ``downloads``: the folder of files to take away; without any there is no page of them.
@@ -41,7 +41,7 @@ def documents(content: Content, published: Mapping[str, Sequence[Cell]], downloa
     yield _front(content, known)
     yield _papers(content, known)
     for part in content.papers:
-        yield paper_page.paper(part, content, known, part.key in published)
+        yield paper_page.paper(part, content, known, part.key in found)
     yield from _which(content.advice, content, known)
     yield _privacy(content, known)
     yield _missing(content, known)
@@ -496,9 +496,6 @@ def _size(n: int) -> str:
 
 def _checked(known: dict[str, str]) -> Document:
     page = Document("checked", "Recomputed on this machine", known)
-    page.say(
-        "A sample of cells is computed from the raw data on this machine, at full settings. This page compares it with "
-        "the committed numbers."
-    )
+    page.say("A sample of cells is computed here from the raw data, and compared with the committed numbers.")
     page.part("checked_rows")
     return page

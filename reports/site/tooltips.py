@@ -13,7 +13,7 @@ from typing import Any
 
 from reports import glossary
 from reports.glossary import Word
-from reports.site.document import slug
+from reports.site.document import environment
 
 #: path of the page of the glossary, and pages whose words are not explained.
 GLOSSARY = "glossary"
@@ -30,6 +30,7 @@ def explained(body: str, words: Sequence[Word], address: str) -> str:
     of = {form.lower(): w for form, w in of.items()}
     pattern = re.compile(rf"(?<![\w/.-])(?:{forms})(?![\w/-])")
     left = {w.word for w in words}
+    slug = environment().filters["slug"]
     inside, skipped = 0, 0
 
     def link(match: re.Match[str]) -> str:
