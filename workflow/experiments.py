@@ -137,7 +137,7 @@ class Cell:
 
     @property
     def code_hash(self) -> str:
-        """Digest of what the fit reaches: the code parameter of its rule. Rows that are there count for this code only."""
+        """Digest of what the fit reaches, a parameter of its rule: rows that are there count for this code only."""
         return code_hash(*self._roots)
 
     @property
