@@ -89,7 +89,7 @@ def schedule(
     are hardly clipped overshoot (each weight corrects the same residual) unless rho is small, so that a large
     budget is used in full only with more steps. The more rows, the sooner: of 4,000 synthetic rows the error is least
     at C rho sqrt(N) = 1.58, 2 % above that at 2.25, 8 % at 3.16, and the fit is lost at 6.3; of 40,000 it is lost at
-    2.5 and at 5 (``benchmarks/dp_sep_move.py``). So it is held at LARGEST_ROOT_MOVE too.
+    2.5 and at 5. So it is held at LARGEST_ROOT_MOVE too.
     The values of the constants were chosen on synthetic regression problems. Three faults that prompted a change were
     first seen on test scores of a data set of the suite: the divergence that LARGEST_MOVE prevents and the slow noise
     Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED (power, epsilon = 10), and the same divergence with more rows,
