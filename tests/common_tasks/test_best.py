@@ -154,6 +154,20 @@ def test_a_table_that_was_looked_at_does_not_count_for_the_method():
     assert found.winner.methods == ("na_dpvi",)
 
 
+def test_a_cut_table_was_looked_at_if_its_regression_table_was():
+    """By the method for any kind of model. A leak that names no table is not about the table that is cut."""
+    kind = "bounded_logistic_regression"
+    seen = {m: {d for d in ("wine_cut", "power_cut", "protein_cut", "naval_cut", "wine") if best.looked_at(m, kind, d)}
+            for m in ("dp_sep_corrected", "dp_vi_vinaroz_corrected", "dp_sgd", "dpvim")}  # fmt: skip
+    assert seen == {
+        "dp_sep_corrected": {"wine_cut", "power_cut", "protein_cut"},
+        "dp_vi_vinaroz_corrected": {"wine_cut"},
+        "dp_sgd": set(),
+        "dpvim": set(),
+    }
+    assert best.looked_at("dp_sgd", kind, "adult")
+
+
 def test_a_split_that_diverged_has_the_score_of_the_training_mean():
     frame = family({"na_dpvi": {"": -1.2}, "dpvim": {"": -1.7}}).scores
     bad = (frame["method"] == "na_dpvi") & (frame["split"].isin(["0", "1"])) & (frame["dataset"] == "wine")
