@@ -248,7 +248,7 @@ def test_the_winner_on_real_tables_is_that_of_the_site(task, asked, epsilon):
 
 
 def test_a_task_with_few_real_tables_has_no_winner_there():
-    assert advise.on_real_tables("classification", (1.0,)).startswith("The common tasks give no general advice")
+    assert advise.on_real_tables("density", (1.0,)).startswith("The common tasks give no general advice for density")
 
 
 def test_the_page_is_one_file_with_its_figure_inside(tmp_path):
