@@ -180,7 +180,7 @@ def sizes_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None
         "The cost of privacy is 1 - score. A number is the factor by which the cost changes, with its 95 % interval "
         "over resampled tables. A regression on the logarithms of rows, columns and epsilon gives it.",
         "The tables differ in more than their sizes, so this is not the effect of taking rows away from one table. "
-        "Scores at an end of the scale pull a factor to 1.",
+        "Scores at an end of the scale tend to pull a factor to 1.",
     )
     name = f"common_{family.task}_sizes"
     return Table(name, f"{family.title}: rows, columns and epsilon", SCALE_BANNERS[scale], [block], notes), long

@@ -9,7 +9,7 @@ with the cost between ``best.TIE`` and 1, as in the model there. A slope a is to
 is multiplied if there are ten times as many rows. The row ``EVERY`` is of all methods together, each with a constant of
 its own. Intervals resample whole tables, because the numbers of a table share all that is particular to it. They are
 about other tables of this kind, not about a table whose rows are thinned out: rows and columns of real tables differ
-together with all else. Scores at an end of the scale pull slopes to 0.
+together with all else. Scores at an end of the scale tend to pull slopes to 0.
 """
 
 from __future__ import annotations
