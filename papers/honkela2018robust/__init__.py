@@ -31,6 +31,7 @@ PAPER = Paper(
         runs=f"{HERE}.tables:runs",
         cases=f"{HERE}.verdicts:cases",
         titles=f"{HERE}.tables:METHODS",
+        fits=f"{HERE}.fits:FITS",
         judged="its numbers are means over 50 folds or 25 simulated fits whose randomness is known up to three streams "
         "per fit, judged by the distribution of these streams in a family of their own",
         finding="honkela2018-stopped-early",

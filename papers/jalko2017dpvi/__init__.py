@@ -33,6 +33,7 @@ PAPER = Paper(
         runs=f"{HERE}.tables:runs",
         cases=f"{HERE}.verdicts:cases",
         titles=f"{HERE}.tables:METHODS",
+        fits=f"{HERE}.fits:FITS",
         judged="its cells are means over runs on one split, judged by the rule of the suite in a family of their own",
         finding="jalko2017-true-budgets",
     ),

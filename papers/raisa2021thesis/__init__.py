@@ -41,6 +41,7 @@ PAPER = Paper(
         runs=f"{HERE}.tables:runs",
         cases=f"{HERE}.verdicts:cases",
         titles=f"{HERE}.tables:METHODS",
+        fits=f"{HERE}.fits:FITS",
         judged="its numbers are medians of box plots of 20 chains, judged by ranks from medians, quartiles and "
         "whiskers in a family of their own",
         finding="raisa2021-boxes",

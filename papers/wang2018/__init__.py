@@ -27,6 +27,7 @@ PAPER = Paper(
         runs=f"{HERE}.tables:runs",
         cases=f"{HERE}.verdicts:cases",
         titles=f"{HERE}.tables:METHODS",
+        fits=f"{HERE}.fits:FITS",
         judged="its cells are single runs, judged by a rule of their own; its findings say how often that rule is "
         "wrong",
         finding="wang2018-wrong-factor",
