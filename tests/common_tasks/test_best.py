@@ -11,6 +11,7 @@ import pytest
 from common_tasks import advice, best, comparisons, scores
 from common_tasks.advice.sentences import listed
 from common_tasks.page import NOTES, section_of
+from datasets.files import ROOT
 from evaluation.summary import COLUMNS
 from tests.common_tasks import made_up
 from workflow import committed, papers
@@ -253,6 +254,14 @@ def test_every_page_names_the_committed_winner(every, blocks, tmp_path):
             for methods in won.without.values():
                 assert advice.answer.titled(methods[0], found.kind) in made.sentences[0]
         assert section_of(made, [], [], tmp_path).text.replace("\\", "") == made.sentences[0]
+
+
+def test_the_texts_name_the_tasks_with_general_advice():
+    """README's source and the page on choosing; a third task changes the sentence."""
+    assert set(best.committed()["task"]) == {"linear_regression", "logistic_regression"}
+    for name in ("reports/templates/readme.md", "docs/how-to/choose-a-method.md"):
+        text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        assert "Only linear and logistic regression have enough tables for" in text
 
 
 def test_the_committed_chains_have_converged():
