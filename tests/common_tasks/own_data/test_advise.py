@@ -234,7 +234,9 @@ def test_scores_by_shape_have_a_row_per_method():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("task", "asked", "epsilon"), [("regression", 1.0, "1"), ("regression", 3.0, "8"), ("classification", 1.0, "1")])
+@pytest.mark.parametrize(
+    ("task", "asked", "epsilon"), [("regression", 1.0, "1"), ("regression", 3.0, "8"), ("classification", 1.0, "1")]
+)
 def test_the_winner_on_real_tables_is_that_of_the_site(task, asked, epsilon):
     """At the nearest committed epsilon."""
     frame = best.committed()
