@@ -13,7 +13,7 @@ import pandas as pd
 
 from papers.wang2018 import run
 from reports.claims import summary
-from reports.claims.record import HOLDS, REFUTED, ROUNDING, UNTESTED, UNTOLD, Outcome
+from reports.claims.record import HOLDS, REFUTED, ROUNDING, UNDECIDED, UNTESTED, Outcome
 
 ABSTRACT = "abstract"
 README = "README of the authors' program"
@@ -100,7 +100,7 @@ def guarantee(tables: Tables) -> dict[str, Outcome]:
         if len(found):
             out[reading] = Outcome(REFUTED, f"AdaOPS: delta is at least {worst}, where 1e-6 is claimed")
         else:
-            out[reading] = Outcome(*((HOLDS, "both within the claim") if within else (UNTOLD, "not bounded")))
+            out[reading] = Outcome(*((HOLDS, "both within the claim") if within else (UNDECIDED, "not bounded")))
     return out
 
 

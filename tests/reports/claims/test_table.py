@@ -45,10 +45,10 @@ def test_findings_attach_by_claim(config, scores):
 
 
 def test_proofs_stand_apart_and_distinct_claims_are_counted():
-    rows = [("a", "holds", ""), ("b", "holds", "a"), ("c", "not told apart", ""), ("d", "by proof", "")]
+    rows = [("a", "holds", ""), ("b", "holds", "a"), ("c", "undecided", ""), ("d", "by proof", "")]
     measured, proved = claim_parts(pd.DataFrame(rows, columns=["id", "verdict", "same_as"]))
     assert list(measured[1]["id"]) == ["a", "b", "c"]
-    assert measured[2] == {"holds": 1, "not told apart": 1}
+    assert measured[2] == {"holds": 1, "undecided": 1}
     assert list(proved[1]["id"]) == ["d"]
     assert proved[2] == {"by proof": 1}
 
