@@ -27,6 +27,7 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     made.filters["sign"] = lambda word: SIGNS.get(word, "·")
     made.filters["reading"] = read_as
+    made.filters["pieces"] = pieces
     made.filters["slug"] = lambda word: re.sub(r"[^a-z]+", "_", word.lower())
     return made
 
@@ -35,6 +36,11 @@ def read_as(text: str) -> str:
     """A text that may begin with the key of a reading and a colon, with the reading's title in its place."""
     key, colon, rest = text.partition(":")
     return f"{READING_TITLES[key].capitalize()}:{rest}" if colon and key in READING_TITLES else text
+
+
+def pieces(text: str) -> list[str]:
+    """A text cut at its semicolons, but not inside of brackets."""
+    return re.split(r";\s+(?![^()]*\))", text)
 
 
 def plain(text: str) -> str:

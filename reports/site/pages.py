@@ -41,7 +41,7 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: 
     yield _front(content, known)
     yield _papers(content, known)
     for part in content.papers:
-        yield paper_page.paper(part, content, known, part.key in found)
+        yield from paper_page.papers(part, content, known, part.key in found)
     yield from _which(content.advice, content, known)
     yield _privacy(content, known)
     yield _missing(content, known)
@@ -208,7 +208,8 @@ def _scores(page: Document, content: Content) -> None:
     page.part("frame", columns=columns, rows=rows, label="Pooled effects")
     page.heading("Verdicts by source")
     page.say(
-        "The number in brackets is what a perfect copy of our program would earn, because published runs are noisy. "
+        "The number in brackets is what a perfect copy of our implementation would earn, because published runs are "
+        "noisy. "
         "If we have few runs of a mean, it is too small for inconclusive numbers. "
         "[Numbers without a score](../missing.md) have a page with their reasons."
     )
@@ -267,6 +268,7 @@ def picture_caption(content: Content, of: str = "paper") -> str:
 
 def _papers(content: Content, known: dict[str, str]) -> Document:
     page = Document("papers/index", "Results by paper", known)
+    page.say("Each paper has a page with its published numbers and claims, and with what our runs say of them.")
     items = [
         {
             "href": f"papers/{p.key}.html",
@@ -292,7 +294,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         _scores(page, content)
         ceilings = ceiling.read()
         for part, group in zip((p for p in content.papers if p.answered), groups, strict=True):
-            copy = paper_page.copy_of(first_readings(part.verdicts), "A perfect copy of our program", ceilings)
+            copy = paper_page.copy_of(first_readings(part.verdicts), "Expected for a copy of our code", ceilings)
             group["rows"] += [copy] if copy["cells"] else []
     if groups:
         page.heading("Verdicts by method")
@@ -306,6 +308,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
 def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> Iterator[Document]:
     """The page of all tasks, a page per task, a page of its details, and one of what belongs to all tasks."""
     page = Document("which-method", "Which method should I use?", known)
+    page.say("All private methods ran on the same tables at the same budget. A task has one answer, or none.")
     page.part("banner", text=content.banner, loud=content.scale != "full")
     if advice is None:
         page.say(
@@ -314,7 +317,6 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
         )
         yield page
         return
-    page.say("All private methods ran on the same tables at the same budget. A task has one answer, or none.")
     for section in advice.sections:
         page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {section.text}")
     page.heading("How the winner is found")
@@ -372,7 +374,7 @@ def _privacy(content: Content, known: dict[str, str]) -> Document:
     page = Document("privacy", "Privacy: what an epsilon here means", known)
     page.say((HERE / "templates" / "privacy.md").read_text(encoding="utf-8"))
     page.heading("Claimed and real epsilon, by paper")
-    items = [{"href": f"papers/{p.key}.html#privacy", "text": p.title, "more": ""} for p in content.papers if p.privacy]
+    items = [{"href": f"papers/{p.key}/privacy.html", "text": p.title, "more": ""} for p in content.papers if p.privacy]
     if items:
         page.part("linked", items=items)
     else:
@@ -393,19 +395,15 @@ def _findings(content: Content, known: dict[str, str]) -> Document:
         placed |= {f.id for f in mine}
         if mine:
             page.heading(part.title)
-            page.part("linked", items=[_linked(f) for f in mine])
+            page.part("summaries", items=paper_page.items_of(mine))
     rest = [f for f in content.findings if f.id not in placed]
     if rest:
         page.heading("On several papers")
-        page.part("linked", items=[_linked(f) for f in rest])
+        page.part("summaries", items=paper_page.items_of(rest))
     if not content.findings:
         page.say("None: findings are drawn from a committed full run, and there is none yet.")
     page.toctree([f"findings/{f.id}" for f in content.findings])
     return page
-
-
-def _linked(finding: Finding) -> dict[str, str]:
-    return {"href": f"findings/{finding.id}.html", "text": finding.title, "more": finding.summary}
 
 
 def _finding(finding: Finding, known: dict[str, str]) -> Document:
@@ -415,7 +413,7 @@ def _finding(finding: Finding, known: dict[str, str]) -> Document:
     lines = text.splitlines()
     if lines and lines[0].startswith("# "):
         lines = lines[1:]
-    page.say("\n".join(re.sub(r"^(\s*(?:`{3,}|~{3,}|:{3,}))\s*\{.*$", r"\1text", line) for line in lines))
+    page.say(paper_page.inert("\n".join(lines)))
     return page
 
 
