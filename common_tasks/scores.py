@@ -46,7 +46,7 @@ REFUSED = "refused"
 ROOT = Path(__file__).parent.parent
 #: stands behind the name of a data set whose guarantees are conditional.
 CONDITIONAL_MARK = "*"
-CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}: these follow from the private rows, and no epsilon counts them."
+CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}. These follow from the private rows, and no epsilon counts them."
 #: why a method stands in a tuned column with its default: that won the tuning, there is no grid to choose from, or
 #: there is one and nothing was tried on that data set.
 DEFAULT, NO_GRID, NOT_TUNED = "default", "default, no grid", "default, not tuned"

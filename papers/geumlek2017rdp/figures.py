@@ -60,7 +60,7 @@ def build(run: Run) -> list[Figure]:
                 f"{SOURCE}_figure6{end}",
                 scores,
                 "test_log_likelihood",
-                "minus log-likelihood (nats a row)",
+                "minus log-likelihood (nats per row)",
                 words,
             )
         )
@@ -240,9 +240,9 @@ def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: 
     return Figure(
         name,
         f"Figure {number} of RDP posterior sampling: logistic regression{words}",
-        f"Mean over random splits, a third of the rows to test ({counts} splits; one released draw each), with 95 % "
+        f"Mean over random splits, a third of the rows to test ({counts} splits, one posterior sample each), with 95 % "
         "intervals corrected for splits that share rows (Nadeau and Bengio 2003). The budget is (lambda, epsilon)-RDP "
-        "for replacing one record. Points are shifted sideways so that they stay apart.",
+        "for replacing one record. Points are shifted sideways to be seen.",
     )
 
 

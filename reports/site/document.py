@@ -69,8 +69,17 @@ class Document:
 
     def part(self, name: str, **values: Any) -> None:
         """A macro of ``templates/parts.html`` with its arguments."""
+        self.html(self.piece(name, **values))
+
+    def piece(self, name: str, **values: Any) -> str:
+        """The HTML that :meth:`part` puts onto the page."""
         module = environment().get_template("parts.html").make_module({"root": self.root, "known": self.known})
-        self.html(str(vars(module)[name](**values)))
+        return str(vars(module)[name](**values))
+
+    @property
+    def size(self) -> int:
+        """Characters so far."""
+        return sum(map(len, self._lines))
 
     def html(self, text: str) -> None:
         """HTML as it is. A backtick is written as a reference, so that nothing ends the block but its own fence."""

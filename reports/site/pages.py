@@ -322,25 +322,24 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
     page.heading("How the winner is found")
     for note in advice.notes:
         page.say("* " + plain(note))
-    below = [p for s in advice.sections for p in (f"which-method/{s.id}", f"which-method/{s.id}-details")]
-    several = bool(advice.tables or advice.figures)
-    if several:
+    below = [d for s in advice.sections for d in (_task(s, content, known), *_task_details(s, content, known))]
+    if advice.tables or advice.figures:
         page.say("[Every method on every task, tuned settings and privacy](which-method/all-tasks.md).")
-    page.toctree([*below, *(["which-method/all-tasks"] if several else [])])
+        every = Document("which-method/all-tasks", "All common tasks", known)
+        every.say(
+            "These tables and figures compare methods over all tasks. Tables can be sorted by a click on a heading."
+        )
+        paper_page.figures_of(every, advice.figures, content)
+        below += paper_page.table_pages(every, advice.tables, open=False, sortable=True)
+    page.toctree([document.path for document in below])
     yield page
-    for section in advice.sections:
-        yield _task(section, content, known)
-        yield _task_details(section, content, known)
-    if several:
-        page = Document("which-method/all-tasks", "All common tasks", known)
-        paper_page.figures_of(page, advice.figures, content)
-        _closed(page, advice.tables)
-        yield page
+    yield from below
 
 
 def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
     """One table, one figure and three short paragraphs."""
     page = Document(f"which-method/{section.id}", f"Which method: {section.title}", known)
+    page.say("Private methods on the same tables at the same budget.")
     page.part("banner", text=content.banner, loud=content.scale != "full")
     for word, said in zip(("Take this", "Because", "Limits"), (section.text, *section.sentences), strict=False):
         page.say(f"**{word}.** {said}")
@@ -353,21 +352,20 @@ def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Do
     return page
 
 
-def _task_details(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
+def _task_details(section: AdviceSection, content: Content, known: dict[str, str]) -> Iterator[Document]:
     """Every number of a task, closed until asked for."""
     page = Document(f"which-method/{section.id}-details", f"Details: {section.title}", known)
-    page.say(f"[Back to the answer]({section.id}.md). Tables can be sorted by a click on a heading.")
-    _closed(page, section.tables, section.title)
+    page.say(
+        f"These are all numbers of the task. [The answer]({section.id}.md) is on a page of its own. Tables can be "
+        "sorted by a click on a heading."
+    )
     paper_page.figures_of(page, section.figures[1:], content)
-    return page
 
+    def title(table: Table) -> str:
+        text = table.title.removeprefix(section.title).lstrip(": ")
+        return text[:1].upper() + text[1:]
 
-def _closed(page: Document, tables: Sequence[Table], drop: str = "") -> None:
-    """Tables one below the other, each closed until asked for. ``drop``: start of a title that is not repeated."""
-    for table in tables:
-        title = table.title.removeprefix(drop).lstrip(": ")
-        page.heading(title[:1].upper() + title[1:], 2)
-        page.part("table", table=table, open=False, sortable=True)
+    yield from paper_page.table_pages(page, section.tables, title, open=False, sortable=True)
 
 
 def _privacy(content: Content, known: dict[str, str]) -> Document:

@@ -22,6 +22,8 @@ from reports.verdict import REFUTED, VERDICTS
 TITLE = attrgetter("title")
 #: verdicts of a claim that leave nothing to explain to its authors.
 SETTLED = (claims.HOLDS, claims.PROVED)
+#: characters of a page of tables; with what the theme adds, a page stays below 300 kB.
+MOST = 255_000
 
 
 def papers(part: Part, content: Content, known: dict[str, str], cells: bool) -> Iterator[Document]:
@@ -83,14 +85,38 @@ def items_of(findings: Sequence[Finding]) -> list[dict[str, str]]:
     return [{"href": f"findings/{f.id}.html", "text": f.title, "more": f.summary} for f in findings]
 
 
-def tables_of(
-    page: Document, tables: Sequence[Table], title: Callable[[Table], str] | None = TITLE, first: bool = False
-) -> None:
-    """Tables one below the other. ``title``: of each, None for no headings; ``first``: the first one stands open."""
-    for n, table in enumerate(tables):
-        if title is not None:
-            page.heading(title(table), 3)
-        page.part("table", table=table, open=first and n == 0)
+def table_pages(
+    page: Document, tables: Sequence[Table], title: Callable[[Table], str] = TITLE, **how: bool
+) -> Iterator[Document]:
+    """``page`` with tables one below the other, and as many pages behind it as they need (``MOST``).
+
+    ``title``: of each table. ``how``: arguments of the macro ``table``. A table that is larger than a page is left to
+    its files.
+    """
+    first, n = page, 1
+    for table in tables:
+        piece = _piece(page, table, **how)
+        if page.size + len(piece) > MOST:
+            yield page
+            n += 1
+            page = Document(f"{first.path}-{n}", f"{first.title}, part {n}", first.known)
+            page.say(f"This page goes on from [{plain(first.title)}](/{first.path}.md).")
+        page.heading(title(table))
+        page.html(piece)
+    yield page
+
+
+def tables_of(page: Document, tables: Sequence[Table]) -> None:
+    """Tables one below the other, each below its title. A table that is larger than a page is left to its files."""
+    for table in tables:
+        page.heading(table.title, 3)
+        page.html(_piece(page, table, open=False))
+
+
+def _piece(page: Document, table: Table, **how: bool) -> str:
+    piece = page.piece("table", table=table, **how)
+    rows = sum(len(block.rows) for block in table.blocks)
+    return piece if len(piece) <= MOST else page.piece("large_table", table=table, rows=rows)
 
 
 def figures_of(page: Document, figures: Sequence[Figure], content: Content) -> None:
@@ -285,8 +311,7 @@ def _tables(part: Part, content: Content, known: dict[str, str]) -> Iterator[Doc
         if tables:
             page = Document(f"papers/{part.key}/{name}", f"{part.title}: {title}", known)
             page.say(said)
-            tables_of(page, tables, lambda table: _short_title(table.title, part), first=True)
-            yield page
+            yield from table_pages(page, tables, lambda table: _short_title(table.title, part), open=False)
 
 
 def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -> Document:

@@ -314,14 +314,14 @@ def test_the_controls_are_shown_where_they_were_made(tmp_path):
     assert len(long) == 2
 
 
-def test_ranges_say_what_is_public_and_what_is_bought(family):
+def test_ranges_say_what_is_public_and_what_is_estimated(family):
     table, long = common_privacy.ranges_table([family], "full")
     at = long.set_index("dataset")
     assert (at.loc["power", "documented"], at.loc["power", "inputs"]) == (4, 4)
     assert (at.loc["wine", "documented"], at.loc["wine", "target"]) == (0, "documented")
     text = markdown(table)
     assert "winequality.names" in text
-    assert "0 documented, 11 bought" in text
+    assert "0 documented, 11 estimated privately" in text
     assert (at.loc["wine", "extremes"], len(at.loc["power", "extremes"].split("; "))) == ("", 5)
 
 
