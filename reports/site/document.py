@@ -39,8 +39,8 @@ def read_as(text: str) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """A text cut at its semicolons, but not inside of brackets."""
-    return re.split(r";\s+(?![^()]*\))", text)
+    """A text cut at its semicolons, but not inside of brackets, and before a long list in brackets."""
+    return re.split(r";\s+(?![^()]*\))|\s+(?=\([^()]{30,}\))", text)
 
 
 def plain(text: str) -> str:

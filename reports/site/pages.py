@@ -339,7 +339,7 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
 def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
     """One table, one figure and three short paragraphs."""
     page = Document(f"which-method/{section.id}", f"Which method: {section.title}", known)
-    page.say("Private methods on the same tables at the same budget.")
+    page.say("All private methods of this task ran on the same tables at the same budget.")
     page.part("banner", text=content.banner, loud=content.scale != "full")
     for word, said in zip(("Take this", "Because", "Limits"), (section.text, *section.sentences), strict=False):
         page.say(f"**{word}.** {said}")
@@ -392,7 +392,7 @@ def _findings(content: Content, known: dict[str, str]) -> Document:
         mine = [f for f in part.findings if f.id not in placed]
         placed |= {f.id for f in mine}
         if mine:
-            page.heading(part.title)
+            page.heading(part.title[:1].upper() + part.title[1:])
             page.part("summaries", items=paper_page.items_of(mine))
     rest = [f for f in content.findings if f.id not in placed]
     if rest:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from reports import ceiling, claims, scoreboard
 from reports.blocks import Table
+from reports.claims.record import HOLDS, PROVED, UNTESTED
 from reports.config import READING_TITLES, READINGS
 from reports.figure import Figure
 from reports.findings import Finding
@@ -20,8 +21,8 @@ from reports.site.words import method_title
 from reports.verdict import REFUTED, VERDICTS
 
 TITLE = attrgetter("title")
-#: verdicts of a claim that leave nothing to explain to its authors.
-SETTLED = (claims.HOLDS, claims.PROVED)
+#: verdicts of a claim that the page for its authors does not list.
+SETTLED = (HOLDS, PROVED, UNTESTED)
 #: characters of a page of tables; with what the theme adds, a page stays below 300 kB.
 MOST = 255_000
 
@@ -75,9 +76,9 @@ def _kind(page: Document) -> str:
 def _summary(part: Part) -> str:
     """What the page is about, a sentence."""
     n = len(first_readings(part.verdicts))
-    what = [f"its {n:,} published numbers"] if n else []
-    what += [f"{len(claims.distinct(part.claims))} of its claims"] if len(part.claims) else []
-    return f"This page compares {' and '.join(what) or 'its methods'} with our runs."
+    what = [f"{n:,} published numbers"] if n else []
+    what += [f"{len(claims.distinct(part.claims))} claims"] if len(part.claims) else []
+    return f"This page compares {' and '.join(what) or 'the methods'} of the paper with our runs."
 
 
 def items_of(findings: Sequence[Finding]) -> list[dict[str, str]]:
@@ -211,7 +212,7 @@ def _missing(first: pd.DataFrame) -> list[Any]:
     out: list[Any] = []
     for word, group in first[~first["verdict"].isin(["reproduced", "compatible"])].groupby("verdict", sort=False):
         ids = group["finding"].str.split().explode().dropna().value_counts()
-        out.append({"word": word, "text": str(len(group)), "findings": list(ids.index[:4])})
+        out.append({"word": word, "text": str(len(group)), "findings": list(ids.index[:2]) if word in VERDICTS else []})
     return out or ["no number is refuted or in doubt"]
 
 
@@ -332,12 +333,12 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
         )
         columns = ["Where", "Method", "Reading", "Numbers", *(w.capitalize() for w in REFUTED)]
         page.part("frame", columns=columns, rows=refuted, label="Refuted numbers")
-    open_claims = claims.distinct(part.claims)
-    open_claims = open_claims[~open_claims["verdict"].isin(SETTLED)]
+    distinct = claims.distinct(part.claims)
+    open_claims = distinct[~distinct["verdict"].isin(SETTLED)]
     if len(open_claims):
         page.say(
-            f"{len(open_claims)} of {len(claims.distinct(part.claims))} claims are not simply shown to hold. Their "
-            "[page](claims.md) has the numbers."
+            f'For {len(open_claims)} of {len(distinct)} claims the verdict is another one than "holds". The '
+            "[page of claims](claims.md) has the numbers, and the claims that could not be tested."
         )
         rows = [[c["place"], {"verdict": c["verdict"]}, c["statement"] or c["quote"]] for c in
                 open_claims.to_dict("records")]  # fmt: skip

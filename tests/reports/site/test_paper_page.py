@@ -16,7 +16,7 @@ from tests.reports.site.conftest import verdicts
 CLAIM = dict.fromkeys(claims.COLUMNS, "") | {"source": "someone", "place": "section 2", "margin": "none"}
 CLAIMS = [
     CLAIM | {"id": "a", "quote": "it is best", "statement": "better on all", "verdict": "does not hold",
-             "figure": "printed: 1 of 2 in favour (x; y); 95 % intervals: 1 [0, 2]; 3 [2, 4]"},
+             "figure": "printed: 1 of 2 in favour (x; y), 1 against (on the table of naval propulsion); 95 % intervals: 1 [0, 2]; 3 [2, 4]"},
     CLAIM | {"id": "b", "quote": "read off table 1", "statement": "lower", "verdict": "holds", "figure": "printed: 1"},
 ]  # fmt: skip
 
@@ -38,7 +38,7 @@ def pages(of: Part) -> dict[str, str]:
 def test_the_page_begins_with_its_sentence_and_has_facts_then_verdicts_then_claims():
     text = pages(part())["papers/someone"]
     assert text.startswith(
-        "# Someone 2018\n\nThis page compares its 2 published numbers and 2 of its claims with our runs."
+        "# Someone 2018\n\nThis page compares 2 published numbers and 2 claims of the paper with our runs."
     )
     places = [text.index(words) for words in ("card-list", "## Verdicts by reading", "## Claims", "## Findings")]
     assert places == sorted(places)
@@ -51,7 +51,7 @@ def test_the_authors_see_what_was_found_where_and_how_to_rerun_it():
     text = pages(part())["papers/someone/authors"]
     assert "It was not sent to them, and they were not asked." in text
     assert '<th scope="row">results</th><td>Ssp</td><td>as printed</td><td>2</td><td></td><td>1</td><td></td>' in text
-    assert "1 of 2 claims are not simply shown to hold." in text
+    assert 'For 1 of 2 claims the verdict is another one than "holds".' in text
     assert "better on all" in text
     assert "lower" not in text  # the claim that holds
     assert 'findings/f.html">It fails</a>' in text
@@ -78,7 +78,7 @@ def test_an_answer_is_shown_as_it_is_and_runs_nothing(tmp_path):
 
 def test_numbers_of_a_claim_are_cut_at_semicolons_outside_of_brackets():
     text = pages(part())["papers/someone/claims"]
-    assert "<summary>As printed: 1 of 2 in favour (x; y)</summary>" in text
+    assert "<summary>As printed: 1 of 2 in favour (x; y), 1 against</summary>" in text
     assert '<span class="aside">3 [2, 4]</span>' in text
 
 
