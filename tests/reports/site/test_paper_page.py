@@ -16,7 +16,8 @@ from tests.reports.site.conftest import verdicts
 CLAIM = dict.fromkeys(claims.COLUMNS, "") | {"source": "someone", "place": "section 2", "margin": "none"}
 CLAIMS = [
     CLAIM | {"id": "a", "quote": "it is best", "statement": "better on all", "verdict": "does not hold",
-             "figure": "printed: 1 of 2 in favour (x; y), 1 against (on the table of naval propulsion); 95 % intervals: 1 [0, 2]; 3 [2, 4]"},
+             "figure": "printed: 1 of 2 in favour (x; y), 1 against (on the table of naval propulsion); "
+                       "95 % intervals: 1 [0, 2]; 3 [2, 4]"},
     CLAIM | {"id": "b", "quote": "read off table 1", "statement": "lower", "verdict": "holds", "figure": "printed: 1"},
 ]  # fmt: skip
 
