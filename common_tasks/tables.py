@@ -38,8 +38,8 @@ CALIBRATION = {
 }
 #: file of ``common_tasks.controls``.
 CONTROLS = "common_controls.csv"
-COSTS = {"cpu_seconds": "CPU seconds a fit", "seconds": "wall seconds a fit", "peak_mb": "peak memory (MB)"}
-_NO_GUARANTEE = "Its program adds noise, but nothing bounds what the noise hides: by its ledger epsilon is infinite."
+COSTS = {"cpu_seconds": "CPU seconds per fit", "seconds": "wall seconds per fit", "peak_mb": "peak memory (MB)"}
+_NO_GUARANTEE = "It adds noise, but nothing bounds what the noise hides. By its ledger epsilon is infinite."
 
 
 def build(family: Family, scale: str) -> list[tuple[Table, pd.DataFrame]]:

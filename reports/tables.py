@@ -221,7 +221,7 @@ def judged_entry(r: dict[str, Any], footnotes: Footnotes) -> Entry:
 
 
 #: groups of the table of all methods, in its order.
-GROUPS = ("Private, or said to be", "Without privacy", "Controls and yardsticks")
+GROUPS = ("Private, or said to be", "Without privacy", "References and baselines")
 
 
 def group_of(method: str, claims_epsilon: bool, answers: bool = False) -> str:

@@ -480,6 +480,6 @@ def _size(n: int) -> str:
 
 def _checked(known: dict[str, str]) -> Document:
     page = Document("checked", "Recomputed on this machine", known)
-    page.say("A sample of cells at full settings, computed from the raw data here, beside the committed numbers.")
+    page.say("A sample of cells is computed here from the raw data, and compared with the committed numbers.")
     page.part("checked_rows")
     return page

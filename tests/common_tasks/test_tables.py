@@ -100,7 +100,7 @@ def test_one_method_on_one_split_has_a_table():
     assert not any(e.strong for b in table.blocks for _, entries in b.rows for e in entries)
     assert list(long["n"]) == [1, 1]
     assert common_tables.calibration_table(family, "quick")[0].blocks[0].columns == [
-        "wall seconds a fit",
+        "wall seconds per fit",
         "peak memory (MB)",
     ]
 
@@ -128,7 +128,7 @@ def test_tuned_settings_have_a_column_of_their_own(tuned_family):
     assert family.columns == [("0.1", False), ("1", False), ("1", True), ("8", False)]
     table, _ = common_tables.score_table(family, "full")
     heads = list(table.blocks[0].columns)
-    assert heads[1:3] == ["epsilon = 1", "epsilon = 1, tuned on a public stand-in"]
+    assert heads[1:3] == ["epsilon = 1", "epsilon = 1, tuned on synthetic surrogate data"]
     entries = row(table, "Wine: test RMSE", common_scores.title("na_dpvi", family.kind))
     assert entries[2].lines[0].startswith("0.3")
     assert "public synthetic data" in markdown(table)
@@ -344,7 +344,7 @@ def test_where_constants_come_from_is_a_column(tuned_family):
     assert row(table, "Wine: test RMSE", name)[-1].lines == ("formula of n, d, epsilon; developed here",)
     at = long[(long["dataset"] == "wine") & (long["method"] == "na_dpvi") & (long["metric"] == "rmse")]
     at = at[at["epsilon_claimed"] == "1"].set_index("tuned")["constants"]
-    assert at[True] == "tuned on a stand-in (6 settings)"
+    assert at[True] == "tuned on surrogate data (6 settings)"
     assert at[False] == "formula of n, d, epsilon; developed here"
     own = long[
         (long["dataset"] == "wine")
