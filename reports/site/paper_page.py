@@ -331,8 +331,10 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
             "Our runs refute some of the published numbers. The table has the distinct numbers of each method in each "
             "place. Better and worse say how our score compares with the published one."
         )
+        there = [k for k in range(len(refuted[0])) if any(row[k] for row in refuted)]  # no column without an entry
         columns = ["Where", "Method", "Reading", "Numbers", *(w.capitalize() for w in REFUTED)]
-        page.part("frame", columns=columns, rows=refuted, label="Refuted numbers")
+        rows = [[row[k] for k in there] for row in refuted]
+        page.part("frame", columns=[columns[k] for k in there], rows=rows, label="Refuted numbers")
     distinct = claims.distinct(part.claims)
     open_claims = distinct[~distinct["verdict"].isin(SETTLED)]
     if len(open_claims):
@@ -354,7 +356,12 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
     page.say(
         f"`{part.rerun}` computes all of it."
         + (f" The committed numbers are those of commit `{commit}`." if commit else "")
-        + (f" The [page of its numbers](/cells/{part.key}.md) has a command for each number." if cells else "")
+        + (
+            " `./bench doubt NUMBER` recomputes one published number, as [this guide](/docs/how-to/rerun-a-number.md) "
+            f"shows. The [page of its numbers](/cells/{part.key}.md) has their runs."
+            if cells
+            else ""
+        )
     )
     page.heading("Your answer")
     if part.answer:

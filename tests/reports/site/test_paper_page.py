@@ -51,7 +51,7 @@ def test_the_page_begins_with_its_sentence_and_has_facts_then_verdicts_then_clai
 def test_the_authors_see_what_was_found_where_and_how_to_rerun_it():
     text = pages(part())["papers/someone/authors"]
     assert "It was not sent to them, and they were not asked." in text
-    assert '<th scope="row">results</th><td>Ssp</td><td>as printed</td><td>2</td><td></td><td>1</td><td></td>' in text
+    assert '<th scope="row">results</th><td>Ssp</td><td>as printed</td><td>2</td><td>1</td>' in text
     assert 'For 1 of 2 claims the verdict is another one than "holds".' in text
     assert "better on all" in text
     assert "lower" not in text  # the claim that holds
