@@ -31,7 +31,7 @@ def papers(part: Part, content: Content, known: dict[str, str], cells: bool) -> 
     """All pages of one paper. ``cells``: is there a page of its published numbers?"""
     below = []
     if len(part.claims):
-        below.append(_claims(part, known))
+        below.append(_claims(part, content, known))
     below += _tables(part, content, known)
     below.append(_authors(part, content, known, cells))
     yield _paper(part, content, known, cells, below)
@@ -46,7 +46,7 @@ def _paper(part: Part, content: Content, known: dict[str, str], cells: bool, bel
     if part.answered:
         page.heading("Verdicts by reading")
         if part.judged:
-            page.say(plain(f"{part.judged}. The error rate is bounded over the numbers of this source alone."))
+            page.say(plain(f"{part.judged}. The level of a refutation is set for the numbers of this source only."))
         page.part("board", rows=_board(part, content.scale == "full"))
     if len(part.claims):
         page.heading("Claims")
@@ -282,7 +282,7 @@ def counted(rows: pd.DataFrame) -> dict[str, int]:
     return {w: int(found[w]) for w in claims.VERDICTS if w in found}
 
 
-def _claims(part: Part, known: dict[str, str]) -> Document:
+def _claims(part: Part, content: Content, known: dict[str, str]) -> Document:
     page = Document(f"papers/{part.key}/claims", f"{part.title}: claims", known)
     page.say(
         f"{claims.counted(part.claims).capitalize()}. A claim that repeats another is not counted. The "
@@ -293,6 +293,7 @@ def _claims(part: Part, known: dict[str, str]) -> Document:
         "sets it holds, all that it speaks of are meant. A claim by proof is algebra or true by construction, and its "
         "numbers check the proof."
     )
+    page.part("banner", text=content.banner, loud=content.scale != "full")
     for heading, rows in claim_parts(part.claims):
         page.heading(heading)
         page.part("counts", found=counted(rows))
@@ -322,6 +323,7 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
         "This page is for the authors of the paper. "
         + ("Their answer is at its end." if part.answer else "It was not sent to them, and they were not asked.")
     )
+    page.part("banner", text=content.banner, loud=content.scale != "full")
     page.heading("What was found")
     refuted = _refuted(part)
     if part.answered and not refuted:
@@ -355,7 +357,7 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
     commit = str(content.manifest.get("commit", ""))[:12]
     page.say(
         f"`{part.rerun}` computes all of it."
-        + (f" The committed numbers are those of commit `{commit}`." if commit else "")
+        + (f" The last run behind the committed numbers was at commit `{commit}`." if commit else "")
         + (
             " `./bench doubt NUMBER` recomputes one published number, as [this guide](/docs/how-to/rerun-a-number.md) "
             f"shows. The [page of its numbers](/cells/{part.key}.md) has their runs."

@@ -54,9 +54,13 @@ def test_the_authors_see_what_was_found_where_and_how_to_rerun_it():
     assert '<th scope="row">results</th><td>Ssp</td><td>as printed</td><td>2</td><td>1</td>' in text
     assert 'For 1 of 2 claims the verdict is another one than "holds".' in text
     assert "better on all" in text
+    assert 'role="alert">a trial</p>' in text  # the scale of a run that is no evidence
     assert "lower" not in text  # the claim that holds
     assert 'findings/f.html">It fails</a>' in text
-    assert "`./bench someone` computes all of it. The committed numbers are those of commit `0123456789ab`." in text
+    assert (
+        "`./bench someone` computes all of it. The last run behind the committed numbers was at commit `0123456789ab`."
+        in text
+    )
     assert "`papers/someone/answer.md`" in text
 
 
