@@ -38,6 +38,23 @@ LINES: dict[str, tuple[tuple[str, ...], str]] = {
         "with the audit's recorder the fit is another: release through `release`",
     ),
     "steps": ((r"\bsteps=", r"\.release\("), "more releases than declared steps"),
+    "supports": (
+        (r"def supports\b",),
+        "whether a task is taken follows its rows: look at public knowledge alone, and clip in the fit",
+    ),
+    "enforced": ((r"left_for\(|budget\.\w+\(",), "the noise is calibrated to more than the budget has left"),
+    "forged": (
+        (AFTER_RELEASE + r"\btask\.[nxy]\b", r"\braise\b", r"\.release\("),
+        "what is done with a rare output, or with which words a fit ends, follows the rows: decide by released and "
+        "public numbers alone",
+    ),
+    "searched": (
+        (r"\bsensitivity=", r"\.release\("),
+        "a pair that was searched moves the release by more than the sensitivity stated here",
+    ),
+    "tails": ((r"\.release\(", r"\.noise\("), "noise is cut far out: add what the mechanism gives"),
+    "late": ((r"\bsteps=", r"\.release\("), "the fit is not sound at its default settings, after many steps"),
+    "secrets": ((r"\.batches\(", r"budget\.\w+\("), "noise or batches follow from few bits: draw them from the budget"),
     "sampling": ((r"\bsampling=", r"\.batches\("), "batches are not drawn at the declared rate"),
 }
 

@@ -1,13 +1,15 @@
 """Audit of every private adapter on toy tasks, and of the audit: which broken copies of an adapter does it catch?
 
-    python -m audit.tables --checks results/extra/privacy_audit.csv --mutants results/extra/mutants.csv
+    python -m audit.tables --checks results/extra/privacy_audit.csv --mutants results/extra/mutants.csv \\
+        --kept results/audit
 
 Each adapter is audited on every kind of model that it fits (``audit.cases``, ``privacy.audit.Audit``): one row
 a check; that of the sensitivity says which part of it a release has reached. Then the adapter is given broken budgets
 (``privacy.faults``) and is broken itself, one line at a time (``privacy.mutants``), and audited again: one row each. A
 check that passes on the adapter and on its broken copy alike measures nothing. If an adapter names private
 standardisation among its leaks, more rows say what the leak does, and all others are of a copy in which it is closed.
-Needs no data; takes minutes. The tests ask for each row what the tables say (tests/audit/test_private_methods.py).
+Needs no data; takes minutes, and resumes where it was stopped. The tests ask for each row what the tables say
+(tests/audit/test_private_methods.py).
 """
 
 from __future__ import annotations
@@ -16,15 +18,16 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from audit import cases
+from audit import cases, resume
 from datasets.files import write_sealed
 from privacy import audit, draw_audit, mutants
 
-#: of ``privacy.audit.checks``, in its order; ``equal_path`` is that of ``audit.cases.faults``.
+#: of ``privacy.audit.checks``, in its order.
 CHECKS = cases.ORDER
 PASSED, FAILED, LEAK = "passed", "failed", "leak"
 COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached", "n", "false_alarm", "power"]
@@ -40,10 +43,14 @@ def check_rows(name: str, case: str) -> Iterator[dict]:
             yield key | {"check": check, "result": LEAK, "found": text}
     with mutants.loaded(cases.get(name), cases.closed(name, case)) as method:
         made = cases.audit_of(name, case, method)
-        found = cases.found_by(made, name, case)
+        found = cases.found_by(made)
         for check in CHECKS:
             told = {"result": FAILED if check in found else PASSED, "found": found.get(check, "")}
+            if (words := cases.BY_CONSTRUCTION.get((method.name, check))) and getattr(made, check)():
+                told = {"result": LEAK, "found": words}
             share = {"reached": f"{made.reached:.3f}"} if check == "sensitivity" else {}
+            if check == "searched":
+                share = {"reached": f"{min(made.shares.values(), default=0.0):.3f}"}
             yield key | {"check": check} | told | share | rests_on(made.evidence(check))
 
 
@@ -99,18 +106,34 @@ def key_of(name: str, case: str) -> dict[str, str]:
     return {"method": cases.get(name).name, "kind": cases.MODELS[case].kind, "case": case}
 
 
-def tables(
-    recorded: Sequence[tuple[str, str]], drawn: Sequence[tuple[str, str]] = ()
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Checks and mutants of these cases, and of those that release a draw; says on the error stream where it is."""
-    checks, broken = [], []
-    for k, (name, case) in enumerate(recorded, 1):
-        checks += check_rows(name, case)
-        broken += mutant_rows(name, case)
-        print(f"audit: {k} of {len(recorded)}: {name} on {case}", file=sys.stderr, flush=True)
-    for name, case in drawn:
-        checks += draw_rows(name, case)
-        broken += wrapped_rows(name, case)
+def case_rows(name: str, case: str) -> list[list[dict]]:
+    """[checks, mutants] of one case."""
+    if cases.get(name).releases_a_draw:
+        return [list(draw_rows(name, case)), list(wrapped_rows(name, case))]
+    return [list(check_rows(name, case)), list(mutant_rows(name, case))]
+
+
+def tables(wanted: Sequence[tuple[str, str]], folder: Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Checks and mutants of these cases; says on the error stream where it is, and what it took.
+
+    ``folder``: keeps the rows of each case, and has those that need not be computed again (``audit.resume``).
+    """
+    checks, broken, seconds, computed = [], [], 0.0, 0
+    for k, (name, case) in enumerate(wanted, 1):
+        path = None if folder is None else folder / resume.file_name(name, case)
+        key = resume.key_of(resume.files_of(cases.get(name)))
+        found = resume.kept(path, key, partial(case_rows, name, case))
+        checks += found.result[0]
+        broken += found.result[1]
+        seconds, computed = seconds + found.seconds, computed + found.now
+        took = f"{found.seconds:.1f} CPU s" if found.now else "kept"
+        print(f"audit: {k} of {len(wanted)}: {name} on {case}: {took}", file=sys.stderr, flush=True)
+    print(
+        f"audit: {computed} of {len(wanted)} cases computed, the others kept; all of them take {seconds / 60:.1f} CPU "
+        "minutes",
+        file=sys.stderr,
+        flush=True,
+    )
     return pd.DataFrame(checks, columns=COLUMNS), pd.DataFrame(broken, columns=MUTANT_COLUMNS)
 
 
@@ -119,12 +142,16 @@ def main() -> None:
     parser.add_argument("--checks", required=True, type=Path, help="CSV, one row per check")
     parser.add_argument("--mutants", required=True, type=Path, help="CSV, one row per broken copy")
     parser.add_argument("--methods", nargs="*", help="adapters, by name or <kind>/<method>; default: all")
+    parser.add_argument("--kept", type=Path, help="folder that keeps the rows of each case; default: none")
+    parser.add_argument("--first", action="store_true", help="the first case of each adapter only")
     args = parser.parse_args()
     known = {n for n, _ in (*cases.cases(), *cases.drawn())}
     if unknown := sorted(set(args.methods or ()) - known):
         parser.error(f"no private adapter {unknown[0]}; there are {', '.join(sorted(known))}")
-    wanted = [[c for c in of if c[0] in (args.methods or known)] for of in (cases.cases(), cases.drawn())]
-    for path, table in zip((args.checks, args.mutants), tables(*wanted), strict=True):
+    wanted = [c for c in (*cases.cases(), *cases.drawn()) if c[0] in (args.methods or known)]
+    if args.first:
+        wanted = list({name: (name, case) for name, case in reversed(wanted)}.values())[::-1]
+    for path, table in zip((args.checks, args.mutants), tables(wanted, args.kept), strict=True):
         write_sealed(path, table.to_csv(index=False, lineterminator="\n"))
 
 

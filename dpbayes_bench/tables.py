@@ -24,7 +24,8 @@ FILES = (
     "papers/*/reference/scores/*.csv.gz",
     "papers/*/reference/verdicts.csv.gz",
     "papers/*/published.csv",
-    "reports/reference/ledger.csv",
+    "common_tasks/reference/ledgers/*.csv.gz",
+    "papers/*/reference/ledgers/*.csv.gz",
     "reports/reference/manifest.json",
     "reports/reference/verdicts.csv",
 )
@@ -189,7 +190,8 @@ def ledger(home: Path, own: Path | None = None) -> pd.DataFrame:
 
     ``own``: the ledger of a run of one's own in place of the committed one.
     """
-    frame = text(own or home / "reports/reference/ledger.csv")
+    committed = sorted([*home.glob(FILES[5]), *home.glob(FILES[6])], key=lambda path: path.name)
+    frame = pd.concat([text(path) for path in ([own] if own else committed)], ignore_index=True)
     frame["experiment"] = frame["cell"].str.partition("-")[0]
     at = {path.name.removesuffix(".csv.gz"): paper_of(path) for path in score_files(home)}
     frame["paper"] = frame["experiment"].map(at).fillna("")

@@ -2,7 +2,8 @@
 
 An engine that asks a noise source, instead of the budget, for its releases can be run
 
-* once (:class:`OneFit`): each release goes through the mechanism that the budget hands out, as in any other fit;
+* once (:class:`OneFit`): each release goes through the mechanism that the budget hands out, as in any other fit, so
+  that the audit records and replays it;
 * many times (:class:`Repeats`): ``count`` independent repetitions of the same fit on the same rows. Each event is
   charged once, to one budget, so the ledger is that of ONE fit, which is what its epsilon is stated for. The
   repetitions share nothing but the rows: their noise is drawn with the scale of the charged event,
@@ -18,11 +19,12 @@ event states sensitivity 1 and is the same in every repetition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
-from privacy.budget import Budget
+from privacy.budget import AdditiveMechanism, Budget
 from privacy.ledger import Event, Relation
 
 
@@ -44,8 +46,14 @@ class NoiseSource(Protocol):
     ) -> np.ndarray:
         """``value`` plus Gaussian noise: (count, ...). ``batched``: its first axis is that of the repetitions."""
 
-    def draw(self, event: Event, size: int) -> np.ndarray:
-        """Standard normals (count, size) for a release that is itself a draw; the event is charged before."""
+    def steps(self, mechanism: AdditiveMechanism) -> Callable[[np.ndarray], np.ndarray]:
+        """What makes the releases of an event of many steps: (count, ...) in and out, one call per step."""
+
+    def draw(self, event: Event, size: int, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """A release that is itself a draw, (count, ...): ``make`` of standard normals (count, size).
+
+        The event is charged before.
+        """
 
 
 class OneFit:
@@ -64,9 +72,11 @@ class OneFit:
         value = np.asarray(value, dtype=np.float64)
         return mechanism.release(value[0] if batched else value)[None]
 
-    def draw(self, event, size):
-        self.budget.spend(event)
-        return self._rng.standard_normal((1, size))
+    def steps(self, mechanism):
+        return lambda value: mechanism.release(value[0])[None]
+
+    def draw(self, event, size, make):
+        return self.budget.draw(event, lambda: make(self._rng.standard_normal((1, size))))
 
 
 class Repeats:
@@ -91,6 +101,20 @@ class Repeats:
         shape = value.shape[1:] if batched else value.shape
         return value + event_scale * self._rng.standard_normal((self.count, *shape))
 
-    def draw(self, event, size):
+    def steps(self, mechanism):
+        left = mechanism.event.steps
+
+        def release(value: np.ndarray) -> np.ndarray:
+            nonlocal left
+            if left == 0:
+                raise ValueError(f"'{mechanism.event.what}': more releases than were charged")
+            if not np.isfinite(value).all():
+                raise ValueError(f"'{mechanism.event.what}': a NaN or infinity reached a release")
+            left -= 1
+            return value + mechanism.noise_scale * self._rng.standard_normal(value.shape)
+
+        return release
+
+    def draw(self, event, size, make):
         self.budget.spend(event)
-        return self._rng.standard_normal((self.count, size))
+        return make(self._rng.standard_normal((self.count, size)))

@@ -2,13 +2,15 @@
 
 public: every random number follows from the cell's seed, so that a run can be repeated bit for bit. Then an epsilon
 holds for nobody who has this program. secret: entropy of the operating system is mixed into the streams of every fit
-that claims a guarantee, noise, batches and posterior draws alike. Such a run cannot be repeated, restored or committed.
+that claims a guarantee, noise, batches and posterior draws alike, and into all streams of a paper's own program
+(``workflow.program.stream``). Such a run cannot be repeated, restored or committed.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,6 +30,9 @@ def of_run() -> str:
 def generator(cell, split: int, role: str) -> np.random.Generator:
     """The stream of one split for ``role`` ("noise" or "fit"; see ``Cell.seed``)."""
     seed = cell.seed(split, role)
-    if of_run() == SECRET and cell.adapter().privacy is not None:
-        seed = [*seed, secrets.randbits(128)]
-    return np.random.default_rng(seed)
+    return np.random.default_rng(mixed(seed) if cell.adapter().privacy is not None else seed)
+
+
+def mixed(seed: Sequence[int]) -> Sequence[int]:
+    """The seed of a stream; in a run with secret noise with 128 bits of the operating system after it."""
+    return [*seed, secrets.randbits(128)] if of_run() == SECRET else seed

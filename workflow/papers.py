@@ -62,6 +62,8 @@ class Program:
     ``samples``: pattern of ids of cells that the gate recomputes -> CPU seconds per method and reading. ``measures``:
     name of a number -> column of a score row, or "1 - column"; ``{metric}`` in a name is the metric of the row.
 
+    ``fits``: "module:tuple", its single fits as the audit sees methods (``audit.programs.OwnFit``).
+
     The others are called by ``reports.papers``. ``tables``: (score rows, folder of the checks) -> table by file name,
     the verdicts among them.
     ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the reference) -> runs by
@@ -84,6 +86,7 @@ class Program:
     judged: str
     finding: str
     cases: str = ""
+    fits: str = ""
 
     @classmethod
     def of(
@@ -94,7 +97,7 @@ class Program:
         return cls(
             scores, f"{package}.run:rows", checks, f"{package}.checks:CHECKS", samples, measures,
             f"{package}.tables:build", f"{package}.figures:build", f"{package}.tables:runs",
-            f"{package}.tables:METHODS", judged, finding, f"{package}.verdicts:cases",
+            f"{package}.tables:METHODS", judged, finding, f"{package}.verdicts:cases", f"{package}.fits:FITS",
         )  # fmt: skip
 
     @property

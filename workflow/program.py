@@ -19,14 +19,17 @@ import numpy as np
 import pandas as pd
 
 from datasets.files import write_bytes, write_sealed
-from workflow import papers
+from workflow import noise, papers
 from workflow.published import NUMBERS, table
 
 
 def stream(*key: str) -> np.random.Generator:
-    """The random numbers of one cell: seeded by its words alone, so that no other cell moves them."""
+    """The random numbers of one cell: seeded by its words alone, so that no other cell moves them.
+
+    With secret noise (``workflow.noise``) nobody can repeat them.
+    """
     digest = hashlib.sha256("|".join(key).encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+    return np.random.default_rng(np.random.SeedSequence(noise.mixed([int.from_bytes(digest[:16], "big")])))
 
 
 def published(home: Path) -> pd.DataFrame:
@@ -42,10 +45,10 @@ def read_scores(folder: Path) -> pd.DataFrame:
     return pd.concat([pd.read_csv(f, dtype=str, keep_default_na=False) for f in files], ignore_index=True)
 
 
-def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g", seal: bool = True) -> None:
+def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g", seal: bool = False) -> None:
     """CSV, by default with at most nine digits; gzip without a date where the name ends in gz: same data, same file.
 
-    ``seal``: with its checksum beside it, as every table of a run.
+    ``seal``: with its checksum beside it, as a table of a run.
     """
     text = frame.to_csv(index=False, float_format=float_format, lineterminator="\n").encode()
     content = gzip.compress(text, mtime=0) if path.suffix == ".gz" else text
@@ -68,9 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"{options.key} has no {options.what} '{options.name}'; there are {', '.join(known)}")
     if options.what == "scores":
         rows = papers.resolve(program.rows)(options.name, options.scale, options.mirror, options.raw)
-        write(options.out, pd.DataFrame(rows), float_format=None)
+        write(options.out, pd.DataFrame(rows), float_format=None, seal=True)
     else:
-        write(options.out, papers.resolve(program.check)[options.name](options.mirror))
+        write(options.out, papers.resolve(program.check)[options.name](options.mirror), seal=True)
     return 0
 
 

@@ -189,7 +189,8 @@ def _cost(cell, ledger_rows: list[dict]) -> dict:
     if not ledger_rows:
         return {"epsilon": "", "delta": "", "relation": "", "accountant": ""}
     ledger = Ledger.from_json([{**r, "sensitivity": float(r["sensitivity"])} for r in ledger_rows])
-    delta = dict(cell.budget).get("delta") or 1e-5
+    stated = dict(cell.budget).get("delta")
+    delta = 1e-5 if stated is None else stated
     cost = epsilon_of(ledger, delta)
     return {
         "epsilon": _number(cost.epsilon),

@@ -140,7 +140,11 @@ def _read(path: Path) -> dict | None:
 
 def record_of(cell, fits: Path) -> dict:
     """The object in ``<cell>.json``. Raises Damaged, once both files are set aside, unless both are whole."""
-    path = fits / f"{cell.id}.json"
+    return record_of_file(fits / f"{cell.id}.json")
+
+
+def record_of_file(path: Path) -> dict:
+    """The object in a ``<cell>.json``; raises as :func:`record_of`."""
     if (record := _read(path)) is None:
         raise damaged(path, path.with_suffix(".npz"))
     return record

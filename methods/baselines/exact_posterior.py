@@ -18,7 +18,7 @@ class ExactPosterior(Together, Method):
 
     name = "exact_posterior"
     title = "Exact posterior"
-    reference = "control of this suite; conjugate updates (Bishop 2006, sections 2.1 to 2.3, exercise 3.12)"
+    reference = "reference of this suite; conjugate updates (Bishop 2006, sections 2.1 to 2.3, exercise 3.12)"
     role = Role.CONTROL
     models = ("conjugate_simulator", "linear_regression_unknown_noise")
 

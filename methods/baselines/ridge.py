@@ -25,7 +25,7 @@ class Ridge(Method):
 
     name = "ridge"
     title = "Linear regression (ridge)"
-    reference = "yardstick of this suite; Hoerl & Kennard 1970; scikit-learn RidgeCV"
+    reference = "baseline of this suite; Hoerl & Kennard 1970; scikit-learn RidgeCV"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
     rerun = Rerun.CLOSED_FORM

@@ -239,8 +239,9 @@ def run(task: Task, settings: TraceSettings, budget: Budget, rng: np.random.Gene
     key, burn_in = noise.batches(task.n, rng).key, int(s.burn_in * s.steps)
     normals = NormalStream(rng)
     phi, kept = made.start.copy(), np.zeros((5, 2 * d))
-    for first in range(0, s.steps, BLOCK):
-        count = min(BLOCK, s.steps - first)
+    size = noise.at_once(BLOCK)
+    for first in range(0, s.steps, size):
+        count = min(size, s.steps - first)
         step = np.minimum(made.step, stable(task.model, n, inputs, phi, s.sampling_rate, s.steps))
         e = np.empty((count, s.draws, d))
         normals.fill(e.reshape(-1), 1.0)

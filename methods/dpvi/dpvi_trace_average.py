@@ -9,9 +9,10 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVITraceAverage(Reading):
-    """The trace average of a DPVI run: N(mean of mu, softplus(mean of rho)^2 + variance of mu) over the kept iterates.
+    """The trace average of a DPVI run: a Gaussian whose mean is the mean of mu over the kept iterates.
 
-    It is post-processing of one run, and costs no further privacy.
+    Its variance is softplus(mean of rho)^2 plus the variance of mu over these iterates. It is post-processing of one
+    run, and costs no further privacy.
     """
 
     name = "dpvi_trace_average"

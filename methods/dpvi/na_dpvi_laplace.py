@@ -14,9 +14,9 @@ from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
 class NADPVILaplace(Reading):
     """The noise-aware posterior of NA-DPVI by a Laplace approximation of the optimum.
 
-    theta_j ~ N(mu*_j, softplus(rho*_j)^2 + variance of mu*_j) at the mode; the uncertainty of rho* is dropped. The mode
-    is found on nested grids; the authors run Adam with learning rate 1 for 100,000 steps, which does not stop exactly
-    there.
+    Each theta_j is normal around the mode mu*_j, with variance softplus(rho*_j)^2 plus the variance of mu*_j. The
+    uncertainty of rho* is dropped. The mode is found on nested grids. The authors run Adam with learning rate 1 for
+    100,000 steps, which does not stop exactly there.
     """
 
     name = "na_dpvi_laplace"

@@ -26,9 +26,9 @@ class DPEM(Method):
     """
 
     name = "dp_em_authors"
-    title = "DP-EM (authors' program)"
+    title = "DP-EM (authors' code)"
     seed_name = "dp_em"
-    reference = "park2017dpem, the authors' program"
+    reference = "park2017dpem, the authors' code"
     models = ("mixture_of_gaussians",)
     rerun = Rerun.CHAOTIC  # its noise makes precisions jump between their floor and large values
     privacy = None

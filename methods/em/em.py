@@ -24,7 +24,7 @@ class EM(Method):
 
     name = "em"
     title = "EM"
-    reference = "park2017dpem, the program's run with epsilon = 0"
+    reference = "park2017dpem, the authors' code with epsilon = 0"
     models = ("mixture_of_gaussians",)
 
     @dataclass(frozen=True)

@@ -131,8 +131,8 @@ class DPSEPMixture(Method):
 
     Algorithm 3 of Vinaroz & Park 2023 passes over the rows one by one and adds one noise vector after each. With a row
     replaced, one step per epoch changes by 2 gamma C / N. With a row added or removed a whole step is there or not,
-    together with its noise: at that step one of the two neighbours has a point where the other has a Gaussian, and
-    nothing bounds the divergence of the two. A step of noise alone for a missing row would be another algorithm.
+    together with its noise. At that step one of the two neighbours has a point, and the other has a Gaussian. Nothing
+    bounds the divergence of the two. A step of noise only, for a missing row, would be another algorithm.
     """
 
     models = ("bounded_mixture",)

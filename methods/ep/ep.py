@@ -27,7 +27,7 @@ class EP(Method):
 
     name = "ep"
     title = "EP"
-    reference = "minka2001ep; damping and network of the program of vinaroz2023dpsep"
+    reference = "minka2001ep; damping and network of the authors' code of vinaroz2023dpsep"
     models = ("bnn_regression", "mixture_of_gaussians")
 
     @dataclass(frozen=True)
@@ -88,17 +88,17 @@ class EP(Method):
 
 # Expectation propagation for linear regression in the box: exact sites, so it ends at the exact posterior.
 class EPLinear(InFrame):
-    """EP with one site a row (Minka 2001), damped, started at sites of 0.
+    """EP with one site per row (Minka 2001), damped, started at sites of 0.
 
     A row's likelihood is a member of the conjugate family, so the site that matches the tilted distribution is T(z)
-    whatever the cavity. A damped update of every row in each of E epochs then leaves (1 - (1 - damping)^E) T(z) in
-    every site, in any order of the rows: computed by that formula from the sums over all rows, not row by row. With the
-    defaults the share is 1 to 1e-8: the exact posterior.
+    whatever the cavity. A damped update of every row in each of E epochs then leaves a share s of T(z) in every site,
+    in any order of the rows, with s = 1 - (1 - damping)^E. So the result is computed by that formula from the sums over
+    all rows, not row by row. With the defaults the share is 1 to 1e-8: the exact posterior.
     """
 
     name = "ep"
     title = "EP"
-    reference = "minka2001ep; damping of the program of vinaroz2023dpsep"
+    reference = "minka2001ep; damping of the authors' code of vinaroz2023dpsep"
     models = ("bounded_linear_regression",)
     constants = (Constants.PRINTED, Constants.PROGRAM)
 
@@ -119,11 +119,12 @@ class EPLinear(InFrame):
 
 # Expectation propagation on logistic regression in the box.
 class EPLogistic(InFrame):
-    """One Gaussian site a row along its margin, full covariance; all sites of a pass from one q (parallel EP).
+    """One Gaussian site per row along its margin, with full covariance; all sites of a pass come from one q (parallel
+    EP).
 
-    Against Minka 2001: parallel, not one row after another, so that a pass is matrix products; same fixed points. The
-    tilted moments are one-dimensional integrals of a logistic by a normal. A pass takes 0.3 s at 44,000 rows and 101
-    parameters; it takes about six.
+    Unlike in Minka 2001, rows are updated in parallel and not one after another, so a pass consists of matrix products.
+    The fixed points are the same. The tilted moments are one-dimensional integrals of a logistic by a normal. A pass
+    takes 0.3 s at 44,000 rows and 101 parameters, and about six passes are needed.
     """
 
     name = "ep"

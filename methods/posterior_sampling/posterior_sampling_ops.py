@@ -28,9 +28,9 @@ from privacy.ledger import Event, Relation
 
 
 class PosteriorSamplingOPS(LogisticPosteriorDraw):
-    """One draw from a tempered posterior whose prior is truncated to the ball |w| <= c / beta0.
+    """One sample of a tempered posterior whose prior is truncated to the ball |w| <= c / beta0.
 
-    Geumlek, Song & Chaudhuri 2017 read the Renyi epsilon of the budget as a pure epsilon and charge 4 power c^2 /
+    Geumlek, Song & Chaudhuri 2017 take the Renyi epsilon of the budget for a pure epsilon and charge 4 power c^2 /
     beta0. Both choices charge more than is needed. ``renyi_conversion`` uses that pure epsilon0 implies order
     epsilon0^2 / 2, and ``tight_range`` that 2 power c^2 / beta0 is enough. The ledger holds the smallest bound that is
     proved, in either case.
@@ -65,12 +65,12 @@ LEAST_MASS = 1e-3
 
 
 class PosteriorSamplingOPSLogistic(InFrame):
-    """One draw from a tempered posterior, prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
+    """One sample of a tempered posterior, prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
 
-    The draw is pure power c radius DP under add/remove (twice that for an exchanged record). The power is the largest,
-    at most 1, at which the whole ledger keeps (epsilon, delta), where the pure epsilon enters by the Renyi divergence
-    that it implies. The radius is ``radius_factor`` prior_sd sqrt(D): the root mean square norm of theta under the
-    prior.
+    The sample is pure DP with epsilon = power c radius under add/remove, and twice that for an exchanged record. The
+    power is the largest, at most 1, at which the whole ledger keeps (epsilon, delta). The pure epsilon enters by the
+    Renyi divergence that it implies. The radius is ``radius_factor`` prior_sd sqrt(D): the root mean square norm of
+    theta under the prior, times that factor.
     """
 
     name = "posterior_sampling_ops"

@@ -36,7 +36,7 @@ class AdaSSP(Method):
     name = "adassp"
     title = "AdaSSP"
     seed_name = "dp_linear_regression"
-    reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
+    reference = "baseline of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
     rerun = Rerun.CLOSED_FORM
@@ -116,7 +116,7 @@ class AdaSSPLinear(release.OneRelease):
     name = "adassp"
     title = "AdaSSP"
     seed_name = "dp_linear_regression"
-    reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
+    reference = "baseline of this suite; Wang 2018, AdaSSP, algorithm 2"
     counterparts = (Counterpart("ridge", 0.05, "both regularise, by different formulas; .01 seen"),)
     role = Role.YARDSTICK
     leaks = (adassp.CLIP_LEAK,)

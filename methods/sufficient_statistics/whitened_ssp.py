@@ -40,23 +40,24 @@ class Whitened(NamedTuple):
 class WhitenedSSP(release.InKnownBox):
     """Second moments of [x, 1, y] released in rounds, each in the coordinates that the rounds before have whitened.
 
-    One release of second moments has noise of one size in every direction, so that a direction in which the inputs
-    hardly vary drowns, however well it predicts: nearly collinear columns are lost. Here round t clips and releases z =
-    B_t [x, 1, y]; the noisy moments, their eigenvalues lifted to the level of the noise, give by their Cholesky factor
-    the B_{t+1} under which they would be white. A direction below the noise gains in every round the factor by which it
-    lies above the noise's level afterwards (recursive private preconditioning: CoinPress, Biswas, Dong, Kamath & Ullman
-    2020, section 3, for a covariance). The last coordinate of z is the target's residual given the inputs, so that the
-    residual is what is clipped, not the target. The last release, with ``last`` of what is left of mu squared, is read
-    as AdaSSP reads its moments.
+    One release of second moments has noise of one size in every direction. So a direction in which the inputs hardly
+    vary drowns, however well it predicts: nearly collinear columns are lost. Here round t clips and releases z = B_t
+    [x, 1, y]. The eigenvalues of the noisy moments are lifted to the level of the noise. Their Cholesky factor then
+    gives the B_{t+1} under which they would be white. In every round a direction below the noise gains the factor by
+    which it lies above the noise's level afterwards. This is recursive private preconditioning (CoinPress, Biswas,
+    Dong, Kamath & Ullman 2020, section 3, for a covariance). The last coordinate of z is the target's residual given
+    the inputs, so the residual is clipped, not the target. The last release, with ``last`` of what is left of mu
+    squared, is used as AdaSSP uses its moments.
 
     The sensitivity of every release under add/remove is the squared norm at which z is clipped. B_t is a function of
     released and public numbers, fixed before the rows are clipped. All releases are Gaussian and full batch; they
     compose exactly.
 
-    The posterior is normal-inverse-gamma. Its covariance of the weights is the sum of the Bayesian one, from the noisy
-    moments taken as they are, and of what the noise of the last release does to the solution, to first order: A^-1 C
-    A^-1 with C = noise^2 / 2 ((1 + |w|^2) I + w w'), in whitened coordinates. The residual's variance is put right for
-    the clipping, which cuts the rows with long residuals, as if rows were normal.
+    The posterior is normal-inverse-gamma. Its covariance of the weights is a sum of two parts. One is the Bayesian
+    covariance, from the noisy moments taken as they are. The other is what the noise of the last release does to the
+    solution, to first order. It is A^-1 C A^-1 with C = noise^2 / 2 [(1 + |w|^2) I + w w'], in whitened coordinates.
+    The residual's variance is put right for the clipping, which cuts the rows with long residuals, as if rows were
+    normal.
     """
 
     name = "whitened_ssp"

@@ -61,8 +61,8 @@ def size(d: int) -> int:
 
 
 def unit(x: np.ndarray) -> np.ndarray:
-    """Rows of norm 1."""
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+    """Rows of norm 1; one of zeros stays as it is, so that no row ends a fit."""
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)
 
 
 def triangle(gram: np.ndarray) -> np.ndarray:

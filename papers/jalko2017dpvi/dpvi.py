@@ -30,6 +30,7 @@ from scipy.special import expit
 
 from privacy.budget import Budget, GaussianMechanism, PoissonSampler
 from privacy.ledger import Relation, Sampling
+from privacy.repeats import OneFit, Repeats
 
 LOW = 1e-6
 WINDOW, OFFSET = 10, 0.1
@@ -103,29 +104,6 @@ class OneSampler:
     def draw(self, step):
         rows = self._sampler.draw(step)[None]
         return rows, np.ones(rows.shape, dtype=bool)
-
-
-class RepeatedReleases:
-    """Noise of ``count`` repetitions of one fit, with the scale of ``mechanism``, whose event is charged once.
-
-    As :class:`privacy.repeats.Repeats`, for an event of many steps: a step more than those charged raises ValueError.
-    """
-
-    def __init__(self, mechanism: GaussianMechanism, rng: np.random.Generator):
-        self._scale, self._left, self._rng = mechanism.noise_scale, mechanism.event.steps, rng
-
-    def __call__(self, value: np.ndarray) -> np.ndarray:
-        if self._left == 0:
-            raise ValueError("more releases than were charged")
-        if not np.isfinite(value).all():
-            raise ValueError("a NaN or infinity reached a release")
-        self._left -= 1
-        return value + self._scale * self._rng.standard_normal(value.shape)
-
-
-def one_release(mechanism: GaussianMechanism):
-    """The mechanism's own release, for a fit of one repetition."""
-    return lambda value: mechanism.release(value[0])[None]
 
 
 def batch_size(n: int, kappa: float) -> int:
@@ -244,15 +222,15 @@ def repeated(x, y, setting: Setting, reading: str, budget: Budget, rng: np.rando
         budget.no_noise("sum of gradients of a batch", relation=relation, steps=setting.steps)
         release = _as_it_is
     else:
-        release = RepeatedReleases(charged(setting, reading, n, budget), noise)
+        release = Repeats(budget, noise, count).steps(charged(setting, reading, n, budget))
     return fit(x, y, setting, batches, release, draws or own, count, sizes(n, setting.kappa, reading))
 
 
 def one_fit(x, y, setting: Setting, budget: Budget, rng: np.random.Generator, public_n: int) -> Posterior:
     """One corrected fit through the budget's own mechanism and batches."""
     mechanism = charged(setting, CORRECTED, public_n, budget)
-    batches = OneSampler(mechanism.batches(len(y)))
-    return fit(x, y, setting, batches, one_release(mechanism), rng, 1, sizes(public_n, setting.kappa, CORRECTED))
+    batches, release = OneSampler(mechanism.batches(len(y))), OneFit(budget, rng).steps(mechanism)
+    return fit(x, y, setting, batches, release, rng, 1, sizes(public_n, setting.kappa, CORRECTED))
 
 
 def sizes(n: int, kappa: float, reading: str) -> tuple[float, float]:

@@ -22,9 +22,10 @@ import math
 import numpy as np
 from scipy.special import expit
 
-from papers.jalko2017dpvi.dpvi import LOW, RepeatedReleases
+from papers.jalko2017dpvi.dpvi import LOW
 from privacy.budget import Budget
 from privacy.ledger import Relation
+from privacy.repeats import Repeats
 
 #: of the program: bound L, passes over the rows, least step size, iterates that predict.
 BOUND, PASSES, LEAST, LAST = 5.0, 10, 0.1, 100
@@ -87,7 +88,7 @@ def sound(x, y, mu: float, clip: float, steps: int, relation: Relation, budget: 
         steps=steps,
         proof="papers.jalko2017dpvi.sgld.sound",
     )
-    release = RepeatedReleases(mechanism, noise)
+    release = Repeats(budget, noise, count).steps(mechanism)
     h = (2 / mechanism.noise_scale) ** 2
     sign, w, kept = 2 * y - 1, np.zeros((count, d)), []
     norms = np.linalg.norm(x, axis=1)

@@ -10,12 +10,16 @@ DP HMC makes its proposals by leapfrog steps with sums of gradients, each row's 
 with noise of deviation 2 b_g tau_g sqrt(n): L + 1 fresh releases an iteration.
 
 Only rows of large G can be cut (:mod:`.models`), and G stands by falling norm: what is summed is closed form, less the
-excess of the first rows. All functions take noise as an argument and read the data through these sums alone.
+excess of the first rows. All functions read the data through these sums alone, and use them only after their release
+(:class:`Releases`). The share of rows that were cut is read from the rows and is no release: it is for the box plots of
+the source, and must not leave a private fit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numba import njit
@@ -56,6 +60,20 @@ class Chains:
     theta: np.ndarray
     accepted: np.ndarray
     clipped: np.ndarray
+
+
+@dataclass(frozen=True)
+class Releases:
+    """What adds the noise: ``ratio`` (step, sums over c (R,)) and ``gradient`` (step, leapfrog step, sums (R, d))."""
+
+    ratio: Callable[[int, np.ndarray], np.ndarray]
+    gradient: Callable[[int, int, np.ndarray], np.ndarray] | None = None
+
+
+def noisy(ratios: np.ndarray, gradients: np.ndarray | None = None) -> Releases:
+    """Noise that was drawn before: ``ratios`` (R, K), ``gradients`` (R, K, L + 1, d)."""
+    added = None if gradients is None else lambda t, i, value: value + gradients[:, t, i]
+    return Releases(lambda t, value: value + ratios[:, t], added)
 
 
 @njit(cache=True, error_model="numpy", fastmath=True, nogil=True)
@@ -150,21 +168,21 @@ def _bent(e: np.ndarray, bend: np.ndarray) -> np.ndarray:
     return out
 
 
-def _test(p: Problem, s: Setting, theta, other, kinetic, noise, log_u):
-    """(accepted (R,), share of rows cut (R,)) of one step; ``noise`` (R,) of deviation tau sqrt(n)."""
+def _test(p: Problem, s: Setting, theta, other, kinetic, release, log_u):
+    """(accepted (R,), share of rows cut (R,)) of one step; ``release`` (R,) adds noise of deviation tau sqrt(n)."""
     distance = np.linalg.norm(other - theta, axis=1)
     total, cut = ratio_sums(p, theta, other, s.bound * distance)
     c = 2 * s.bound * distance
-    released = total / np.maximum(c, 1e-300) + noise
+    released = release(total / np.maximum(c, 1e-300))
     prior = 0.5 * p.prior * ((p.phi(theta) ** 2).sum(axis=1) - (p.phi(other) ** 2).sum(axis=1))
     sd = p.model.temper * c * s.tau * np.sqrt(p.model.rows)
     log_ratio = p.model.temper * c * released + prior + kinetic - 0.5 * sd**2
     return log_u < log_ratio, cut / p.model.rows
 
 
-def penalty(p: Problem, s: Setting, starts, noise, rng: np.random.Generator) -> Chains:
-    """``noise`` (R, K), of deviation tau sqrt(n); ``rng`` draws proposals and U, which read no row."""
-    (count, steps), d = noise.shape, p.model.d
+def penalty(p: Problem, s: Setting, starts, steps: int, releases: Releases, rng: np.random.Generator) -> Chains:
+    """``steps`` iterations of R chains from ``starts`` (R, d). ``rng`` draws proposals and U, which read no row."""
+    count, d = starts.shape
     theta, out, chain = starts.copy(), _empty(starts, steps), np.arange(count)
     direction = rng.choice([-1.0, 1.0], (count, d))
     for t in range(steps):
@@ -174,32 +192,36 @@ def penalty(p: Problem, s: Setting, starts, noise, rng: np.random.Generator) -> 
             other[chain, j] += direction[chain, j] * np.abs(rng.standard_normal(count)) * s.width
         else:
             other += s.width * rng.standard_normal((count, d))
-        accepted, out.clipped[:, t] = _test(p, s, theta, other, 0.0, noise[:, t], np.log(rng.random(count)))
+        release, log_u = partial(releases.ratio, t), np.log(rng.random(count))
+        accepted, out.clipped[:, t] = _test(p, s, theta, other, 0.0, release, log_u)
         if s.guided:
             direction[chain, j] *= np.where(accepted, 1, -1)
         theta = _keep(out, t, theta, other, accepted)
     return out
 
 
-def hmc(p: Problem, s: Setting, starts, noise, gradient_noise, rng: np.random.Generator) -> Chains:
-    """``noise`` as in :func:`penalty`; ``gradient_noise`` (R, K, L + 1, d) of deviation 2 b_g tau_g sqrt(n)."""
-    count, steps = noise.shape
+def hmc(p: Problem, s: Setting, starts, steps: int, releases: Releases, rng: np.random.Generator) -> Chains:
+    """As :func:`penalty`, with releases of gradients too. Raises ValueError where there are none."""
+    if releases.gradient is None:
+        raise ValueError("DP HMC releases gradients; give what adds their noise")
+    release_gradient, count = releases.gradient, len(starts)
     theta, out = starts.copy(), _empty(starts, steps)
 
-    def force(at, extra):
+    def force(at, t, i):
         bend = 2 * p.model.curve * at[:, 0]
-        total = gradient_sums(p, at, s.bound_gradient) + extra
+        total = release_gradient(t, i, gradient_sums(p, at, s.bound_gradient))
         return p.model.temper * total - _bent(p.prior * p.phi(at), bend)
 
     for t in range(steps):
         first = rng.standard_normal(theta.shape)
-        other, momentum = theta, first + 0.5 * s.eta * force(theta, gradient_noise[:, t, 0])
+        other, momentum = theta, first + 0.5 * s.eta * force(theta, t, 0)
         for i in range(1, s.leapfrog + 1):
             other = other + s.eta * momentum
             last = 0.5 if i == s.leapfrog else 1.0
-            momentum = momentum + last * s.eta * force(other, gradient_noise[:, t, i])
+            momentum = momentum + last * s.eta * force(other, t, i)
         kinetic = 0.5 * ((first**2).sum(axis=1) - (momentum**2).sum(axis=1))
-        accepted, out.clipped[:, t] = _test(p, s, theta, other, kinetic, noise[:, t], np.log(rng.random(count)))
+        release, log_u = partial(releases.ratio, t), np.log(rng.random(count))
+        accepted, out.clipped[:, t] = _test(p, s, theta, other, kinetic, release, log_u)
         theta = _keep(out, t, theta, other, accepted)
     return out
 

@@ -10,7 +10,7 @@ normal, and a row enters only through G = Lambda (x - mean of x):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -134,20 +134,23 @@ def draws(model: Model, mean: np.ndarray, key: np.ndarray, count: int = EXACT) -
     return phi(at + z, -model.curve)
 
 
+def problem_of(model: Model, x: np.ndarray) -> Problem:
+    """A model with these rows (n, d), without exact draws and starts."""
+    lam, mean = precision_of(model), x.mean(axis=0)
+    g = (x - mean) @ lam
+    norms = np.linalg.norm(g, axis=1)
+    order = np.argsort(-norms, kind="stable")
+    none = np.empty((0, model.d))
+    return Problem(model, np.ascontiguousarray(g[order].T), norms[order], mean, lam, prior_of(model), none, none)
+
+
 @cache
 def problem(name: str) -> Problem:
     """The model ``name`` with the source's data, exact draws and starts. A second or two of CPU."""
     model = MODELS[name]
-    x, lam = rows_of(model), precision_of(model)
-    mean = x.mean(axis=0)
-    g = (x - mean) @ lam
-    norms = np.linalg.norm(g, axis=1)
-    order = np.argsort(-norms, kind="stable")
-    seed = (GAUSS if model.correlated else BANANA)[1]
-    exact = draws(model, mean, streams.key_of(seed))
-    return Problem(
-        model, np.ascontiguousarray(g[order].T), norms[order], mean, lam, prior_of(model), exact, starts(model, exact)
-    )
+    found, seed = problem_of(model, rows_of(model)), (GAUSS if model.correlated else BANANA)[1]
+    exact = draws(model, found.mean, streams.key_of(seed))
+    return replace(found, exact=exact, starts=starts(model, exact))
 
 
 def starts(model: Model, exact: np.ndarray, count: int = 20) -> np.ndarray:

@@ -5,7 +5,8 @@ noise of our own. The noise does not depend on epsilon, so a cell at a smaller e
 chains: the cells of one model and method share chains, and are no independent evidence.
 
 Columns: table, dataset (the model), method, reading, setting, metric, scale, repeats, status, reason, mean, std,
-median, iterations (k), delta, ledger_epsilon (of one chain of k iterations), ledger, runs (a number a chain).
+median, iterations (k), delta, ledger_epsilon (of one chain of k iterations), ledger, runs (a number a chain). The
+ledger of a share of clipped ratios has that share as a release without noise.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from papers.raisa2021thesis.chains import Chains, Setting
 from papers.raisa2021thesis.models import Model, Problem, problem
 from privacy.accountants import epsilon_of, gdp_epsilon
 from privacy.budget import Budget, BudgetSpec, GaussianMechanism, Mode
-from privacy.ledger import Relation
+from privacy.ledger import Ledger, Relation
 from workflow import program
 
 HERE = Path(__file__).parent
 CONFIG = HERE / "program.yaml"
 KEY = ["source", "table", "dataset", "method", "setting", "metric"]
-METRICS = ("mmd", "acceptance", "clipped_ratios")
+#: of these, the last is a raw number of the rows
+METRICS = ("mmd", "acceptance", SHARE := "clipped_ratios")
 #: random pairs of which the width of the kernel is the median distance.
 PAIRS = 500
 COLUMNS = (
@@ -97,6 +99,17 @@ def charged(setting: Setting, n: int, count: int, budget: Budget) -> list[Gaussi
     return out
 
 
+def with_share(setting: Setting, model: Model, count: int, rng: np.random.Generator) -> Ledger:
+    """The ledger of a chain beside which the share of rows that were cut is shown, as the source does.
+
+    That share is a number of the rows without noise, in each iteration, so no finite epsilon holds.
+    """
+    budget = BudgetSpec(delta=model.delta).open(rng)
+    charged(setting, model.rows, count, budget)
+    budget.no_noise("share of rows whose log-likelihood ratio is cut", relation=Relation.REPLACE_ONE, steps=count)
+    return budget.ledger
+
+
 def opened(model: Model, epsilon: float, rng: np.random.Generator) -> Budget:
     return BudgetSpec(epsilon=epsilon, delta=model.delta, mode=Mode.ENFORCE).open(rng)
 
@@ -109,17 +122,33 @@ def run_chains(
     ``start``: (count, d), the source's where None, or a function of a budget that pays for one; ``share`` of the
     iterations are then run.
     """
-    n, d, k = p.model.rows, p.model.d, int(share * iterations(setting, p.model, epsilon))
+    n, k = p.model.rows, int(share * iterations(setting, p.model, epsilon))
     own, *each = rng.spawn(count + 1)
     budgets = [opened(p.model, epsilon, r) for r in each]
     starts = np.stack([start(b) for b in budgets]) if callable(start) else p.starts[:count] if start is None else start
-    made = [charged(setting, n, k, b) for b in budgets]
-    noise = np.stack([m[0].noise(k, 1)[:, 0] for m in made])
+    return walked(p, setting, starts, k, [charged(setting, n, k, b) for b in budgets], own)
+
+
+def walked(p: Problem, setting: Setting, starts: np.ndarray, k: int, made: list[list[GaussianMechanism]],
+           rng: np.random.Generator) -> Chains:  # fmt: skip
+    """A chain of ``k`` iterations from each start (count, d) with the mechanisms ``made`` of its own (:func:`charged`).
+
+    An audited chain, which is one, makes its releases one by one; the others take their noise as a block.
+    """
+    d = starts.shape[1]
+    if made[0][0].audited:
+        ((ratio, *gradient),) = made
+        releases = chains.Releases(
+            lambda t, value: ratio.release(value), lambda t, i, value: gradient[0].release(value[0])[None]
+        )
+    else:
+        noise = np.stack([m[0].noise(k, 1)[:, 0] for m in made])
+        blocks = [m[1].noise(k * setting.gradients, d).reshape(k, -1, d) for m in made if setting.gradients]
+        releases = chains.noisy(noise, np.stack(blocks) if blocks else None)
     if not setting.gradients:
-        return chains.penalty(p, setting, starts, noise, own)
-    gradients = np.stack([m[1].noise(k * setting.gradients, d).reshape(k, -1, d) for m in made])
+        return chains.penalty(p, setting, starts, k, releases, rng)
     with np.errstate(over="ignore", invalid="ignore"):  # a path that runs away is never accepted
-        return chains.hmc(p, setting, starts, noise, gradients, own)
+        return chains.hmc(p, setting, starts, k, releases, rng)
 
 
 def second_half(theta: np.ndarray, k: int) -> np.ndarray:
@@ -198,13 +227,16 @@ def rows(
         charged(setting, p.model.rows, k, budget)
         values = measured(p, found, k, of_widths)
         mine: Mapping = {"dataset": model, "method": method, "reading": "authors", "scale": scale, "repeats": count,
-                         "status": "ok", "iterations": k, "delta": f"{p.model.delta:g}", "ledger": facts(budget.ledger),
-                         "ledger_epsilon": f"{epsilon_of(budget.ledger, p.model.delta).epsilon:.6g}"}  # fmt: skip
+                         "status": "ok", "iterations": k, "delta": f"{p.model.delta:g}"}  # fmt: skip
+        ledgers = dict.fromkeys(METRICS, budget.ledger) | {SHARE: with_share(setting, p.model, k, rng)}
         at = boxes[boxes["setting"].str.startswith(f"epsilon={epsilon};")]
         for box in at.to_dict("records"):
             v = values[box["metric"]]
             row = dict.fromkeys(COLUMNS, "") | mine | {c: box[c] for c in ("table", "setting", "metric")}
+            ledger = ledgers[box["metric"]]
             row |= {
+                "ledger": facts(ledger),
+                "ledger_epsilon": f"{epsilon_of(ledger, p.model.delta).epsilon:.6g}",
                 "mean": repr(float(v.mean())),
                 "std": repr(float(v.std(ddof=1))),
                 "median": repr(float(np.median(v))),

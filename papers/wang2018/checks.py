@@ -39,8 +39,11 @@ class _Told:
         shape = value.shape[1:] if batched else value.shape
         return value + sensitivity * noise_multiplier * self._rng.standard_normal((self.count, *shape))
 
-    def draw(self, event, size):
-        return np.zeros((self.count, size))
+    def steps(self, mechanism):
+        raise NotImplementedError("AdaOPS has no event of many steps")
+
+    def draw(self, event, size, make):
+        return make(np.zeros((self.count, size)))
 
 
 def lengths(moments: Moments, epsilon: float, delta: float, noise: NoiseSource):

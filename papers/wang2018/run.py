@@ -13,7 +13,6 @@ carry all digits.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -32,6 +31,7 @@ from papers.wang2018.estimators.objective_perturbation import objective_perturba
 from papers.wang2018.estimators.perturbed_moments import adassp, ssp
 from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats
+from workflow import program
 
 CONFIG = Path(__file__).parent / "program.yaml"
 NOISE_FREE = ("trivial", "non_private")
@@ -92,8 +92,7 @@ def noise_free(method: str, fold: Fold) -> np.ndarray:
 
 def generator(name: str, method: str, epsilon: str, fold: int) -> np.random.Generator:
     """The stream of one cell on one fold, the same for all readings."""
-    digest = hashlib.sha256(f"wang2018|{name}|{method}|{epsilon}|{fold}".encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+    return program.stream("wang2018", name, method, epsilon, str(fold))
 
 
 def repetitions(name, rows: list[Fold], method, reading, epsilon: str, delta: float, count: int):

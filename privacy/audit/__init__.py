@@ -5,13 +5,17 @@
 :mod:`privacy.audit.pairs`     hard pairs of neighbouring data sets
 :mod:`privacy.audit.noise`     the law of the noise that mechanisms draw
 :mod:`privacy.audit.sampling`  the batches, against independent coins
+:mod:`privacy.audit.search`    pairs that are searched on the adapter at hand
+:mod:`privacy.audit.forged`    replays with made-up outputs, and what sees rows beside a fit
+:mod:`privacy.audit.rare`      tails of the noise, secrets of few bits, the last of many steps, overspending
 :mod:`privacy.audit.paths`     recorded against ordinary fits; whether the noise is used
 :mod:`privacy.audit.games`     a lower bound on epsilon from posteriors alone
 :mod:`privacy.audit.battery`   every check of one adapter on one task
 ============================== =======================================================================================
 """
 
-from privacy.audit.battery import CHECKS, Audit, Evidence, checks
+from privacy.audit.battery import CHECKS, EVALUATIONS, KILLS, WHOLE_FITS, Audit, Evidence, checks
+from privacy.audit.forged import FORGERIES, forged_fault, strangers, supports_fault
 from privacy.audit.games import LowerBound, audit_power, clopper_pearson, distinguishing_game, epsilon_lower_bound
 from privacy.audit.noise import (
     NOISE_ALPHA,
@@ -24,7 +28,17 @@ from privacy.audit.noise import (
     noise_power,
 )  # fmt: skip
 from privacy.audit.pairs import ROWS, first_rows, neighbour_pairs, neighbours, with_last_row, with_row
-from privacy.audit.paths import PATH_RUNS, same_path
+from privacy.audit.paths import same_path
+from privacy.audit.rare import (
+    SECRETS,
+    TAIL_SAMPLES,
+    collision,
+    late_fault,
+    overspending,
+    secret_fault,
+    tail_fault,
+    tail_power,
+)
 from privacy.audit.replays import (
     REFUSED,
     ROUNDING,
@@ -40,12 +54,15 @@ from privacy.audit.replays import (
     unequal,
 )  # fmt: skip
 from privacy.audit.sampling import COIN_ALPHA, MOST_SEEDS, SEEDS, SEEN, fits_for, sampling_fault, share_power
+from privacy.audit.search import Found, Pair, climb
 
 __all__ = [
-    "CHECKS", "COIN_ALPHA", "MOST_SEEDS", "NOISE_ALPHA", "PATH_RUNS", "REFUSED", "ROUNDING", "ROWS", "SAMPLES", "SEEDS",
-    "SEEN", "Audit", "Evidence", "Gap", "Listener", "LowerBound", "NoiseLaw", "Recorder", "Replay", "StructureDiffers",
-    "audit_power", "checks", "clopper_pearson", "distinguishing_game", "epsilon_lower_bound", "first_rows", "fits_for",
-    "flat_parameters", "neighbour_pairs", "neighbours", "noise_fault", "noise_law", "noise_law_power", "noise_power",
-    "parameter_distance", "replay", "replay_gap", "run", "same_path", "sampling_fault", "share_power", "unequal",
-    "with_last_row", "with_row",
+    "CHECKS", "COIN_ALPHA", "EVALUATIONS", "FORGERIES", "KILLS", "MOST_SEEDS", "NOISE_ALPHA", "REFUSED", "ROUNDING",
+    "ROWS", "SAMPLES", "SECRETS", "SEEDS", "SEEN", "TAIL_SAMPLES", "WHOLE_FITS", "Audit", "Evidence", "Found", "Gap",
+    "Listener", "LowerBound", "NoiseLaw", "Pair", "Recorder", "Replay", "StructureDiffers", "audit_power", "checks",
+    "climb", "clopper_pearson", "collision", "distinguishing_game", "epsilon_lower_bound", "first_rows", "fits_for",
+    "flat_parameters", "forged_fault", "late_fault", "neighbour_pairs", "neighbours", "noise_fault", "noise_law",
+    "noise_law_power", "noise_power", "overspending", "parameter_distance", "replay", "replay_gap", "run",
+    "same_path", "sampling_fault", "secret_fault", "share_power", "strangers", "supports_fault", "tail_fault",
+    "tail_power", "unequal", "with_last_row", "with_row",
 ]  # fmt: skip

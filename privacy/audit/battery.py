@@ -6,17 +6,23 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+import numpy as np
 from scipy import stats
 
+from privacy.audit import rare
+from privacy.audit.forged import FORGERIES, QUIET, forged_fault, supports_fault
 from privacy.audit.noise import MOST_FITS, NOISE_ALPHA, SAMPLES, noise_fault, noise_power
 from privacy.audit.pairs import neighbours
-from privacy.audit.paths import PATH_RUNS, noise_matters, same_path
-from privacy.audit.replays import REFUSED, ROUNDING, Replay, StructureDiffers, replay, run, same_event
+from privacy.audit.paths import noise_matters, same_path
+from privacy.audit.replays import REFUSED, ROUNDING, Replay, StructureDiffers, quiet, replay, run, same_event
 from privacy.audit.sampling import COIN_ALPHA, SEEDS, fits_for, is_poisson, sampling_fault, share_power
+from privacy.audit.search import Found, climb
 from privacy.budget import BudgetSpec
 from privacy.ledger import EPOCHS, Mechanism, Sampling
+
+#: replays of a search
+EVALUATIONS = 80
 
 
 @dataclass(frozen=True)
@@ -35,8 +41,10 @@ class Evidence:
 class Audit:
     """The checks of one adapter on one task, each when it is asked for; what several need is computed once.
 
-    ``samples``, ``alpha``: of :func:`noise_fault`. ``more``: pairs (name, D, D') beside those of :func:`neighbours`;
-    ``only``: the names of those that are wanted, all by default.
+    ``samples``, ``alpha``: of :func:`noise_fault`. ``only``: the names of the pairs of :func:`neighbours` that are
+    wanted, all by default. ``short``: settings of the search and of forged replays, which make many fits; ``long``: of
+    the late steps; by default those of the other checks. ``evaluations``: replays of the search;
+    ``fits``: of the secrets.
     """
 
     def __init__(
@@ -48,11 +56,16 @@ class Audit:
         seed: int,
         samples: int = SAMPLES,
         alpha: float = NOISE_ALPHA,
-        more: Sequence[tuple[str, Any, Any]] = (),
         only: Sequence[str] = (),
+        short=None,
+        long=None,
+        evaluations: int = EVALUATIONS,
+        fits: int = rare.SECRETS,
     ):
         self.method, self.task, self.spec, self.seed = method, task, spec, seed
-        self._more, self._only = tuple(more), tuple(only)
+        self._only = tuple(only)
+        self._short, self._long = (method, task, settings if short is None else short, spec, seed), long
+        self._evaluations, self._fits = evaluations, fits
         self._fit = (method, task, settings, spec, seed)
         self._samples, self._alpha = samples, alpha
 
@@ -61,7 +74,7 @@ class Audit:
         """Each pair of :func:`neighbours` by name, with its replay or the exception that ended it."""
         method, task, settings, spec, seed = self._fit
         out: list[tuple[str, Replay | Exception]] = []
-        for pair, d, dprime in (*neighbours(task, method.privacy), *self._more):
+        for pair, d, dprime in neighbours(task, method.privacy):
             if self._only and pair not in self._only:
                 continue
             try:
@@ -75,6 +88,22 @@ class Audit:
         """Largest part of its declared sensitivity by which a release moves on these pairs."""
         return max((r.ratio for _, r in self.replays if isinstance(r, Replay)), default=0.0)
 
+    @cached_property
+    def found(self) -> Found:
+        """What the search reaches of each event; see ``privacy.audit.search``."""
+        method, task, settings, spec, seed = self._short
+        specs = (spec, quiet(spec))
+        return climb(method, task, settings, specs, seed, np.random.default_rng(seed), self._evaluations)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Event -> the part of its declared sensitivity that fixed and searched pairs reach."""
+        parts = dict(self.found.reached)
+        for _, r in self.replays:
+            for gap in r.gaps if isinstance(r, Replay) else ():
+                parts[gap.what] = max(parts.get(gap.what, 0.0), gap.ratio)
+        return parts
+
     def evidence(self, check: str) -> Evidence:
         """What a passed ``check`` rests on; see :class:`Evidence`."""
         replayed = [r for _, r in self.replays if isinstance(r, Replay)]
@@ -82,6 +111,18 @@ class Audit:
             moves = sum(g.releases for r in replayed for g in r.gaps)
             share = f"{min(self.reached, 1.0):.3f}"
             return Evidence(moves, 0.0, 1.0, f"a sensitivity declared below {share} of what it is")
+        if check == "searched":
+            told = ", ".join(f"{min(part, 1.0):.3f} ({what})" for what, part in self.shares.items())
+            return Evidence(
+                self._evaluations, 0.0, 1.0, f"a sensitivity declared below this part of what it is: {told}"
+            )
+        if check == "forged":
+            return Evidence(len(FORGERIES) + len(QUIET), 0.0, math.nan, "")
+        if check == "tails":
+            power = rare.tail_power(self._alpha / 4)
+            return Evidence(rare.TAIL_SAMPLES, self._alpha, power, f"noise cut at {rare.FAR:g} deviations")
+        if check == "secrets":
+            return Evidence(self._fits, 0.0, rare.collision(16, self._fits), "secrets of 16 bits")
         if check == "noise":
             most = max((sum(v.size for v in r.recorded.values) for r in replayed), default=0)
             fits = min(math.ceil(self._samples / most), MOST_FITS) if most else 0
@@ -100,8 +141,6 @@ class Audit:
             return Evidence(n, COIN_ALPHA, power, "1.5 times the declared rate")
         if check == "steps":
             return Evidence(len(replayed), 1e-9 * len(replayed), math.nan, "")
-        if check == "same_path":
-            return Evidence(PATH_RUNS, max(self._alpha, 1e-3) ** 2, math.nan, "")
         return Evidence(len(replayed), 0.0, math.nan, "")
 
     def _first(self, fault: Callable[[str, Replay], str]) -> str:
@@ -123,6 +162,11 @@ class Audit:
             return f"{pair}: '{worst.what}' moved by {worst.ratio:.4g} times its declared sensitivity"
 
         return self._first(fault)
+
+    def searched(self) -> str:
+        """Nor on a pair that is searched on the adapter at hand."""
+        what = self.found.violated
+        return f"'{what}' moved by {self.found.reached[what]:.4g} times its declared sensitivity" if what else ""
 
     def posterior(self) -> str:
         """Nothing but releases reaches the posterior."""
@@ -158,7 +202,7 @@ class Audit:
         """A finite epsilon."""
         from privacy.accountants import epsilon_of
 
-        cost = epsilon_of(run(*self._fit).ledger, self._fit[3].delta or 1e-5)
+        cost = epsilon_of(run(*self._fit).ledger, 1e-5 if self._fit[3].delta is None else self._fit[3].delta)
         return "" if 0 < cost.epsilon < math.inf else f"epsilon = {cost.epsilon} ({cost.accountant})"
 
     def noise(self) -> str:
@@ -170,15 +214,60 @@ class Audit:
         return "" if noise_matters(*self._fit) else "other noise gives the same posterior"
 
     def same_path(self) -> str:
-        """See :func:`same_path`; at a false-alarm rate of 1e-3 where the two are not equal."""
-        return same_path(*self._fit, alpha=max(self._alpha, 1e-3))
+        """See :func:`same_path`."""
+        return same_path(*self._fit)
+
+    def forged(self) -> str:
+        """See :func:`forged_fault`."""
+        return forged_fault(*self._short)
+
+    def supports(self) -> str:
+        """See :func:`supports_fault`."""
+        return supports_fault(self.method, self.task)
+
+    def tails(self) -> str:
+        """See :func:`tail_fault`."""
+        return rare.tail_fault(*self._fit, self._alpha)
+
+    def secrets(self) -> str:
+        """See :func:`secret_fault`."""
+        return rare.secret_fault(*self._short, self._fits)
+
+    def enforced(self) -> str:
+        """See :func:`overspending`."""
+        return rare.overspending(*self._fit)
+
+    def late(self) -> str:
+        """See :func:`late_fault`; asked where settings for it are given."""
+        method, task, _, spec, seed = self._fit
+        return "" if self._long is None else rare.late_fault(method, task, self._long, spec, seed)
 
 
-#: the checks by name, those that are cheap and find much first; what needs a whole fit is asked only after ``runs``.
-CHECKS = (
-    *("runs", "sensitivity", "posterior", "diagnostics", "events", "steps", "ledger", "noise", "sampling"),
-    *("noise_used", "same_path"),
-)
+#: each check, cheap ones first, and the class of fault that it kills; what needs a whole fit is asked after ``runs``.
+KILLS = {
+    "runs": "rows decide whether a fit ends, or which releases it makes",
+    "sensitivity": "a declared sensitivity that an extreme row exceeds",
+    "posterior": "the posterior depends on rows beside the releases",
+    "diagnostics": "a diagnostic depends on rows beside the releases",
+    "events": "a declared number depends on rows",
+    "supports": "whether a method takes a task depends on its rows",
+    "steps": "more releases, or less noise or sampling, than the ledger says",
+    "ledger": "a ledger without a finite epsilon",
+    "enforced": "noise that is calibrated to more than the budget",
+    "noise_used": "noise that is drawn and not used",
+    "same_path": "a fast path that uses its noise otherwise than the recorded one, in any block or for rare noise",
+    "forged": "rows that decide what is done with rare outputs, what is prepared, or with which words a fit ends",
+    "searched": "a declared sensitivity that is too small by a part that no fixed pair reaches",
+    "tails": "noise that is cut far out",
+    "noise": "noise of another law or scale, or drawn twice",
+    "sampling": "batches that are no independent coins at the declared rate",
+    "late": "a fault after many steps only",
+    "secrets": "noise or batches that follow from few bits",
+}
+CHECKS = tuple(KILLS)
+#: those that replay a pair at a time, or look at no fit
+_PAIRS = ("runs", "sensitivity", "posterior", "diagnostics", "events", "supports", "steps")
+WHOLE_FITS = frozenset(CHECKS) - {*_PAIRS}
 
 
 def checks(
@@ -188,7 +277,7 @@ def checks(
     audit = Audit(method, task, settings, spec, seed, samples, alpha)
     found = dict.fromkeys(CHECKS, "")
     for name in CHECKS:
-        if found["runs"] and name in ("ledger", "noise", "sampling", "noise_used", "same_path"):
+        if found["runs"] and name in WHOLE_FITS:
             continue
         found[name] = getattr(audit, name)()
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -9,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import stats
 
-from privacy.audit.replays import run
-from privacy.budget import BudgetSpec
+from privacy.audit.replays import ANY_BLOCK, run
+from privacy.budget import AdditiveMechanism, BudgetSpec
 from privacy.ledger import Event, Mechanism
 
 #: of :func:`noise_fault`: numbers that are heard, and the false-alarm rate.
@@ -20,33 +21,60 @@ MOST_FITS, _FIRST_LOOK = 500, 250
 #: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
 #: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
 _REPEATED = 1e-12
+#: distribution of the noise over its scale where it is not the standard normal
+_OWN = {Mechanism.LAPLACE: stats.laplace, Mechanism.EXPONENTIAL: stats.gumbel_r}
 
 
 @dataclass
 class Listener:
-    """Hears the noise of an ordinary fit as its mechanisms draw it, single releases and blocks; changes nothing."""
+    """Hears the noise of an ordinary fit as its mechanisms draw it, single releases and blocks, and its batches.
+
+    ``heard``: (event, rows (releases, size)). ``alter``: makes other noise of it, rows in and rows out; by default
+    nothing is changed. ``largest_block``: releases of which an engine may ask the noise at once.
+    """
 
     heard: list[tuple[Event, np.ndarray]] = field(default_factory=list)
+    alter: Callable[[np.ndarray], np.ndarray] | None = None
+    largest_block: int = ANY_BLOCK
+    keys: list[int] = field(default_factory=list)
+    mechanisms: list[AdditiveMechanism] = field(default_factory=list)
     one_by_one: ClassVar[bool] = False
 
     def release(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The noisy output."""
-        self.heard.append((event, np.array(noise)))
-        return value + noise
+        rows = np.array(noise, dtype=np.float64).reshape(1, -1)
+        self.block(event, rows)
+        return value + rows.reshape(np.shape(noise))
 
     def block(self, event: Event, noise: np.ndarray) -> None:
         """Noise of several releases, a row each."""
+        if self.alter is not None:
+            noise[...] = self.alter(noise)
         self.heard.append((event, np.array(noise)))
+
+    def drawn(self, event: Event, value: np.ndarray) -> np.ndarray:
+        """A release that is itself a draw; it is handed on."""
+        return value
+
+    def made(self, mechanism) -> None:
+        """A mechanism was handed out."""
+        self.mechanisms.append(mechanism)
+
+    def sampled(self, event: Event, sampler) -> None:
+        """The batches of an event are known."""
+        self.keys.append(int(sampler.key))
 
     def standardised(self) -> np.ndarray:
         """Noise over its declared scale, flat: standard normal where it is as declared.
 
-        Laplace noise is mapped to normal by its own distribution function first.
+        Laplace noise, and the Gumbel noise of an exponential mechanism, is mapped to normal by its own distribution
+        function first.
         """
         parts = []
         for event, noise in self.heard:
             z = np.ravel(noise).astype(np.float64) / event.noise_scale
-            parts.append(stats.norm.ppf(stats.laplace.cdf(z)) if event.mechanism is Mechanism.LAPLACE else z)
+            own = _OWN.get(event.mechanism)
+            parts.append(z if own is None else stats.norm.ppf(own.cdf(z)))
         return np.concatenate(parts) if parts else np.empty(0)
 
 

@@ -28,7 +28,7 @@ _NUMBERS = ("mean", "std", "difference", "low", "high", "p", "detectable", "medi
 
 def known(folder: Path = reference.FOLDER) -> build.Known:
     """What is committed. Raises ReportError where it is not there."""
-    for name in ("verdicts.csv", "claims.csv", "ledger.csv"):
+    for name in ("verdicts.csv", "claims.csv"):
         if not (folder / name).is_file():
             raise ReportError(f"{folder / name} is missing: check it out again, or build from a run with --results")
     verdicts = pd.read_csv(folder / "verdicts.csv", dtype=str, keep_default_na=False)
@@ -39,9 +39,9 @@ def known(folder: Path = reference.FOLDER) -> build.Known:
     said = pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).to_dict("records")
     told = {c.id: c.row() for c in load_claims()}
     claims = pd.DataFrame([told[r["id"]] | r for r in said if r["id"] in told])
-    ledger = pd.read_csv(folder / "ledger.csv", dtype=str, keep_default_na=False)
-    ledger["epsilon"] = pd.to_numeric(ledger["epsilon"], errors="coerce")
-    return build.Known(verdicts, claims, ledger)
+    costs = committed.ledgers(folder)
+    costs["epsilon"] = pd.to_numeric(costs["epsilon"], errors="coerce")
+    return build.Known(verdicts, claims, costs)
 
 
 def from_reference(work: Path, drawn: bool = True) -> site.Content:

@@ -13,8 +13,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from audit.cases import (
     DELTA,
@@ -85,7 +83,7 @@ def test_passes_every_check(name, case):
     """Where the adapter declares private standardisation, with that leak closed (see the next test)."""
     if (name, case) in OPEN and name not in of_families("CLOSED"):
         pytest.fail(f"{name} declares private standardisation; give CLOSED of its family's _mutants.py what closes it")
-    found = mutants.kills(get(name), closed(name, case), faults(name, case))
+    found = mutants.kills(get(name), closed(name, case), faults(name, case, quick=True))
     assert not found, advice(get(name), found)
 
 
@@ -93,18 +91,6 @@ def test_passes_every_check(name, case):
 def test_declared_leak_of_standardisation_is_measured(name, case):
     """Equal releases, yet the posterior tells the neighbours apart: the leak is real and the check sees it."""
     assert "posterior" in faults(name, case)(get(name))
-
-
-@each([c for c in CASES if c not in OPEN])
-@given(data=st.data(), seed=st.integers(0, 50))
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_no_pair_of_neighbours_breaks_the_declared_sensitivity(name, case, data, seed):
-    method = get(name)
-    pair = data.draw(audit.neighbour_pairs(tiny_task(case), method.privacy))
-    r = audit.replay(method, *pair, tiny_settings(method), SPEC, seed)
-    assert r.ratio <= 1 + audit.ROUNDING
-    assert r.posterior_change == 0
-    assert not r.events_differ
 
 
 @each(CASES)

@@ -43,7 +43,7 @@ def made(tmp_path):
 def audited(method):
     """Check -> what it found, up to the first."""
     found = audit.Audit(method, tiny_task(KIND), tiny_settings(method), SPEC, 1)
-    for word in (w for w in ORDER if w != "equal_path"):
+    for word in ORDER:
         if text := getattr(found, word)():
             return {word: text}
     return {}
@@ -116,7 +116,7 @@ def test_a_number_that_is_not_finite_is_named(made):
 
 
 def test_every_check_of_the_audit_has_its_lines():
-    assert set(LINES) == set(ORDER) - {"equal_path"}
+    assert set(LINES) == set(ORDER)
 
 
 def test_a_check_without_lines_names_the_fit(made):

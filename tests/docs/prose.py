@@ -28,7 +28,9 @@ def files() -> list[Path]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Prose without code, tables, headings, comments and addresses of links; an item of a list is a paragraph.
+    """Prose without code, tables, headings, quotations, comments and addresses of links.
+
+    An item of a list is a paragraph.
 
     Of HTML that the site shows as it is: its paragraphs and items.
     """

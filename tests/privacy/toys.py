@@ -47,10 +47,18 @@ class Toy:
     told = staticmethod(lambda rows: {})  # diagnostics
     uses_noise = True
 
+    def supports(self, task):
+        return None
+
+    def prepare(self, task, settings):
+        pass
+
     def fit(self, task, settings, budget, rng):
         s = settings
         if np.abs(task.x).max() > self.refuses:
             raise ValueError("a number is too large")
+        if budget.noise_multiplier is None:
+            raise ValueError("the budget states no noise multiplier")
         rows = np.column_stack([task.x, task.y])
         if self.read_moments:
             rows = rows - rows.mean(axis=0)

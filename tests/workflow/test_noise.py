@@ -11,6 +11,7 @@ from reports.config import ReportError
 from reports.reference import write
 from workflow import noise
 from workflow.cell import head_of
+from workflow.program import stream
 from workflow.worker import fit
 
 MODEL = BoundedLinearRegression()
@@ -47,6 +48,15 @@ def test_which_streams_follow_from_the_seed(monkeypatch, method, word, equal, ro
     one, two = (noise.generator(made, 3, role).random(4) for _ in range(2))
     assert np.array_equal(one, two) is equal
     assert np.array_equal(one, np.random.default_rng([3, len(role)]).random(4)) is equal
+
+
+@pytest.mark.parametrize(("word", "equal"), [("public", True), ("secret", False)])
+def test_the_streams_of_a_papers_own_program_follow(monkeypatch, word, equal):
+    from papers.wang2018 import run
+
+    monkeypatch.setenv(noise.VARIABLE, word)
+    for make in (lambda: stream("a", "b"), lambda: run.generator("toy", "ssp", "1", 0)):
+        assert np.array_equal(make().random(4), make().random(4)) is equal
 
 
 def test_public_is_the_default(monkeypatch):

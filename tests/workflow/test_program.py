@@ -22,6 +22,9 @@ def test_the_same_table_is_the_same_file(tmp_path):
     first = (tmp_path / "a/t.csv.gz").read_bytes()
     assert first == (tmp_path / "b/t.csv.gz").read_bytes()
     assert gzip.decompress(first) == b"x\n0.333333333\n2\n"
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["t.csv.gz"]
+    write(tmp_path / "a" / "t.csv.gz", frame, seal=True)
+    assert (tmp_path / "a" / "t.csv.gz").read_bytes() == first
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["t.csv.gz", "t.csv.gz.sha256"]
 
 

@@ -88,7 +88,7 @@ rule privacy_audit:
         f"{RESULTS}/logs/privacy_audit.log",
     shell:
         "{ENVIRONMENT} {PYTHON:q} -m audit.tables --checks {output.checks:q} --mutants {output.mutants:q} "
-        "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "--kept {RESULTS:q}/audit 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule distinguishing:

@@ -29,7 +29,7 @@ rule program_scores:
         scale=SCALE,
         mirror=MIRROR_OPTION,
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.program {wildcards.program:q} scores {wildcards.name:q} "
+        "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.program {wildcards.program:q} scores {wildcards.name:q} "
         "--scale {params.scale:q} --raw {RESULTS:q}/raw {MIRROR_OPTION} --out {output:q} 2> {log:q} "
         "|| {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
@@ -48,7 +48,7 @@ rule program_check:
     params:
         mirror=MIRROR_OPTION,
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.program {wildcards.program:q} checks {wildcards.name:q} {MIRROR_OPTION} "
+        "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.program {wildcards.program:q} checks {wildcards.name:q} {MIRROR_OPTION} "
         "--out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 

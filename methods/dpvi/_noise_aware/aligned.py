@@ -76,7 +76,7 @@ def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
         rates = np.concatenate([rates, s.deviation_ratio * rates])
     scale, moments, adam = np.repeat([1.0, 0.0], d), np.zeros((2, 2 * d)), s.optimiser == "adam"
     trace = np.empty((s.steps, 2 * d))
-    for first, count in training.blocks(s.steps, d):
+    for first, count in training.blocks(s.steps, d, noise):
         e = np.empty((count, 1, d))
         normals.fill(e.reshape(-1), 1.0)
         if not noise.audited:

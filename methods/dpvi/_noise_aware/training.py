@@ -14,7 +14,7 @@ from methods.dpvi._noise_aware import kernels
 from models.noise_aware import Statistics, TracePosterior
 from models.task import Task
 from models.unconstrained import NAMES, Likelihood
-from privacy.budget import Budget
+from privacy.budget import Budget, GaussianMechanism
 from privacy.ledger import Event, Mechanism, Relation, Sampling
 
 _PROOF = "methods.dpvi._noise_aware.kernels.clipped_sum"
@@ -158,9 +158,9 @@ def mechanism(settings, noise_multiplier: float, budget: Budget, relation: Relat
     )
 
 
-def blocks(steps: int, numbers: int):
-    """(first step, number of steps) of blocks that need at most ``_AT_ONCE`` numbers, ``numbers`` a step."""
-    size = max(1, _AT_ONCE // numbers)
+def blocks(steps: int, numbers: int, noise: GaussianMechanism):
+    """(first step, number of steps) of blocks that need at most ``_AT_ONCE`` numbers, ``numbers`` per step."""
+    size = noise.at_once(max(1, _AT_ONCE // numbers))
     return [(t, min(size, steps - t)) for t in range(0, steps, size)]
 
 
@@ -181,7 +181,7 @@ def run(task: Task, settings, budget: Budget, rng: np.random.Generator, relation
     key, burn_in = noise.batches(task.n, rng).key, int(s.burn_in * s.steps)
     normals = NormalStream(rng)
     phi, kept, n = plan.start.copy(), np.zeros((5, 2 * d)), float(task.public.n)
-    for first, count in blocks(s.steps, s.draws * d):
+    for first, count in blocks(s.steps, s.draws * d, noise):
         e = np.empty((count, s.draws, d))
         normals.fill(e.reshape(-1), 1.0)
         if not noise.audited:

@@ -183,7 +183,7 @@ def _noisy_epochs(
     upper = np.triu_indices(d)
     silent = np.zeros((0, 0))
     audited = any(m.audited for m in mechanisms)
-    block = max(1, _NOISE_BLOCK // sum(sizes)) if mechanisms else n
+    block = mechanisms[0].at_once(max(1, _NOISE_BLOCK // sum(sizes))) if mechanisms else n
 
     # A whole number among the settings would be another signature, compiled inside the fit.
     limits = tuple(map(float, (coefficient, bound, factor_bound, floor)))

@@ -153,7 +153,7 @@ def train_naturals(
     silent = np.zeros((0, size))
     block = n
     if mechanism is not None:
-        block = 1 if mechanism.audited else max(1, _NOISE_BLOCK // size)
+        block = 1 if mechanism.audited else mechanism.at_once(max(1, _NOISE_BLOCK // size))
     for epoch in range(epochs):
         prior_naturals = theta_0(prior)
         centre = _packed(prior_naturals)
@@ -194,13 +194,26 @@ def train_naturals(
 
 
 def _release(mechanism: GaussianMechanism, value: Naturals, rules: Rules, hidden: int, inputs: int) -> Naturals:
-    """One theta through the mechanism, the Gamma only where it is part of the noised vector."""
+    """One theta through the mechanism, the Gamma only where it is part of the noised vector.
+
+    The numbers go through it in the order in which the kernel takes its noise.
+    """
     vector = value.vector()
+    order = kernel_order(hidden, inputs)
     if rules.gamma == natural_kernel.GAMMA_JOINT:
-        vector = mechanism.release(vector)
-    else:
-        vector = np.concatenate([mechanism.release(vector[:-2]), vector[-2:]])
+        order = np.append(order, [len(order), len(order) + 1])
+    vector[order] = mechanism.release(vector[order])
     return Naturals.from_vector(vector, hidden, inputs)
+
+
+def kernel_order(hidden: int, inputs: int) -> np.ndarray:
+    """Of the weights' numbers in ``Naturals.vector``, the order in which the kernel reads their noise; (size - 2,).
+
+    Of the first layer it takes eight hidden units at a time, and of these one input after the other.
+    """
+    first = np.arange(hidden * inputs).reshape(hidden, inputs)
+    first = np.concatenate([first[k : k + 8].T.ravel() for k in range(0, hidden, 8)])
+    return np.concatenate([first, first.size + first, 2 * first.size + np.arange(2 * (hidden + 1))])
 
 
 def algorithm3(

@@ -97,8 +97,12 @@ def objective_perturbation(
     else:
         raise ValueError(f"objective perturbation: no reading '{reading}'; there are {AUTHORS}, {PRINTED}, {CORRECTED}")
     charged = event(2.0, 2 * ridge, sd) if reading == AUTHORS else event(1.0, ridge, sd)
-    shifted = moments.cross - sd * noise.draw(charged, moments.d)
-    return minimiser(moments, ridge, shifted / 2 if reading == AUTHORS else shifted)
+
+    def released(z: np.ndarray) -> np.ndarray:
+        shifted = moments.cross - sd * z
+        return minimiser(moments, ridge, shifted / 2 if reading == AUTHORS else shifted)
+
+    return noise.draw(charged, moments.d, released)
 
 
 def minimiser(moments: Moments, ridge: float, right: np.ndarray) -> np.ndarray:

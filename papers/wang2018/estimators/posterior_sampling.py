@@ -103,8 +103,8 @@ def ops(moments: Moments, rule: str, epsilon: float, delta: float, reading: str,
         charged = unbounded_draw()
     else:
         charged = guarantee.draw_event(found.power, found.power * (found.penalty + IDENTITY), 1.0, rows)
-    z = noise.draw(charged, moments.d)
-    return draw(moments, np.full(len(z), found.penalty), np.full(len(z), found.power), z, reading)
+    penalty, power = (np.full(noise.count, v) for v in (found.penalty, found.power))
+    return noise.draw(charged, moments.d, lambda z: draw(moments, penalty, power, z, reading))
 
 
 def unbounded_draw() -> Event:
@@ -212,8 +212,7 @@ def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
     norm = _noisy_norm(moments, penalty, h, scale, scale * math.sqrt(tail), noise)
     length = np.minimum(norm, capped(moments.n, h))
     power = power_of(length, h, tail, epsilon / 2)
-    z = noise.draw(unbounded_draw(), moments.d)
-    return draw(moments, penalty, power, z, reading)
+    return noise.draw(unbounded_draw(), moments.d, lambda z: draw(moments, penalty, power, z, reading))
 
 
 def true_cap(n: int, ridge):
@@ -288,8 +287,8 @@ def corrected_adaops(moments: Moments, epsilon: float, delta: float, noise: Nois
         proof=f"{_HERE}.corrected_adaops",
         renyi_curve=tuple((float(o), float(e)) for o, e in zip(orders, curve, strict=True) if math.isfinite(e)),
     )
-    z = noise.draw(charged, moments.d)  # of many repetitions the first one's event stands in the ledger
-    return draw(moments, penalty, power, z, CORRECTED)
+    # of many repetitions the first one's event stands in the ledger
+    return noise.draw(charged, moments.d, lambda z: draw(moments, penalty, power, z, CORRECTED))
 
 
 @lru_cache(maxsize=256)

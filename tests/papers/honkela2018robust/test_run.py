@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from papers.honkela2018robust import checks, data, release, run
-from workflow import program
+from workflow import noise, program
 
 MIRROR = os.environ.get("DPBAYES_MIRROR")
 
@@ -46,6 +46,14 @@ def test_a_private_cell_of_two_folds(table, monkeypatch):
     plain = run.cell_of(folds, told | {"method": "lr", "reading": "printed"}, {})
     assert float(plain["runs"].split()[0]) == pytest.approx(0.909366936694, abs=1e-11)
     assert "ledger" not in plain
+
+
+@pytest.mark.parametrize("reading", ["authors", "printed"])
+def test_the_sources_public_noise_is_refused_in_a_run_with_secret_noise(monkeypatch, reading):
+    monkeypatch.setenv(noise.VARIABLE, noise.SECRET)
+    row = {"method": "rplr", "setting": "epsilon=1;n=500", "repeats": 5, "reading": reading}
+    found = run.cell_of([], row, {})
+    assert found == {"status": "not_supported", "reason": run.NO_SECRET}
 
 
 def test_delta_of_two_distributions_by_hand():

@@ -10,6 +10,7 @@ from papers.jalko2017dpvi import dpvi
 from papers.jalko2017dpvi.dpvi import AUTHORS, CORRECTED, Setting
 from privacy.budget import BudgetSpec
 from privacy.ledger import Relation, Sampling
+from privacy.repeats import Repeats
 
 N, D = 60, 3
 
@@ -111,7 +112,7 @@ def test_the_noise_has_the_scale_of_the_event_and_is_counted():
     """Kolmogorov-Smirnov on 2 x 4,000 draws: false alarm 1e-6. Noise of 2/3 the scale has p below 1e-40."""
     budget = BudgetSpec(delta=1e-3, noise_multiplier=2.0).open(np.random.default_rng(0))
     mechanism = dpvi.charged(Setting(2.0, 5.0, 0.1, 2), CORRECTED, N, budget)
-    release = dpvi.RepeatedReleases(mechanism, np.random.default_rng(3))
+    release = Repeats(budget, np.random.default_rng(3), 500).steps(mechanism)
     drawn = np.concatenate([release(np.ones((500, 8))) - 1 for _ in range(2)]).ravel()
     assert kstest(drawn, norm(scale=20).cdf).pvalue > 1e-6
     assert len(np.unique(drawn)) == drawn.size
@@ -121,9 +122,8 @@ def test_the_noise_has_the_scale_of_the_event_and_is_counted():
 
 def test_a_number_that_is_not_finite_is_not_released():
     budget = BudgetSpec(delta=1e-3, noise_multiplier=2.0).open(np.random.default_rng(0))
-    release = dpvi.RepeatedReleases(
-        dpvi.charged(Setting(1.0, 1.0, 0.1, 1), CORRECTED, N, budget), np.random.default_rng()
-    )
+    mechanism = dpvi.charged(Setting(1.0, 1.0, 0.1, 1), CORRECTED, N, budget)
+    release = Repeats(budget, np.random.default_rng(), 1).steps(mechanism)
     with pytest.raises(ValueError, match="NaN"):
         release(np.array([[np.nan]]))
 

@@ -8,18 +8,7 @@ from scipy.stats import norm
 
 from papers.raisa2021thesis import chains, models
 from papers.raisa2021thesis.chains import Setting
-from papers.raisa2021thesis.models import Model, Problem
-
-
-def problem_of(model: Model, x: np.ndarray) -> Problem:
-    """A model with rows of one's own (n, d)."""
-    lam, mean = models.precision_of(model), x.mean(axis=0)
-    g = (x - mean) @ lam
-    order = np.argsort(-np.linalg.norm(g, axis=1), kind="stable")
-    nothing = np.empty((0, model.d))
-    return Problem(model, np.ascontiguousarray(g[order].T), np.linalg.norm(g[order], axis=1), mean, lam,
-                   models.prior_of(model), nothing, nothing)  # fmt: skip
-
+from papers.raisa2021thesis.models import Model, problem_of
 
 CASES = {
     "banana": Model(2, 700, 20.0), "narrow": Model(2, 700, 350.0), "five": Model(5, 700, 20.0, 100),
@@ -99,7 +88,7 @@ def test_the_penalty_test_accepts_at_the_rate_of_its_closed_form():
         theta, other = np.tile(start, (many, 1)), np.tile(end, (many, 1))
         s = Setting(tau=0.09, bound=9.0)
         noise = s.tau * np.sqrt(40) * rng.standard_normal(many)
-        accepted, _ = chains._test(p, s, theta, other, 0.0, noise, np.log(rng.random(many)))
+        accepted, _ = chains._test(p, s, theta, other, 0.0, lambda value, z=noise: value + z, np.log(rng.random(many)))
         distance = np.linalg.norm(start - end)
         ratio = chains.ratio_sums(p, theta[:1], other[:1], np.array([9.0 * distance]))[0][0]
         ratio += 0.5 * p.prior * ((p.phi(start) ** 2).sum() - (p.phi(end) ** 2).sum())
@@ -120,9 +109,9 @@ def test_chains_leave_the_posterior_where_it_is(kind):
     noise = s.tau * np.sqrt(60) * rng.standard_normal((many, steps))
     if kind == "hmc":
         extra = 2 * 1.0 * 0.2 * np.sqrt(60) * rng.standard_normal((many, steps, 5, 2))
-        found = chains.hmc(p, s, start, noise, extra, rng)
+        found = chains.hmc(p, s, start, steps, chains.noisy(noise, extra), rng)
     else:
-        found = chains.penalty(p, s, start, noise, rng)
+        found = chains.penalty(p, s, start, steps, chains.noisy(noise), rng)
     assert 0.1 < found.accepted.mean() < 0.9
     assert found.clipped.mean() < 1e-3
     z = np.linalg.solve(np.linalg.cholesky(covariance), (p.phi(found.theta[:, -1]) - mean).T).T

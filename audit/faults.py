@@ -1,0 +1,598 @@
+"""Faults as a developer makes them, each built from a real adapter, and the checks of the audit that see them.
+
+    python -m audit.faults --out results/extra/audit_faults.csv --kept results/audit
+
+A fault is a copy of one adapter: a subclass whose budget, mechanism or one function of its numerics does something
+else than the real one, for the time of a fit. Nothing is changed in the real adapter. Each has one sentence that says
+what the developer did wrong. The table says which checks see it, or none.
+
+Broken budgets that fit every adapter are those of ``privacy.faults``; these here are for one adapter each, and of
+kinds that such a list does not hold: a fault on one path, after many steps, for rare numbers, or in what a method does
+with released numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from audit import cases, resume
+from datasets.files import write_text
+from methods.contract import Diverged
+from privacy import mutants
+from privacy.budget import Budget, GaussianMechanism
+from privacy.ledger import Ledger
+
+LINEAR, LOGISTIC, NETWORK = "bounded_linear_regression", "bounded_logistic_regression", "bnn_regression"
+MIXTURE, SIMULATOR = "mixture_of_gaussians", "conjugate_simulator"
+SURVIVED = "survived"
+COLUMNS = ["fault", "class", "method", "case", "what", "killed_by", "found", "seconds"]
+
+
+# ------------------------------------------------------------------------------------------------ how a copy is built
+@contextmanager
+def swapped(*changes: tuple[str, str, Callable[[Any], Any]]) -> Iterator[None]:
+    """Each (module, name, of the real object: the one in its place) for the time of the block."""
+    modules = [importlib.import_module(module) for module, _, _ in changes]
+    before = [vars(module)[name] for module, (_, name, _) in zip(modules, changes, strict=True)]
+    try:
+        for module, real, (_, name, made) in zip(modules, before, changes, strict=True):
+            setattr(module, name, made(real))
+        yield
+    finally:
+        for module, real, (_, name, _) in zip(modules, before, changes, strict=True):
+            setattr(module, name, real)
+
+
+def subclass(method, **members):
+    """A copy of the adapter with other members."""
+    return type(f"Faulty{type(method).__name__}", (type(method),), members)()
+
+
+def numerics(*changes: tuple[str, str, Callable[[Any], Any]]) -> Callable:
+    """The copy whose fit sees other functions in these modules."""
+
+    def make(method):
+        def fit(self, task, settings, budget, rng):
+            with swapped(*changes):
+                return type(method).fit(self, task, settings, budget, rng)
+
+        return subclass(method, fit=fit)
+
+    return make
+
+
+def budget_of(**members) -> Callable:
+    """The copy whose budget has other members; ``mechanism``: a mix-in over the mechanisms that it hands out."""
+
+    def make(method):
+        def fit(self, task, settings, budget, rng):
+            view = copy.copy(budget)
+            view.__class__ = type("Faulty", (type(budget),), members)
+            return type(method).fit(self, task, settings, view, rng)
+
+        return subclass(method, fit=fit)
+
+    return make
+
+
+def mechanism(mixin: type, of: str = "") -> Callable:
+    """The copy whose mechanisms, of events whose words begin with ``of``, have the mix-in over them."""
+
+    def hand_out(self, kind, event, releases):
+        if event.what.startswith(of):
+            kind = type(f"{mixin.__name__}{kind.__name__}", (mixin, kind), {})
+        return Budget._hand_out(self, kind, event, releases)
+
+    return budget_of(_hand_out=hand_out)
+
+
+def released(after: Callable[..., np.ndarray], of: str = "") -> Callable:
+    """The copy in which ``after(mechanism, value, released)`` goes on in the place of what was released."""
+
+    class After:
+        def release(self, value):
+            return after(self, np.asarray(value, np.float64), super().release(value))
+
+    return mechanism(After, of)
+
+
+def declared(part: float, of: str = "") -> Callable:
+    """The copy that declares this part of its sensitivity."""
+
+    def some(what: str) -> float:
+        return part if what.startswith(of) else 1.0
+
+    def gaussian(self, what, *, sensitivity, **rest):
+        return Budget.gaussian(self, what, sensitivity=some(what) * sensitivity, **rest)
+
+    def laplace(self, what, *, sensitivity, noise_scale, **rest):
+        k = some(what)
+        return Budget.laplace(self, what, sensitivity=k * sensitivity, noise_scale=k * noise_scale, **rest)
+
+    return budget_of(gaussian=gaussian, laplace=laplace)
+
+
+# ----------------------------------------------------------------------------------------------- on the fast path alone
+def _times(part: float):
+    def kernel(real):
+        def steps(*a):
+            noise = 18  # its place among the arguments
+            return real(*a[:noise], a[noise] * part, *a[noise + 1 :])
+
+        return steps
+
+    return kernel
+
+
+def _kernels(name: str, wrap: Callable) -> Callable:
+    """The module of kernels with ``wrap(kernel)`` in the place of one."""
+
+    def made(real):
+        out = type(sys)(real.__name__)
+        vars(out).update(vars(real) | {name: wrap(vars(real)[name])})
+        return out
+
+    return made
+
+
+def _trace_without_noise(real):
+    def advance(rows, prior, n, phi, normals, noise, *rest):
+        *head, kept, burn_in = rest
+        bare = phi.copy()
+        real(rows, prior, n, bare, normals, 0.0 * noise, *head, kept, burn_in)
+        real(rows, prior, n, phi, normals, noise, *head, np.zeros_like(kept), burn_in)
+
+    return advance
+
+
+def _last_of_block_bare(real):
+    def advance(rows, prior, n, phi, normals, noise, *rest):
+        noise = noise.copy()
+        noise[-1] = 0.0
+        real(rows, prior, n, phi, normals, noise, *rest)
+
+    return advance
+
+
+class SameBlock:
+    """The buffer of noise is filled once."""
+
+    _block = None
+
+    def noise(self, releases, size, dtype=np.float64):
+        fresh = super().noise(releases, size, dtype)
+        if self._block is None or len(self._block) < releases:
+            self._block = fresh
+        return self._block[:releases].copy()
+
+
+class LateBlock:
+    """The second and later blocks have half their noise."""
+
+    _blocks = 0
+
+    def noise(self, releases, size, dtype=np.float64):
+        self._blocks += 1
+        return super().noise(releases, size, dtype) * dtype(1.0 if self._blocks == 1 else 0.5)
+
+
+class CutBlock:
+    """Noise in blocks is cut at four deviations."""
+
+    def noise(self, releases, size, dtype=np.float64):
+        return np.clip(super().noise(releases, size, dtype), -4 * self.noise_scale, 4 * self.noise_scale)
+
+
+class LastCoordinate:
+    """In blocks, the last number of each release has half its noise."""
+
+    def noise(self, releases, size, dtype=np.float64):
+        out = super().noise(releases, size, dtype)
+        out[:, -1] *= 0.5
+        return out
+
+
+# ----------------------------------------------------------------------------------- what is done with what is released
+RANGES, SUMS = "histogram of magnitudes", "sums of the columns"
+
+
+def _masked(_, value, out):
+    return np.where(value > 0, out, 0.0)
+
+
+def _coverage_of_rows(real):
+    def private_ranges(values, n, *rest, **more):
+        return real(values, len(values), *rest, **more)
+
+    return private_ranges
+
+
+def _fallback(limit: float):
+    """The raw value where a released one is out of the question: beyond its bound by ``limit`` deviations."""
+
+    def after(mechanism, value, out):
+        most = 20 * mechanism.event.sensitivity + limit * mechanism.noise_scale
+        return value if np.abs(out).max(initial=0.0) > most else out
+
+    return after
+
+
+def _negative(deviations: float):
+    def after(mechanism, value, out):
+        return np.where(out < -deviations * mechanism.noise_scale, value, out)
+
+    return after
+
+
+def _all_small(mechanism, value, out):
+    return value if np.abs(out).max(initial=0.0) < 0.05 * mechanism.noise_scale else out
+
+
+def _within(deviations: float):
+    def after(mechanism, value, out):
+        most = deviations * mechanism.noise_scale
+        return np.clip(out, value - most, value + most)
+
+    return after
+
+
+def _bare_if_nothing(_, value, out):
+    return out if value.any() else value
+
+
+def _hopeless(real):
+    def ratios(purse, multiplier, steps):
+        ask = real(purse, multiplier, steps)
+
+        def careful(energy, proposed, bound):
+            raw = float(np.sum(proposed - energy))
+            return -1e9 if raw < -1e3 else ask(energy, proposed, bound)
+
+        return careful
+
+    return ratios
+
+
+def _restart(_, value, out):
+    """Where all released numbers are below zero, the raw ones."""
+    return value if (out < 0).all() else out
+
+
+# ------------------------------------------------------------------------------------------------------- late and rare
+def after_steps(first: int) -> type:
+    """From release number ``first`` on, values leave bare, one by one and in blocks."""
+
+    class Late:
+        _made = 0
+
+        def release(self, value):
+            self._made += 1
+            out = super().release(value)
+            return np.asarray(value, np.float64) if self._made > first else out
+
+        def noise(self, releases, size, dtype=np.float64):
+            out = super().noise(releases, size, dtype)
+            out[max(0, first - self._made) :] = 0.0
+            self._made += releases
+            return out
+
+    return Late
+
+
+class GrowingClip:
+    """The clip grows with the steps, the declared sensitivity does not."""
+
+    _made = 0
+
+    def release(self, value):
+        self._made += 1
+        return super().release(np.asarray(value, np.float64) * (2.0 if self._made > 200 else 1.0))
+
+
+class Rarely:
+    """One release of a thousand leaves bare."""
+
+    def release(self, value):
+        out = super().release(value)
+        return np.asarray(value, np.float64) if self._rng.random() < 1e-3 else out
+
+
+class CutNoise:
+    """The mechanism cuts its noise at four deviations."""
+
+    def _draw(self, shape):
+        most = 4 * self.noise_scale
+        return np.clip(super()._draw(shape), -most, most)
+
+    def _fill(self, out):
+        super()._fill(out)
+        np.clip(out, -4 * self.noise_scale, 4 * self.noise_scale, out)
+
+
+def few_keys(bits: int) -> type:
+    """The key of the batches has few bits."""
+
+    class Few:
+        def batches(self, n, rng=None):
+            rng = self._rng.spawn(1)[0] if rng is None else rng
+            return super().batches(n, np.random.default_rng(int(rng.integers(2**bits))))
+
+    return Few
+
+
+def few_seeds(bits: int) -> Callable:
+    """The noise of a fit is drawn from a seed of few bits."""
+
+    def make(method):
+        def fit(self, task, settings, budget, rng):
+            view = copy.copy(budget)
+            view._rng = np.random.default_rng(int(budget._rng.integers(2**bits)))
+            return type(method).fit(self, task, settings, view, rng)
+
+        return subclass(method, fit=fit)
+
+    return make
+
+
+# ----------------------------------------------------------------------------------------- what sees rows beside a fit
+def refusing(reason: Callable[[Any], str]) -> Callable:
+    """The copy whose ``supports`` gives a reason, or "", after a look at the rows."""
+
+    def make(method):
+        return subclass(method, supports=lambda self, task: type(method).supports(self, task) or reason(task) or None)
+
+    return make
+
+
+def _too_large(task):
+    return "a value is too large for this method" if np.abs(task.x).max(initial=0.0) > 1e4 else ""
+
+
+def _constant_target(task):
+    return "the target does not vary" if np.ptp(task.y) > 1e4 else ""
+
+
+def _few_rows(task):
+    return f"{task.n} rows are too few" if task.n < 12 else ""
+
+
+def prepared(method):
+    """The centre of the rows is kept when the method is prepared, and given to the posterior's diagnostics and fit."""
+
+    def prepare(self, task, settings):
+        type(method).prepare(self, task, settings)
+        self._first = float(task.x.mean())
+
+    def fit(self, task, settings, budget, rng):
+        found = type(method).fit(self, task, settings, budget, rng)
+        return replace(found, diagnostics={**found.diagnostics, "centre": getattr(self, "_first", 0.0)})
+
+    return subclass(method, prepare=prepare, fit=fit)
+
+
+def failing(when: Callable, words: Callable) -> Callable:
+    """The copy that ends where ``when(task, mechanism, released)``, with a reason made by ``words(task)``."""
+
+    def make(method):
+        def fit(self, task, settings, budget, rng):
+            def hand_out(view, kind, event, releases):
+                class Watched:
+                    def release(mechanism, value):
+                        out = super().release(value)
+                        if when(task, mechanism, out):
+                            raise Diverged(words(task))
+                        return out
+
+                return Budget._hand_out(view, type("Watched", (Watched, kind), {}), event, releases)
+
+            view = copy.copy(budget)
+            view.__class__ = type("Faulty", (type(budget),), {"_hand_out": hand_out})
+            return type(method).fit(self, task, settings, view, rng)
+
+        return subclass(method, fit=fit)
+
+    return make
+
+
+def _wild(task, mechanism, out) -> bool:
+    return bool(np.abs(out).max(initial=0.0) > 20 * mechanism.event.sensitivity + 12 * mechanism.noise_scale)
+
+
+def _wild_and_long(task, mechanism, out) -> bool:
+    return _wild(task, mechanism, out) and bool(np.abs(task.x).max() > 5.0)
+
+
+def _too_little(real):
+    return lambda *a, **more: real(*a, **more) / 1.5
+
+
+def _as_if_nothing_were_spent(real):
+    return lambda spent, *rest: real(Ledger(), *rest)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """``make``: of the real adapter, the broken copy. ``kind``: the class of fault; ``what``: what was done wrong.
+
+    ``survives``: why no check sees it; empty where one does.
+    """
+
+    name: str
+    kind: str
+    adapter: str
+    case: str
+    make: Callable
+    what: str
+    survives: str = ""
+
+
+_ADASSP, _SGD = f"{LINEAR}/adassp", f"{LOGISTIC}/dp_sgd"
+_NATURALS = "methods.ep._pbp.natural_training"
+_DPVI = "methods.dpvi._noise_aware.training"
+FREE = cases.NO_RANGES
+BOUND, PATH, READS, LATE, SEES = "sensitivity", "path", "released numbers", "late or rare", "beside the fit"
+FAULTS: tuple[Fault, ...] = (
+    Fault("half the sensitivity of AdaSSP", BOUND, _ADASSP, LINEAR, declared(0.5),
+          "the norm of a row is declared where its square moves the moments"),
+    Fault("half the clip of DP-SGD", BOUND, _SGD, LOGISTIC, declared(0.5), "half the clip is declared"),
+    Fault("half the clip of DP-SEP", BOUND, "dp_sep", NETWORK, declared(0.5),
+          "replace-one is declared as if a site were removed alone"),
+    Fault("half the bound of output perturbation", BOUND, "output_perturbation", LOGISTIC, declared(0.5, "minimiser"),
+          "the factor 2 of two minimisers is forgotten"),
+    Fault("half of a Laplace sensitivity", BOUND, "bernstein_sheldon_2018", SIMULATOR, declared(0.5),
+          "the sensitivity of one statistic is declared for all"),
+    Fault("two fifths less for a Laplace release", BOUND, "bernstein_sheldon_2019_corrected",
+          "linear_regression_unknown_noise", declared(0.6), "cross products are left out of the bound"),
+    Fault("a fifth less for a network", BOUND, "dp_vi_vinaroz", NETWORK, declared(0.8),
+          "a row is taken to move one of two clipped gradients"),
+    Fault("a tenth less for EM", BOUND, "dp_em_corrected", MIXTURE, declared(0.9),
+          "the proof of the joint moments is rounded down"),
+    Fault("the second event of a method", BOUND, "adassp", NETWORK, declared(1.25**-0.5, SUMS),
+          "the sums of squares are declared as if they were left out of the bound"),
+    Fault("coordinates clipped, not the norm", BOUND, "dp_em_corrected", MIXTURE,
+          numerics(("methods.em.dp_em_corrected", "clipped", lambda real: lambda rows, norm: np.clip(
+              np.nan_to_num(rows), -norm, norm))),
+          "each coordinate is clipped to the norm that the whole row may have"),
+    Fault("noise x .7 in the kernel of DP-SEP", PATH, "dp_sep", NETWORK,
+          numerics((_NATURALS, "natural_kernel", _kernels("natural_steps", _times(0.7)))),
+          "the kernel scales the noise of a block once more"),
+    Fault("noise x .7 in the blocks of a mixture", PATH, "dp_sep", MIXTURE,
+          mechanism(type("Some", (), {"noise": lambda self, *a: 0.7 * GaussianMechanism.noise(self, *a)})),
+          "the block of noise is scaled once more before the kernel"),
+    Fault("a trace without noise", PATH, "dpvi_trace_average", SIMULATOR,
+          numerics((_DPVI, "kernels", _kernels("advance", _trace_without_noise))),
+          "the kernel keeps the iterates before their noise"),
+    Fault("noise of a block again", PATH, "dpvi", SIMULATOR, mechanism(SameBlock),
+          "the buffer of noise is filled for the first block alone"),
+    Fault("half the noise in later blocks", PATH, "dpvi_last_iterate", SIMULATOR, mechanism(LateBlock),
+          "from the second block on the noise is scaled twice"),
+    Fault("the last release of a block", PATH, "dpvim", SIMULATOR,
+          numerics(("methods.dpvi._noise_aware.aligned", "kernels", _kernels("advance_aligned", _last_of_block_bare))),
+          "the loop over a block adds its noise one step too late"),
+    Fault("a block cut at four deviations", PATH, f"{LOGISTIC}/dpvi", LOGISTIC, mechanism(CutBlock),
+          "outliers of the noise are cut where it comes in blocks"),
+    Fault("the last coordinate of a block", PATH, f"{LINEAR}/na_dpvi", LINEAR, mechanism(LastCoordinate),
+          "the last coordinate is scaled twice where noise comes in blocks"),
+    Fault("raw counts mask a release of ranges", READS, "adassp", "linear_regression" + FREE, released(_masked, RANGES),
+          "bins that are empty in the rows are set to zero after the release"),
+    Fault("coverage reads n", READS, f"{LINEAR}/dp_sgd", LINEAR + FREE,
+          numerics(("privacy.scaling", "private_ranges", _coverage_of_rows)),
+          "the rule of coverage takes the number of rows in the place of the public one"),
+    Fault("hopeless proposals are not released", READS, "dp_penalty", LINEAR,
+          numerics(("methods.mcmc.dp_penalty", "ratios", _hopeless)),
+          "a proposal whose raw ratio is hopeless is refused without its release"),
+    Fault("a fallback on raw moments", READS, "adassp", NETWORK, released(_fallback(8.0), SUMS),
+          "moments that cannot be, after their noise, are replaced by the raw ones"),
+    Fault("a fallback on raw second moments", READS, _ADASSP, LINEAR, released(_negative(6.0)),
+          "second moments far below zero are replaced by the raw ones"),
+    Fault("a fallback on a raw gradient", READS, _SGD, LOGISTIC, released(_all_small),
+          "a released gradient of next to nothing is replaced by the raw one"),
+    Fault("noise cut at four deviations", READS, _ADASSP, LINEAR, released(_within(4.0)),
+          "a release is clipped to four deviations around its value"),
+    Fault("Laplace noise cut at twenty scales", READS, "bernstein_sheldon_2018", SIMULATOR, released(_within(20.0)),
+          "a release is clipped to twenty scales around its value"),
+    Fault("an empty batch without noise", READS, "dp_sgd", "bnn_classification", released(_bare_if_nothing),
+          "a batch without rows makes no release"),
+    Fault("impossible sums are the raw ones", READS, "sufficient_statistics_perturbation", "exponential_family",
+          released(_restart), "released sums that are all negative are replaced by the raw ones"),
+    Fault("bare after 1,000 steps", LATE, "dpvi", SIMULATOR, mechanism(after_steps(1000)),
+          "the noise of an announced number of steps is made, and the loop goes on"),
+    Fault("bare after 100 steps", LATE, _SGD, LOGISTIC, mechanism(after_steps(100)), "the last steps add no noise"),
+    Fault("the clip grows", LATE, f"{LINEAR}/dp_sgd", LINEAR, mechanism(GrowingClip),
+          "a schedule doubles the clip after 200 steps and not the noise"),
+    Fault("one release of a thousand", LATE, "dp_sgld", LINEAR, mechanism(Rarely),
+          "a release that comes while the stream is filled leaves bare",
+          "a long fit of 1,000 steps meets it with probability .63, and a moved row has to be in its batch"),
+    Fault("the mechanism cuts at four deviations", LATE, _ADASSP, LINEAR, mechanism(CutNoise),
+          "outliers of the noise are cut"),
+    Fault("batches of 8 bits", LATE, "dp_sgd", "bnn_classification", mechanism(few_keys(8)),
+          "the key of the batches is drawn from 256 numbers"),
+    Fault("batches of 16 bits", LATE, _SGD, LOGISTIC, mechanism(few_keys(16)),
+          "the key of the batches is drawn from 2^16 numbers"),
+    Fault("noise of 16 bits", LATE, _ADASSP, LINEAR, few_seeds(16), "the noise is seeded by 16 bits"),
+    Fault("noise of 32 bits", LATE, _ADASSP, LINEAR, few_seeds(32), "the noise is seeded by 32 bits",
+          "secrets of 32 bits collide in 1,000 fits with probability 1e-4; it takes 100,000 fits to see them"),
+    Fault("supports refuses large rows", SEES, _SGD, LOGISTIC, refusing(_too_large),
+          "whether the method takes a task follows the largest value of its rows"),
+    Fault("supports refuses a wide target", SEES, _ADASSP, LINEAR, refusing(_constant_target),
+          "whether the method takes a task follows the spread of its target"),
+    Fault("supports counts the rows", SEES, "dp_em_corrected", MIXTURE, refusing(_few_rows),
+          "whether the method takes a task follows the private number of rows, and the reason tells it"),
+    Fault("prepare looks at rows", SEES, "output_perturbation", LOGISTIC, prepared,
+          "the mean of the rows is kept when the method is prepared"),
+    Fault("a reason names a row", SEES, _ADASSP, LINEAR,
+          failing(_wild, lambda task: f"the moments diverge; the largest target is {np.abs(task.y).max():.6g}"),
+          "the message of a failed fit tells the largest target"),
+    Fault("a status follows rows", SEES, f"{LINEAR}/dp_sgd", LINEAR,
+          failing(lambda task, m, out: _wild(task, m, out) and task.n % 2 == 0, lambda task: "the gradient diverges"),
+          "a wild release ends the fit for some rows only"),
+    Fault("calibrated to more than the budget", SEES, _ADASSP, LINEAR,
+          numerics(("methods.sufficient_statistics.adassp", "left_for", _too_little)),
+          "the noise is calibrated to 1.5 times the mu of the budget"),
+    Fault("what was spent is forgotten", SEES, f"{LINEAR}/dp_sgd", LINEAR + FREE,
+          numerics(("privacy.scaling", "remaining_noise_multiplier", _as_if_nothing_were_spent)),
+          "the noise is calibrated as if the ranges had cost nothing"),
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------------------ the table
+def row(fault: Fault) -> dict:
+    """Which checks see this fault; all are asked. A leak that the adapter declares is closed first."""
+    began = time.process_time()
+    ask, leaks = cases.faults(fault.adapter, fault.case), cases.closed(fault.adapter, fault.case)
+    if leaks:
+        with mutants.loaded(cases.get(fault.adapter), leaks) as method:
+            found = ask(fault.make(method))
+    else:
+        found = ask(fault.make(cases.get(fault.adapter)))
+    return {
+        "fault": fault.name,
+        "class": fault.kind,
+        "method": cases.get(fault.adapter).name,
+        "case": fault.case,
+        "what": fault.what,
+        "killed_by": " ".join(found) or SURVIVED,
+        "found": next(iter(found.values()), ""),
+        "seconds": f"{time.process_time() - began:.1f}",
+    }
+
+
+def table(wanted: Sequence[Fault], folder: Path | None = None) -> pd.DataFrame:
+    """A row per fault; says on the error stream what it finds. ``folder``: as for ``audit.tables``."""
+    rows = []
+    for fault in wanted:
+        path = None if folder is None else folder / resume.file_name("fault", fault.name)
+        key = resume.key_of([*resume.files_of(cases.get(fault.adapter)), Path(__file__)])
+        told = resume.kept(path, key, partial(row, fault)).result
+        print(
+            f"{told['fault']}: {told['killed_by']} ({told['seconds']} s) {told['found']}", file=sys.stderr, flush=True
+        )
+        rows.append(told)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Which checks of the audit see each fault of a developer.")
+    parser.add_argument("--out", required=True, type=Path, help="CSV, one row per fault")
+    parser.add_argument("--only", nargs="*", default=[], help="names of faults; default: all")
+    parser.add_argument("--kept", type=Path, help="folder that keeps the row of each fault; default: none")
+    args = parser.parse_args()
+    wanted = [fault for fault in FAULTS if not args.only or fault.name in args.only]
+    write_text(args.out, table(wanted, args.kept).to_csv(index=False, lineterminator="\n"))
+
+
+if __name__ == "__main__":
+    main()

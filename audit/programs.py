@@ -1,0 +1,106 @@
+"""The single fit of a paper's own program, as the audit sees a method.
+
+A program repeats its fits in arrays, which nothing records. The same code makes one fit through the mechanisms of a
+budget (``privacy.repeats.OneFit``), and that fit is audited: all checks of ``privacy.audit``, and broken budgets that
+the checks have to catch. Each program lists its fits (``workflow.papers.Program.fits``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from methods.contract import Fit
+from models.task import PublicKnowledge, Task
+from privacy import audit
+from privacy.budget import Budget, BudgetSpec
+from privacy.faults import FAULTS, Fault, FaultySpec
+from privacy.ledger import Relation
+
+#: replays of the search, and fits whose secrets are compared: as in the audit of every commit
+QUICK = {"evaluations": 6, "fits": 30}
+Run = Callable[[Task, Any, Budget, np.random.Generator], Mapping[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a fit releases, by name."""
+
+    values: Mapping[str, np.ndarray]
+    kind: str = "own_program"
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {name: np.asarray(value, dtype=np.float64) for name, value in self.values.items()}
+
+
+@dataclass(frozen=True)
+class OwnFit:
+    """One fit of a paper's program: ``run`` (task, settings, budget, rng) -> what is released, by name.
+
+    ``task``: a dozen rows; ``spec``: a budget of the program. ``short``: settings of the checks that make many fits,
+    ``settings`` where it is None. ``unasked``: check -> why it is not asked, such as no noise beside a draw.
+    """
+
+    name: str
+    privacy: Relation
+    task: Task
+    spec: BudgetSpec
+    run: Run
+    settings: Any = None
+    short: Any = None
+    unasked: Mapping[str, str] = field(default_factory=dict)
+
+    def supports(self, task: Task) -> None:
+        """Every task is taken."""
+
+    def prepare(self, task: Task, settings: Any) -> None:
+        """Nothing is kept."""
+
+    def fit(self, task: Task, settings: Any, budget: Budget, rng: np.random.Generator) -> Fit:
+        return Fit(Released(self.run(task, settings, budget, rng)), budget.ledger)
+
+    def audit(self, spec: BudgetSpec | FaultySpec | None = None) -> audit.Audit:
+        """Its audit; ``spec``: a broken budget."""
+        spec = self.spec if spec is None else spec
+        return audit.Audit(self, self.task, self.settings, spec, 1, short=self.short, **QUICK)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The checks that are asked, cheap ones first."""
+        return tuple(check for check in audit.CHECKS if check not in self.unasked)
+
+    def found(self, spec: BudgetSpec | FaultySpec | None = None, first: bool = False) -> dict[str, str]:
+        """Check -> what it found; ``first``: of the first check that finds something."""
+        made, found = self.audit(spec), {}
+        for check in self.asked:
+            if (first and found) or ("runs" in found and check in audit.WHOLE_FITS):
+                continue
+            if text := getattr(made, check)():
+                found[check] = text
+        return found
+
+    def broken_budgets(self) -> Iterator[tuple[Fault, dict[str, str]]]:
+        """Each broken budget under which this fit is another one, with what the first check finds on it."""
+        one = audit.run(self, self.task, self.settings, self.spec, 1)
+        for fault in FAULTS:
+            spec = FaultySpec(self.spec, fault)
+            try:
+                other = audit.run(self, self.task, self.settings, spec, 1)
+            except audit.REFUSED as error:
+                yield fault, {"runs": f"{type(error).__name__}: {error}"}
+                continue
+            same = np.array_equal(audit.flat_parameters(one), audit.flat_parameters(other))
+            if not same or one.ledger.to_json() != other.ledger.to_json():
+                yield fault, self.found(spec, first=True)
+
+
+def toy(rows: int, columns: int, limit: float, seed: int = 0) -> Task:
+    """Rows of a linear relation in the cube of ``limit``, targets too; its ranges are public."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-limit, limit, (rows, columns))
+    y = np.clip(x[:, 0] + 0.2 * limit * rng.standard_normal(rows), -limit, limit)
+    ranges = ((-limit, limit),) * columns
+    return Task("toy", None, x, y, PublicKnowledge(rows, ranges, (-limit, limit), "the law that draws these rows"))  # type: ignore[arg-type]
