@@ -294,7 +294,7 @@ class DPSEPCorrected(Method):
         return budget.noise_multiplier
 
 
-# DP-SEP with a true guarantee, on logistic regression in the box.
+# DP-SEP with a true guarantee, on logistic regression on inputs scaled to [-1, 1].
 class DPSEPCorrectedLogistic(InFrame):
     """Corrected DP-SEP: K releases of the clipped sum of all rows' sites, mean naturals and full precision matrix.
 
@@ -358,7 +358,7 @@ class DPSEPCorrectedLogistic(InFrame):
         return corrected.fit(task, settings, budget, name=self.name, relation=self.privacy)
 
 
-# Corrected DP-SEP for a mixture of Gaussians in the box.
+# Corrected DP-SEP for a mixture of Gaussians on inputs scaled to [-1, 1].
 class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
     """The corrected DP-SEP on columns scaled to [-1, 1]: the clipped sites of a Poisson batch, one release per step.
 

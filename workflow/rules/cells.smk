@@ -196,7 +196,8 @@ rule score:
     params:
         scale=SCALE,
         config=lambda w: EXPERIMENTS[w.experiment],
+        cells=lambda w: len(cells_of(w.experiment, w.dataset)),
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} "
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} --cells {params.cells:q} "
         "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --results {RESULTS:q} "
         "{REUSE} --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

@@ -48,7 +48,7 @@ class Settings:
 
     steps: int = 1000  #: T, noisy gradient steps
     sampling_rate: float = 0.1  #: q, chance of a row to be in a batch
-    clip: float = 1.0  #: least C, norm of a row's gradient in the means, over the typical norm of [x, 1] in the box
+    clip: float = 1.0  #: least C, norm of a row's gradient in the means, over the typical norm of scaled [x, 1]
     travel: float = 0.5  #: standard deviation of the noise's path of a mean over the run, in sqrt(v)
     max_rate: float = 1.5  #: largest learning rate, times 1 / (1 + E|x|^2), the trace of the rows' second moments
 

@@ -503,7 +503,7 @@ def test_the_caption_and_the_picture_are_of_one_reading(committed):
         shown.update(reading for reading, _ in mine.values())
     said = pages_of.picture_caption(committed)
     assert f"({len(expected):,} in all)" in said
-    assert f"authors' code for {shown['authors']:,} numbers. The other {shown['printed']:,} have no run" in said
+    assert f"{shown['authors']:,} are judged by the authors' code, and {shown['printed']:,} without a run" in said
     assert f"As printed, {sum(printed.values()):,} of {len(printed):,} numbers are refuted" in said
     assert sum(printed.values()) > 0
 
