@@ -33,7 +33,7 @@ def generate(rng: np.random.Generator) -> Table:
 
 DATASET = DataSet(
     name="mixture_of_gaussians",
-    title="Mixture of Gaussians (printed law)",
+    title="Mixture of Gaussians (as printed)",
     n_rows=REPLICATES * (TRAIN + TEST),
     n_inputs=INPUTS,
     columns=COLUMNS,

@@ -49,7 +49,7 @@ def generate(rng: np.random.Generator) -> Table:
 
 DATASET = DataSet(
     name="mixture_of_gaussians_released",
-    title="Mixture of Gaussians (law of the released program)",
+    title="Mixture of Gaussians (authors' code)",
     n_rows=REPLICATES * (TRAIN + TEST),
     n_inputs=INPUTS,
     columns=COLUMNS,

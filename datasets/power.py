@@ -69,8 +69,8 @@ def matching_rows(path: Path, rows: np.ndarray, shuffled: np.ndarray) -> np.ndar
     raise DataError(f"{path.name}: the first sheet and Sheet5 hold different rows; delete the file and fetch it again")
 
 
-# All five ranges are printed by the depositors on the page of the data set, and are the extremes of the table: they
-# were computed from these rows, and are no public knowledge (``extremes``).
+# All five ranges are printed by the depositors on the page of the data set. They are the minimum and maximum of the
+# table: they were computed from these rows, and are not public knowledge (``extremes``).
 TARGET = "net hourly electrical energy output PE"
 DATASET = DataSet(
     name="power",
@@ -96,11 +96,11 @@ DATASET = DataSet(
     parse=parse,
     x_bounds=((1.81, 37.11), (25.36, 81.56), (992.89, 1033.30), (25.56, 100.16)),
     y_bounds=(420.26, 495.76),
-    extremes=(*COLUMNS, TARGET),  # equal to the extremes of the table
+    extremes=(*COLUMNS, TARGET),  # equal to the minimum and maximum of the table
     bounds_citation=(
         "UCI page of data set 294, attribute information: temperature 1.81 to 37.11 C, exhaust vacuum 25.36 to 81.56 "
         "cm Hg, ambient pressure 992.89 to 1033.30 mbar, relative humidity 25.56 to 100.16 %, output 420.26 to "
-        "495.76 MW (equal to the extremes of the table, published by its depositors)"
+        "495.76 MW (equal to the minimum and maximum of the table, published by its depositors)"
     ),
     table_sha256="d3c75624ea5df1256c9b8e81560e1f9381014565c5f558d3293831fa521b82e9",
 )

@@ -24,7 +24,8 @@ FILES = (
     "papers/*/reference/scores/*.csv.gz",
     "papers/*/reference/verdicts.csv.gz",
     "papers/*/published.csv",
-    "reports/reference/ledger.csv",
+    "common_tasks/reference/ledgers/*.csv.gz",
+    "papers/*/reference/ledgers/*.csv.gz",
     "reports/reference/manifest.json",
     "reports/reference/verdicts.csv",
 )
@@ -148,6 +149,8 @@ def runs_of(frame: pd.DataFrame, paper: str, protocol: str) -> pd.DataFrame:
     """
     frame = own_cells(frame, paper).assign(protocol=protocol)
     frame["epsilon"] = frame["ledger_epsilon"]
+    # those of a row are of all its runs
+    frame = frame.drop(columns="cpu_seconds", errors="ignore")
     rows = frame.assign(value=frame["runs"].str.split()).explode("value", ignore_index=True)
     rows["split"] = rows.groupby("cell", sort=False).cumcount().astype(str)
     alone = rows["value"].isna()
@@ -189,7 +192,8 @@ def ledger(home: Path, own: Path | None = None) -> pd.DataFrame:
 
     ``own``: the ledger of a run of one's own in place of the committed one.
     """
-    frame = text(own or home / "reports/reference/ledger.csv")
+    committed = sorted([*home.glob(FILES[5]), *home.glob(FILES[6])], key=lambda path: path.name)
+    frame = pd.concat([text(path) for path in ([own] if own else committed)], ignore_index=True)
     frame["experiment"] = frame["cell"].str.partition("-")[0]
     at = {path.name.removesuffix(".csv.gz"): paper_of(path) for path in score_files(home)}
     frame["paper"] = frame["experiment"].map(at).fillna("")

@@ -32,13 +32,16 @@ import enum
 import importlib
 import importlib.util
 import os
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -91,7 +94,7 @@ class Constants(enum.StrEnum):
     """Where the default settings of a method come from, and with them the numbers that its code holds."""
 
     PRINTED = "printed in the source"
-    PROGRAM = "authors' program"
+    PROGRAM = "authors' code"
     FORMULA = "formula of n, d, epsilon"  #: follows from public numbers and the noise
     DEVELOPED = "developed here"  #: tried on synthetic problems by this suite
     GUESSED = "guessed here"  #: a choice of this suite; nothing says that others were tried
@@ -342,15 +345,36 @@ def _scan() -> _Scan:
             broken[f"{name} of {file}"] = f"{file} and {paths[name]} are both '{name}'; rename the first"
             continue
         paths[name] = file
-        try:
-            found[name] = _adapters(load(), name, file)
-        except (MemoryError, KeyboardInterrupt):  # the machine's fault, or the user's wish
-            raise
-        except _Wrong as error:
-            broken[name] = str(error)
-        except BaseException as error:  # also sys.exit
-            broken[name] = f"{file} cannot be imported: {_in_words(error)}"
+        with _interrupts() as asked:
+            try:
+                found[name] = _adapters(load(), name, file)
+            except _Wrong as error:
+                broken[name] = str(error)
+            except BaseException as error:  # also sys.exit, and a KeyboardInterrupt that is not the user's
+                if asked:
+                    raise
+                broken[name] = f"{file} cannot be imported: {_in_words(error)}"
     return _Scan(found, broken)
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Fills a list when the user asks to stop (Ctrl-C), which looks like a KeyboardInterrupt of a file."""
+    asked: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield asked  # Python raises none here
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+        handler(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _in_words(error: BaseException) -> str:

@@ -54,7 +54,8 @@ class BudgetSpec:
 
     Parameters
     ----------
-    epsilon, delta : the (epsilon, delta) to keep in mode ``enforce``; None where nothing is asked.
+    epsilon, delta : the (epsilon, delta) to keep in mode ``enforce``; None where nothing is asked. At delta = 0 the
+        budget takes Laplace releases and exponential mechanisms, whose epsilons add up, and refuses everything else.
     renyi : (order, epsilon), order >= 1 and epsilon in nats: the Renyi divergence to keep in mode ``enforce``, beside
         (epsilon, delta) where both are given; None where nothing is asked.
     noise_multiplier : noise standard deviation over sensitivity, fixed by a published setting; its epsilon is
@@ -76,8 +77,8 @@ class BudgetSpec:
         object.__setattr__(self, "mode", Mode(self.mode))
         if self.epsilon is not None and not (self.epsilon > 0):
             raise ValueError(f"budget: epsilon = {self.epsilon}; give a number above 0, or leave it out")
-        if self.delta is not None and not (0 < self.delta < 1):
-            raise ValueError(f"budget: delta = {self.delta}; give a number between 0 and 1")
+        if self.delta is not None and not (0 <= self.delta < 1):
+            raise ValueError(f"budget: delta = {self.delta}; give a number of at least 0 and below 1")
         if self.noise_multiplier is not None and not (self.noise_multiplier >= 0):
             raise ValueError(f"budget: noise_multiplier = {self.noise_multiplier}; give a number >= 0")
         if self.renyi is not None:
@@ -179,7 +180,13 @@ class Budget:
                     f"is {allowed:g}. Raise the noise multiplier, make fewer steps, or calibrate the release to it."
                 )
         if self.epsilon is not None and self.delta is not None:
-            cost = epsilon_of(trial, self.delta).epsilon
+            found = epsilon_of(trial, self.delta)
+            cost = found.epsilon
+            if self.delta == 0 and math.isinf(cost):
+                why = found.accountant.removeprefix("none: ")
+                raise BudgetExceeded(
+                    f"'{event.what}': {why}; give a budget with such releases only, or a delta above 0"
+                )
             if not (cost <= self.epsilon * (1 + 1e-9)):
                 raise BudgetExceeded(
                     f"'{event.what}' would bring the cost to epsilon = {cost:.4g} at delta = {self.delta:g}; "
@@ -287,6 +294,30 @@ class Budget:
             generator=GENERATOR,
         )
         return self._hand_out(LaplaceMechanism, event, releases)
+
+    def exponential(
+        self, what: str, *, sensitivity: float, noise_scale: float, relation: Relation, steps: int = 1, proof: str
+    ) -> ExponentialMechanism:
+        """Charge ``steps`` exponential mechanisms and return the mechanism: it chooses a candidate by its score.
+
+        ``sensitivity``: the largest change of any candidate's score under ``relation``. ``noise_scale``: what scores
+        are divided by, same units; one choice costs 2 sensitivity / noise_scale at delta = 0. Raises ValueError unless
+        both are finite numbers above 0, BudgetExceeded in mode ``enforce``.
+        """
+        for name, value in (("sensitivity", sensitivity), ("noise_scale", noise_scale)):
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{what}: {name} {value} must be a finite number above 0")
+        event = Event(
+            what=what,
+            mechanism=Mechanism.EXPONENTIAL,
+            relation=relation,
+            sensitivity=float(sensitivity),
+            noise_scale=float(noise_scale),
+            steps=int(steps),
+            proof=proof,
+            generator=GENERATOR,
+        )
+        return self._hand_out(ExponentialMechanism, event, None)
 
     def no_noise(
         self,
@@ -400,6 +431,26 @@ class LaplaceMechanism(AdditiveMechanism):
 
     def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
         return self._rng.laplace(0.0, self.noise_scale, shape)
+
+
+class ExponentialMechanism(AdditiveMechanism):
+    """Chooses candidate i with probability proportional to exp(score_i / noise scale).
+
+    That is the largest score once each has Gumbel noise of that scale; only its number leaves (McSherry & Talwar 2007).
+    """
+
+    def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        return self._rng.gumbel(0.0, self.noise_scale, shape)
+
+    def release(self, value: np.ndarray) -> np.ndarray:
+        """The number of the chosen candidate, an array without dimensions. ``value``: scores (candidates,)."""
+        if np.ndim(value) != 1 or not np.size(value):
+            raise ValueError(f"'{self.event.what}': scores of shape {np.shape(value)}; give one per candidate")
+        return np.asarray(np.argmax(super().release(value)))
+
+    def choose(self, scores: np.ndarray) -> int:
+        """The number of the chosen candidate. ``scores``: (candidates,), higher is better."""
+        return int(self.release(scores))
 
 
 class GaussianMechanism(AdditiveMechanism):

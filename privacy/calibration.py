@@ -150,7 +150,8 @@ def _check(epsilon: float, delta: float) -> None:
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise ValueError(f"epsilon = {epsilon}: give a finite number above 0")
     if not (0 < delta < 1):
-        raise ValueError(f"delta = {delta}: give a number between 0 and 1, both excluded")
+        pure = "; Gaussian noise has no finite epsilon at delta = 0" if delta == 0 else ""
+        raise ValueError(f"delta = {delta}: give a number between 0 and 1, both excluded{pure}")
 
 
 def _check_steps(steps: int) -> None:

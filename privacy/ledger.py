@@ -35,6 +35,7 @@ EPOCHS = frozenset({Sampling.SHUFFLED_EPOCHS, Sampling.FIXED_PARTITION})
 class Mechanism(StrEnum):
     GAUSSIAN = "gaussian"
     LAPLACE = "laplace"
+    EXPONENTIAL = "exponential"  # one candidate, drawn with probability proportional to exp(score / noise_scale)
     NO_NOISE = "no_noise"  # a release of private numbers without noise: epsilon is infinite
     WRITTEN_BOUND = "written_bound"  # an event that no accountant library knows; see renyi_curve and proof
 
@@ -48,8 +49,10 @@ class Event:
     what : the quantity released, in words.
     mechanism, sampling, relation : see the enums.
     sensitivity : L2 (Gaussian) or L1 (Laplace) sensitivity of ONE release under ``relation``, given that the
-        differing row is in the sample. Units of the released quantity.
-    noise_scale : standard deviation (Gaussian) or scale b (Laplace) of the noise really added, same units.
+        differing row is in the sample; of the exponential mechanism the largest change of any candidate's score. Units
+        of the released quantity, or of the score.
+    noise_scale : standard deviation (Gaussian) or scale b (Laplace) of the noise really added, or what scores are
+        divided by (exponential), same units.
     sampling_rate : probability that a given row is read by one release (1 for FULL_BATCH and, within its
         one step an epoch, for SHUFFLED_EPOCHS and FIXED_PARTITION).
     steps : number of releases that one row can influence directly (epochs for the two epoch schemes).

@@ -142,7 +142,7 @@ def collect(
     """
     folder = out / "tables"
     found = tables.data_info(data)
-    committed = reference._committed_ledger(reference.FOLDER)
+    noted = reference_runs.ledgers(reference.FOLDER)
     every_score = stacked([scores for _, scores in experiments])
     judged, said, costs = [], [], []
     groups: dict[str, _Group] = {}
@@ -154,7 +154,7 @@ def collect(
             )
         if known is None:
             frame = verdicts.build(config, scores, scale)
-            cost = ledger.build(fits, set(scores["cell"]), epsilon_of, committed)
+            cost = ledger.build(fits, set(scores["cell"]), epsilon_of, noted)
             told = claims.evaluate(config, scores, extra=extra, ledger=cost)
         else:
             frame, told, cost = known.of(config)

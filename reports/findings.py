@@ -80,10 +80,12 @@ def split(path: Path) -> tuple[dict, str]:
 def read_committed(folder: Path = REFERENCE, have: Mapping[str, pd.DataFrame] | None = None) -> Read:
     """Reads the tables of a reference by name (``papers.find``). Raises FileNotFoundError for one that it has not.
 
-    ``have``: scores by experiment that were read from it already.
+    ``ledger.csv`` has the rows of all experiments. ``have``: scores by experiment that were read from it already.
     """
 
     def read(name: str) -> pd.DataFrame:
+        if name == "ledger.csv":
+            return committed.ledgers(folder)
         experiment = name.removeprefix("scores/").removesuffix(".csv")
         scores = name.startswith("scores/")
         if scores and have and experiment in have:

@@ -1,4 +1,9 @@
-"""What the runs really cost: every event of every private cell through every accountant, and the privacy table."""
+"""What the runs really cost: every event of every private cell through every accountant, and the privacy table.
+
+The committed rows stand beside the experiment's scores (``workflow.committed``). An event's row holds all that its
+epsilon follows from, so any accountant can compute it again from the file alone (``tests/reports/test_ledger_rows.py``
+does so with dp-accounting).
+"""
 
 from __future__ import annotations
 
@@ -13,26 +18,15 @@ import pandas as pd
 import datasets
 from datasets.store import Damaged, set_aside
 from models.kind import kind as kind_of
-from privacy.ledger import Ledger
+from privacy.ledger import Event, Ledger, Mechanism
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import READING_TITLES
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
 from reports.tables import dataset_title, natural
 from reports.verdict import NO_SCORE
+from workflow import committed
 
-COLUMNS = [
-    "cell",
-    "method",
-    "event",
-    "accountant",
-    "epsilon_claimed",
-    "epsilon",
-    "delta",
-    "relation",
-    "sampling",
-    "steps",
-    "reason",
-]
+COLUMNS = committed.LEDGER_COLUMNS
 TOTAL = "(total)"
 #: in the reason of the total that the suite takes as its answer.
 ANSWER = "taken as the answer"
@@ -55,14 +49,14 @@ def build(
     fits: Path,
     cells: set[str] | None = None,
     epsilon_of: Accountant | None = None,
-    committed: pd.DataFrame | None = None,
+    known: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """The ledger of all cells in ``fits`` (``<cell>.json``), or of those named, columns ``COLUMNS``.
 
     One row per event and accountant, and a ``(total)`` row per accountant that composes all events; the total that
     the suite takes as the answer says so. ``epsilon`` is empty where an accountant cannot say, with the reason.
     Splits of a cell may differ by a row and so in their sampling rate: every distinct ledger is computed, the dearest
-    is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``committed``; of one
+    is shown and the reason says so. A cell that was restored from the reference keeps its rows in ``known``; of one
     that was restored in part the dearer of both.
     Cells without claim and without event are left out.
     """
@@ -81,7 +75,7 @@ def build(
         if cells is not None and record["cell"] not in cells:
             continue
         restored = {r["cell"] for r in record.get("reused", ())}
-        before = [] if committed is None else committed[committed["cell"].isin(restored)].to_dict("records")
+        before = [] if known is None else known[known["cell"].isin(restored)].to_dict("records")
         fresh = _rows_of(record, cost) if record["splits"] else []
         rows += [{**r, "cell": record["cell"]} for r in before] if _total(before) > _total(fresh) else fresh
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -116,7 +110,7 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
     claimed = budget.get("claimed_epsilon")
     if claimed is None and _is_private(record["method"], (record.get("model") or {}).get("kind")):
         claimed = budget.get("epsilon")
-    delta = budget.get("delta") or DELTA
+    delta = DELTA if budget.get("delta") is None else budget["delta"]
     base = {"cell": record["cell"], "method": record["method"], "epsilon_claimed": claimed, "delta": delta}
     done = [s for s in record["splits"] if s["status"] == "ok"]
     distinct = list({json.dumps(s["ledger"], sort_keys=True): s["ledger"] for s in done if s["ledger"]}.values())
@@ -136,6 +130,7 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
             "relation": " + ".join(dict.fromkeys(str(e["relation"]) for e in part)),
             "sampling": " + ".join(dict.fromkeys(str(e["sampling"]) for e in part)),
             "steps": "" if event is None else event["steps"],
+            **({} if event is None else terms(*_ledger([event]))),
         }
         whole = cost(part, delta)
         for accountant, value in whole.all.items():
@@ -145,6 +140,20 @@ def _rows_of(record: dict[str, Any], cost) -> list[dict[str, Any]]:
             epsilon = math.nan if says else float(value)
             rows.append({**base, **facts, "accountant": accountant, "epsilon": epsilon, "reason": reason})
     return rows
+
+
+def terms(event: Event) -> dict[str, Any]:
+    """The columns from which, with relation, sampling and steps, the event's epsilon follows.
+
+    A written bound has no multiplier: ``renyi_curve`` is a list [[order, divergence of one release], ...] as JSON.
+    """
+    written = event.mechanism is Mechanism.WRITTEN_BOUND
+    return {
+        "mechanism": str(event.mechanism),
+        "noise_multiplier": "" if written else event.noise_multiplier,
+        "sampling_rate": event.sampling_rate,
+        "renyi_curve": json.dumps(event.renyi_curve) if written else "",
+    }
 
 
 def _merged(events: list[dict]) -> list[dict]:

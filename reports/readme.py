@@ -147,7 +147,7 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
     titles = SOURCE_TITLES | {
         source: paper.title for paper in judged.load() for source in paper.verdicts["source"].unique()
     }
-    ledger = pd.read_csv(reference.FOLDER / "ledger.csv", dtype=str, keep_default_na=False)
+    ledger = committed.ledgers(reference.FOLDER)
     methods = [
         {"name": m.name, "title": m.title, "source": m.source, "link": m.link, "private": claim(m.adapter, ledger),
          "found": _found(m, first)}

@@ -120,16 +120,13 @@ def write(
         )
     path, scored = committed.path_of(folder, config["experiment"]), committed.encoded(sorted_scores(mine))
     _check_size(folder, path, scored)
-    old = _committed_ledger(folder)
-    fresh = ledger.build(fits, set(mine["cell"]), epsilon_of, old)
-    kept = old[~old["cell"].isin(set(mine["cell"])) & ~old["cell"].str.startswith(config["experiment"] + "-")]
-    both = stacked([kept, fresh]).sort_values(["cell", "event", "accountant"], kind="stable")
+    costs = ledger.build(fits, set(mine["cell"]), epsilon_of, committed.ledgers(folder))
     before = committed.runs(folder)
     rows = whole_runs(config["experiment"], mine, fits, manifest, before)
     write_bytes(path, scored)
     committed.write_runs(rows, folder)
     committed.drop_short_runs({entry for entry, row in rows.items() if row != before.get(entry)}, folder)
-    write_text(folder / "ledger.csv", csv_text(both))
+    committed.write_ledger(folder, config["experiment"], costs)
     for name in [*config.get("extra", []), *config.get("extra_full", [])]:
         if extra is None or not (extra / name).is_file():
             raise ReportError(f"{config['experiment']}: no {name} in {extra}; run `./bench full` first")
@@ -197,13 +194,6 @@ def _check_size(folder: Path, path: Path, content: bytes) -> None:
         )
 
 
-def _committed_ledger(folder: Path) -> pd.DataFrame:
-    path = folder / "ledger.csv"
-    if not path.is_file():
-        return pd.DataFrame(columns=ledger.COLUMNS)
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
-
-
 def experiments(folder: Path = FOLDER) -> list[str]:
     return committed.experiments(folder)
 
@@ -214,7 +204,7 @@ def recompute(configs: Mapping[str, Path], folder: Path = FOLDER) -> dict[Path, 
     ``verdicts.csv``, ``claims.csv``, ``comparisons.csv``, and what a paper derives (``Paper.derived``).
     """
     judged, said, known = [], [], {}
-    costs = _committed_ledger(folder)
+    costs = committed.ledgers(folder)
     of_paper: dict[str, list[tuple[dict[str, Any], pd.DataFrame]]] = {}
     for name in experiments(folder):
         config = load_config(configs[name])

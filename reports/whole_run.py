@@ -29,8 +29,8 @@ from workflow.score import MEASURED
 SMALL = 1e-6
 #: what tells two rows of the ledger apart.
 _KEY = ["cell", "event", "accountant"]
-#: columns that say the same in other words.
-_WORDS = {"reason"}
+#: columns that are compared by others: words, and the curve that a written bound's epsilon follows from.
+_WORDS = {"reason", "renyi_curve"}
 
 
 @dataclass
@@ -74,7 +74,7 @@ def agree(
     if not commit or " " in commit:
         raise ReportError(f"the run is of commit '{commit}'; make it in a clone without changes")
     runs = committed.runs(known.folder)
-    noted = pd.read_csv(known.folder / "ledger.csv", dtype=str, keep_default_na=False)
+    noted = committed.ledgers(known.folder)
     by_cell = {str(name): group.to_dict("records") for name, group in scores.groupby("cell", sort=False)}
     out = Agreement()
     for entry, cells in known.entries.items():
@@ -148,7 +148,7 @@ def _of_ledger(cells: set[str], fits: Path, noted: pd.DataFrame, epsilon_of: led
 
 
 def _same(column: str, here: str, was: str) -> bool:
-    if here == was or column in ("relation", "sampling"):
+    if here == was or column in ("relation", "sampling", "mechanism"):
         return here == was
     try:
         return regression.same_cost("epsilon", repr(float(here)), repr(float(was)))

@@ -3,6 +3,9 @@
 ``scores/<experiment>.csv.gz``: one compressed file per experiment, with all columns. Cells repeat most of their columns
 in every row, which compression takes back (60 MB of text are 3).
 
+``ledgers/<experiment>.csv.gz``: what the fit of each private cell released, and its epsilon by each accountant
+(``reports.ledger``).
+
 ``runs.csv``: one row per method in an experiment: the commit of the last run of all its cells that gave the committed
 scores, or agrees with each of them (``reports.whole_run``); the public versions of Python and of the libraries that
 make numbers; and the day of that commit.
@@ -22,12 +25,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from datasets.files import csv_text, write_text
+from datasets.files import csv_text, write_bytes, write_text
 from evaluation.summary import OPTIONAL, read_scores
 from workflow import imports, papers
 from workflow.experiments import Cell, cells, experiment_files, families, jobs
 
 SUFFIX = ".csv.gz"
+#: of a ledger; after ``reason`` stands what an event's epsilon follows from.
+LEDGER_COLUMNS = [
+    *("cell", "method", "event", "accountant", "epsilon_claimed", "epsilon", "delta", "relation", "sampling", "steps"),
+    *("reason", "mechanism", "noise_multiplier", "sampling_rate", "renyi_curve"),
+]
 RUNS = "runs.csv"
 RUN_COLUMNS = ("experiment", "method", "commit", "versions", "date")
 #: libraries whose version may move a number.
@@ -42,9 +50,9 @@ Entry = tuple[str, str]
 ShortKey = tuple[str, str, str, str]
 
 
-def path_of(folder: Path, experiment: str) -> Path:
-    """Where the scores of an experiment stand below the reference ``folder``, or would."""
-    name = f"scores/{experiment}{SUFFIX}"  # found by its own name: its YAML may have been taken out
+def path_of(folder: Path, experiment: str, what: str = "scores") -> Path:
+    """Where the scores, or the ``ledgers``, of an experiment stand below the reference ``folder``, or would."""
+    name = f"{what}/{experiment}{SUFFIX}"  # found by its own name: its YAML may have been taken out
     return papers.find(name, folder) or papers.place(experiment, folder) / name
 
 
@@ -65,6 +73,20 @@ def read(folder: Path, experiment: str) -> pd.DataFrame:
         return read_scores(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
         raise ValueError(f"{path} is damaged ({e}); check it out again") from e
+
+
+def ledgers(folder: Path = papers.REFERENCE) -> pd.DataFrame:
+    """The committed ledgers of all experiments below ``folder``, columns ``LEDGER_COLUMNS``, every column text."""
+    found = {p.name: p for home in papers.homes(folder) for p in home.glob(f"ledgers/*{SUFFIX}")}
+    frames = [pd.read_csv(found[name], dtype=str, keep_default_na=False) for name in sorted(found)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=LEDGER_COLUMNS, dtype=str)
+
+
+def write_ledger(folder: Path, experiment: str, rows: pd.DataFrame) -> None:
+    """Write the ledger of one experiment; the same rows give the same bytes (with the same zlib)."""
+    rows = rows[LEDGER_COLUMNS].sort_values(["cell", "event", "accountant"], kind="stable")
+    path = path_of(folder, experiment, "ledgers")
+    write_bytes(path, gzip.compress(csv_text(rows).encode("utf-8"), mtime=0))
 
 
 def splits_of(scores: pd.DataFrame) -> dict[tuple[str, ...], tuple[str, int]]:

@@ -43,14 +43,20 @@ REMEDIES = {
     **dict.fromkeys(("ENOSPC", "EDQUOT"), "free some space"),
     **dict.fromkeys(("EIO", "ESTALE", "ENOTCONN", "ENODEV", "ENXIO", "ETIMEDOUT", "EHOSTDOWN", "EREMOTEIO"), _MOUNT),
     **dict.fromkeys(("EROFS", "EACCES", "EPERM"), "make the folder writable"),
-    **dict.fromkeys(("EXDEV", "EBUSY"), "look at how the folder is mounted"),
+    **dict.fromkeys(("EXDEV", "EBUSY", "ENOENT"), "look at how the folder is mounted"),
     "EFBIG": "raise the limit of the size of files (ulimit -f)",
     **dict.fromkeys(("EMFILE", "ENFILE"), "raise the limit of open files (ulimit -n)"),
     **dict.fromkeys(("ENOMEM", "EAGAIN"), "free some memory, or run fewer cells at once (--cores)"),
 }
 _REMEDY_OF = {getattr(errno, name): remedy for name, remedy in REMEDIES.items() if hasattr(errno, name)}
-#: how libraries with an allocator of their own say that there is no memory.
-_NO_MEMORY = ("RESOURCE_EXHAUSTED", "can't allocate memory", "Unable to allocate", "std::bad_alloc")
+#: how libraries with an allocator of their own say that there is no memory, and a worker that imports a method's file.
+_NO_MEMORY = (
+    "RESOURCE_EXHAUSTED",
+    "can't allocate memory",
+    "Unable to allocate",
+    "std::bad_alloc",
+    "cannot be imported: MemoryError",
+)
 #: signals by which a system or its owner ends a process; by all others a program ends itself.
 KILLED = tuple(
     getattr(signal, name)
@@ -93,6 +99,8 @@ def fault_of(error: BaseException, results: Path | None = None) -> MachineFault 
         return MachineFault(f"no memory ({_words(error)}); {REMEDIES['ENOMEM']}, {AGAIN}")
     if not isinstance(error, OSError) or error.errno not in _REMEDY_OF:
         return None
+    if error.errno == errno.ENOENT and error.filename2 is None:
+        return None  # a file that was looked for; one that is to be renamed has been written
     if results is not None and not _ours([error.filename, error.filename2], results):
         return None
     return MachineFault(f"{_words(error)}; {_REMEDY_OF[error.errno]}, {AGAIN}")
@@ -229,7 +237,10 @@ def facts_of(method: Method, task: Task, fit: object, delta: float | None = None
     name = method.name
     if not isinstance(fit, Fit):
         raise BadFit(f"{name} gives {_kind(fit)} where a methods.contract.Fit is due")
-    facts = {"diagnostics": _numbers(name, fit.diagnostics), "ledger": _events(name, fit.ledger, delta or 1e-5)}
+    facts = {
+        "diagnostics": _numbers(name, fit.diagnostics),
+        "ledger": _events(name, fit.ledger, 1e-5 if delta is None else delta),
+    }
     parameters = _stored(name, task, fit.posterior)
     facts["posterior_kind"] = str(fit.posterior.kind)
     if len(json.dumps(facts)) > FACTS_BYTES:

@@ -12,7 +12,8 @@ import argparse
 import gzip
 import hashlib
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,9 @@ import pandas as pd
 from datasets.files import write_bytes, write_sealed
 from workflow import noise, papers
 from workflow.published import NUMBERS, table
+
+#: column of a score row, which ``rows`` of a paper does not write.
+CPU_SECONDS = "cpu_seconds"
 
 
 def stream(*key: str) -> np.random.Generator:
@@ -45,14 +49,23 @@ def read_scores(folder: Path) -> pd.DataFrame:
     return pd.concat([pd.read_csv(f, dtype=str, keep_default_na=False) for f in files], ignore_index=True)
 
 
-def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g", seal: bool = True) -> None:
+def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g", seal: bool = False) -> None:
     """CSV, by default with at most nine digits; gzip without a date where the name ends in gz: same data, same file.
 
-    ``seal``: with its checksum beside it, as every table of a run.
+    ``seal``: with its checksum beside it, as a table of a run.
     """
     text = frame.to_csv(index=False, float_format=float_format, lineterminator="\n").encode()
     content = gzip.compress(text, mtime=0) if path.suffix == ".gz" else text
     (write_sealed if seal else write_bytes)(path, content)
+
+
+def timed(rows: Iterable[dict]) -> Iterator[dict]:
+    """The rows with the CPU seconds that each took; what several rows share counts for the first of them."""
+    begin = time.process_time()
+    for row in rows:
+        end = time.process_time()
+        yield row | {CPU_SECONDS: f"{end - begin:.3g}"}
+        begin = end
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,9 +84,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"{options.key} has no {options.what} '{options.name}'; there are {', '.join(known)}")
     if options.what == "scores":
         rows = papers.resolve(program.rows)(options.name, options.scale, options.mirror, options.raw)
-        write(options.out, pd.DataFrame(rows), float_format=None)
+        write(options.out, pd.DataFrame(timed(rows)), float_format=None, seal=True)
     else:
-        write(options.out, papers.resolve(program.check)[options.name](options.mirror))
+        write(options.out, papers.resolve(program.check)[options.name](options.mirror), seal=True)
     return 0
 
 

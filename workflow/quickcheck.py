@@ -1,6 +1,6 @@
 """``./bench`` without arguments: the report of the committed reference, then a spot check of it on this machine.
 
-    results/here/report/index.html   the report; its first line is the outcome of the spot check (``checked.js``)
+    results/here/report/index.html   the report; its front page has the outcome of the spot check (``checked.js``)
     results/here/sample.csv, .json   every recomputed number beside the committed one
     results/here/log.txt             what the steps print
 

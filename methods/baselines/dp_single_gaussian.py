@@ -22,15 +22,15 @@ _PROOF = "methods.baselines.dp_single_gaussian.moment_sums"
 
 
 class DPSingleGaussian(InFrame):
-    """Mean and covariance of rows clipped to a public ball in the box, by one full-batch Gaussian release.
+    """Mean and covariance of rows scaled to [-1, 1] and clipped to a public ball, by one full-batch Gaussian release.
 
-    The ball has the radius ``radius`` sqrt(d) around the centre of the box. Eigenvalues of the covariance below what
-    the noise alone reaches are raised to that (post-processing).
+    The ball has the radius ``radius`` sqrt(d) around 0. Eigenvalues of the covariance below what the noise alone
+    reaches are raised to that (post-processing).
     """
 
     name = "dp_single_gaussian"
     title = "DP one Gaussian"
-    reference = "yardstick of this suite"
+    reference = "baseline of this suite"
     role = Role.YARDSTICK
     models = ("bounded_mixture",)
     constants = (Constants.DEVELOPED,)

@@ -18,9 +18,10 @@ from privacy.ledger import Relation
 class OutputPerturbation(InFrame):
     """Chaudhuri, Monteleoni & Sarwate 2011, algorithm 1, with Gaussian noise for (epsilon, delta); a point estimate.
 
-    Against the paper: add/remove neighbours (the minimiser moves by at most R / convexity, half of what an exchanged
-    row does), Gaussian noise, an intercept, rows around bought column means shortened to their typical norm R, and a
-    regularisation by formula.
+    It differs from the paper in five ways. Neighbours add or remove a row, so the minimiser moves by at most R /
+    convexity, half of what an exchanged row does. The noise is Gaussian. The model has an intercept. Rows are taken
+    around privately estimated column means and shortened to their typical norm R. The regularisation follows by a
+    formula.
     """
 
     name = "output_perturbation"

@@ -26,7 +26,7 @@ class PredictMean(Method):
 
     name = "predict_mean"
     title = "Training mean"
-    reference = "negative control of this suite"
+    reference = "trivial baseline of this suite"
     role = Role.CONTROL
     models = ("bnn_regression", "linear_regression")
     rerun = Rerun.CLOSED_FORM

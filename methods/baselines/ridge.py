@@ -25,7 +25,7 @@ class Ridge(Method):
 
     name = "ridge"
     title = "Linear regression (ridge)"
-    reference = "yardstick of this suite; Hoerl & Kennard 1970; scikit-learn RidgeCV"
+    reference = "baseline of this suite; Hoerl & Kennard 1970; scikit-learn RidgeCV"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
     rerun = Rerun.CLOSED_FORM
@@ -71,7 +71,7 @@ class Ridge(Method):
         return Fit(posterior, budget.ledger, {"penalty": penalty, "degrees_of_freedom": freedom})
 
 
-# Yardstick: ridge regression on the rows of the common task, original units.
+# Baseline: ridge regression on the rows of the common task, original units.
 class RidgeLinear(Ridge):
     """Linear regression with a ridge penalty chosen by leave-one-out, without privacy.
 

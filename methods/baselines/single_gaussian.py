@@ -22,7 +22,7 @@ class SingleGaussian(InFrame):
 
     name = "single_gaussian"
     title = "One Gaussian"
-    reference = "yardstick of this suite"
+    reference = "baseline of this suite"
     role = Role.YARDSTICK
     models = ("bounded_mixture",)
     constants = (Constants.GUESSED,)

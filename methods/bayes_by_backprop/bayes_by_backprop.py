@@ -14,11 +14,13 @@ from privacy.budget import Budget
 
 
 class BayesByBackprop(Method):
-    """One draw of the weights a step, shared by the batch; the KL term counts 1 / N a step (Blundell et al., eq. 8 with
-    equal weights). A fresh permutation an epoch; single precision. Gives no privacy.
+    """Bayes by backprop (Blundell et al. 2015, equation 8 with equal weights) in single precision, without privacy.
 
-    Blundell et al. train for 600 epochs by gradient descent; here Adam, so that the standard deviations of the weights,
-    whose gradient is of order 1 / N, move in fewer.
+    Each step uses one posterior sample of the weights, which the whole batch shares. The KL term counts 1 / N per step.
+    Every epoch has a fresh permutation of the rows.
+
+    Blundell et al. train for 600 epochs by gradient descent. Adam is used here, so that the standard deviations of the
+    weights, whose gradient is of order 1 / N, move in fewer epochs.
     """
 
     name = "bayes_by_backprop"

@@ -15,17 +15,19 @@ from privacy.ledger import Relation, Sampling
 class DPBayesByBackprop(Method):
     """Bayes by backprop with clipped and noisy gradients, as algorithm 1 of a note of 2020 has it.
 
-    Rows are split into batches once; every epoch releases, batch by batch, the clipped sum plus N(0, sigma^2 C^2). The
-    update adds m_b and r_b, the gradients of log q with w held fixed, and no path term of log q: in expectation the
-    entropy has no gradient. The note weighs prior and q once per batch (``kl_weight`` 1) and sums over rows.
+    Rows are split into batches once. Every epoch releases, batch by batch, the clipped sum plus N(0, sigma^2 C^2). The
+    update adds m_b and r_b, the gradients of log q with w held fixed. It has no path term of log q, so in expectation
+    the entropy has no gradient. The note weighs prior and q once per batch (``kl_weight`` 1) and sums over rows.
 
-    What the note claims, and what the ledger holds: One record is in one batch per epoch, so composing over epochs is
-    right (parallel composition; the assignment of rows to batches reads no row, and replacing one leaves the others
-    where they are). But there is no sampling left to amplify anything: T epochs of a plain Gaussian release. The note
-    bounds the change by two rows' gradients (2 C) and sets the noise for C; the ledger says 2 C. It then states the
-    bound of DP-SGD. That statement sets the noise here: sigma is what DP-SGD with Poisson batches of the same size
-    needs for the budget's (epsilon, delta), which is therefore the claim; the ledger's epsilon is far above it, and a
-    budget in mode ``enforce`` refuses the release. A budget without epsilon gives sigma as its noise multiplier.
+    The note's claim and the ledger differ. One record is in one batch per epoch, so composing over epochs is right.
+    This is parallel composition: the assignment of rows to batches reads no row, and replacing one row leaves the
+    others where they are. But no sampling is left to amplify anything: T epochs are T plain Gaussian releases. The note
+    bounds the change by two rows' gradients (2 C) and sets the noise for C. The ledger says 2 C.
+
+    The note then states the bound of DP-SGD. That statement sets the noise here: sigma is what DP-SGD with Poisson
+    batches of the same size needs for the budget's (epsilon, delta), which is therefore the claim. The ledger's epsilon
+    is far above it, and a budget in mode ``enforce`` refuses the release. A budget without epsilon gives sigma as its
+    noise multiplier.
     """
 
     name = "dp_bayes_by_backprop"

@@ -13,13 +13,16 @@ from privacy.ledger import Relation
 
 
 class DPBayesByBackpropCorrected(Method):
-    """One draw of the weights a step, shared by the batch; the clipped sum of the rows' gradients at it is released.
+    """Bayes by backprop that releases the clipped sum of the rows' gradients at one posterior sample of the weights per
+    step.
 
-    What follows is post-processing of that release, of the draw and of the variational parameters, none of which reads
-    a row: the prior's part, the chain rule to (mu, rho) and the gradient of the entropy. So rho costs no privacy of its
-    own, and the ledger is that of DP-SGD. Against the note: the path term d log q / dw is kept (without it the gradient
-    of the entropy is lost), the KL term counts kappa / N a step instead of once a batch, batches are Poisson, and the
-    sums are divided by the public L.
+    The whole batch shares that sample. The rest of the step is post-processing, because it reads no row. It uses the
+    release, the sample and the variational parameters for the prior's part, the chain rule to (mu, rho) and the
+    gradient of the entropy. So rho costs no privacy of its own, and the ledger is that of DP-SGD.
+
+    It differs from the note in four ways. The path term d log q / dw is kept, because without it the gradient of the
+    entropy is lost. The KL term counts kappa / N per step instead of once per batch. Batches are Poisson. The sums are
+    divided by the public L.
     """
 
     name = "dp_bayes_by_backprop_corrected"

@@ -9,10 +9,11 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVI(Reading):
-    """Mean-field variational inference by DP-SGD on the negative lower bound, read at the mean of the kept iterates.
+    """Mean-field variational inference by DP-SGD on the negative lower bound; the posterior is at the mean of the kept
+    iterates.
 
     The privacy noise in the iterates is ignored. The last iterate, the trace average and the noise-aware posteriors are
-    other readings of the same run, and cost no further privacy.
+    post-processing of the same run, and cost no further privacy.
     """
 
     name = "dpvi"
@@ -25,9 +26,9 @@ class DPVI(Reading):
         """As :class:`DPVISettings`."""
 
 
-# DPVI, read at the mean of the kept iterates, on linear regression in the box.
+# DPVI, read at the mean of the kept iterates, on linear regression on inputs scaled to [-1, 1].
 class DPVILinear(BoxReading):
-    """Mean-field DP-SGD on columns scaled to [-1, 1], read at the mean of the kept iterates.
+    """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the mean of the kept iterates.
 
     Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
     was chosen on a data set of the suite.
@@ -44,9 +45,9 @@ class DPVILinear(BoxReading):
         """As :class:`TraceSettings`."""
 
 
-# DPVI, read at the mean of the kept iterates, on logistic regression in the box.
+# DPVI, read at the mean of the kept iterates, on logistic regression on inputs scaled to [-1, 1].
 class DPVILogistic(BoxReading):
-    """Mean-field DP-SGD on columns scaled to [-1, 1], read at the mean of the kept iterates.
+    """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the mean of the kept iterates.
 
     Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
     was chosen on a data set of the suite.

@@ -9,7 +9,9 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVILastIterate(Reading):
-    """The naive reading of a DPVI run: q at its last iterate, N(mu_T, softplus(rho_T)^2)."""
+    """The last iterate of a DPVI run, taken as the posterior: a Gaussian with mean mu_T and standard deviation
+    softplus(rho_T).
+    """
 
     name = "dpvi_last_iterate"
     title = "Naive (last iterate)"
@@ -21,9 +23,9 @@ class DPVILastIterate(Reading):
         """As :class:`DPVISettings`."""
 
 
-# DPVI, read at its last iterate, on linear regression in the box.
+# DPVI, read at its last iterate, on linear regression on inputs scaled to [-1, 1].
 class DPVILastIterateLinear(BoxReading):
-    """Mean-field DP-SGD on columns scaled to [-1, 1], read at its last iterate.
+    """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 
     Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
     was chosen on a data set of the suite.
@@ -40,9 +42,9 @@ class DPVILastIterateLinear(BoxReading):
         """As :class:`TraceSettings`."""
 
 
-# DPVI, read at its last iterate, on logistic regression in the box.
+# DPVI, read at its last iterate, on logistic regression on inputs scaled to [-1, 1].
 class DPVILastIterateLogistic(BoxReading):
-    """Mean-field DP-SGD on columns scaled to [-1, 1], read at its last iterate.
+    """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 
     Start, clip and step sizes follow by formulas from the numbers of rows and columns, the prior and the noise. None
     was chosen on a data set of the suite.

@@ -9,9 +9,10 @@ from methods.dpvi._noise_aware.settings import DPVISettings, Reading
 
 
 class DPVITraceAverage(Reading):
-    """The trace average of a DPVI run: N(mean of mu, softplus(mean of rho)^2 + variance of mu) over the kept iterates.
+    """The trace average of a DPVI run: a Gaussian whose mean is the mean of mu over the kept iterates.
 
-    It is post-processing of one run, and costs no further privacy.
+    Its variance is softplus(mean of rho)^2 plus the variance of mu over these iterates. It is post-processing of one
+    run, and costs no further privacy.
     """
 
     name = "dpvi_trace_average"
@@ -24,7 +25,7 @@ class DPVITraceAverage(Reading):
         """As :class:`DPVISettings`."""
 
 
-# DPVI with the variance of its iterates added, on linear regression in the box.
+# DPVI with the variance of its iterates added, on linear regression on inputs scaled to [-1, 1].
 class DPVITraceAverageLinear(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the variance of the kept iterates is added to the mean one.
 
@@ -43,7 +44,7 @@ class DPVITraceAverageLinear(BoxReading):
         """As :class:`TraceSettings`."""
 
 
-# DPVI with the variance of its iterates added, on logistic regression in the box.
+# DPVI with the variance of its iterates added, on logistic regression on inputs scaled to [-1, 1].
 class DPVITraceAverageLogistic(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the variance of the kept iterates is added to the mean one.
 

@@ -21,9 +21,9 @@ from privacy.ledger import Relation
 class DPVIM(Together, Method):
     """DPVIm: the gradient of the deviations is made from the released gradient of the means, at no cost in privacy.
 
-    NA-DPVI's own runs of DPVIm are not released, so its published row cannot be rebuilt: this is the method with the
-    settings stated here, in NA-DPVI's convention (Poisson batches, sums, plain descent) or with Adam as in the original
-    code. ``trace_variance`` is the noise-aware step: the variance of the kept means is added.
+    NA-DPVI's own runs of DPVIm are not released, so its published row cannot be rebuilt. This is the method with the
+    settings stated here. They are those of NA-DPVI's convention (Poisson batches, sums, plain descent), or Adam as in
+    the original code. ``trace_variance`` is the noise-aware step: the variance of the kept means is added.
     """
 
     name = "dpvim"
@@ -102,12 +102,12 @@ class BoxAligned(InBox):
         return aligned.fit(task, told, budget, rng, self.privacy)
 
 
-# DPVIm on linear regression in the box.
+# DPVIm on linear regression on inputs scaled to [-1, 1].
 class DPVIMLinear(BoxAligned):
     """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
 
-    The clip is that of DPVI. Adam needs no curvature: when noise is most of a gradient, its steps are those of the rule
-    for DPVI, and when there is little noise, it takes the unit of each coordinate from the gradients.
+    The clip is that of DPVI. Adam needs no curvature. When noise is most of a gradient, its steps are those of the rule
+    for DPVI. When there is little noise, it takes the unit of each coordinate from the gradients.
     """
 
     name = "dpvim"
@@ -122,12 +122,12 @@ class DPVIMLinear(BoxAligned):
         trace_variance: bool = True  # add the variance of the kept iterates of mu
 
 
-# DPVIm on logistic regression in the box.
+# DPVIm on logistic regression on inputs scaled to [-1, 1].
 class DPVIMLogistic(BoxAligned):
     """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
 
-    The clip is that of DPVI. Adam needs no curvature: when noise is most of a gradient, its steps are those of the rule
-    for DPVI, and when there is little noise, it takes the unit of each coordinate from the gradients.
+    The clip is that of DPVI. Adam needs no curvature. When noise is most of a gradient, its steps are those of the rule
+    for DPVI. When there is little noise, it takes the unit of each coordinate from the gradients.
     """
 
     name = "dpvim"

@@ -14,9 +14,9 @@ from methods.dpvi._noise_aware.settings import NoiseAwareSettings, Reading
 class NADPVILaplace(Reading):
     """The noise-aware posterior of NA-DPVI by a Laplace approximation of the optimum.
 
-    theta_j ~ N(mu*_j, softplus(rho*_j)^2 + variance of mu*_j) at the mode; the uncertainty of rho* is dropped. The mode
-    is found on nested grids; the authors run Adam with learning rate 1 for 100,000 steps, which does not stop exactly
-    there.
+    Each theta_j is normal around the mode mu*_j, with variance softplus(rho*_j)^2 plus the variance of mu*_j. The
+    uncertainty of rho* is dropped. The mode is found on nested grids. The authors run Adam with learning rate 1 for
+    100,000 steps, which does not stop exactly there.
     """
 
     name = "na_dpvi_laplace"
@@ -37,7 +37,7 @@ class NADPVILaplace(Reading):
         return replace(fit, posterior=replace(fit.posterior, extra_term=settings.extra_term))
 
 
-# NA-DPVI by its Laplace approximation on linear regression in the box.
+# NA-DPVI by its Laplace approximation on linear regression on inputs scaled to [-1, 1].
 class NADPVILaplaceLinear(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
 
@@ -65,7 +65,7 @@ class NADPVILaplaceLinear(BoxReading):
         return replace(fit, posterior=replace(fit.posterior, posterior=inner))
 
 
-# NA-DPVI by its Laplace approximation on logistic regression in the box.
+# NA-DPVI by its Laplace approximation on logistic regression on inputs scaled to [-1, 1].
 class NADPVILaplaceLogistic(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
 

@@ -15,7 +15,7 @@ from models.task import Task
 class NADPVINUTS(Reading):
     """The noise-aware posterior of NA-DPVI by the No-U-Turn sampler, as the authors draw it: a check of ``na_dpvi``.
 
-    Diagnostics say R-hat, effective sample size and the agreement with the exact draws.
+    The diagnostics are R-hat, the effective sample size and the agreement with the exact samples.
     """
 
     name = "na_dpvi_nuts"

@@ -26,11 +26,13 @@ _PROOF = "methods.em.dp_em_corrected.joint_moments"
 class DPEMCorrected(Method):
     """EM whose M-step reads one noisy vector: the counts, sums and second moments of all components together.
 
-    Against the program of Park et al. 2017: one release a M-step instead of 2 K + 1, because a row's responsibilities
-    add up to 1; raw moments, which have a bounded sensitivity, instead of means and covariances, which have none that
-    is free of private counts; rows clipped to a ball that is public or paid for; every M-step is charged; no stopping
-    by the private likelihood. Weights, means and covariances are estimated even where the task knows the noise: then
-    that knowledge, with the prior, sets the radius of the ball and nothing else.
+    It differs from the authors' code of Park et al. 2017 in five ways. There is one release per M-step instead of 2 K +
+    1, because a row's responsibilities add up to 1. Raw moments are released, which have a bounded sensitivity. Means
+    and covariances have none that is free of private counts. Rows are clipped to a ball that is public or charged to
+    the budget. Every M-step is charged. The run does not stop by the private likelihood.
+
+    Weights, means and covariances are estimated even if the task knows the noise. That knowledge, with the prior, then
+    sets the radius of the ball and nothing else.
     """
 
     name = "dp_em_corrected"
@@ -50,15 +52,15 @@ class DPEMCorrected(Method):
     class Settings:
         """The constants were chosen on synthetic mixtures, none on a data set of the suite."""
 
-        #: J, full-batch M-steps, all charged (the program: 10).
+        #: J, full-batch M-steps, all charged (authors' code: 10).
         iterations: int = 10
         #: part of the budget (of mu^2, Gaussian DP) for ranges and scales; not used where the task knows the noise.
         scaling_share: float = 0.1
-        #: radius of the ball over sqrt(d) standard deviations, where the scales were bought.
+        #: radius of the ball over sqrt(d) standard deviations, if the scales were estimated privately.
         radius: float = 1.5
-        #: variance of the components at the start, squared units of the unit ball (the program: 1).
+        #: variance of the components at the start, squared units of the unit ball (authors' code: 1).
         start_variance: float = 0.1
-        #: smallest eigenvalue of a covariance, squared units of the unit ball (the program: 1e-3).
+        #: smallest eigenvalue of a covariance, squared units of the unit ball (authors' code: 1e-3).
         eigenvalue_floor: float = 1e-3
 
         def __post_init__(self) -> None:
@@ -271,13 +273,13 @@ def _shrunk(covariance: np.ndarray, noise: float, floor: float) -> np.ndarray:
     return (vectors * np.clip(values, floor, 1.0)) @ vectors.T
 
 
-# DP-EM repaired, for a mixture of Gaussians in the box.
+# DP-EM repaired, for a mixture of Gaussians on inputs scaled to [-1, 1].
 class DPEMCorrectedMixture(InFrame, DPEMCorrected):
     """EM with one noisy vector of all moments per M-step, on columns scaled to [-1, 1] and rows clipped to a ball.
 
     The ball is public and has its centre at 0. Its radius is ``radius`` sqrt(d), in units in which the corners of [-1,
-    1]^d are at 3 sqrt(d): a column has a standard deviation near 1, and the noise grows with the square of the radius.
-    The noise of the M-steps uses up what the scaling has left of the budget.
+    1]^d are at 3 sqrt(d). A column then has a standard deviation near 1, and the noise grows with the square of the
+    radius. The noise of the M-steps uses up what the scaling has left of the budget.
     """
 
     models = ("bounded_mixture",)
@@ -298,7 +300,7 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
     class Settings:
         """The constants were chosen on synthetic mixtures, none on a data set of the suite."""
 
-        iterations: int = 10  #: J, full-batch M-steps, all charged (the program of Park et al.: 10)
+        iterations: int = 10  #: J, full-batch M-steps, all charged (code of Park et al.: 10)
         radius: float = RADIUS  #: of the ball, over sqrt(d), box units
         start_variance: float = 0.1  #: variance of the components at the start, squared units of the unit ball
         eigenvalue_floor: float = 1e-5  #: smallest eigenvalue of a covariance, squared units of the unit ball
@@ -314,7 +316,7 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
         return ball(task.x.shape[1], s.radius)
 
 
-# DP-EM repaired, as Gaussian-mixture regression in the box.
+# DP-EM repaired, as Gaussian-mixture regression on inputs scaled to [-1, 1].
 
 #: K and J where the noise permits (Park et al. 2017: 3 and 10)
 COMPONENTS, STEPS = 3, 10
@@ -325,12 +327,12 @@ LARGEST_EDGE = 0.1
 
 
 class DPEMCorrectedLinear(RegressionInFrame, DPEMCorrectedMixture):
-    """EM with one noisy vector per M-step on the joint distribution of inputs and target, read as the target given the
-    inputs.
+    """EM with one noisy vector per M-step on the joint distribution of inputs and target.
 
-    Ball and noise are as for a density; a row is [x, y]. A covariance that serves for a density may still have
-    directions of the inputs that are smaller than its noise, and a regression divides by them: each component's input
-    block gets a ``ridge``, as in AdaSSP (Wang 2018). It follows from the releases and falls to 0 with the noise.
+    The prediction is the target given the inputs. Ball and noise are as for a density, and a row is [x, y]. A
+    covariance that serves for a density may still have directions of the inputs that are smaller than its noise, and a
+    regression divides by them. So each component's input block gets a ``ridge``, as in AdaSSP (Wang 2018). It follows
+    from the releases and falls to 0 with the noise.
     """
 
     models = ("bounded_linear_regression",)

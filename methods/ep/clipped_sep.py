@@ -35,7 +35,7 @@ class ClippedSEP(Method):
         clip: float = 1.0
         #: damping value gamma of eq. (5): a step moves theta by gamma / N of a site (Vinaroz & Park 2023: 1).
         gamma: float = 1.0
-        #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
+        #: replaces a precision, a - 1 or b that is not positive (authors' code, for precisions: 1e-4).
         floor: float = 1e-4
         #: network only: where q starts, which the paper does not say: "printed" (SEP's random q) or "program" (the
         #: same means, mean naturals and precisions of each layer scaled to norm <= C).
@@ -79,7 +79,7 @@ class ClippedSEP(Method):
         return training.finish(state, scale, budget.ledger, diagnostics)
 
 
-# Algorithm 3 of Vinaroz & Park 2023 without its noise, for linear regression in the box.
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, for linear regression on inputs scaled to [-1, 1].
 
 _SHAPE = "clipped_sep writes the noise's Gamma as (a - 1, -b) and scales it, which needs a prior with shape above 1"
 
@@ -87,15 +87,19 @@ _SHAPE = "clipped_sep writes the noise's Gamma as (a - 1, -b) and scales it, whi
 class ClippedSEPLinear(InFrame):
     """SEP whose sites are clipped as algorithm 3 of Vinaroz & Park 2023 prints it, for Bayesian linear regression.
 
-    A step is theta_f <- clip((theta - theta_0) / N), theta <- theta + (gamma / N) (clip(f_n) - theta_f).
+    A step sets the average site and then moves theta:
 
-    Read as everywhere in the suite: theta is ONE vector (mean naturals, precisions, and -b, a - 1 of the noise
-    variance), theta_0 is scaled to norm <= C, theta_f starts at 0 and moves by gamma / N^2 of a site per step, so that
-    E epochs absorb about gamma E / N of the data: with the printed gamma = 1, the prior and E clipped rows.
+        theta_f <- clip((theta - theta_0) / N)
+        theta <- theta + (gamma / N) (clip(f_n) - theta_f)
 
-    theta_f is an average of vectors of norm <= C, so its own clipping never acts (gamma <= N^2); and T(z) is exact
-    whatever the cavity. So the steps are a weighted sum of the clipped T(z), computed at once. A sum of T(z) with
-    positive weights and a proper prior is a proper posterior: nothing is ever replaced by a floor.
+    Algorithm 3 is understood as everywhere in the suite. The parameter theta is ONE vector: mean naturals, precisions,
+    and -b, a - 1 of the noise variance. The prior's theta_0 is scaled to norm <= C. The average site theta_f starts at
+    0 and moves by gamma / N^2 of a site per step, so E epochs absorb about gamma E / N of the data. With the printed
+    gamma = 1 that is the prior and E clipped rows.
+
+    The average site is an average of vectors of norm <= C, so its own clipping never acts (gamma <= N^2). The site T(z)
+    is exact whatever the cavity. So the steps are a weighted sum of the clipped T(z), computed at once. A sum of T(z)
+    with positive weights and a proper prior is a proper posterior: nothing is ever replaced by a lower bound.
     """
 
     name = "clipped_sep"
@@ -146,14 +150,15 @@ class ClippedSEPLinear(InFrame):
         return Fit(naturals.moments(task.x, task.y, weights).posterior(prior), budget.ledger, diagnostics)
 
 
-# Algorithm 3 of Vinaroz & Park 2023 without its noise, on logistic regression in the box.
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, on logistic regression on inputs scaled to [-1, 1].
 class ClippedSEPLogistic(InFrame):
     """SEP whose prior and sites are clipped to norm C, with the damping gamma / n of equation 5. No noise, no privacy.
 
-    theta is one vector: the mean naturals and the precision matrix (Frobenius norm). theta_0 is scaled to norm at
-    most C, so the prior is wider than the model's where sqrt(D) / prior_sd^2 > C; theta_f, a mean of clipped sites,
-    stays below C. As printed (gamma = 1) all epochs together absorb epochs / n of the data: q stays at the prior.
-    Rows move theta in 10 batches an epoch, as in ``sep``; at gamma = 1 an epoch moves theta by a share 1 / n.
+    The parameter theta is one vector: the mean naturals and the precision matrix (Frobenius norm). The prior's theta_0
+    is scaled to norm at most C, so the prior is wider than the model's if sqrt(D) / prior_sd^2 > C. The average site
+    theta_f, a mean of clipped sites, stays below C. As printed (gamma = 1) all epochs together absorb epochs / n of the
+    data, and q stays at the prior. Rows move theta in 10 batches per epoch, as in ``sep``. At gamma = 1 an epoch moves
+    theta by a share 1 / n.
     """
 
     name = "clipped_sep"
@@ -196,7 +201,7 @@ class ClippedSEPLogistic(InFrame):
         return Fit(q, budget.ledger, told)
 
 
-# Algorithm 3 of Vinaroz & Park 2023 without its noise, for a mixture of Gaussians in the box.
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, for a mixture of Gaussians on inputs scaled to [-1, 1].
 class ClippedSEPMixture(SitesInFrame, ClippedSEP):
     """The same on columns scaled to [-1, 1], with other defaults than printed.
 
@@ -220,7 +225,7 @@ class ClippedSEPMixture(SitesInFrame, ClippedSEP):
         clip: float | None = None
         #: damping value gamma of eq. (5), a step moves theta by gamma / N of a site; None: N.
         gamma: float | None = None
-        #: replaces a precision that is not positive (their program: 1e-4).
+        #: replaces a precision that is not positive (authors' code: 1e-4).
         floor: float = 1e-4
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:

@@ -18,9 +18,9 @@ class ClippedSEPAuthors(Method):
     """
 
     name = "clipped_sep_authors"
-    title = "SEP clipped (authors' program)"
+    title = "SEP clipped (authors' code)"
     seed_name = "clipped_sep_released"
-    reference = "program of vinaroz2023dpsep, repository stochastic-EP"
+    reference = "authors' code of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")
     leaks = (FROZEN_NOISE, STANDARDISED)
 

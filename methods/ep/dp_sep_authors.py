@@ -15,15 +15,15 @@ from privacy.ledger import Relation, Sampling
 class DPSEPAuthors(Method):
     """The authors' code behind the column "DP-SEP" of Vinaroz & Park 2023: its noise is drawn and not used.
 
-    It is ``clipped_sep_authors`` with other permutations. The normals that the code draws and drops (two per weight and
-    step) are skipped in the random stream after each epoch, so that the next permutation is another one: the only
-    difference between the two columns.
+    It is ``clipped_sep_authors`` with other permutations. The code draws normals, two per weight and step, and drops
+    them. They are skipped in the random stream after each epoch, so the next permutation is another one. That is the
+    only difference between the two columns.
     """
 
     name = "dp_sep_authors"
-    title = "DP-SEP (authors' program)"
+    title = "DP-SEP (authors' code)"
     seed_name = "dp_sep_released"
-    reference = "program of vinaroz2023dpsep, repository stochastic-EP"
+    reference = "authors' code of vinaroz2023dpsep, repository stochastic-EP"
     models = ("bnn_regression", "mixture_of_gaussians")
     rerun = Rerun.CHAOTIC  # its noise makes precisions jump between their floor and large values
     leaks = (

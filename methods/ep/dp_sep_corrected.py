@@ -89,7 +89,7 @@ def schedule(
     are hardly clipped overshoot (each weight corrects the same residual) unless rho is small, so that a large
     budget is used in full only with more steps. The more rows, the sooner: of 4,000 synthetic rows the error is least
     at C rho sqrt(N) = 1.58, 2 % above that at 2.25, 8 % at 3.16, and the fit is lost at 6.3; of 40,000 it is lost at
-    2.5 and at 5 (``benchmarks/dp_sep_move.py``). So it is held at LARGEST_ROOT_MOVE too.
+    2.5 and at 5. So it is held at LARGEST_ROOT_MOVE too.
     The values of the constants were chosen on synthetic regression problems. Three faults that prompted a change were
     first seen on test scores of a data set of the suite: the divergence that LARGEST_MOVE prevents and the slow noise
     Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED (power, epsilon = 10), and the same divergence with more rows,
@@ -119,18 +119,28 @@ def schedule(
 class DPSEPCorrected(Method):
     """Corrected DP-SEP: theta = theta_0 + N theta_f over the naturals of all weights and of the noise precision.
 
-    Each of K steps: (i) a Poisson batch at rate q; (ii) the site of every row in it, moment matching from the common
-    cavity theta - theta_f; (iii) the clipped sum, one vector of sensitivity C under add/remove, released once with
-    Gaussian noise, also where the batch is empty; (iv) N theta_f <- (1 - rho) N theta_f + rho release / q; (v) the
-    precisions read from theta are floored at the prior's, shape and rate of the noise precision likewise
-    (post-processing of releases). No update is skipped or undone on account of a row.
+    Each of K steps has five parts.
 
-    Against algorithm 3: one clipped vector instead of blocks that each have norm C, its mean naturals and precisions
-    scaled together so that a clipped site keeps its mean; noise for the update that is made; batches that the
-    accountant knows, by default the whole data set (amplification buys nothing that fewer, larger steps do not);
-    sensitivity C under add/remove instead of 2 C; the noise precision is learned inside the released vector, not frozen
-    from a non-private run; standardisation from documented or bought ranges and released moments. The prior's precision
-    is fixed at b / (a - 1): no refinement, as in the published variant.
+    - A Poisson batch is drawn at rate q.
+    - The site of every row in it follows by moment matching from the common cavity theta - theta_f.
+    - The clipped sum is one vector of sensitivity C under add/remove. It is released once with Gaussian noise, also if
+      the batch is empty.
+    - The average site moves: N theta_f <- (1 - rho) N theta_f + rho release / q.
+    - The precisions read from theta are bounded from below by the prior's, and shape and rate of the noise precision
+      likewise. This is post-processing of releases. No update is skipped or undone on account of a row.
+
+    It differs from algorithm 3 in these ways.
+
+    - One vector is clipped instead of blocks that each have norm C. Its mean naturals and precisions are scaled
+      together, so a clipped site keeps its mean.
+    - The noise is that of the update that is made.
+    - The accountant knows the batches. By default a batch is the whole data set, because amplification gains nothing
+      that fewer, larger steps do not.
+    - The sensitivity is C under add/remove instead of 2 C.
+    - The noise precision is learned inside the released vector, not frozen from a non-private run.
+    - Standardisation uses documented or privately estimated ranges, and released moments.
+
+    The prior's precision is fixed at b / (a - 1), without refinement, as in the published variant.
     """
 
     name = "dp_sep_corrected"
@@ -284,30 +294,34 @@ class DPSEPCorrected(Method):
         return budget.noise_multiplier
 
 
-# DP-SEP with a true guarantee, on logistic regression in the box.
+# DP-SEP with a true guarantee, on logistic regression on inputs scaled to [-1, 1].
 class DPSEPCorrectedLogistic(InFrame):
     """Corrected DP-SEP: K releases of the clipped sum of all rows' sites, mean naturals and full precision matrix.
 
-    Each step: (i) the site of every row from the common cavity q; (ii) the clipped sum, one vector of sensitivity C
-    under add/remove, released once with Gaussian noise; (iii) the precision is the average of the releases so far, in
-    which release j counts in proportion to j (damping 2 / (j + 1)), its eigenvalues raised to the edge of the noise;
-    (iv) the mean makes a damped step by that precision. No row decides about an update.
+    Each step has four parts, and no row decides about an update.
 
-    Against algorithm 3, as in the adapter for networks: one joint clipping, noise for the update that is made, whole
-    batches (nothing is amplified, few steps suffice). New here: a site's mean natural is written about the cavity's
-    mean, so that its norm does not grow with theta and the noise of the precision does not reach the mean; rows are
-    centred by bought means. Conversion from replace-one: there the clipped sum moves by up to 2 C; under add/remove
-    with n public one contribution of norm C is there or not, so the sensitivity is C.
+    - The site of every row follows from the common cavity q.
+    - The clipped sum is one vector of sensitivity C under add/remove, released once with Gaussian noise.
+    - The precision is the average of the releases so far, in which release j counts in proportion to j (damping 2 / (j
+      + 1)). Its eigenvalues are raised to the edge of the noise.
+    - The mean makes a damped step by that precision.
 
-    Full covariance also for 101 parameters at epsilon = 1: the 5,151 entries of the precision have noise near 20 each,
-    whose largest eigenvalue, near 300, is far below those of the data (thousands) in the directions that matter; a
-    diagonal q would need many small steps instead, since the columns of one attribute move together.
+    It differs from algorithm 3 as the version for networks does: one joint clipping, noise for the update that is made,
+    and whole batches. Nothing is amplified, because few steps suffice. One part is new here: a site's mean natural is
+    written about the cavity's mean. So its norm does not grow with theta, and the noise of the precision does not reach
+    the mean. Rows are centred by privately estimated means. The conversion from replace-one is this: there the clipped
+    sum moves by up to 2 C. Under add/remove with n public, one contribution of norm C is there or not, so the
+    sensitivity is C.
 
-    C = clip_factor R / sqrt(2), R the typical norm of a centred row: a row with slope 1/2 and precision 1/4 has |g z| =
-    R / 2 and weight k |z|^2 = R / 2 with the weight 2 / R, and is just not clipped. On synthetic tables of 101 columns
-    (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1, K = 16 in place of 8 changes the log-likelihood of a test
-    row by -.006 to .001 nats, half this C by -.03 to -.007, twice this C by -.005 to -.003. The noise of the mean is
-    added to the covariance.
+    The covariance is full also for 101 parameters at epsilon = 1. The 5,151 entries of the precision have noise near 20
+    each. The largest eigenvalue of that noise, near 300, is far below those of the data (thousands) in the directions
+    that matter. A diagonal q would need many small steps instead, since the columns of one attribute move together.
+
+    C is clip_factor R / sqrt(2), with R the typical norm of a centred row. A row with slope 1/2 and precision 1/4 has
+    |g z| = R / 2 and weight k |z|^2 = R / 2 with the weight 2 / R, and is just not clipped. The choice was compared on
+    synthetic tables of 101 columns (39,600 rows) and 9 columns (3,384 rows) at epsilon = 1. Changes are in the
+    log-likelihood of a test row, in nats. K = 16 in place of 8 changes it by -.006 to .001, half this C by -.03 to
+    -.007, and twice this C by -.005 to -.003. The noise of the mean is added to the covariance.
     """
 
     name = "dp_sep_corrected"
@@ -344,7 +358,7 @@ class DPSEPCorrectedLogistic(InFrame):
         return corrected.fit(task, settings, budget, name=self.name, relation=self.privacy)
 
 
-# Corrected DP-SEP for a mixture of Gaussians in the box.
+# Corrected DP-SEP for a mixture of Gaussians on inputs scaled to [-1, 1].
 class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
     """The corrected DP-SEP on columns scaled to [-1, 1]: the clipped sites of a Poisson batch, one release per step.
 

@@ -27,14 +27,14 @@ class EP(Method):
 
     name = "ep"
     title = "EP"
-    reference = "minka2001ep; damping and network of the program of vinaroz2023dpsep"
+    reference = "minka2001ep; damping and network of the authors' code of vinaroz2023dpsep"
     models = ("bnn_regression", "mixture_of_gaussians")
 
     @dataclass(frozen=True)
     class Settings:
         #: passes over the rows (Vinaroz & Park 2023: 40).
         epochs: int = 40
-        #: fraction of a new site that is taken, in (0, 1] (program of Vinaroz & Park 2023: 0.4; for the
+        #: fraction of a new site that is taken, in (0, 1] (code of Vinaroz & Park 2023: 0.4; for the
         #: mixture 1/N).
         damping: float = 0.4
         #: storage of the sites: float64, float32, int8 (one scale per row, unit and natural), or auto: the most
@@ -86,26 +86,26 @@ class EP(Method):
         return q, {**diagnostics, "bytes_per_site": float(sites.bytes_per_row(q.hidden, q.inputs, storage))}
 
 
-# Expectation propagation for linear regression in the box: exact sites, so it ends at the exact posterior.
+# Expectation propagation for linear regression on scaled inputs: exact sites, so it ends at the exact posterior.
 class EPLinear(InFrame):
-    """EP with one site a row (Minka 2001), damped, started at sites of 0.
+    """EP with one site per row (Minka 2001), damped, started at sites of 0.
 
     A row's likelihood is a member of the conjugate family, so the site that matches the tilted distribution is T(z)
-    whatever the cavity. A damped update of every row in each of E epochs then leaves (1 - (1 - damping)^E) T(z) in
-    every site, in any order of the rows: computed by that formula from the sums over all rows, not row by row. With the
-    defaults the share is 1 to 1e-8: the exact posterior.
+    whatever the cavity. A damped update of every row in each of E epochs then leaves a share s of T(z) in every site,
+    in any order of the rows, with s = 1 - (1 - damping)^E. So the result is computed by that formula from the sums over
+    all rows, not row by row. With the defaults the share is 1 to 1e-8: the exact posterior.
     """
 
     name = "ep"
     title = "EP"
-    reference = "minka2001ep; damping of the program of vinaroz2023dpsep"
+    reference = "minka2001ep; damping of the authors' code of vinaroz2023dpsep"
     models = ("bounded_linear_regression",)
     constants = (Constants.PRINTED, Constants.PROGRAM)
 
     @dataclass(frozen=True)
     class Settings:
         epochs: int = 40  #: passes over the rows (Vinaroz & Park 2023: 40)
-        damping: float = 0.4  #: fraction of a new site that is taken, in (0, 1] (program of Vinaroz & Park 2023: 0.4)
+        damping: float = 0.4  #: fraction of a new site that is taken, in (0, 1] (code of Vinaroz & Park 2023: 0.4)
 
         def __post_init__(self) -> None:
             whole("ep", self, "epochs")
@@ -117,13 +117,14 @@ class EPLinear(InFrame):
         return Fit(posterior, budget.ledger, {"fraction_absorbed": share})
 
 
-# Expectation propagation on logistic regression in the box.
+# Expectation propagation on logistic regression on inputs scaled to [-1, 1].
 class EPLogistic(InFrame):
-    """One Gaussian site a row along its margin, full covariance; all sites of a pass from one q (parallel EP).
+    """One Gaussian site per row along its margin, with full covariance; all sites of a pass come from one q (parallel
+    EP).
 
-    Against Minka 2001: parallel, not one row after another, so that a pass is matrix products; same fixed points. The
-    tilted moments are one-dimensional integrals of a logistic by a normal. A pass takes 0.3 s at 44,000 rows and 101
-    parameters; it takes about six.
+    Unlike in Minka 2001, rows are updated in parallel and not one after another, so a pass consists of matrix products.
+    The fixed points are the same. The tilted moments are one-dimensional integrals of a logistic by a normal. A pass
+    takes 0.3 s at 44,000 rows and 101 parameters, and about six passes are needed.
     """
 
     name = "ep"
@@ -157,7 +158,7 @@ class EPLogistic(InFrame):
         return Fit(q, budget.ledger, told)
 
 
-# Expectation propagation for a mixture of Gaussians in the box.
+# Expectation propagation for a mixture of Gaussians on inputs scaled to [-1, 1].
 class EPMixture(SitesInFrame, EP):
     """Expectation propagation on columns scaled to [-1, 1]: one damped site per row for all component means.
 
@@ -176,7 +177,7 @@ class EPMixture(SitesInFrame, EP):
     class Settings:
         #: passes over the rows; None: by ``methods._shared.framed_mixture.passes``.
         epochs: int | None = None
-        #: fraction of a new site that is taken, in (0, 1] (program of Vinaroz & Park 2023: 0.4).
+        #: fraction of a new site that is taken, in (0, 1] (code of Vinaroz & Park 2023: 0.4).
         damping: float = 0.4
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:

@@ -83,13 +83,13 @@ class SEP(Method):
         return q, diagnostics
 
 
-# Stochastic expectation propagation for linear regression in the box.
+# Stochastic expectation propagation for linear regression on inputs scaled to [-1, 1].
 class SEPLinear(InFrame):
     """SEP (Li et al. 2015, algorithm 1) from f = 0: theta <- theta + damping (f_n - f), theta = theta_0 + N f.
 
-    The site f_n is T(z_n) whatever the cavity, so N f is a weighted sum of the rows' T(z) in which late rows count
-    more: the weights follow from the order alone and are computed at once. It is the posterior of rows weighted like
-    this, not the exact one; a smaller damping evens the weights out.
+    The site f_n is T(z_n) whatever the cavity. So N f is a weighted sum of the rows' T(z) in which late rows count
+    more. The weights follow from the order only and are computed at once. The result is the posterior of rows weighted
+    like this, not the exact one. A smaller damping evens the weights out.
     """
 
     name = "sep"
@@ -125,12 +125,12 @@ class SEPLinear(InFrame):
         return Fit(posterior, budget.ledger, {"fraction_absorbed": naturals.absorbed(rate, epochs * task.n)})
 
 
-# Stochastic expectation propagation on logistic regression in the box.
+# Stochastic expectation propagation on logistic regression on inputs scaled to [-1, 1].
 class SEPLogistic(InFrame):
     """One average site f in full natural parameters, theta = theta_0 + n f; a row moves theta by f_n - f.
 
-    Against Li et al. 2015: the rows of a batch share their cavity and move theta together, because a move of one row
-    costs D^2 with full covariance and no matrix product. With ``batches`` = n it is the algorithm to the letter.
+    Unlike in Li et al. 2015, the rows of a batch share their cavity and move theta together. A move of one row costs
+    D^2 with full covariance and no matrix product. With ``batches`` = n it is the algorithm to the letter.
     """
 
     name = "sep"
@@ -168,7 +168,7 @@ class SEPLogistic(InFrame):
         return Fit(q, budget.ledger, told)
 
 
-# Stochastic expectation propagation for a mixture of Gaussians in the box.
+# Stochastic expectation propagation for a mixture of Gaussians on inputs scaled to [-1, 1].
 class SEPMixture(SitesInFrame, SEP):
     """Stochastic expectation propagation on columns scaled to [-1, 1]: one average site for all component means."""
 

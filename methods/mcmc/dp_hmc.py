@@ -20,14 +20,14 @@ from methods.mcmc._release import (
 class DPHMC(TestedChain):
     """Hamiltonian Monte Carlo with noisy clipped gradients and the penalty test for acceptance.
 
-    An iteration releases L + 1 clipped sums of gradients (fresh ones: none is used again) and one sum of clipped
-    log-likelihood ratios over their bound; two full-batch Gaussian events, of k (L + 1) and k steps, share what the
-    start has left. Noise and clipping of the gradients cost acceptance, not exactness; only the clip of the ratios
-    does. The start is the end of a DP-SGLD run, charged to the same budget.
+    An iteration releases L + 1 clipped sums of gradients and one sum of clipped log-likelihood ratios over their bound.
+    The gradients are fresh: none is used again. Two full-batch Gaussian events, of k (L + 1) and k steps, share what
+    the start has left. Noise and clipping of the gradients cost acceptance, not exactness. Only the clip of the ratios
+    costs exactness. The start is the end of a DP-SGLD run, charged to the same budget.
 
     Known weakness: on tables of tens of thousands of rows the noise variance at which clipped gradients balance is
-    several posterior deviations away from the posterior's. Paths are then drawn there, hardly any proposal is taken
-    (``stayed`` in the diagnostics says so), and the result is little more than the start.
+    several posterior deviations away from the posterior's. Paths are then drawn there and hardly any proposal is taken,
+    which the diagnostic ``stayed`` reports. The result is then little more than the start.
     """
 
     name = "dp_hmc"

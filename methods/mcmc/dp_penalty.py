@@ -11,12 +11,12 @@ class DPPenalty(TestedChain):
     """Random-walk Metropolis-Hastings with the penalty test on clipped log-likelihood ratios.
 
     Each accept step releases the sum of the rows' clipped log-likelihood ratios over their bound c, sensitivity 1, with
-    noise s: one full-batch Gaussian event per step. Whether a proposal is taken is a function of that number and of
-    coins, and so are all draws. The start is the end of a DP-SGLD run, charged to the same budget. Widths and number of
-    proposals follow from public numbers and the budget.
+    noise s. That is one full-batch Gaussian event per step. Whether a proposal is taken is a function of that number
+    and of coins, and so are all samples. The start is the end of a DP-SGLD run, charged to the same budget. Widths and
+    number of proposals follow from public numbers and the budget.
 
-    Exact but for the clip: with ``ratio_clip`` None the bound is one that no row in [-1, 1] exceeds, and the posterior
-    is left invariant whatever the noise; the proposals are then several times smaller.
+    The chain is exact except for the clip. With ``ratio_clip`` None the bound is one that no row in [-1, 1] exceeds,
+    and the posterior is left invariant whatever the noise. The proposals are then several times smaller.
     """
 
     name = "dp_penalty"

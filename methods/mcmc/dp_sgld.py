@@ -19,14 +19,15 @@ from methods.mcmc._release import (
 class DPSGLD(Chain):
     """Stochastic gradient Langevin dynamics at exact temperature on clipped gradients.
 
-    Each step releases one clipped sum of gradients over a full or Poisson batch, with noise 2 q / sqrt(h): the noise of
-    the Langevin step itself, charged as what it is for privacy. Every iterate is a function of these releases, so that
-    the thinned draws, all of them or the last one cost the same (``draws``). Steps, step size and clip follow from
-    public numbers and the budget; a budget that is larger than the temperature asks for is left unspent where gradients
-    are bounded.
+    Each step releases one clipped sum of gradients over a full or Poisson batch, with noise 2 q / sqrt(h). This is the
+    noise of the Langevin step itself, charged as what it is for privacy. Every iterate is a function of these releases,
+    so the thinned samples, all of them or the last one, cost the same (``draws``). Steps, step size and clip follow
+    from public numbers and the budget. If gradients are bounded, a budget that is larger than the temperature asks for
+    is left unspent.
 
-    Against the papers: gradients are clipped (theirs are assumed to be bounded); drift h / 2 with noise of variance h
-    (a drift of h samples at half the temperature); Poisson or full batches as charged.
+    It differs from the papers in three ways. Gradients are clipped (theirs are assumed to be bounded). The drift is h /
+    2 with noise of variance h, because a drift of h samples at half the temperature. Batches are Poisson or full, as
+    charged.
     """
 
     name = "dp_sgld"

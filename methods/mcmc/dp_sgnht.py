@@ -22,8 +22,9 @@ from methods.mcmc._release import (
 class DPSGNHT(Chain):
     """Stochastic gradient Nose-Hoover thermostat on clipped gradients.
 
-    As DP-SGLD with a momentum: one clipped sum of gradients a step is released, and position, momentum and friction are
-    functions of these releases. Noise of the batches is absorbed by the friction; the bias of clipping is not.
+    It is DP-SGLD with a momentum. One clipped sum of gradients is released per step, and position, momentum and
+    friction are functions of these releases. Noise of the batches is absorbed by the friction; the bias of clipping is
+    not.
     """
 
     name = "dp_sgnht"

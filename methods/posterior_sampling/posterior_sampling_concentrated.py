@@ -15,11 +15,11 @@ from privacy.ledger import Relation
 
 
 class PosteriorSamplingConcentrated(Method):
-    """One draw from the posterior with a prior eta0 / m, strong enough for the budget.
+    """One posterior sample under a prior eta0 / m that is strong enough for the budget.
 
-    eta0 / m + sum_i (S(x_i), 1) with the largest m <= 1 at which the exact supremum over neighbours keeps the Renyi
-    budget. A small m draws to the mean of the prior; public rows in the prior (the model's ``public``, section 3.3)
-    take that bias away.
+    The posterior's parameter is eta0 / m plus the sum of [S(x_i), 1]. m is the largest number, at most 1, at which the
+    exact supremum over neighbours keeps the Renyi budget. A small m pulls towards the mean of the prior. Public rows in
+    the prior (the model's ``public``, section 3.3) take that bias away.
     """
 
     name = "posterior_sampling_concentrated"
@@ -39,12 +39,12 @@ class PosteriorSamplingConcentrated(Method):
         return one_draw(task, statistic_of(task), "concentrated", budget, rng, self.name)
 
 
-# One draw of the weights of linear regression in the box from a posterior with a stronger prior.
+# One draw of the weights of linear regression on inputs scaled to [-1, 1] from a posterior with a stronger prior.
 class PosteriorSamplingConcentratedLinear(LinearPosteriorDraw):
-    """One draw from the posterior of Bayesian linear regression with a prior that is narrow enough for the budget.
+    """One posterior sample of Bayesian linear regression, under a prior that is narrow enough for the budget.
 
-    The factor on the prior precision is the smallest one, at least 1, at which the draw fits what the scaling has left
-    of the budget.
+    The factor on the prior precision is the smallest one, at least 1, at which the sample fits what the scaling has
+    left of the budget.
     """
 
     name = "posterior_sampling_concentrated"

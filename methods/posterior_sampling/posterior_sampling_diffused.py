@@ -15,11 +15,11 @@ from privacy.ledger import Relation
 
 
 class PosteriorSamplingDiffused(Method):
-    """One draw from the posterior of a likelihood to the power r, flat enough for the budget.
+    """One posterior sample under the likelihood to the power r, flat enough for the budget.
 
-    eta0 + r sum_i (S(x_i), 1) with the largest r <= 1 at which the exact supremum over neighbours keeps the Renyi
-    budget. A small r draws towards the prior; public rows in the prior (the model's ``public``, section 3.3) take that
-    bias away.
+    The posterior's parameter is eta0 plus r times the sum of [S(x_i), 1]. r is the largest number, at most 1, at which
+    the exact supremum over neighbours keeps the Renyi budget. A small r pulls towards the prior. Public rows in the
+    prior (the model's ``public``, section 3.3) take that bias away.
     """
 
     name = "posterior_sampling_diffused"
@@ -39,11 +39,11 @@ class PosteriorSamplingDiffused(Method):
         return one_draw(task, statistic_of(task), "diffused", budget, rng, self.name)
 
 
-# One draw of the weights of linear regression in the box from a flattened posterior.
+# One draw of the weights of linear regression on inputs scaled to [-1, 1] from a flattened posterior.
 class PosteriorSamplingDiffusedLinear(LinearPosteriorDraw):
-    """One draw from the posterior of Bayesian linear regression with a likelihood that is flat enough for the budget.
+    """One posterior sample of Bayesian linear regression, under a likelihood that is flat enough for the budget.
 
-    The power of the likelihood is the largest one, at most 1, at which the draw fits what the scaling has left of the
+    The power of the likelihood is the largest one, at most 1, at which the sample fits what the scaling has left of the
     budget.
     """
 

@@ -15,10 +15,10 @@ from privacy.ledger import Relation
 
 
 class PosteriorSamplingDirect(Method):
-    """A draw from the posterior: no tempering, calibrated to no budget.
+    """A posterior sample without tempering, calibrated to no budget.
 
-    It has a price all the same, which the ledger holds: finite at orders below 1 + the smallest Beta or Dirichlet
-    parameter of the prior. A budget in mode ``enforce`` refuses it where that is too much.
+    It has a price all the same, which the ledger holds. The price is finite at orders below 1 + the smallest Beta or
+    Dirichlet parameter of the prior. A budget in mode ``enforce`` refuses a sample whose price is too high.
     """
 
     name = "posterior_sampling_direct"
@@ -37,11 +37,11 @@ class PosteriorSamplingDirect(Method):
         return one_draw(task, statistic_of(task), "direct", budget, rng, self.name)
 
 
-# One draw of the weights of linear regression in the box from the posterior as it stands.
+# One draw of the weights of linear regression on inputs scaled to [-1, 1] from the posterior as it stands.
 class PosteriorSamplingDirectLinear(LinearPosteriorDraw):
-    """One draw from the posterior of Bayesian linear regression, neither flattened nor concentrated.
+    """One posterior sample of Bayesian linear regression, neither flattened nor concentrated.
 
-    The draw is refused if its price is infinite or above the budget.
+    The sample is refused if its price is infinite or above the budget.
     """
 
     name = "posterior_sampling_direct"

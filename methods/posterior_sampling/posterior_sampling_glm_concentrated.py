@@ -22,9 +22,9 @@ from privacy.ledger import Event, Relation
 
 
 class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
-    """One draw from the posterior with a prior that is narrow enough for the budget.
+    """One posterior sample under a prior that is narrow enough for the budget, with the whole likelihood.
 
-    beta = max(2 c^2 order / (n epsilon), beta0), whole likelihood; (order, epsilon)-RDP by theorem 16.
+    beta is the larger of beta0 and 2 c^2 order / (n epsilon). The sample has (order, epsilon)-RDP by theorem 16.
     """
 
     name = "posterior_sampling_glm_concentrated"
@@ -38,13 +38,13 @@ class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
         return Release(Target(1.0, n * beta), event, {"beta": beta, "power": 1.0})
 
 
-# Concentrated posterior sampling on logistic regression in the box.
+# Concentrated posterior sampling on logistic regression on inputs scaled to [-1, 1].
 class PosteriorSamplingGLMConcentratedLogistic(InFrame):
-    """One draw from the posterior of the whole likelihood with a prior that is narrow enough for the budget.
+    """One posterior sample of the whole likelihood, under a prior that is narrow enough for the budget.
 
-    The precision is the smallest, but not below the model's, at which the whole ledger keeps (epsilon, delta). Against
-    the paper: add/remove neighbours, for which the curve is a quarter of theorem 16's. Rows have norm at most sqrt(D)
-    as the box has it; there is an intercept.
+    The precision is the smallest at which the whole ledger keeps (epsilon, delta), but not below the model's. The paper
+    has replace-one neighbours. Here a row is added or removed, for which the curve is a quarter of theorem 16's. Inputs
+    are scaled to [-1, 1], so rows have norm at most sqrt(D). There is an intercept.
     """
 
     name = "posterior_sampling_glm_concentrated"
@@ -54,7 +54,7 @@ class PosteriorSamplingGLMConcentratedLogistic(InFrame):
     constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
     counterparts = (
-        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .05 seen, and .3 at epsilon = 1"),
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .05 seen, and .3 at epsilon = 1"),
     )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

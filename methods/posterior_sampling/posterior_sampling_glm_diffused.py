@@ -22,9 +22,9 @@ from privacy.ledger import Event, Relation
 
 
 class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
-    """One draw from the posterior of a likelihood that is flat enough for the budget.
+    """One posterior sample under a likelihood that is flat enough for the budget, with beta = beta0.
 
-    beta = beta0, likelihood to the power min(1, sqrt(epsilon n beta / (2 c^2 order))); (order, epsilon)-RDP.
+    The likelihood has the power sqrt(epsilon n beta / [2 c^2 order]), at most 1. The sample has (order, epsilon)-RDP.
     """
 
     name = "posterior_sampling_glm_diffused"
@@ -39,13 +39,13 @@ class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
         return Release(Target(power, precision), event, {"beta": model.beta0, "power": power})
 
 
-# Diffused posterior sampling on logistic regression in the box.
+# Diffused posterior sampling on logistic regression on inputs scaled to [-1, 1].
 class PosteriorSamplingGLMDiffusedLogistic(InFrame):
-    """One draw from the posterior with the model's prior and a likelihood that is flat enough for the budget.
+    """One posterior sample with the model's prior and a likelihood that is flat enough for the budget.
 
-    Against the paper: add/remove neighbours, for which the curve is a quarter of theorem 16's, and the power is the
-    largest at which the whole ledger keeps (epsilon, delta). Rows have norm at most sqrt(D) as the box has it; there is
-    an intercept.
+    The paper has replace-one neighbours. Here a row is added or removed, for which the curve is a quarter of theorem
+    16's. The power is the largest at which the whole ledger keeps (epsilon, delta). Inputs are scaled to [-1, 1], so
+    rows have norm at most sqrt(D). There is an intercept.
     """
 
     name = "posterior_sampling_glm_diffused"
@@ -55,7 +55,7 @@ class PosteriorSamplingGLMDiffusedLogistic(InFrame):
     constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
     counterparts = (
-        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .05 seen, and .3 at epsilon = 1"),
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .05 seen, and .3 at epsilon = 1"),
     )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

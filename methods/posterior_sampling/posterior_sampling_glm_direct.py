@@ -22,10 +22,10 @@ from privacy.ledger import Event, Relation
 
 
 class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
-    """A draw from the posterior with the prior beta = beta0 and the whole likelihood.
+    """A posterior sample with the prior beta = beta0 and the whole likelihood, calibrated to no budget.
 
-    Calibrated to no budget. It has a price all the same (theorem 16 at beta0), which the ledger holds; a budget in mode
-    ``enforce`` refuses it where that is too much. A Renyi order of the budget is one of the orders of the curve.
+    It has a price all the same (theorem 16 at beta0), which the ledger holds. A budget in mode ``enforce`` refuses a
+    sample whose price is too high. A Renyi order of the budget is one of the orders of the curve.
     """
 
     name = "posterior_sampling_glm_direct"
@@ -39,13 +39,13 @@ class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
         return Release(Target(1.0, precision), event, {"beta": model.beta0, "power": 1.0})
 
 
-# One sample of the logistic posterior in the box, as the model states it.
+# One sample of the logistic posterior on inputs scaled to [-1, 1], as the model states it.
 class PosteriorSamplingGLMDirectLogistic(InFrame):
-    """A draw from the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
+    """A sample of the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
 
-    Its price is the curve order x D prior_sd^2 / 2: a quarter of theorem 16, which is for an exchanged record (one term
-    of the log-likelihood differs, not two). An enforced budget that is smaller is refused with the epsilon that it
-    would need.
+    Its price is the curve order x D prior_sd^2 / 2. This is a quarter of theorem 16, which is for an exchanged record:
+    here one term of the log-likelihood differs, not two. An enforced budget that is smaller is refused with the epsilon
+    that it would need.
     """
 
     name = "posterior_sampling_glm_direct"
@@ -55,7 +55,7 @@ class PosteriorSamplingGLMDirectLogistic(InFrame):
     constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
     counterparts = (
-        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .05 seen, and .3 at epsilon = 1"),
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .05 seen, and .3 at epsilon = 1"),
     )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

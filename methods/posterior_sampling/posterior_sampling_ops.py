@@ -28,9 +28,9 @@ from privacy.ledger import Event, Relation
 
 
 class PosteriorSamplingOPS(LogisticPosteriorDraw):
-    """One draw from a tempered posterior whose prior is truncated to the ball |w| <= c / beta0.
+    """One sample of a tempered posterior whose prior is truncated to the ball |w| <= c / beta0.
 
-    Geumlek, Song & Chaudhuri 2017 read the Renyi epsilon of the budget as a pure epsilon and charge 4 power c^2 /
+    Geumlek, Song & Chaudhuri 2017 take the Renyi epsilon of the budget for a pure epsilon and charge 4 power c^2 /
     beta0. Both choices charge more than is needed. ``renyi_conversion`` uses that pure epsilon0 implies order
     epsilon0^2 / 2, and ``tight_range`` that 2 power c^2 / beta0 is enough. The ledger holds the smallest bound that is
     proved, in either case.
@@ -57,7 +57,7 @@ class PosteriorSamplingOPS(LogisticPosteriorDraw):
         return Release(Target(power, precision, radius), event, told)
 
 
-# One-posterior-sample mechanism on logistic regression in the box, by a pure epsilon.
+# One-posterior-sample mechanism on logistic regression on inputs scaled to [-1, 1], by a pure epsilon.
 
 #: a ball that holds less of the prior makes another prior of it, and the sampler finds next to no draw inside. Added
 #: after a fit on Adult, at the setting that a stand-in had chosen (4e-6 of the prior), found none; no score was seen.
@@ -65,12 +65,12 @@ LEAST_MASS = 1e-3
 
 
 class PosteriorSamplingOPSLogistic(InFrame):
-    """One draw from a tempered posterior, prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
+    """One sample of a tempered posterior, prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
 
-    The draw is pure power c radius DP under add/remove (twice that for an exchanged record). The power is the largest,
-    at most 1, at which the whole ledger keeps (epsilon, delta), where the pure epsilon enters by the Renyi divergence
-    that it implies. The radius is ``radius_factor`` prior_sd sqrt(D): the root mean square norm of theta under the
-    prior.
+    The sample is pure DP with epsilon = power c radius under add/remove, and twice that for an exchanged record. The
+    power is the largest, at most 1, at which the whole ledger keeps (epsilon, delta). The pure epsilon enters by the
+    Renyi divergence that it implies. The radius is ``radius_factor`` prior_sd sqrt(D): the root mean square norm of
+    theta under the prior, times that factor.
     """
 
     name = "posterior_sampling_ops"
@@ -80,7 +80,7 @@ class PosteriorSamplingOPSLogistic(InFrame):
     constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
     counterparts = (
-        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .08 seen, and .3 at epsilon = 1"),
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .08 seen, and .3 at epsilon = 1"),
     )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

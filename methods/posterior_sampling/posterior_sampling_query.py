@@ -16,11 +16,12 @@ from privacy.ledger import Relation
 
 
 class PosteriorSamplingQuery(Method):
-    """The mean (1 / n) sum phi(x_i) of values phi(x_i) in [0, 1], released as rho = sigmoid(theta).
+    """The mean of values phi(x_i) in [0, 1] over n rows, released as rho = sigmoid(theta).
 
     The rows of the task are the values phi(x_i), one column. theta is drawn by algorithm 2 or 3 of the Beta system with
-    S = phi, so that rho ~ Beta(a + r sum phi, b + r sum (1 - phi)) or Beta(a / m + sum phi, b / m + sum (1 - phi)); the
-    guarantee covers values between 0 and 1. The released number is the posterior's ``value``.
+    S = phi. So rho is a Beta variate. By algorithm 2 its parameters are a + r sum phi and b + r sum [1 - phi]. By
+    algorithm 3 they are a / m + sum phi and b / m + sum [1 - phi]. The guarantee covers values between 0 and 1. The
+    released number is the posterior's ``value``.
     """
 
     name = "posterior_sampling_query"

@@ -36,7 +36,7 @@ class AdaSSP(Method):
     name = "adassp"
     title = "AdaSSP"
     seed_name = "dp_linear_regression"
-    reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
+    reference = "baseline of this suite; Wang 2018, AdaSSP, algorithm 2"
     role = Role.YARDSTICK
     models = ("bnn_regression", "linear_regression")
     rerun = Rerun.CLOSED_FORM
@@ -105,7 +105,7 @@ def gaussian(found: adassp.Reading, noise: float, variance: float, scale: Standa
     return LinearGaussian(found.weights, 0.5 * (covariance + covariance.T), variance, scale)
 
 
-# Yardstick: AdaSSP for linear regression in the box, a point estimate.
+# Baseline: AdaSSP for linear regression on inputs scaled to [-1, 1], a point estimate.
 class AdaSSPLinear(release.OneRelease):
     """AdaSSP of Wang 2018 (algorithm 2) on inputs and target scaled to [-1, 1], as a point estimate.
 
@@ -116,7 +116,7 @@ class AdaSSPLinear(release.OneRelease):
     name = "adassp"
     title = "AdaSSP"
     seed_name = "dp_linear_regression"
-    reference = "yardstick of this suite; Wang 2018, AdaSSP, algorithm 2"
+    reference = "baseline of this suite; Wang 2018, AdaSSP, algorithm 2"
     counterparts = (Counterpart("ridge", 0.05, "both regularise, by different formulas; .01 seen"),)
     role = Role.YARDSTICK
     leaks = (adassp.CLIP_LEAK,)

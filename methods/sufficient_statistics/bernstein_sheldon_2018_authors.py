@@ -13,21 +13,24 @@ from privacy.ledger import Relation
 
 
 class BernsteinSheldon2018Authors(Together, Method):
-    """Noise-aware inference for exponential families as the authors' code of Bernstein & Sheldon 2018 runs it, with its
-    faults.
+    """Noise-aware inference for exponential families as the authors' code of Bernstein & Sheldon 2018 runs it.
 
-    The code draws one Laplace number and adds it to every count of the Dirichlet, so each difference of two counts
-    leaves without noise: the ledger has these differences as a bare release, next to the noisy first count. The sampler
-    takes the counts' noise for independent. The section of the gamma-exponential's sum is cut at the true parameter in
-    the authors' code, here at the nearest that a method can know, one over the mean of the rows. A model with one
-    statistic shares nothing, and its epsilon follows from the sensitivity: 1 is right for the Beta-Bernoulli, the width
-    of the section is too small for the gamma-exponential.
+    The faults of the code are kept. It draws one Laplace number and adds it to every count of the Dirichlet, so each
+    difference of two counts leaves without noise. The ledger has these differences as a bare release, next to the noisy
+    first count. The sampler takes the counts' noise for independent.
+
+    The section of the gamma-exponential's sum is cut at the true parameter in the authors' code. A method cannot know
+    that parameter. The nearest that it can know is one over the mean of the rows, and the cut here is there.
+
+    A model with one statistic shares nothing, and its epsilon follows from the sensitivity. The code's sensitivity is 1
+    for the Beta-Bernoulli, which is right. For the gamma-exponential it is the width of the section, which is too
+    small.
     """
 
     name = "bernstein_sheldon_2018_authors"
-    title = "Bernstein & Sheldon (2018, authors' program)"
+    title = "Bernstein & Sheldon (2018, authors' code)"
     seed_name = "bernstein_sheldon_2018_released"
-    reference = "bernstein2018differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
+    reference = "bernstein2018differentially, authors' code, as alrawajfeh2024nadpvi_rebuttal, Table 1, uses it"
     models = ("conjugate_simulator",)
     noise_aware = True
     leaks = (
@@ -38,8 +41,8 @@ class BernsteinSheldon2018Authors(Together, Method):
         ),
         Leak(
             LeakKind.RANGES,
-            "the bounds of the gamma-exponential's sum come from the mean of the private rows (in the program from the "
-            "true parameter), unpaid",
+            "the bounds of the gamma-exponential's sum come from the mean of the private rows (in the authors' code "
+            "from the true parameter), which is not charged",
             datasets=("gamma_exponential",),
         ),
     )

@@ -23,14 +23,14 @@ class BernsteinSheldon2019Authors(Together, Method):
     """
 
     name = "bernstein_sheldon_2019_authors"
-    title = "Bernstein & Sheldon (2019, authors' program)"
+    title = "Bernstein & Sheldon (2019, authors' code)"
     seed_name = "bernstein_sheldon_2019_released"
-    reference = "bernstein2019differentially, released program, as alrawajfeh2024nadpvi_rebuttal, Table 2, uses it"
+    reference = "bernstein2019differentially, authors' code, as alrawajfeh2024nadpvi_rebuttal, Table 2, uses it"
     models = ("linear_regression_unknown_noise",)
     noise_aware = True
     leaks = (
         Leak(LeakKind.PRIVATE_MOMENTS, "the sampler uses exact fourth moments of the private inputs"),
-        Leak(LeakKind.RANGES, "the ranges of the private columns set the noise, unpaid"),
+        Leak(LeakKind.RANGES, "the ranges of the private columns set the noise, and are not charged"),
     )
 
     @dataclass(frozen=True)

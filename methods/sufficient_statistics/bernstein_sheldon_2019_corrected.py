@@ -19,8 +19,9 @@ from privacy.ledger import Mechanism, Relation
 class BernsteinSheldon2019Corrected(Together, Method):
     """Noise-aware linear regression from Laplace-noised second moments of clipped rows; pure epsilon, one row replaced.
 
-    Against the released program: rows are clipped to public bounds; the sensitivity is that of the distinct moments;
-    these are the sampler's coordinates; the inputs' law N(0, I) is public, so that all of epsilon goes to the moments.
+    It differs from the authors' code in three ways. Rows are clipped to public bounds. The sensitivity is that of the
+    distinct moments, which are the sampler's coordinates. The inputs' distribution N(0, I) is public, so all of epsilon
+    goes to the moments.
     """
 
     name = "bernstein_sheldon_2019_corrected"
@@ -34,7 +35,8 @@ class BernsteinSheldon2019Corrected(Together, Method):
     leaks = (
         Leak(
             LeakKind.PRIORS,
-            "the law N(0, I) of the inputs and their bounds are taken as public (they are those of the simulator)",
+            "the distribution N(0, I) of the inputs and their bounds are taken as public (they are those of the "
+            "simulator)",
         ),
     )
 
@@ -77,13 +79,14 @@ class BernsteinSheldon2019Corrected(Together, Method):
         return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale, "stayed": stayed})
 
 
-# Bernstein & Sheldon 2019 on linear regression in the box: Laplace-noised moments, then a noise-aware sampler.
+# Bernstein & Sheldon 2019 on linear regression with scaled inputs: Laplace-noised moments, then a noise-aware sampler.
 class BernsteinSheldon2019CorrectedLinear(InFrame):
     """Noise-aware linear regression from Laplace-noised second moments of rows scaled to [-1, 1].
 
-    The published guarantee is pure epsilon for one row replaced. Here one row is added or removed, and n is public:
-    each of the k moments moves by at most 1, and k Laplace releases share what the scaling has left of (epsilon,
-    delta), composed by the accountant. No distribution of the inputs is assumed: X'X is drawn given its noisy value.
+    The published guarantee is pure epsilon for one row replaced. Here one row is added or removed, and n is public.
+    Each of the k moments then moves by at most 1. The k Laplace releases share what the scaling has left of (epsilon,
+    delta), and the accountant composes them. No distribution of the inputs is assumed: X'X is drawn given its noisy
+    value.
     """
 
     name = "bernstein_sheldon_2019_corrected"

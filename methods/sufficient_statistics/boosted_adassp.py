@@ -26,26 +26,26 @@ VARIANCE_SHARE = 0.02
 
 
 class BoostedAdaSSP(release.InKnownBox):
-    """Tang, Aydore, Kearns, Rho, Roth, Wang, Wang & Wu (2023): gradient boosting with AdaSSP for the learner.
+    """Gradient boosting with AdaSSP for the learner (Tang, Aydore, Kearns, Rho, Roth, Wang, Wang & Wu 2023).
 
-    Rows u = [x, 1] of the box are clipped to norm R, their targets with them. Their second moments are released once,
-    G. Each of T rounds releases the sum of u times its residual y - u . w, clipped to tau, and adds (G + penalty I)^-1
-    times the release to w. A residual that is clipped in one round is worked off in later ones, so that tau may be
-    smaller than the targets. All releases are full-batch Gaussian under add/remove and compose exactly: G and the
-    rounds share what is left of mu squared evenly, the T rounds among them too.
+    Rows u = [x, 1] of scaled inputs are clipped to norm R, their targets with them. Their second moments are released
+    once, as G. Each of T rounds releases the sum of u times its residual y - u . w, clipped to tau. It adds (G +
+    penalty I)^-1 times the release to w. A residual that is clipped in one round is worked off in later ones, so tau
+    may be smaller than the targets. All releases are full-batch Gaussian under add/remove and compose exactly. G and
+    the rounds share what is left of mu squared evenly, and so do the T rounds among themselves.
 
-    Against the authors' program (github.com/shuaitang/BoostedAdaSSP; the body of the paper was not at hand), which
-    gives a third of mu squared to the smallest eigenvalue of the second moments: here that is read from G, which costs
-    nothing. Its x_bound, y_bound = 1 are stated for columns in any unit; here R follows from what is public of the box,
-    and tau = 1 is half the width of the target's box. It clips the inputs it predicts for; here the result is a plain
-    line. It scales a row without its target; here both are scaled, so that the row keeps its equation. Its columns are
-    not centred and get no intercept; here [x, 1]. The residual variance is a release of its own, which the source does
-    not have.
+    The body of the paper was not at hand, so the comparison is with the authors' code
+    (github.com/shuaitang/BoostedAdaSSP). It gives a third of mu squared to the smallest eigenvalue of the second
+    moments. Here that eigenvalue is read from G, which costs nothing. Its x_bound, y_bound = 1 are stated for columns
+    in any unit. Here R follows from what is public of the scaled inputs, and tau = 1 is half the width of the target's
+    range. It clips the inputs that it predicts for, and here the result is a plain line. It scales a row without its
+    target. Here both are scaled, so the row keeps its equation. Its columns are not centred and get no intercept, and
+    here rows are [x, 1]. The residual variance is a release of its own, which the source does not have.
     """
 
     name = "boosted_adassp"
     title = "BoostedAdaSSP"
-    reference = "tang2023boosted, BoostedAdaSSP; settings of the authors' program"
+    reference = "tang2023boosted, BoostedAdaSSP; settings of the authors' code"
     role = Role.YARDSTICK
     models = ("bounded_linear_regression",)
     privacy = release.OneRelease.privacy
@@ -58,9 +58,9 @@ class BoostedAdaSSP(release.InKnownBox):
 
     @dataclass(frozen=True)
     class Settings:
-        rounds: int = 100  #: T (authors' program, default)
-        residual_clip: float = 1.0  #: tau, units of the target's box, [-1, 1] (authors' program: y_bound = 1)
-        #: R^2 is this much above the expected squared norm of [x, 1] in the box (as in ``whitened_ssp``)
+        rounds: int = 100  #: T (default of the authors' code)
+        residual_clip: float = 1.0  #: tau, units of the target scaled to [-1, 1] (authors' code: y_bound = 1)
+        #: R^2 is this much above the expected squared norm of scaled [x, 1] (as in ``whitened_ssp``)
         margin: float = 0.1
 
         def __post_init__(self) -> None:

@@ -20,11 +20,11 @@ from privacy.ledger import Relation
 
 
 class SufficientStatisticsPerturbation(Method):
-    """The Gaussian mechanism on the sufficient statistics: sum_i S(x_i) + N(0, sigma^2 I), then one draw given that.
+    """The Gaussian mechanism on the sum of the sufficient statistics S(x_i), with noise of deviation sigma.
 
-    The noisy sum is projected on what n statistics can add up to. Geumlek, Song & Chaudhuri 2017 compare with this
-    method (after Foulds et al. 2016, who add Laplace noise). sigma = Delta sqrt(order / (2 epsilon)) for a Renyi
-    budget. Projection and draw are post-processing of the noisy sum.
+    One posterior sample is drawn given the noisy sum, which is first projected on what n statistics can add up to. Both
+    are post-processing of the noisy sum. sigma = Delta sqrt[order / (2 epsilon)] for a Renyi budget. Geumlek, Song &
+    Chaudhuri 2017 compare with this method. Foulds et al. 2016, whom they follow, add Laplace noise.
     """
 
     name = "sufficient_statistics_perturbation"
@@ -35,7 +35,7 @@ class SufficientStatisticsPerturbation(Method):
     counterparts = (
         Counterpart(
             apart=Apart.NO_TWIN,
-            reason="no method without privacy fits this kind of model; in the box it is tried beside one",
+            reason="no method without privacy fits this kind of model; the test is on scaled linear regression",
         ),
     )
 
@@ -85,7 +85,7 @@ def statistic_sum(task: Task) -> np.ndarray:
     return statistic_of(task).sum(axis=0)
 
 
-# For linear regression in the box; it is what the corrected DP-SEP comes to there.
+# For linear regression on inputs scaled to [-1, 1]; it is what the corrected DP-SEP comes to there.
 
 _SITE_SUM = "sum of the clipped sites of all rows"
 
@@ -102,15 +102,16 @@ class SiteClip(ClipRule):
 
 
 class SufficientStatisticsPerturbationLinear(release.OneRelease):
-    """One Gaussian release of the sum of all clipped sites, read as the posterior.
+    """One Gaussian release of the sum of all clipped sites, taken as the posterior.
 
-    On a conjugate model it is what the corrected DP-SEP comes to. That method releases noisy sums of clipped sites K
+    On a conjugate model it is equivalent to the corrected DP-SEP. That method releases noisy sums of clipped sites K
     times, each from the current cavity. A row's likelihood is here a member of the conjugate family: its site is T(z)
-    whatever the cavity, so all K sums are one and the same number, and a mean of K noisy copies is one copy with the
-    same noise at the same cost: one full-batch release. The number of rows is public and left out.
+    whatever the cavity, so all K sums are one and the same number. A mean of K noisy copies is one copy with the same
+    noise at the same cost: one full-batch release. The number of rows is public and left out.
 
-    A release that is not a possible matrix of moments is lifted by a ridge at the level of the noise (``read``). What
-    is left of the noise is not part of the posterior, which is too narrow for it: naive, as the published method is.
+    A release that is not a possible matrix of moments is lifted by a ridge at the level of the noise. The rest of the
+    noise is not part of the posterior, which is too narrow for it. It is naive in this sense, as the published method
+    is.
     """
 
     name = "sufficient_statistics_perturbation"

@@ -40,23 +40,24 @@ class Whitened(NamedTuple):
 class WhitenedSSP(release.InKnownBox):
     """Second moments of [x, 1, y] released in rounds, each in the coordinates that the rounds before have whitened.
 
-    One release of second moments has noise of one size in every direction, so that a direction in which the inputs
-    hardly vary drowns, however well it predicts: nearly collinear columns are lost. Here round t clips and releases z =
-    B_t [x, 1, y]; the noisy moments, their eigenvalues lifted to the level of the noise, give by their Cholesky factor
-    the B_{t+1} under which they would be white. A direction below the noise gains in every round the factor by which it
-    lies above the noise's level afterwards (recursive private preconditioning: CoinPress, Biswas, Dong, Kamath & Ullman
-    2020, section 3, for a covariance). The last coordinate of z is the target's residual given the inputs, so that the
-    residual is what is clipped, not the target. The last release, with ``last`` of what is left of mu squared, is read
-    as AdaSSP reads its moments.
+    One release of second moments has noise of one size in every direction. So a direction in which the inputs hardly
+    vary drowns, however well it predicts: nearly collinear columns are lost. Here round t clips and releases z = B_t
+    [x, 1, y]. The eigenvalues of the noisy moments are lifted to the level of the noise. Their Cholesky factor then
+    gives the B_{t+1} under which they would be white. In every round a direction below the noise gains the factor by
+    which it lies above the noise's level afterwards. This is recursive private preconditioning (CoinPress, Biswas,
+    Dong, Kamath & Ullman 2020, section 3, for a covariance). The last coordinate of z is the target's residual given
+    the inputs, so the residual is clipped, not the target. The last release, with ``last`` of what is left of mu
+    squared, is used as AdaSSP uses its moments.
 
     The sensitivity of every release under add/remove is the squared norm at which z is clipped. B_t is a function of
     released and public numbers, fixed before the rows are clipped. All releases are Gaussian and full batch; they
     compose exactly.
 
-    The posterior is normal-inverse-gamma. Its covariance of the weights is the sum of the Bayesian one, from the noisy
-    moments taken as they are, and of what the noise of the last release does to the solution, to first order: A^-1 C
-    A^-1 with C = noise^2 / 2 ((1 + |w|^2) I + w w'), in whitened coordinates. The residual's variance is put right for
-    the clipping, which cuts the rows with long residuals, as if rows were normal.
+    The posterior is normal-inverse-gamma. Its covariance of the weights is a sum of two parts. One is the Bayesian
+    covariance, from the noisy moments taken as they are. The other is what the noise of the last release does to the
+    solution, to first order. It is A^-1 C A^-1 with C = noise^2 / 2 [(1 + |w|^2) I + w w'], in whitened coordinates.
+    The residual's variance is put right for the clipping, which cuts the rows with long residuals, as if rows were
+    normal.
     """
 
     name = "whitened_ssp"
@@ -75,8 +76,8 @@ class WhitenedSSP(release.InKnownBox):
         to 12,000 rows, condition numbers of the inputs' covariance of 1, 10^2 and 10^4, normal, uniform and
         heavy-tailed rows; among 3 to 7 rounds, margins .1 to .5, lifts .3 to .8, last shares .4 and .6, noise parts .1
         to 1. The smallest of the margins, lifts and last shares tried are the best: smaller ones may be better.
-        ``benchmarks/whitened_ssp_settings.py`` sets them beside their neighbours on further synthetic rows: at .1 fewer
-        rounds and a smaller lift lose less there, at 1 and 8 a longer clip does."""
+        Compared with their neighbours on further synthetic rows, at .1 fewer rounds and a smaller lift lose less, and
+        at 1 and 8 a longer clip does."""
 
         rounds: int = 5  #: releases that whiten, before the one that is read
         last: float = 0.4  #: part of mu squared of the release that is read; the others share the rest evenly

@@ -15,19 +15,23 @@ from privacy.ledger import Relation, Sampling
 
 
 class VinarozDPVI(Method):
-    """DP-SGD on the negative lower bound of appendix D (119, 123): "the sample-wise gradient to be limited by a
-    clipping threshold C and then adding the Gaussian noise with a noise scale tuned by sigma C".
+    """DP-SGD on the negative lower bound of appendix D (119, 123).
 
-    A step draws a fresh uniform batch of B rows without replacement (the sampling that the paper's accountant, Wang
-    et al. 2019, is for), clips the gradient of every row's share of the bound, data term plus (beta / N) KL, to C,
-    adds N(0, (sigma C)^2) to the sum and moves by learning_rate / B times it. Steps: epochs x floor(N / B).
+    The paper says: "the sample-wise gradient to be limited by a clipping threshold C and then adding the Gaussian noise
+    with a noise scale tuned by sigma C".
 
-    Not printed, and decided here: the KL is part of the clipped gradient ("the sample-wise gradient of this objective
-    function"); ``kl_inside`` = False adds it after the noise, which is equally private since it reads no data. Start
-    and weight of the KL as in ``vi``, momentum none (the authors' script; the text says DP-SGD).
+    A step draws a fresh uniform batch of B rows without replacement, the sampling that the paper's accountant (Wang et
+    al. 2019) is for. It clips the gradient of every row's share of the bound, data term plus (beta / N) KL, to C. It
+    adds noise of variance (sigma C)^2 to the sum and moves by learning_rate / B times the result. The number of steps
+    is epochs x floor(N / B).
 
-    The event is what happens, not what the paper counts: with the batch size fixed the neighbouring relation is
-    replace-one, under which the sum moves by up to 2C while the noise has standard deviation sigma C; all steps count.
+    Two things are not printed, and are decided here. The KL is part of the clipped gradient ("the sample-wise gradient
+    of this objective function"). ``kl_inside`` = False adds it after the noise, which is equally private since it reads
+    no data. Start and weight of the KL are as in ``vi``. There is no momentum, as in the authors' script. The text says
+    DP-SGD.
+
+    The event is what happens, not what the paper counts. With the batch size fixed the neighbouring relation is
+    replace-one, under which the sum moves by up to 2C. The noise has standard deviation sigma C, and all steps count.
     sigma is the budget's ``noise_multiplier``: the noise's standard deviation over C, as in Table 7.
     """
 

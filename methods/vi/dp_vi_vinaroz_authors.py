@@ -15,20 +15,21 @@ from privacy.ledger import Relation, Sampling
 
 
 class VinarozDPVIAuthors(Method):
-    """The authors' script: plain SGD on the sum over the batch of per-row gradients plus N(0, (C sigma)^2), over B.
+    """The authors' script: plain SGD on the sum over the batch of per-row gradients plus noise of deviation C sigma,
+    over B.
 
-    A row's loss is that of ``vi_authors`` and holds the whole (beta / B) KL'. The program hands each row's gradient
-    to a clipping function that looks for a ``.grad`` which the copied tensor does not have, and so changes nothing:
-    C only scales the noise. The sum over rows of an unclipped gradient has no finite sensitivity, so the ledger
-    holds a release without effective noise, whatever noise is added. Hence per-row gradients are not needed to run
-    it: their sum is the gradient of the sum.
+    A row's loss is that of ``vi_authors`` and holds the whole (beta / B) KL'. The code hands each row's gradient to a
+    clipping function. That function looks for a ``.grad`` which the copied tensor does not have, and so changes
+    nothing: C only scales the noise. The sum over rows of an unclipped gradient has no finite sensitivity. So the
+    ledger holds a release without effective noise, whatever noise is added. Hence per-row gradients are not needed to
+    run it: their sum is the gradient of the sum.
 
-    Batches: consecutive slices in the same order every epoch, as in ``vi_authors``.
-    sigma is the budget's ``noise_multiplier``: the noise's standard deviation over C, as in Table 7.
+    Batches are consecutive slices in the same order every epoch, as in ``vi_authors``. sigma is the budget's
+    ``noise_multiplier``: the noise's standard deviation over C, as in Table 7.
     """
 
     name = "dp_vi_vinaroz_authors"
-    title = "DP-VI (Vinaroz & Park, authors' program)"
+    title = "DP-VI (Vinaroz & Park, authors' code)"
     seed_name = "dp_vi_released"
     reference = "vinaroz2023dpsep, appendix D and Table 7, as released"
     models = ("bnn_regression",)
@@ -36,16 +37,16 @@ class VinarozDPVIAuthors(Method):
     leaks = (
         Leak(
             LeakKind.NO_NOISE,
-            "clipping has no effect in the program: one row can move the released gradient without bound",
+            "clipping has no effect in the authors' code: one row can move the released gradient without bound",
         ),
         Leak(LeakKind.STANDARDISATION, "inputs and target are standardised by the private mean and standard deviation"),
         Leak(
             LeakKind.BATCHES,
-            "batches are consecutive rows in a fixed order; the program's accountant assumes fresh random batches",
+            "batches are consecutive rows in a fixed order; the authors' accountant assumes fresh random batches",
         ),
         Leak(
             LeakKind.ACCOUNTING,
-            "the program's accountant composes over epochs where it makes floor(N / B) releases an epoch",
+            "the authors' accountant composes over epochs, and the code makes floor(N / B) releases per epoch",
         ),
         Leak(LeakKind.TUNED, "the hyper-parameters of Table 7 were chosen on the private data at no cost"),
     )

@@ -25,25 +25,28 @@ _RESIDUAL_PROOF = "methods.vi._mean_field_training.residual_sum"
 class VinarozDPVICorrected(Method):
     """DP-SGD on the negative lower bound of appendix D (119, 123), with a guarantee that holds.
 
-    Three releases share the budget, all under add/remove with the number of rows public: private standardisation
-    (``scaling_share`` of it), the noisy gradient steps, and at the end one clipped sum of squared residuals for the
-    noise precision of the predictions (``residual_share``). A step takes a Poisson batch, clips every row's gradient
-    of the data term to C (sensitivity C: the row is there or not) and adds noise; an empty batch releases noise
-    alone. The KL term reads no data, so its gradient is added after the noise. The noise multiplier of the steps is
-    the smallest that fits beside the other two events.
+    Three releases share the budget, all under add/remove with the number of rows public. The first is private
+    standardisation (``scaling_share`` of it). The second is the noisy gradient steps. The third, at the end, is one
+    clipped sum of squared residuals for the noise precision of the predictions (``residual_share``).
 
-    Nothing in the rule below reads a private row. Constants were chosen on made-up regression problems (linear,
-    Friedman's, random networks and random Fourier features; 1,439 to 41,000 rows), never on a data set of the suite:
-      - start: hidden units in pairs with the same incoming and opposite outgoing weights, so that the network starts
-        at 0 with a gradient in both layers; means at the scale of the fan-in, variances small;
-      - prior N(0, 1/fan-in) a weight, which is the suite's network with lambda at its prior mean 1; noise precision
-        1 in training, the prior mean of gamma; KL weight 1, the bound itself;
-      - steps in coordinates where both layers act alike: 1 for the first layer, 1/sqrt(fan-in) for the second; a
-        variance moves ``variance_step`` as far, for the noise would swamp it otherwise. So variances stay near
-        their start when the budget is small: the price of half of the parameters getting no useful signal;
-      - learning rate: such that the privacy noise alone moves a scaled coordinate by ``travel`` (standard
-        deviation, over the whole run), eta = travel sqrt(3/T) q N / sigma, at most ``max_rate``; it falls linearly
-        to 0 and the second half of the iterates is averaged. Both are post-processing.
+    A step takes a Poisson batch, clips every row's gradient of the data term to C and adds noise. The sensitivity is C,
+    because the row is there or not. An empty batch releases only noise. The KL term reads no data, so its gradient is
+    added after the noise. The noise multiplier of the steps is the smallest that fits together with the other two
+    events.
+
+    Nothing in the rule below reads a private row. Constants were chosen on synthetic regression problems, never on a
+    data set of the suite: linear, Friedman's, random networks and random Fourier features, of 1,439 to 41,000 rows.
+
+    - Start: hidden units come in pairs with the same incoming and opposite outgoing weights. So the network starts at 0
+      with a gradient in both layers. Means are at the scale of the fan-in, and variances are small.
+    - Prior: N(0, 1/fan-in) per weight, which is the suite's network with lambda at its prior mean 1. The noise
+      precision is 1 in training, the prior mean of gamma. The KL weight is 1, the bound itself.
+    - Steps: coordinates in which both layers act alike have 1 for the first layer and 1/sqrt(fan-in) for the second. A
+      variance moves ``variance_step`` as far, because the noise would swamp it otherwise. So variances stay near their
+      start when the budget is small: half of the parameters then get no useful signal.
+    - Learning rate: the privacy noise alone moves a scaled coordinate by ``travel`` (standard deviation, over the whole
+      run). So eta = travel sqrt(3/T) q N / sigma, at most ``max_rate``. It falls linearly to 0, and the second half of
+      the iterates is averaged. Both are post-processing.
     """
 
     name = "dp_vi_vinaroz_corrected"
@@ -191,18 +194,18 @@ def _gaussian(what, sensitivity, multiplier, sampling=Sampling.FULL_BATCH, rate=
     )
 
 
-# DP-VI (DP-SGD on the lower bound) for linear regression in the box.
+# DP-VI (DP-SGD on the lower bound) for linear regression on inputs scaled to [-1, 1].
 class VinarozDPVICorrectedLinear(descent.Descent):
-    """DP-SGD on the lower bound of q(w) = N(m, diag(s^2)), log v ~ N(mu, t^2).
+    """DP-SGD on the lower bound of q, with w normal with mean m and variances s^2, and log v ~ N(mu, t^2).
 
-    The paper's network has Monte Carlo draws and a fixed noise precision; one layer needs no draws, and the noise
-    variance is part of q: at the optimum t^2 = 1 / (shape + (n + p) / 2), which is public. Parts of a row's gradient
-    are scaled by released and public numbers before they are clipped, and the prior's part is added after the noise.
+    The paper's network has Monte Carlo samples and a fixed noise precision. One layer needs no samples, and the noise
+    variance is part of q: at the optimum 1 / t^2 = shape + (n + p) / 2, which is public. Parts of a row's gradient are
+    scaled by released and public numbers before they are clipped, and the prior's part is added after the noise.
 
-    The paper's guarantee is for replace-one with batches of fixed size, where a sum moves by up to 2 C. Here batches
-    are Poisson and neighbours add or remove a row, n public: a row is in the sum or it is not, which moves it by at
-    most C. All T steps are in the ledger, as one event of the Poisson-subsampled Gaussian, and the noise multiplier is
-    what the frame has left of the budget.
+    The paper's guarantee is for replace-one with batches of fixed size, under which a sum moves by up to 2 C. Here
+    batches are Poisson and neighbours add or remove a row, n public. A row is in the sum or it is not, which moves it
+    by at most C. All T steps are in the ledger, as one event of the Poisson-subsampled Gaussian. The noise multiplier
+    is the one that the rest of the budget allows after scaling.
     """
 
     name = "dp_vi_vinaroz_corrected"
@@ -219,16 +222,18 @@ class VinarozDPVICorrectedLinear(descent.Descent):
         return Fit(posterior, budget.ledger, found.diagnostics)
 
 
-# DP-VI: DP-SGD on the mean-field evidence lower bound of logistic regression in the box.
+# DP-VI: DP-SGD on the mean-field evidence lower bound of logistic regression on inputs scaled to [-1, 1].
 class VinarozDPVICorrectedLogistic(Descent):
     """DP-SGD on the bound: clipped gradient of each row in means and log standard deviations, together one vector.
 
-    Against the paper's network: the gradient of a row's expected log-likelihood is one-dimensional quadrature, not a
-    Monte Carlo draw; the KL, which reads no row, is added after the noise. Poisson batches under add/remove, where the
-    clipped sum has sensitivity C (the paper's batches of fixed size are a matter of replace-one, with 2 C). q is
-    mean-field for rows around bought column means, so the intercept and the weights are correlated in the box; without
-    centring a diagonal covariance would be far off. Steps, step size and clipping norm follow from public and released
-    numbers.
+    It differs from the paper's network in three ways. The gradient of a row's expected log-likelihood is
+    one-dimensional quadrature, not a Monte Carlo sample. The KL, which reads no row, is added after the noise. Batches
+    are Poisson under add/remove, where the clipped sum has sensitivity C. The paper's batches of fixed size are a
+    matter of replace-one, with 2 C.
+
+    q is mean-field for rows around privately estimated column means. The intercept and the weights are correlated for
+    inputs scaled to [-1, 1], so without centring a diagonal covariance would be far off. Steps, step size and clipping
+    norm follow from public and released numbers.
     """
 
     name = "dp_vi_vinaroz_corrected"

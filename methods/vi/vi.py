@@ -20,23 +20,25 @@ from privacy.budget import Budget
 
 
 class VI(Method):
-    """Stochastic gradient descent on the negative lower bound a row: equation 123 for the data term, KL by (119),
+    """Stochastic gradient descent on the negative lower bound per row: equation 123 for the data term, KL by (119),
 
         (1/B) sum over the batch of (gamma/2) mean_l [(m1 . z - y)^2 + v1 . z^2]  +  (beta / N) KL.
 
-    Printed: the bound, the integrated w1, the settings of Table 6, SGD by the learning rate's name alone.
-    Not printed, and decided here:
-      - beta "KL-divergence regularizing parameter" multiplies the KL of the bound over all N rows, so that
-        beta = 1 is the bound itself; the learning rate belongs to the mean over rows (as in the authors' script);
-      - batches are drawn by a fresh permutation every epoch, the remainder left out;
-      - momentum 0.2 and the start (every m and rho from N(0, 1)) are the authors' script's, the only source;
-        ``start_scale`` multiplies that start's standard deviation.
+    The paper prints the bound, the integrated w1, the settings of Table 6, and SGD by the learning rate's name only.
+    These things are not printed, and are decided here.
+
+    - beta, "KL-divergence regularizing parameter", multiplies the KL of the bound over all N rows. So beta = 1 is the
+      bound itself. The learning rate belongs to the mean over rows, as in the authors' script.
+    - Batches are drawn by a fresh permutation every epoch, and the remainder is left out.
+    - Momentum 0.2 and the start (every m and rho is standard normal) are the authors' script's, the only source.
+      ``start_scale`` multiplies that start's standard deviation.
+
     A training set smaller than one batch makes one batch.
     """
 
     name = "vi"
     title = "VI"
-    reference = "vinaroz2023dpsep, appendix D, equations 112-123 (after graves2011practical)"
+    reference = "vinaroz2023dpsep, appendix D, equations 112-123, after graves2011practical"
     models = ("bnn_regression",)
     constants = (Constants.PRINTED, Constants.PROGRAM)
     privacy = None
@@ -100,9 +102,9 @@ class VI(Method):
         return Fit(posterior, budget.ledger, {"steps": float(steps), "kl_nats": kl})
 
 
-# Mean-field variational inference for linear regression in the box, in closed form.
+# Mean-field variational inference for linear regression on inputs scaled to [-1, 1], in closed form.
 class VILinear(InFrame):
-    """q(w) q(v), q(w) a Gaussian with full covariance (Bishop 2006, 10.3, with an unknown noise variance).
+    """A product q(w) q(v), with q(w) a Gaussian of full covariance (Bishop 2006, 10.3, with an unknown noise variance).
 
     With A = X'X + precision I, m = A^-1 X'y and R = y'y - m'A m, the updates are
 
@@ -131,12 +133,12 @@ class VILinear(InFrame):
         return Fit(posterior, budget.ledger, {"noise_precision": precision})
 
 
-# Gaussian variational inference on logistic regression in the box.
+# Gaussian variational inference on logistic regression on inputs scaled to [-1, 1].
 class VILogistic(InFrame):
     """The Gaussian with full covariance that is closest to the posterior in KL(q || p).
 
-    Against the paper's network: the bound's expectations are one-dimensional integrals, done by quadrature, so there
-    is no sampling and no step size; its optimum is found by a fixed point (Opper & Archambeau 2009).
+    Unlike for the paper's network, the bound's expectations are one-dimensional integrals, done by quadrature. So there
+    is no sampling and no step size. The optimum is found by a fixed point (Opper & Archambeau 2009).
     """
 
     name = "vi"
@@ -167,7 +169,7 @@ class VILogistic(InFrame):
         return Fit(q, budget.ledger, told)
 
 
-# Variational inference for a mixture of Gaussians in the box.
+# Variational inference for a mixture of Gaussians on inputs scaled to [-1, 1].
 class VIMixture(MeansInFrame):
     """Coordinate ascent on the mean-field bound (Bishop 2006, section 10.2), means unknown, noise and weights known.
 

@@ -16,17 +16,19 @@ from privacy.budget import Budget
 class VIAuthors(Method):
     """The authors' script: stochastic gradient descent with momentum on
 
-        mean over the batch and all L x L pairs of draws of 0.5 gamma (y - f)^2,  plus  (beta / B) KL',
+        mean over the batch and all L x L pairs of draws of 0.5 gamma (y - f)^2,  plus  (beta / B) KL'.
 
-    with two departures from the lower bound of appendix D: KL' has its logarithm halved (logarithms of standard
-    deviations in the place of variances), and it is divided by the batch size B where the bound has the number of
-    rows N, so it weighs N / B times as much. Both layers are drawn; w1 is not integrated as equation 123 says.
-    Batches are consecutive slices of the training rows in the same order every epoch, the remainder is never read
-    (a training set smaller than one batch makes one batch). Every m and rho starts from N(0, 1).
+    It departs from the lower bound of appendix D in two ways. KL' has its logarithm halved: it takes logarithms of
+    standard deviations in the place of variances. It is divided by the batch size B, and the bound has the number of
+    rows N. So it weighs N / B times as much.
+
+    Both layers are drawn; w1 is not integrated as equation 123 says. Batches are consecutive slices of the training
+    rows in the same order every epoch, and the remainder is never read. A training set smaller than one batch makes one
+    batch. Every m and rho starts from a standard normal.
     """
 
     name = "vi_authors"
-    title = "VI (authors' program)"
+    title = "VI (authors' code)"
     seed_name = "vi_released"
     reference = "vinaroz2023dpsep, appendix D, as released"
     models = ("bnn_regression",)

@@ -7,7 +7,7 @@ directions of the neighbouring relation.
 ==================== =======================================================================================
 ``gdp``              exact Gaussian composition, mu = sqrt(sum of steps x (sensitivity / scale)^2) (Dong, Roth & Su
                      2022, corollary 3.3; curve delta(epsilon) of Balle & Wang 2018, theorem 8). No amplification.
-``pure``             sum of pure epsilons (Laplace releases only).
+``pure``             sum of pure epsilons (Laplace releases and exponential mechanisms only); the one at delta = 0.
 ``autodp_rdp``       autodp: Renyi composition; Poisson: exact for the Gaussian at integer orders; without
                      replacement: general bound of Wang, Balle & Kasiviswanathan 2019, theorem 9.
 ``dp_accounting_rdp`` dp-accounting: Renyi composition (Mironov, Talwar & Zhang 2019; Wang et al. 2019, theorem 27).

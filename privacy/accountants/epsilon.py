@@ -47,7 +47,8 @@ def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS) -> Co
     Parameters
     ----------
     ledger : all events of one fit; an empty one costs epsilon = 0 (nothing that depends on a row was released).
-    delta : in (0, 1).
+    delta : in [0, 1). At 0 only the pure epsilons of Laplace releases and exponential mechanisms add up; a ledger with
+        anything else costs an infinite epsilon.
     only : accountants to ask; by default all whose bound may be the answer.
 
     Raises
@@ -57,7 +58,7 @@ def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS) -> Co
     if unknown := set(only) - set(NAMES):
         raise ValueError(f"unknown accountants {sorted(unknown)}; give some of {', '.join(NAMES)}")
     keys = tuple(sorted(map(key_of, ledger), key=repr))
-    cost = _cost(keys, checked_delta(delta), tuple(n for n in NAMES if n in set(only)))
+    cost = _cost(keys, checked_delta(delta, pure=True), tuple(n for n in NAMES if n in set(only)))
     return replace(cost, all=dict(cost.all))  # the cached table stays as it is
 
 
@@ -86,6 +87,8 @@ def _cost(keys: tuple, delta: float, names: tuple[str, ...]) -> Cost:
     found: dict[str, float | str] = {}
     for name in names:
         try:
+            if delta == 0 and name != "pure":
+                raise NotApplicable("it gives no finite epsilon at delta = 0")
             found[name] = float(_ACCOUNTANTS[name](terms, delta))
         except NotApplicable as why:
             found[name] = f"not applicable: {why}"
@@ -94,7 +97,10 @@ def _cost(keys: tuple, delta: float, names: tuple[str, ...]) -> Cost:
             found[name] = f"failed: {type(error).__name__}: {error}"
     valid = {n: e for n, e in found.items() if not isinstance(e, str) and n not in _ONE_DIRECTION and not math.isnan(e)}
     if not valid:
-        return Cost(math.inf, delta, relation, "none: no accountant covers these events", found, notes)
+        why = "none: no accountant covers these events"
+        if delta == 0:
+            why = "none: at delta = 0 only Laplace releases and exponential mechanisms have a finite epsilon"
+        return Cost(math.inf, delta, relation, why, found, notes)
     best = min(valid, key=valid.get)
     return Cost(max(valid[best], 0.0), delta, relation, best, found, notes)
 

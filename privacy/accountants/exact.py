@@ -65,12 +65,21 @@ def gdp(terms: list[Term], delta: float) -> float:
     return gdp_epsilon(math.sqrt(square), delta)
 
 
+def pure_epsilon(t: Term) -> float:
+    """Epsilon at delta = 0 of one release that reads every row.
+
+    Laplace: sensitivity over scale (Dwork et al. 2006). Exponential mechanism: twice that (McSherry & Talwar 2007,
+    theorem 6). Raises NotApplicable for another mechanism.
+    """
+    if t.mechanism not in (Mechanism.LAPLACE, Mechanism.EXPONENTIAL):
+        raise NotApplicable(f"{t.mechanism.value} gives no pure epsilon")
+    return (2 if t.mechanism is Mechanism.EXPONENTIAL else 1) / t.multiplier
+
+
 def pure(terms: list[Term], delta: float) -> float:
-    """Sum of pure epsilons."""
+    """Sum of pure epsilons; the one accountant at delta = 0."""
     total = 0.0
     for t in terms:
-        if t.mechanism is not Mechanism.LAPLACE:
-            raise NotApplicable(f"{t.mechanism.value} gives no pure epsilon")
-        one = 1 / t.multiplier * (2 if t.scheme == "poisson_replace" else 1)
+        one = pure_epsilon(t) * (2 if t.scheme == "poisson_replace" else 1)
         total += t.steps * (math.log1p(t.rate * math.expm1(one)) if t.scheme == "poisson" else one)
     return total

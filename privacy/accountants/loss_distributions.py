@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privacy.accountants.exact import gdp, pure
+from privacy.accountants.exact import gdp, pure, pure_epsilon
 from privacy.accountants.renyi import dp_accounting_rdp
 from privacy.accountants.terms import NotApplicable, Term, checked_delta, key_of, terms_of, third_party
 from privacy.ledger import Ledger, Mechanism
@@ -27,8 +27,10 @@ def pld(terms: list[Term], delta: float) -> float:
     A coarser pessimistic grid still dominates the mechanism, so its epsilon stays an upper bound.
     """
     for t in terms:
-        if t.mechanism not in (Mechanism.GAUSSIAN, Mechanism.LAPLACE):
+        if t.mechanism not in (Mechanism.GAUSSIAN, Mechanism.LAPLACE, Mechanism.EXPONENTIAL):
             raise NotApplicable(f"no privacy loss distribution for {t.mechanism.value}")
+        if t.mechanism is Mechanism.EXPONENTIAL and t.scheme != "plain":
+            raise NotApplicable("no privacy loss distribution for sampled exponential mechanisms")
         if t.scheme == "wor":
             raise NotApplicable("no privacy loss distribution for sampling without replacement")
         if t.scheme == "poisson_replace" and t.mechanism is Mechanism.LAPLACE:
@@ -53,7 +55,7 @@ def pld(terms: list[Term], delta: float) -> float:
 def _finest(t: Term, delta: float) -> float:
     """Grid step that resolves one release: an eighth of the spread of its loss, or what the array length allows."""
     width = math.sqrt(2 * math.log(t.steps / (1e-4 * delta)))  # standard deviations that are kept
-    if t.mechanism is Mechanism.LAPLACE:
+    if t.mechanism is not Mechanism.GAUSSIAN:
         return max(1e-6, min(1e-3, t.rate / t.multiplier / 50, 4 / t.multiplier / 1000))
     if t.scheme == "plain":
         mu = math.sqrt(t.steps) / t.multiplier
@@ -68,6 +70,7 @@ def _pld_on_grid(terms: list[Term], delta: float, grid: float) -> float | None:
     """Epsilon, or None where rounding on this grid could change it."""
     import dp_accounting as dpa
     from dp_accounting.pld import privacy_loss_distribution as plds
+    from dp_accounting.pld.common import DifferentialPrivacyParameters
 
     steps = sum(t.steps for t in terms)
     cut = math.log(1e-4 * delta / steps)  # tails beyond go to infinity: at most delta/10^4 in all, on the safe side
@@ -77,6 +80,10 @@ def _pld_on_grid(terms: list[Term], delta: float, grid: float) -> float | None:
         count = t.steps
         if t.mechanism is Mechanism.LAPLACE:
             one = plds.from_laplace_mechanism(t.multiplier, value_discretization_interval=grid, sampling_prob=t.rate)
+        elif t.mechanism is Mechanism.EXPONENTIAL:
+            # the worst of all mechanisms with that pure epsilon: randomised response (Kairouz, Oh & Viswanath 2015)
+            whole_epsilon = DifferentialPrivacyParameters(pure_epsilon(t), 0.0)
+            one = plds.from_privacy_parameters(whole_epsilon, value_discretization_interval=grid)
         else:
             multiplier = t.multiplier
             if t.scheme == "plain":  # Gaussians compose to a Gaussian

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from privacy.accountants.exact import pure_epsilon
 from privacy.accountants.terms import NotApplicable, Term, key_of, terms_of, third_party
 from privacy.ledger import Event, Ledger, Mechanism
 
@@ -79,6 +80,10 @@ def dp_accounting_rdp(terms: list[Term], delta: float) -> float:
 def _autodp_mechanism(t: Term):
     from autodp import mechanism_zoo, transformer_zoo
 
+    if t.mechanism is Mechanism.EXPONENTIAL:
+        if t.scheme != "plain":
+            raise NotApplicable("sampled exponential mechanisms: see pure")
+        return mechanism_zoo.PureDP_Mechanism(pure_epsilon(t))
     if t.mechanism is Mechanism.LAPLACE:
         if t.scheme != "plain":
             raise NotApplicable("sampled Laplace releases: see dp_accounting_pld and pure")
@@ -107,6 +112,12 @@ def _autodp_curve(t: Term, orders: np.ndarray) -> np.ndarray:
 def _dp_accounting_event(t: Term):
     import dp_accounting as dpa
 
+    if t.mechanism is Mechanism.EXPONENTIAL:
+        if t.scheme != "plain":
+            raise NotApplicable("sampled exponential mechanisms: see pure")
+        # the worst of all mechanisms with that pure epsilon, on two answers (Kairouz, Oh & Viswanath 2015)
+        noise = 2 / (1 + math.exp(min(pure_epsilon(t), 700.0)))
+        return dpa.RandomizedResponseDpEvent(noise, 2)
     if t.mechanism is Mechanism.LAPLACE:
         if t.scheme != "plain":
             raise NotApplicable("sampled Laplace releases: see dp_accounting_pld and pure")
@@ -131,7 +142,8 @@ def _dp_accounting_curve(t: Term, orders: np.ndarray) -> np.ndarray:
     from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
     # Without amplification the relation is already in the sensitivity, so any relation the library accepts will do.
-    relation = dpa.NeighboringRelation.REPLACE_ONE if t.scheme == "wor" else dpa.NeighboringRelation.ADD_OR_REMOVE_ONE
+    replaced = t.scheme == "wor" or t.mechanism is Mechanism.EXPONENTIAL
+    relation = dpa.NeighboringRelation.REPLACE_ONE if replaced else dpa.NeighboringRelation.ADD_OR_REMOVE_ONE
     with third_party():
         acct = rdp.RdpAccountant(list(orders), relation)
         acct.compose(_dp_accounting_event(t), t.steps)

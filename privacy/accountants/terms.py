@@ -30,17 +30,18 @@ class Term:
     curve: tuple[tuple[float, float], ...] = ()
 
 
-def checked_delta(delta: float) -> float:
-    """``delta`` as a number. Raises ValueError outside of (0, 1)."""
-    if delta is None or not (0 < delta < 1):
-        raise ValueError(f"delta = {delta}: give a number between 0 and 1, both excluded")
+def checked_delta(delta: float, pure: bool = False) -> float:
+    """``delta`` as a number. Raises ValueError outside of (0, 1); ``pure``: 0 is allowed too."""
+    if delta is None or not (0 < delta < 1 or (pure and delta == 0)):
+        low = "of at least 0 and below 1" if pure else "between 0 and 1, both excluded"
+        raise ValueError(f"delta = {delta}: give a number {low}")
     return float(delta)
 
 
 def key_of(e: Event) -> tuple:
     """What the cost depends on: no words, so that equal events of different fits share one computation."""
     scale = e.noise_scale, e.sensitivity
-    if e.mechanism in (Mechanism.GAUSSIAN, Mechanism.LAPLACE):
+    if e.mechanism in (Mechanism.GAUSSIAN, Mechanism.LAPLACE, Mechanism.EXPONENTIAL):
         scale = (e.noise_multiplier if math.isfinite(e.sensitivity) else 0.0), 1.0
     return (e.mechanism, e.relation, e.sampling, scale, e.sampling_rate, int(e.steps), e.renyi_curve)
 

@@ -202,7 +202,7 @@ class Audit:
         """A finite epsilon."""
         from privacy.accountants import epsilon_of
 
-        cost = epsilon_of(run(*self._fit).ledger, self._fit[3].delta or 1e-5)
+        cost = epsilon_of(run(*self._fit).ledger, 1e-5 if self._fit[3].delta is None else self._fit[3].delta)
         return "" if 0 < cost.epsilon < math.inf else f"epsilon = {cost.epsilon} ({cost.accountant})"
 
     def noise(self) -> str:

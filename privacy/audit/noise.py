@@ -21,6 +21,8 @@ MOST_FITS, _FIRST_LOOK = 500, 250
 #: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
 #: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
 _REPEATED = 1e-12
+#: distribution of the noise over its scale where it is not the standard normal
+_OWN = {Mechanism.LAPLACE: stats.laplace, Mechanism.EXPONENTIAL: stats.gumbel_r}
 
 
 @dataclass
@@ -65,13 +67,18 @@ class Listener:
     def standardised(self) -> np.ndarray:
         """Noise over its declared scale, flat: standard normal where it is as declared.
 
-        Laplace noise is mapped to normal by its own distribution function first.
+        Laplace noise, and the Gumbel noise of an exponential mechanism, is mapped to normal by its own distribution
+        function first.
         """
-        parts = []
-        for event, noise in self.heard:
-            z = np.ravel(noise).astype(np.float64) / event.noise_scale
-            parts.append(stats.norm.ppf(stats.laplace.cdf(z)) if event.mechanism is Mechanism.LAPLACE else z)
+        parts = [standardised(event, noise) for event, noise in self.heard]
         return np.concatenate(parts) if parts else np.empty(0)
+
+
+def standardised(event: Event, noise: np.ndarray) -> np.ndarray:
+    """Noise of an event over its declared scale, flat, mapped to standard normal where it is as declared."""
+    z = np.ravel(noise).astype(np.float64) / event.noise_scale
+    own = _OWN.get(event.mechanism)
+    return z if own is None else stats.norm.ppf(own.cdf(z))
 
 
 @dataclass(frozen=True)

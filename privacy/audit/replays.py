@@ -22,6 +22,10 @@ from privacy.ledger import Event, Mechanism
 ROUNDING = 1e-7
 
 
+#: norm of the change of a release that its sensitivity bounds; 2 for the others
+NORMS = {Mechanism.LAPLACE: 1, Mechanism.EXPONENTIAL: math.inf}
+
+
 class StructureDiffers(RuntimeError):
     """The neighbour's run made other releases (number, order or shape): the pattern of releases leaks rows."""
 
@@ -185,7 +189,7 @@ def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> Re
     first, second, fit, again = both_runs(method, task, neighbour, settings, spec, seed)
     gaps = []
     for event in fit.ledger:
-        norm = 1 if event.mechanism is Mechanism.LAPLACE else 2
+        norm = NORMS.get(event.mechanism, 2)
         mine = [i for i, e in enumerate(first.events) if same_event(e, event)]
         moves = [float(np.linalg.norm((first.values[i] - second.values[i]).ravel(), norm)) for i in mine]
         top = max(moves, default=math.nan)

@@ -28,7 +28,7 @@ _NUMBERS = ("mean", "std", "difference", "low", "high", "p", "detectable", "medi
 
 def known(folder: Path = reference.FOLDER) -> build.Known:
     """What is committed. Raises ReportError where it is not there."""
-    for name in ("verdicts.csv", "claims.csv", "ledger.csv"):
+    for name in ("verdicts.csv", "claims.csv"):
         if not (folder / name).is_file():
             raise ReportError(f"{folder / name} is missing: check it out again, or build from a run with --results")
     verdicts = pd.read_csv(folder / "verdicts.csv", dtype=str, keep_default_na=False)
@@ -39,9 +39,9 @@ def known(folder: Path = reference.FOLDER) -> build.Known:
     said = pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).to_dict("records")
     told = {c.id: c.row() for c in load_claims()}
     claims = pd.DataFrame([told[r["id"]] | r for r in said if r["id"] in told])
-    ledger = pd.read_csv(folder / "ledger.csv", dtype=str, keep_default_na=False)
-    ledger["epsilon"] = pd.to_numeric(ledger["epsilon"], errors="coerce")
-    return build.Known(verdicts, claims, ledger)
+    costs = committed.ledgers(folder)
+    costs["epsilon"] = pd.to_numeric(costs["epsilon"], errors="coerce")
+    return build.Known(verdicts, claims, costs)
 
 
 def from_reference(work: Path, drawn: bool = True) -> site.Content:
@@ -65,7 +65,7 @@ def from_reference(work: Path, drawn: bool = True) -> site.Content:
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     empty = work / "none"
     empty.mkdir()
-    found = build.collect(
+    content = build.collect(
         pairs,
         empty,
         empty,
@@ -77,19 +77,22 @@ def from_reference(work: Path, drawn: bool = True) -> site.Content:
         drawn=drawn,
         origin=_origin(manifest),
     )
-    assert found is not None
-    return found
+    assert content is not None
+    return content
 
 
 def _origin(manifest: dict) -> str:
     """When, where and by which versions the committed reference was computed."""
     versions = manifest.get("versions", {})
-    told = ", ".join(f"{k} {versions[k]}" for k in ("numpy", "scipy", "jax", "torch") if k in versions)
+    libraries = ", ".join(f"{k} {versions[k]}" for k in ("numpy", "scipy", "jax", "torch") if k in versions)
     where = f" on {manifest['processor']} ({manifest['system']})" if "processor" in manifest else ""
     commit = f" at commit {manifest['commit'][:12]}" if manifest.get("commit") else ""
-    by = f" by {told}" if told else ""
-    later = "the commit of each method's whole run, also of methods added since, is in runs.csv beside its scores"
-    return f"These are the committed numbers of runs at full scale, the last of them{where}{commit}{by}; {later}."
+    by = f" by {libraries}" if libraries else ""
+    last = f" The last run that became reference was made{where}{commit}{by}." if where or commit or by else ""
+    return (
+        f"These are the committed numbers of runs at full scale.{last} The commit of the run of each method in an "
+        "experiment is in runs.csv next to its scores, also of methods that were added later."
+    )
 
 
 @click.command()

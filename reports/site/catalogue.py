@@ -14,36 +14,41 @@ import pandas as pd
 
 import datasets
 from methods import contract
-from methods.contract import Method
-from models.kind import kind as kind_of
+from methods.contract import Method, Role
 from reports.config import READING_TITLES
 from reports.ledger import TOTAL
 from reports.site.cells import Cell
 from reports.site.content import Content
 from reports.site.document import Document, plain
-from reports.site.mathml import equations
+from reports.site.mathml import equations, summary
 from reports.site.status import privacy_status
-from reports.site.words import cited, number, relation, setting_value
+from reports.site.words import SIGNS, cited, number, relation, setting_value
 from reports.verdict import VERDICTS
 from workflow.papers import REFERENCE
 
-#: as far as the range of a column is shown.
+#: what a role is called on pages.
+ROLES = {Role.METHOD: "method", Role.YARDSTICK: "baseline", Role.CONTROL: "reference"}
+#: what the kind of a data set says of its rows.
+KINDS_OF_ROWS = {"table": "genuine", "simulated": "simulated", "synthetic": "synthetic"}
+#: counts of verdicts in the table of a method.
+COUNTED = (*VERDICTS, "no_score")
+#: columns with a documented range that are listed at most.
 COLUMNS = 60
 #: of an address that no committed table of addresses has (``python -m datasets.fetch --check``).
 NEVER = "never seen from here"
 
 
-def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
-    yield from _methods(content, found)
-    yield from _datasets(content, found)
+def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+    yield from _methods(content, published)
+    yield from _datasets(content)
 
 
-def _methods(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+def _methods(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
     names = contract.names()
     index = Document("methods/index", "Methods", {f.id: f.title for f in content.findings})
     index.say(
-        "Every method of this suite, behind one interface. The column on privacy names the neighbouring relation of a "
-        "guarantee, or what the ledgers of the runs say against the claimed epsilon. A method that is not private "
+        "This page lists every method of this suite. The column on privacy names the neighbouring relation of a "
+        "guarantee, or compares the claimed epsilon with the ledgers of the runs. A method that is not private "
         "gives no guarantee, whatever its source says."
     )
     statuses = _statuses(content, names)
@@ -54,7 +59,7 @@ def _methods(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[
             [
                 {"href": f"methods/{name}.html", "text": m.title},
                 statuses[name],
-                m.role,
+                ROLES[m.role],
                 ", ".join(_kinds(name)),
                 cited(m.reference),
             ]
@@ -64,12 +69,11 @@ def _methods(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[
     )
     index.toctree([f"methods/{n}" for n in names])
     yield index
-    answers = _answers(found)
+    answers = _answers(published)
     spent = _spent(content.ledger)
     seconds = _seconds(content.scores)
     for name in names:
-        told = answers.get(name, []), spent.get(name, []), seconds.get(name, [])
-        yield _method(name, content, statuses[name], *told)
+        yield _method(name, content, statuses[name], answers.get(name, []), spent.get(name, []), seconds.get(name, []))
 
 
 def _statuses(content: Content, names: Sequence[str]) -> dict[str, str]:
@@ -100,135 +104,152 @@ def _method(
     adapters = _adapters(name)
     own = adapters[0]
     page = Document(f"methods/{name}", own.title, {f.id: f.title for f in content.findings})
+    page.say(f"**{plain(status)}.**")
+    page.say(plain(summary(own)) or _docstring(own).partition("\n\n")[0])
     page.part(
         "card",
         rows=[
-            ("Privacy", [status]),
             ("Name", [name]),
-            ("Source", [cited(own.reference)]),
-            ("Role", [str(own.role)]),
-            ("Fits", [", ".join(_kinds(name))]),
+            ("Source", cited(own.reference).split("; ")),
+            ("Role", [ROLES[own.role]]),
+            ("Models", [", ".join(_kinds(name))]),
             ("Default settings", [", ".join(str(c) for c in own.constants) or "not stated"]),
             ("Code", [type(own).__module__.replace(".", "/") + ".py"]),
         ],
     )
-    page.heading("What it is")
+    if shown := equations(own):
+        page.heading("Equations")
+        page.say(shown)
+    page.heading("How it works here")
     described: dict[str, list[str]] = {}
     for m in adapters:
         described.setdefault(_docstring(m), []).extend(k.replace("_", " ") for k in m.models)
     for text, kinds in described.items():
         if len(described) > 1:
-            page.say(f"**For {plain(', '.join(kinds))}**")
+            page.say(f"**Model: {plain(', '.join(kinds))}**")
         page.say(text)
-    if told := equations(own):
-        page.heading("Equations")
-        page.say(told)
-    page.heading("Settings")
-    any_ = False
-    for m in adapters:
-        rows = settings_of(m)
-        if rows:
-            any_ = True
-            label = ", ".join(k.replace("_", " ") for k in m.models)
-            page.say(f"For {plain(label)}:")
-            page.part(
-                "frame",
-                columns=["Setting", "Default", "What it is, and its source"],
-                rows=rows,
-                label=f"Settings: {label}",
-            )
-    if not any_:
-        page.say("It has none.")
-    page.heading("Leaks that no epsilon counts")
-    leaks = list(dict.fromkeys((str(leak.kind), leak.sentence) for m in adapters for leak in m.leaks))
-    if leaks:
-        page.part("frame", columns=["What", "How"], rows=[list(pair) for pair in leaks], label="Leaks")
-    else:
-        page.say(
-            "It names none of its own. [Privacy](/privacy.md) lists those that follow from what every method reads."
-        )
-    page.heading("Where it wins and loses")
+    _settings(page, adapters)
+    page.heading("Published numbers")
     if answers:
-        page.say("Published numbers that it stands for, by reading:")
-        columns = [
-            "Paper",
-            "Column",
-            "Reading",
-            "Numbers",
-            "= reproduced",
-            "≈ compatible",
-            "? inconclusive",
-            "+ better",
-            "− worse",
-            "≠ differs",
-            "∅ no score",
-        ]
+        page.say(
+            "Verdicts on the published numbers that this method was run for, by [reading](/glossary.md). The tables "
+            "of the papers are the evidence."
+        )
+        columns = ["Paper", "Column", "Reading", "Numbers", *(f"{SIGNS[w]} {w.replace('_', ' ')}" for w in COUNTED)]
         page.part("frame", columns=columns, rows=answers, label="Verdicts")
     else:
-        page.say("It stands for no published number.")
-    page.say("Beside the other methods on the same data and budgets: [which method for which task](/which-method.md).")
-    if own.privacy:
-        _counterparts(page, adapters)
-    page.heading("Ledger")
+        page.say("No published number is attributed to it.")
+    page.say(
+        "[Which method](/which-method.md) compares it with the other methods on the same data and budgets, if it fits "
+        "a common task."
+    )
+    if seconds:
+        page.part(
+            "folded",
+            summary="Seconds per fit, by experiment and data set",
+            columns=["Experiment", "Data set", "Median seconds per fit", "Fits"],
+            rows=seconds,
+            label="Cost",
+            sortable=len(seconds) > 15,
+        )
+    page.heading("Privacy")
+    _leaks(page, adapters)
     if spent:
         page.say(
-            "Epsilon of the whole ledger by each accountant, over all cells that claim the same; the delta is that "
-            "of the budget."
+            "The ledger gives the epsilon of all releases together, by each accountant. The delta is that of the "
+            "budget. A row holds all cells with the same claim."
         )
         page.part(
-            "frame",
-            columns=["Claimed", "Delta", "Relation", "Accountant", "Least", "Largest", "Cells"],
+            "folded",
+            summary="Epsilon by claim and accountant",
+            columns=["Claimed", "Delta", "Relation", "Accountant", "Smallest", "Largest", "Cells"],
             rows=spent,
             label="Ledger",
         )
     else:
         page.say(
-            "No run of it here has a ledger." if own.privacy else "It releases without a guarantee, and claims none."
+            "No run of it here has a ledger." if own.privacy else "It claims no guarantee, and its runs have no ledger."
         )
     audit = _audit(content.audit, name)
     if audit:
-        page.heading("Audit")
-        page.say("Checks on toy tasks; what they mean stands on the page of [privacy](/privacy.md).")
-        page.part("frame", columns=["Model", "Check", "Result", "Found"], rows=audit, label="Audit")
-    if seconds:
-        page.heading("Cost")
+        page.say(f"**Audit on toy tasks.** {_audited(content.audit, name)} [Privacy](/privacy.md) explains the checks.")
         page.part(
-            "frame",
-            columns=["Experiment", "Data set", "Median seconds a fit", "Fits"],
-            rows=seconds,
-            label="Cost",
-            sortable=len(seconds) > 15,
+            "folded",
+            summary="Every check of the audit",
+            columns=["Model", "Check", "Result", "What was seen"],
+            rows=audit,
+            label="Audit",
         )
+    if own.privacy:
+        _limits(page, adapters)
     return page
 
 
-def _counterparts(page: Document, adapters: Sequence[Method]) -> None:
-    """What the method says that it comes to at epsilon = 1e6, by kind of model."""
+def _settings(page: Document, adapters: Sequence[Method]) -> None:
+    """A table of settings per kind of model; kinds with the same settings have one."""
+    tables: dict[str, tuple[list[list[str]], list[str]]] = {}
+    for m in adapters:
+        rows = settings_of(m)
+        if rows:
+            tables.setdefault(repr(rows), (rows, []))[1].extend(k.replace("_", " ") for k in m.models)
+    page.heading("Settings")
+    if not tables:
+        page.say("It has no settings.")
+    for rows, kinds in tables.values():
+        label = ", ".join(kinds)
+        page.say(f"**Model: {plain(label)}**")
+        page.part("frame", columns=["Setting", "Default", "Meaning and source"], rows=rows, label=f"Settings: {label}")
+
+
+def _leaks(page: Document, adapters: Sequence[Method]) -> None:
+    leaks = list(dict.fromkeys((str(leak.kind), leak.sentence) for m in adapters for leak in m.leaks))
+    if leaks:
+        page.say("These leaks are not counted by its epsilon.")
+        page.part("frame", columns=["Leak", "How"], rows=[list(leak) for leak in leaks], label="Leaks")
+    else:
+        page.say(
+            "It names no leak of its own. [Privacy](/privacy.md) lists the leaks that follow from what every method "
+            "reads."
+        )
+
+
+def _limits(page: Document, adapters: Sequence[Method]) -> None:
+    """The non-private limit that the method states, by kind of model."""
     rows = []
     for m in adapters:
         for kind in m.models:
-            if told := contract.counterpart(m, kind):
-                twin = f"none: {told.apart}"
-                if told.method:  # which may have been left out, and is broken then
-                    twin = contract.get(told.method).title if told.method in contract.names() else told.method
-                band = f"{told.band:g}" if told.method else ""
-                given = ", ".join(f"{k} = {v}" for k, v in told.settings.items()) or ("defaults" if told.method else "")
-                rows.append([kind.replace("_", " "), twin, band, given, told.reason])
+            if limit := contract.counterpart(m, kind):
+                twin = f"none: {limit.apart}"
+                if limit.method:  # which may have been left out, and is broken then
+                    twin = contract.get(limit.method).title if limit.method in contract.names() else limit.method
+                band = f"{limit.band:g}" if limit.method else ""
+                given = ", ".join(f"{k} = {v}" for k, v in limit.settings.items()) or (
+                    "defaults" if limit.method else ""
+                )
+                rows.append([kind.replace("_", " "), twin, band, given, limit.reason])
     if not rows:
         return
-    page.heading("What it comes to without privacy")
+    page.heading("Non-private limit")
     page.say(
-        "At epsilon = 1e6, on made-up rows: the method without privacy whose log-densities of new rows it comes to, "
-        "and the largest mean difference that a test allows, in nats a row."
+        "At epsilon = 1e6 this method should match the method without privacy in the table. A test compares "
+        "log-densities of new synthetic rows. The tolerance is the largest mean difference that it allows, in nats per "
+        "row."
     )
-    columns = ["Model", "Method", "Within", "Settings", "Why"]
-    page.part("frame", columns=columns, rows=rows, label="What it comes to without privacy")
+    columns = ["Model", "Limit", "Tolerance", "Settings", "Why"]
+    page.part("frame", columns=columns, rows=rows, label="Non-private limit")
 
 
 def _docstring(method: Method) -> str:
-    """The description of the class's own as Markdown: paragraphs, with what is indented as code."""
+    """The description of the class's own as Markdown: paragraphs and lists; what is indented is a block of code."""
     text = inspect.cleandoc(vars(type(method)).get("__doc__") or "No description.")
     text = re.sub(r":\w+:`~?([^`<]+)(?:<[^>]+>)?`", r"`\1`", text)
+    blocks = re.split(r"((?:(?<=\n\n)|\A)(?: {4}[^\n]*(?:\n|\Z))+)", text)
+    shown = [f"```text\n{inspect.cleandoc(b)}\n```\n" if k % 2 else _paragraphs(b) for k, b in enumerate(blocks)]
+    return "\n".join(shown)
+
+
+def _paragraphs(text: str) -> str:
+    """Paragraphs of a docstring with what Markdown would take for markup escaped, except code and lists."""
     parts = re.split(r"(``[^`]+``|`[^`]+`)", text)
     safe = "".join(p if p.startswith("`") else re.sub(r"([\\*_{}\[\]<>|~$#&])", r"\\\1", p) for p in parts)
     # a line of dashes or equals signs is no heading
@@ -257,7 +278,7 @@ def _comments(cls: type) -> dict[str, str]:
         lines = inspect.getsource(cls).splitlines()
     except OSError:
         return {}
-    found, above = {}, []
+    comments, above = {}, []
     for line in lines:
         if stripped := re.match(r"\s*#:\s?(.*)", line):
             above.append(stripped[1])
@@ -266,27 +287,27 @@ def _comments(cls: type) -> dict[str, str]:
         elif field := re.match(r"\s+(\w+)\s*:", line):
             behind = re.search(r"#:\s?(.*)$", line)
             if behind or above:
-                found[field[1]] = " ".join([*above, *([behind[1]] if behind else [])])
+                comments[field[1]] = " ".join([*above, *([behind[1]] if behind else [])])
             above = []
         else:
             above = []
-    return found
+    return comments
 
 
-def _answers(found: Mapping[str, Sequence[Cell]]) -> dict[str, list[list]]:
+def _answers(published: Mapping[str, Sequence[Cell]]) -> dict[str, list[list]]:
     """Method of ours -> rows: paper, column, reading and verdicts."""
     count: dict[tuple, dict[str, int]] = {}
-    for key, cells in found.items():
+    for key, cells in published.items():
         for c in cells:
             for row in c.rows:
                 at = count.setdefault((row["our_method"], key, c.method, row["reading"]), {})
                 at[row["verdict"]] = at.get(row["verdict"], 0) + 1
     out: dict[str, list[list]] = {}
     for (ours, key, column, reading), by in count.items():
-        told = [by.get(w, 0) for w in VERDICTS]
+        judged = [by.get(w, 0) for w in VERDICTS]
         link = {"href": f"cells/{key}.html", "text": key}
         out.setdefault(ours, []).append(
-            [link, column, READING_TITLES[reading], sum(by.values()), *told, sum(by.values()) - sum(told)]
+            [link, column, READING_TITLES[reading], sum(by.values()), *judged, sum(by.values()) - sum(judged)]
         )
     return out
 
@@ -300,8 +321,8 @@ def _spent(ledger: pd.DataFrame) -> dict[str, list[list[str]]]:
     total = total[total["size"].notna()]
     out: dict[str, list[list[str]]] = {}
     keys = ["method", "epsilon_claimed", "delta", "relation", "accountant"]
-    for (method, *told), g in total.fillna({"epsilon_claimed": ""}).groupby(keys, sort=False):
-        claimed, delta, of, accountant = map(str, told)
+    for (method, *keyed), g in total.fillna({"epsilon_claimed": ""}).groupby(keys, sort=False):
+        claimed, delta, of, accountant = map(str, keyed)
         row = [
             _short(claimed) or "none",
             _short(delta),
@@ -342,108 +363,116 @@ def _seconds(scores: pd.DataFrame) -> dict[str, list[list[str]]]:
 
 
 def _audit(audit: Sequence[pd.DataFrame], name: str) -> list[list]:
-    """Rows of the audit of one method: model, check, result, what was found; broken copies in one row."""
+    """Rows of the audit of one method: model, check, result, what was seen."""
     if not audit:
         return []
-    checks, mutants = audit[0], audit[1]
-    rows = [
-        [r["kind"].replace("_", " "), r["check"], r["result"], str(r["found"] or "")]
+    checks = audit[0]
+    return [
+        [r["kind"].replace("_", " "), r["check"].replace("_", " "), r["result"], str(r["found"] or "")]
         for r in checks[checks["method"] == name].fillna("").to_dict("records")
     ]
-    mine = mutants[mutants["method"] == name]
-    if len(mine):
-        caught = int((mine["killed"].astype(str) == "1").sum())
-        rows.append(["all", "broken copies", f"{caught} of {len(mine)} caught", ""])
-    return rows
 
 
-def _datasets(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+def _audited(audit: Sequence[pd.DataFrame], name: str) -> str:
+    """The audit of one method in sentences: checks by result, and mutants caught."""
+    checks, mutants = (table[table["method"] == name] for table in audit[:2])
+    results = checks["result"].value_counts()
+    passed, leaks = int(results.get("passed", 0)), int(results.get("leak", 0))
+    out = [f"{passed} of {len(checks)} checks passed."]
+    if leaks:
+        out.append(f"{leaks} found a leak that the method names.")
+    if failed := len(checks) - passed - leaks:
+        out.append(f"{failed} failed.")
+    if len(mutants):
+        caught = int((mutants["killed"].astype(str) == "1").sum())
+        out.append(f"The checks caught {caught} of {len(mutants)} mutants.")
+    return " ".join(out)
+
+
+def _datasets(content: Content) -> Iterator[Document]:
     names = datasets.names()
-    index = Document("datasets/index", "Data sets", {f.id: f.title for f in content.findings})
+    known = {f.id: f.title for f in content.findings}
+    index = Document("datasets/index", "Data sets", known)
     index.say(
-        "Genuine tables are fetched and checked by their sha256; simulated ones follow the law of a published study."
+        "Genuine tables are fetched and checked by their sha256. Simulated rows follow the distribution of a published "
+        "study. Synthetic rows are drawn by this suite."
     )
     rows = [
         [
             {"href": f"datasets/{n}.html", "text": d.title},
-            d.kind,
+            KINDS_OF_ROWS[d.kind],
             d.task,
-            f"{d.n_rows} x {d.n_inputs}",
+            f"{d.n_rows:,} x {d.n_inputs:,}",
             d.licence or "none stated",
-            {"href": f"https://doi.org/{d.doi}", "text": d.doi} if d.doi else "none",
+            d.doi or "none",
         ]
         for n, d in ((n, datasets.get(n)) for n in names)
     ]
-    for row in rows:
-        if isinstance(row[5], dict):
-            row[5] = row[5]["text"]
-    index.part(
-        "frame",
-        columns=["Data set", "Kind", "Task", "Rows x inputs", "Licence", "DOI"],
-        rows=rows,
-        label="Data sets",
-        sortable=True,
-    )
+    columns = ["Data set", "Rows", "Task", "Rows x inputs", "Licence", "DOI"]
+    index.part("frame", columns=columns, rows=rows, label="Data sets", sortable=True)
     index.toctree([f"datasets/{n}" for n in names])
     yield index
     used, tried = _used(content), seen()
     for name in names:
-        d = datasets.get(name)
-        page = Document(f"datasets/{name}", d.title, {f.id: f.title for f in content.findings})
-        unit = f" ({d.unit})" if d.unit else ""
-        card: list[tuple[str, list]] = [
-            ("Name", [name]),
-            (
-                "Kind",
-                [
-                    {"table": "genuine rows", "simulated": "simulated by the law of a published study"}.get(
-                        d.kind, d.kind
-                    )
-                ],
-            ),
-            ("Rows x inputs", [f"{d.n_rows} x {d.n_inputs}"]),
+        yield _dataset(datasets.get(name), known, used.get(name, []), tried)
+
+
+def _dataset(
+    d: datasets.DataSet, known: Mapping[str, str], used: Sequence[Mapping[str, str]], tried: Mapping[tuple, str]
+) -> Document:
+    """A page. ``used``: links to what uses it; ``tried``: of :func:`seen`."""
+    page = Document(f"datasets/{d.name}", d.title, known)
+    page.say(
+        f"{plain(d.title)} has {d.n_rows:,} {KINDS_OF_ROWS[d.kind]} rows with {d.n_inputs:,} "
+        f"{'input' if d.n_inputs == 1 else 'inputs'}. It is used for {d.task}."
+    )
+    unit = f" ({d.unit})" if d.unit else ""
+    splits = f"{d.n_splits} in the literature's standard set" if d.kind == "table" else "fresh rows for each replicate"
+    page.part(
+        "card",
+        rows=[
+            ("Name", [d.name]),
             ("Target", [(d.target or "none") + unit]),
             ("Licence", [d.licence or "none stated"]),
             ("DOI", [d.doi or "none"]),
-            (
-                "Splits",
-                [f"{d.n_splits} in the literature's standard set"] if d.kind == "table" else ["a draw a replicate"],
-            ),
+            ("Splits", [splits]),
             ("sha256 of the table", [d.table_sha256 or "not stated"]),
-        ]
-        page.part("card", rows=card)
-        if d.raw:
-            page.heading("Source")
-            raw = [
-                [
-                    r.name,
-                    r.sha256,
-                    s.url + (f" (member {s.member})" if s.member else ""),
-                    tried.get((s.url, s.member or "", r.name), NEVER),
-                ]
-                for r in d.raw
-                for s in r.sources
+        ],
+    )
+    if d.raw:
+        page.heading("Source")
+        raw = [
+            [
+                r.name,
+                r.sha256,
+                s.url + (f" (member {s.member})" if s.member else ""),
+                tried.get((s.url, s.member or "", r.name), NEVER),
             ]
-            columns = ["File", "sha256", "Where it comes from", "Fetched by the monthly check"]
-            page.part("frame", columns=columns, rows=raw, label="Source files")
-        page.heading("Public ranges")
+            for r in d.raw
+            for s in r.sources
+        ]
+        columns = ["File", "sha256", "Where it comes from", "Fetched by the monthly check"]
+        page.part("frame", columns=columns, rows=raw, label="Source files")
+    page.heading("Public ranges")
+    if rows := _ranges(d):
         page.say(
-            "A range that the documentation gives holds whatever the rows; one that is the extremes of the table "
-            "itself is no public knowledge, and a guarantee that takes it for free is conditional on it."
+            "A documented range holds whatever the rows are. The minimum and maximum of the data are not public "
+            "knowledge. A guarantee that takes them for free is conditional on them."
         )
-        rows = _ranges(d)
-        if rows:
-            page.part("frame", columns=["Column", "Least", "Largest", "Kind"], rows=rows, label="Public ranges")
-        else:
-            page.say("No range of a column is documented: private methods that need one buy it from the budget.")
-        if d.bounds_citation:
-            page.say(plain(d.bounds_citation))
-        page.heading("Where it is used")
-        if name in used:
-            page.part("linked", items=used[name])
-        else:
-            page.say("In no experiment of this report.")
-        yield page
+        page.part("frame", columns=["Column", "Smallest", "Largest", "Kind"], rows=rows, label="Public ranges")
+    else:
+        page.say(
+            "No range of a column is documented. A private method that needs one estimates it privately, from its "
+            "budget."
+        )
+    if d.bounds_citation:
+        page.say(f"> {plain(d.bounds_citation)}")
+    page.heading("Where it is used")
+    if used:
+        page.part("linked", items=used)
+    else:
+        page.say("No experiment of this report uses it.")
+    return page
 
 
 def seen(path: Path = REFERENCE / "addresses.csv") -> dict[tuple[str, str, str], str]:
@@ -461,7 +490,7 @@ def _ranges(d: datasets.DataSet) -> list[list[str]]:
     """Columns with a documented range, and what kind of range it is."""
     known = [*zip(d.columns, d.x_bounds or (), strict=False), (d.target, d.y_bounds)]
     rows = [
-        [c, f"{b[0]:g}", f"{b[1]:g}", "extremes of the table" if c in (d.extremes or ()) else "documented"]
+        [c, f"{b[0]:g}", f"{b[1]:g}", "minimum and maximum of the data" if c in (d.extremes or ()) else "documented"]
         for c, b in known
         if b is not None
     ]
@@ -471,14 +500,13 @@ def _ranges(d: datasets.DataSet) -> list[list[str]]:
 
 
 def _used(content: Content) -> dict[str, list[dict[str, str]]]:
-    """Data set -> links to the papers whose experiments use it."""
-    out: dict[str, list[dict[str, str]]] = {}
+    """Data set -> links to what uses it, each with its experiments."""
+    out: dict[str, dict[str, dict[str, str]]] = {}
     pages = {p.key for p in content.papers}
     for part in content.parts:
+        href = f"papers/{part.key}.html" if part.key in pages else "which-method.html"
         for config in part.configs:
             for name in config["datasets"]:
-                href = f"papers/{part.key}.html" if part.key in pages else "which-method.html"
-                task = kind_of(config["model"]["kind"]).name if "model" in config else ""
-                item = {"href": href, "text": part.title, "more": f"{config['experiment']}, {task.replace('_', ' ')}"}
-                out.setdefault(name, []).append(item)
-    return out
+                item = out.setdefault(name, {}).setdefault(href, {"href": href, "text": part.title, "more": ""})
+                item["more"] += f"{', ' if item['more'] else ''}{config['experiment']}"
+    return {name: list(of.values()) for name, of in out.items()}

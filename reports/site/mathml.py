@@ -1,7 +1,7 @@
 """Equations as MathML, which browsers show and screen readers read without a script: a Sphinx extension.
 
-Docutils makes MathML of the LaTeX that a page holds in ``math`` directives and roles. ``equations`` gives what a
-method's page shows: the Markdown file beside the method's own, ``methods/<family>/<name>.md``.
+Docutils makes MathML of the LaTeX that a page holds in ``math`` directives and roles. ``summary`` and ``equations``
+read the Markdown file next to a method's own, ``methods/<family>/<name>.md``, for the method's page.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import yaml
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.errors import ExtensionError
@@ -24,10 +25,22 @@ _ACCENT = re.compile(
 )
 
 
+def summary(method: Method) -> str:
+    """Two sentences on a method for readers, from the front matter of the file next to its own; "" if there is none."""
+    return " ".join(str((yaml.safe_load(_parts(method)[0]) or {}).get("summary", "")).split())
+
+
 def equations(method: Method) -> str:
-    """A method's equations as MyST Markdown, from the file beside its own; "" if there is none."""
+    """A method's equations as MyST Markdown, from the file next to its own; "" if there is none."""
+    return _parts(method)[1]
+
+
+def _parts(method: Method) -> tuple[str, str]:
+    """Front matter and text of the Markdown file of a method; "" for what it lacks."""
     path = Path(inspect.getfile(type(method))).with_suffix(".md")
-    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    front = re.match(r"---\n(.*?)^---$", text, re.DOTALL | re.MULTILINE)
+    return (front[1], text[front.end() :].strip()) if front else ("", text.strip())
 
 
 def markup(tex: str, as_block: bool) -> str:

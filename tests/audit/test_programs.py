@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from audit.programs import OwnFit, toy
@@ -92,3 +93,18 @@ def test_a_check_without_settings_of_its_own_is_not_asked():
     assert "late" not in drawing().asked
     assert "late" in replace(drawing(), long=3).asked
     assert "noise" not in replace(drawing(), unasked={"noise": "none"}).asked
+
+
+@pytest.mark.parametrize(("declares", "faults"), [(1.0, set()), (0.5, {"sensitivity"})])
+def test_an_exponential_mechanism_at_delta_0_is_audited(declares, faults):
+    """Its noise is Gumbel noise, and its scores move by at most the sensitivity in the largest norm."""
+
+    def run(task, settings, budget, rng):
+        mechanism = budget.exponential("candidates", sensitivity=declares, noise_scale=2.0 * declares, steps=3,
+                                       relation=Relation.ADD_REMOVE, proof="tests")  # fmt: skip
+        x = task.x[:, 0].clip(-1, 1)
+        scores = np.array([x[x > 0].sum(), -x[x < 0].sum(), 0.1])
+        return {"chosen": np.array([mechanism.choose(scores) for _ in range(3)])}
+
+    own = OwnFit("choosing", Relation.ADD_REMOVE, toy(12, 2, 1.0), BudgetSpec(epsilon=4.0, delta=0.0), run)
+    assert faults <= set(own.found()) <= faults | {"searched"}

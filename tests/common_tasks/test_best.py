@@ -278,9 +278,10 @@ def test_no_method_of_a_task_is_left_out(every, blocks):
     assert (blocks["linear_regression"].table.set_index("method").loc["Posterior sample"] == "not supported").any()
 
 
-def test_methods_have_equal_splits_on_a_table(linear):
-    for epsilon in linear.epsilons:
-        at = best.scores_of(linear, epsilon, best.About())
+@pytest.mark.parametrize("task", ["linear_regression", "logistic_regression", "density"])
+def test_methods_have_equal_splits_on_a_table(every, task):
+    for epsilon in every[task].epsilons:
+        at = best.scores_of(every[task], epsilon, best.About())
         for k, d in enumerate(at.sets):
             assert len(set(at.n[at.n[:, k] > 0, k])) == 1, d
 

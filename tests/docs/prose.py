@@ -28,7 +28,9 @@ def files() -> list[Path]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Prose without code, tables, headings, comments and addresses of links; an item of a list is a paragraph.
+    """Prose without code, tables, headings, quotations, comments and addresses of links.
+
+    An item of a list is a paragraph.
 
     Of HTML that the site shows as it is: its paragraphs and items.
     """
@@ -48,6 +50,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _shown(markup: str) -> str:
+    markup = re.sub(r"<code>.*?</code>", "`x`", markup, flags=re.DOTALL)
     parts = re.findall(r"<(p|li|dd)\b[^>]*>(.*?)</\1>", markup, re.DOTALL)
     return "\n\n".join(" ".join(html.unescape(re.sub(r"<[^>]+>", " ", inner)).split()) for _, inner in parts)
 

@@ -68,7 +68,7 @@ def test_verdicts_and_ledger_have_every_committed_row():
     assert judged["verdict"].iloc[: len(main)].tolist() == main["verdict"].tolist()
     assert judged["mean"].iloc[0] == float(main["mean"].iloc[0])
     assert not (judged["paper"] == "").any()
-    committed_rows = tables.text(ROOT / "reports/reference/ledger.csv")
+    committed_rows = committed.ledgers(ROOT / "reports/reference")
     assert (costs["cell"].iloc[: len(committed_rows)] == committed_rows["cell"]).all()
     assert not (costs["paper"] == "").any()
     # one total a private cell of the papers with files of their own

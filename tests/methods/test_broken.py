@@ -1,6 +1,7 @@
 """A file of a method that cannot be imported takes out that method, by name, and no other."""
 
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,9 @@ def copy(tmp_path):
         ("1 / 0\n", "ZeroDivisionError"),
         ("import sys; sys.exit(0)\n", "SystemExit: 0"),
         ("raise BaseException('no method')\n", "BaseException: no method"),
+        ("raise MemoryError('much')\n", "MemoryError: much"),
+        ("raise KeyboardInterrupt\n", "KeyboardInterrupt"),
+        ("raise GeneratorExit\n", "GeneratorExit"),
     ],
 )
 def test_one_broken_file_takes_out_one_method(copy, line, words):
@@ -74,6 +78,22 @@ except contract.BrokenAdapter as e:
     assert why.startswith(f"methods/baselines/ridge.py cannot be imported: {words}")
     assert why.endswith(" 1")
     assert words in refused
+
+
+@pytest.mark.parametrize(
+    "line", ["import time; time.sleep(600)", "try:\n    import time; time.sleep(600)\nfinally:\n    raise ValueError"]
+)
+def test_ctrl_c_stops_the_program_while_a_file_is_imported(copy, line):
+    path = copy / "methods/baselines/ridge.py"
+    path.write_text(f"print('here', flush=True)\n{line}\n")
+    command = [sys.executable, "-c", "from methods import contract\ncontract.names()\nprint('went on')"]
+    process = subprocess.Popen(command, cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "here\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert out == ""
+    assert "KeyboardInterrupt" in err
+    assert process.returncode
 
 
 def test_cells_of_a_broken_method_and_of_those_that_read_its_run_are_left_out(copy):

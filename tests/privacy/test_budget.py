@@ -13,6 +13,7 @@ from scipy import stats
 
 from privacy.accountants import epsilon_of, renyi_divergence
 from privacy.audit import Listener, Recorder, noise_law
+from privacy.audit.replays import NORMS
 from privacy.budget import Budget, BudgetExceeded, BudgetSpec, Mode, PoissonSampler
 from privacy.calibration import gaussian_noise_multiplier, noise_multiplier
 from privacy.ledger import Event, Mechanism, Relation, Sampling
@@ -48,7 +49,7 @@ def opened(**spec):
     ("args", "word"),
     [
         ({"epsilon": 0.0}, "epsilon"),
-        ({"delta": 0.0}, "delta"),
+        ({"delta": -1e-9}, "delta"),
         ({"delta": 1.0}, "delta"),
         ({"noise_multiplier": -1.0}, "noise_multiplier"),
         ({"mode": Mode.ENFORCE}, "enforce"),
@@ -476,3 +477,59 @@ def test_unbounded_laplace_releases_cost_infinity():
 def test_bad_laplace_arguments_are_refused_by_name(args, word):
     with pytest.raises(ValueError, match=word):
         laplace(BudgetSpec().open(RNG(0)), **args)
+
+
+PURE = BudgetSpec(epsilon=1.0, delta=0.0, mode=Mode.ENFORCE)
+
+
+def test_without_delta_laplace_and_exponential_epsilons_add_up():
+    budget = PURE.open(RNG(0))
+    laplace(budget)  # 1.5 / 3 = 1/2
+    exponential(budget)  # 2 x 0.5 / 4 = 1/4
+    with pytest.raises(BudgetExceeded, match=r"epsilon = 1\.25 at delta = 0; the budget is 1\. "):
+        laplace(budget)
+    assert len(budget.ledger) == 2  # what was refused is not charged
+    exponential(budget)
+
+
+def test_without_delta_anything_else_is_refused_by_its_reason():
+    with pytest.raises(BudgetExceeded, match=r"^'sum': at delta = 0 only Laplace releases and exponential mechanisms"):
+        gaussian(PURE.open(RNG(0)))
+    with pytest.raises(BudgetExceeded, match=r"^'x': private numbers are released without noise"):
+        PURE.open(RNG(0)).no_noise("x", relation=Relation.ADD_REMOVE)
+    with pytest.raises(ValueError, match="Gaussian noise has no finite epsilon at delta = 0"):
+        gaussian_noise_multiplier(1.0, 0.0)
+
+
+def exponential(budget, **more):
+    args = {"sensitivity": 0.5, "noise_scale": 4.0, "relation": Relation.REPLACE_ONE, "proof": "test"} | more
+    return budget.exponential("choice", **args)
+
+
+@pytest.mark.parametrize("changed", [{"sensitivity": 0.0}, {"noise_scale": math.inf}])
+def test_an_exponential_mechanism_needs_finite_numbers(changed):
+    with pytest.raises(ValueError, match=next(iter(changed))):
+        exponential(PURE.open(RNG(0)), **changed)
+
+
+def test_an_exponential_mechanism_draws_by_the_exponential_of_the_scores():
+    """Chi-squared over 20,000 draws at 1e-4, its false-alarm rate; the seed is fixed."""
+    scores, scale, draws = np.array([0.0, 1.0, 3.0, -2.0]), 2.0, 20_000
+    chooser = exponential(BudgetSpec().open(RNG(3)), noise_scale=scale, steps=draws)
+    counts = np.bincount([chooser.choose(scores) for _ in range(draws)], minlength=4)
+    expected = draws * np.exp(scores / scale) / np.exp(scores / scale).sum()
+    assert stats.chisquare(counts, expected).pvalue > 1e-4
+    with pytest.raises(BudgetExceeded, match="0 left"):
+        chooser.choose(scores)
+    with pytest.raises(ValueError, match="one per candidate"):
+        exponential(BudgetSpec().open(RNG(3))).choose(np.zeros((2, 2)))
+
+
+def test_a_choice_is_recorded_and_replayed():
+    """Only the number of the candidate leaves; the score that moves most counts."""
+    scores, other = np.array([0.0, 1.0]), np.array([0.5, 0.75])
+    first = Recorder()
+    chosen = exponential(BudgetSpec().open(RNG(0), first)).choose(scores)
+    second = Recorder(first.outputs, first.events)
+    assert exponential(BudgetSpec().open(RNG(0), second)).choose(other) == chosen
+    assert np.linalg.norm(first.values[0] - second.values[0], NORMS[Mechanism.EXPONENTIAL]) == 0.5

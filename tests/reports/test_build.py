@@ -105,7 +105,7 @@ def test_an_experiment_without_cells_at_its_scale_reads_no_old_file(project, tmp
 @pytest.mark.nightly
 def test_reference_is_stable_and_passes_its_own_gate(committed, capsys):
     folder = committed / "reference"
-    for name in ("scores/dpsep_uci.csv.gz", "verdicts.csv", "claims.csv", "ledger.csv"):
+    for name in ("scores/dpsep_uci.csv.gz", "verdicts.csv", "claims.csv", "ledgers/dpsep_uci.csv.gz"):
         assert (folder / name).is_file()
     assert (folder / "manifest.json").is_file()
     before = {p: p.read_bytes() for p in folder.rglob("*.csv*")}

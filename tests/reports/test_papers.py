@@ -88,6 +88,19 @@ def test_only_full_scale_becomes_reference(someone, tmp_path):
     assert (tmp_path / "elsewhere/sums.csv").read_text() == "sum\n1.5\n"
 
 
+def test_tables_of_a_run_have_checksums_and_those_of_the_reference_none(someone, tmp_path, monkeypatch):
+    monkeypatch.setattr(papers, "write_findings", lambda *_: None)
+    for folder, name in (("scores", "wine.csv.gz"), ("checks", "small.csv")):
+        (tmp_path / "run/someone" / folder).mkdir(parents=True)
+        (tmp_path / "made" / name).rename(tmp_path / "run/someone" / folder / name)
+    out = tmp_path / "run/someone/tables"
+    papers.main(["someone", "--results", str(tmp_path / "run"), "--out", str(out)])
+    assert [p.name for p in out.glob("*.sha256")] == ["sums.csv.sha256"]
+    papers.main(["someone", "--results", str(tmp_path / "run")])
+    assert (someone.reference / "sums.csv").is_file()
+    assert list(someone.reference.rglob("*.sha256")) == []
+
+
 # ----- what is committed
 
 OWN = sorted(programs())
@@ -122,8 +135,6 @@ def test_verdicts_that_differ_are_counted_by_source(someone, monkeypatch):
     """One of two rows was moved: it is counted, and its table is named."""
     told = pd.DataFrame({"source": ["a", "a", "b"], "verdict": ["worse", "compatible", "worse"]})
     found = told.assign(verdict=["worse", "worse", "worse"])
-    monkeypatch.setattr(
-        papers, "build", lambda key, scores, checks, out: write(out / papers.VERDICTS, found, seal=False)
-    )
-    write(someone.reference / papers.VERDICTS, told, seal=False)
+    monkeypatch.setattr(papers, "build", lambda key, scores, checks, out: write(out / papers.VERDICTS, found))
+    write(someone.reference / papers.VERDICTS, told)
     assert papers.checked()["someone"] == papers.Checked([papers.VERDICTS], {"a": 2, "b": 1}, {"a": 1, "b": 1})

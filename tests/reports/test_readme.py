@@ -3,7 +3,6 @@
 import re
 from xml.etree import ElementTree
 
-import pandas as pd
 import pytest
 import yaml
 
@@ -11,7 +10,7 @@ from reports import papers, readme, reference, scoreboard, verdict
 from reports.findings import Finding, FindingError, folders, read_committed
 from reports.frames import Frames
 from reports.verdict_figure import WORDS
-from workflow import cli
+from workflow import cli, committed
 
 AGAIN = f"run `{readme.COMMAND}` and commit what it writes"
 README = (readme.ROOT / "README.md").read_text(encoding="utf-8")
@@ -98,8 +97,7 @@ def test_the_citation_file_names_the_source_of_every_folder():
 
 @pytest.mark.parametrize(("method", "word"), [("ep", "no"), ("na_dpvi", "yes"), ("dp_sep", "claim refuted")])
 def test_the_word_on_a_claim_is_the_status_of_the_method_page(method, word):
-    ledger = pd.read_csv(reference.FOLDER / "ledger.csv", dtype=str, keep_default_na=False)
-    assert readme.claim(method, ledger) == word
+    assert readme.claim(method, committed.ledgers(reference.FOLDER)) == word
 
 
 def test_the_index_lists_every_finding_of_every_folder(texts):

@@ -102,7 +102,7 @@ def test_all_methods_shows_a_method_that_nobody_named(scores):
     assert "toy_method" in text
     assert text.count("why not") == 1
     rows = {name: entries for b in table.blocks for name, entries in b.rows if entries}
-    assert rows["DP-SEP (authors' program) [clip=1]"][0].all_lines == ("inf",)
+    assert rows["DP-SEP (authors' code) [clip=1]"][0].all_lines == ("inf",)
     assert rows["DP-SEP [clip=1]"][0].all_lines == ("0.9",)
     assert rows["SEP"][0].all_lines == ("-",)
     assert table.blocks[0].columns[0] == "epsilon"
@@ -122,7 +122,7 @@ def test_all_methods_are_grouped_by_privacy(scores):
     headings = [k for k, (_, entries) in enumerate(block.rows) if not entries]
     assert [block.rows[k][0] for k in headings] == list(tables.GROUPS[:2])
     private = [name for name, _ in block.rows[: headings[1]]]
-    assert "DP-SEP (authors' program) [clip=10]" in private  # runs under a budget, guarantees nothing
+    assert "DP-SEP (authors' code) [clip=10]" in private  # runs under a budget, guarantees nothing
     assert private.index("DP-SEP [clip=10]") == private.index("DP-SEP [clip=5]") + 1
     assert "SEP" in [name for name, _ in block.rows[headings[1] :]]
     assert set(long.loc[long["method"] == "sep", "group"]) == {tables.GROUPS[1]}

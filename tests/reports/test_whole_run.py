@@ -33,7 +33,6 @@ def scene(tmp_path, monkeypatch):
         rows += regression.recompute_one(one, str(data), "", str(reference), results=results).rows
     scores = pd.DataFrame(rows).astype(str)
     write_bytes(committed.path_of(reference, "dpsep_uci"), committed.encoded(scores))
-    (reference / "ledger.csv").write_text(csv_text(pd.DataFrame(columns=ledger.COLUMNS)))
     committed.write_runs({e: committed.run_of(e, {"commit": "old"}) for e in ENTRIES}, reference)
     known = Reference(reference)
     known.entries = {e: tuple(c for c in chosen if c.method == e[1]) for e in ENTRIES}
@@ -119,7 +118,7 @@ def test_a_restored_cell_says_nothing(scene):
 def test_a_ledger_that_has_another_row_is_named(scene):
     cell = scene.scores["cell"].iloc[0]
     row = dict.fromkeys(ledger.COLUMNS, "") | {"cell": cell, "event": "e", "accountant": "a", "epsilon": "1.0"}
-    (scene.reference / "ledger.csv").write_text(csv_text(pd.DataFrame([row])))
+    committed.write_ledger(scene.reference, "dpsep_uci", pd.DataFrame([row]))
     _, (wrong,) = agree(scene)
     assert wrong == f"{cell}, e, a: in the ledger of the reference alone"
 

@@ -2,10 +2,10 @@
 
     PYTHONPATH=. .venv/bin/python tests/workflow/kills.py --kills 50 --out kills.csv
 
-It works in a copy of the checkout, at scale tiny, on simulated data: nothing is downloaded. A kill is SIGKILL to one
-process of the run (launcher, Snakemake, a cell, a worker) or to all of them, at a random moment. The same command is
-then given again. When a run is whole, its rows are compared and its results removed, so that the next kill finds work.
-Fifty kills take about half an hour on two quiet cores. The exit status is 1 if a row differs. Linux only.
+It works in a copy of the checkout, with methods of the suite on simulated data: nothing is downloaded. A kill is
+SIGKILL to one process of the run (launcher, Snakemake, a cell, a worker) or to all of them, at a random moment. The
+same command is then given again. When a run is whole, its rows are compared and its results removed, so that the next
+kill finds work. Each kill is written to the CSV at once. The exit status is 1 if a row differs. Linux only.
 """
 
 from __future__ import annotations
@@ -27,10 +27,22 @@ from project import copy_project, environment
 
 from workflow.score import MEASURED
 
-TARGETS = (
-    "results/scores/rdp_exponential_family/bernoulli_half.csv",
-    "results/scores/dpsep_mixture/mixture_of_gaussians.csv",
-)
+#: fits of a third of a second that need no compiler, so that most of a run is fits, and not starts.
+EXPERIMENT = """
+experiment: kills
+title: kills
+sources: []
+model: {kind: mixture_of_gaussians, components: 4, noise_sd: 0.5, prior_variance: 10.0, prior_seed: 0}
+datasets: [mixture_of_gaussians]
+protocols: {replicates: {splits: 12}}
+arms:
+  - {method: em, protocols: [replicates]}
+  - {method: dp_em_authors, protocols: [replicates], budget: &one {epsilon: 1.0, delta: 1.0e-5, mode: record}}
+  - {method: dp_em_corrected, protocols: [replicates], budget: *one}
+scales: {full: {}, quick: {}, tiny: {}}
+answers: []
+"""
+TARGET = "results/scores/kills/mixture_of_gaussians.csv"
 #: who is killed -> words of the command line; no words: everybody.
 VICTIMS = {
     "launcher": "workflow.launch",
@@ -39,8 +51,6 @@ VICTIMS = {
     "worker": "workflow.worker",
     "all": "",
 }
-#: a kill comes after a random time up to this many seconds.
-LATEST_S = 25.0
 
 
 def processes(project: Path, words: str = "") -> list[psutil.Process]:
@@ -56,32 +66,30 @@ def processes(project: Path, words: str = "") -> list[psutil.Process]:
 
 
 def start(project: Path, cores: int) -> subprocess.Popen:
-    command = [sys.executable, "-m", "workflow.launch", "--cores", str(cores), *TARGETS, "--config", "scale=tiny"]
+    command = [sys.executable, "-m", "workflow.launch", "--cores", str(cores), TARGET, "--config"]
+    command += ["experiments=kills.yaml", "scale=full"]
     out = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, cwd=project, env=environment(), **out)
 
 
 def rows(project: Path) -> list[tuple]:
     """All score rows, without what is measured."""
-    found = []
-    for target in TARGETS:
-        with open(project / target, newline="", encoding="utf-8") as f:
-            found += [tuple((k, v) for k, v in row.items() if k not in MEASURED) for row in csv.DictReader(f)]
-    return found
+    with open(project / TARGET, newline="", encoding="utf-8") as f:
+        return [tuple((k, v) for k, v in row.items() if k not in MEASURED) for row in csv.DictReader(f)]
 
 
-def kill(project: Path, run: subprocess.Popen, rng: random.Random) -> tuple[str, float] | None:
-    """Kill somebody after a random time; gives who and when, or None if the run ended first."""
-    after = rng.uniform(1.0, LATEST_S)
+def kill(project: Path, run: subprocess.Popen, rng: random.Random, latest: float) -> tuple[str, float] | None:
+    """Kill somebody after a random time of at most ``latest`` seconds; who and when, or None if the run ended first."""
+    after = rng.uniform(0.0, latest)
     try:
         run.wait(after)
         return None
     except subprocess.TimeoutExpired:
-        who = rng.choice(list(VICTIMS))
-    there = processes(project, VICTIMS[who])
-    if not there:  # no such process at this moment
-        who, there = "all", processes(project)
-    for process in there if who == "all" else [rng.choice(there)]:
+        there = {who: found for who, words in VICTIMS.items() if (found := processes(project, words))}
+    if not there:
+        return None
+    who = rng.choice(list(there))
+    for process in there[who] if who == "all" else [rng.choice(there[who])]:
         try:
             os.kill(process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -104,25 +112,33 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("kills.csv"), help="CSV, one row per kill")
     options = parser.parse_args()
-    rng, began, killed, different, compared = random.Random(options.seed), time.monotonic(), [], 0, 0
-    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+    rng, killed, different, compared = random.Random(options.seed), 0, 0, 0
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder, open(options.out, "w", encoding="utf-8") as out:
+        out.write("kill,who,after_s,run,cells,splits\n")
         project = copy_project(Path(folder)).resolve()
+        (project / "kills.yaml").write_text(EXPERIMENT, encoding="utf-8")
+        began = time.monotonic()
         if code := ended(project, start(project, options.cores)):
             raise SystemExit(f"the run that nobody kills ended with status {code}")
-        expected = rows(project)
+        expected, latest = rows(project), time.monotonic() - began
+        print(f"the run that nobody kills: {len(expected)} rows in {latest:.0f} s", flush=True)
         shutil.rmtree(project / "results")
         runs = 0
-        while len(killed) < options.kills or (project / "results").exists():
+        while killed < options.kills or (project / "results").exists():
             run = start(project, options.cores)
-            found = kill(project, run, rng) if len(killed) < options.kills else None
+            found = kill(project, run, rng, latest) if killed < options.kills else None
+            stored = [len(list((project / "results").glob(p))) for p in ("fits/*.json", "partial/*/*.npz")]
             code = ended(project, run)
             if found is None and code:
                 raise SystemExit(
                     f"a run that nobody killed ended with status {code}; look into {project}/.snakemake/log"
                 )
             if found is not None:
-                killed.append({"kill": len(killed) + 1, "who": found[0], "after_s": f"{found[1]:.1f}", "run": runs})
-                print(f"kill {len(killed)}: {found[0]} after {found[1]:.1f} s", flush=True)
+                killed += 1
+                out.write(f"{killed},{found[0]},{found[1]:.1f},{runs + 1},{stored[0]},{stored[1]}\n")
+                out.flush()
+                at = f"after {found[1]:.1f} s, with {stored[0]} cells and {stored[1]} splits stored"
+                print(f"kill {killed}: {found[0]} {at}", flush=True)
             if code == 0:
                 here = rows(project)
                 differ = len(set(here) ^ set(expected)) + abs(len(here) - len(expected))
@@ -131,12 +147,8 @@ def main() -> int:
                 if left := list((project / "results").rglob("*.tmp")):
                     print(f"left behind: {', '.join(map(str, left))}")
                 shutil.rmtree(project / "results")
-    with open(options.out, "w", newline="", encoding="utf-8") as f:
-        writer = csv.DictWriter(f, ("kill", "who", "after_s", "run"), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(killed)
     minutes = (time.monotonic() - began) / 60
-    print(f"{len(killed)} kills, {compared} rows in {runs} whole runs, {different} differ, {minutes:.0f} minutes")
+    print(f"{killed} kills, {compared} rows in {runs} whole runs, {different} differ, {minutes:.0f} minutes")
     return int(different > 0)
 
 

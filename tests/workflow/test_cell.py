@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 
@@ -199,6 +200,15 @@ def test_more_splits_cost_the_new_ones_only(tmp_path):
     # Another setting is another cell, whatever its splits.
     other = dataclasses.replace(more, settings=(("squared_clip", 2.0),))
     assert reference_rows(other, data.data_hash, reference) == []
+
+
+def test_a_split_without_a_row_stops_the_job_and_no_cell_is_written(tmp_path, monkeypatch):
+    (cell, *_) = [c for c in cells(files()["dpsep_uci"], "tiny") if c.method == "adassp"]
+    place_data(tmp_path, "wine")
+    monkeypatch.setattr("workflow.cell.fit_missing", lambda *_: None)  # as if a request had lost it
+    with pytest.raises(RuntimeError, match=f"^{re.escape(cell.id)}: no row of split 0; run the same command again"):
+        run([cell], str(tmp_path / "results/data/wine.npz"), tmp_path)
+    assert not (tmp_path / "fits").exists()
 
 
 @pytest.mark.nightly

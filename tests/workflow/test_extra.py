@@ -8,6 +8,7 @@ import pytest
 from project import copy_project, only_experiment, place_data, snakemake
 
 from workflow import extra
+from workflow.papers import Extra
 
 
 def test_rows_of_an_interrupted_run_are_kept(tmp_path):
@@ -29,6 +30,14 @@ def test_rows_of_an_interrupted_run_are_kept(tmp_path):
     assert made == [0, 1, 1]
     extra.kept(out, {"code": "b"}, makers)  # other code: all anew
     assert made == [0, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(("folder", "sealed"), [("extra", True), ("elsewhere", False)])
+def test_a_table_has_a_checksum_below_the_results_only(tmp_path, monkeypatch, folder, sealed):
+    monkeypatch.setattr(extra.papers, "resolve", lambda name: lambda request: {"t.csv": "a\n1\n"})
+    extra.write(extra.Request(Extra(("t.csv",), "a:b"), "full", tmp_path, tmp_path / folder))
+    assert (tmp_path / folder / "t.csv").read_text() == "a\n1\n"
+    assert (tmp_path / folder / "t.csv.sha256").is_file() is sealed
 
 
 EXPERIMENT = """

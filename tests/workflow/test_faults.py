@@ -38,6 +38,7 @@ OF_THE_MACHINE = {
     "no memory": MemoryError(),
     "no memory for XLA": RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes"),
     "no memory for torch": RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    "no memory for a method's file": contract.BrokenAdapter("x.py cannot be imported: MemoryError: "),
     "damaged table": Damaged("x.npz is damaged; run the same command again"),
 }
 OF_THE_METHOD = [ValueError("x"), OSError("odd"), FileNotFoundError(errno.ENOENT, "none"), KeyError("k")]
@@ -50,9 +51,28 @@ def test_its_faults_say_what_to_do(what):
     assert faults.fault_of(fault) is fault
 
 
+@pytest.mark.parametrize("name", ["EFBIG", "EXDEV", "EBUSY", "EACCES", "EMFILE", "ENXIO", "ETIMEDOUT", "EAGAIN"])
+def test_a_line_says_what_to_do_for_each_word_of_the_system(name):
+    fault = faults.fault_of(OSError(getattr(errno, name), "x"))
+    assert str(fault) == f"[Errno {getattr(errno, name)}] x; {faults.REMEDIES[name]}, {faults.AGAIN}"
+
+
 @pytest.mark.parametrize("error", OF_THE_METHOD, ids=repr)
 def test_the_faults_of_a_method_are_not_its_own(error):
     assert faults.fault_of(error) is None
+
+
+def test_a_file_that_is_gone_before_it_is_renamed_is_the_machines_fault_below_the_results(tmp_path):
+    with pytest.raises(FileNotFoundError) as gone:
+        os.replace(tmp_path / "results/a.tmp", tmp_path / "results/a")
+    for results in (None, tmp_path / "results"):
+        assert "a.tmp' -> " in str(faults.fault_of(gone.value, results))
+    with pytest.raises(FileNotFoundError) as missing:
+        (tmp_path / "results/a").read_text()
+    for results in (None, tmp_path / "results"):
+        assert faults.fault_of(missing.value, results) is None
+    elsewhere = FileNotFoundError(errno.ENOENT, "No such file", "/elsewhere/a", None, "/elsewhere/b")
+    assert faults.fault_of(elsewhere, tmp_path / "results") is None
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGBUS"])

@@ -160,7 +160,7 @@ def test_several_relations_are_read_under_replace_one():
     assert plain.epsilon == pytest.approx(gdp_epsilon(math.hypot(0.2, 0.1), DELTA), rel=1e-12)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-5, None, math.nan])
+@pytest.mark.parametrize("delta", [1.0, -1e-5, None, math.nan])
 def test_bad_delta_is_refused(delta):
     with pytest.raises(ValueError, match="delta"):
         epsilon_of(ledger(event(1.0)), delta)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.optimize import brentq
+from scipy.special import log_softmax
+from scipy.stats import binom, norm
 
 from privacy.accountants import (
     epsilon_of,
@@ -54,3 +57,47 @@ def test_pure_laplace():
     sampled = epsilon_of(ledger(event(2.0, 0.1, 10, mechanism=Mechanism.LAPLACE)), DELTA)
     assert sampled.all["pure"] == pytest.approx(10 * math.log1p(0.1 * math.expm1(0.5)))
     assert sampled.epsilon < cost.epsilon
+
+
+def test_an_exponential_mechanism_costs_twice_its_sensitivity_over_its_scale():
+    """Brute force: no neighbouring scores have a larger ratio of probabilities, and two reach it to 1e-3."""
+    rng, scale, sensitivity = np.random.default_rng(0), 2.0, 0.5
+
+    def loss(scores, other):
+        return np.max(np.abs(log_softmax(scores / scale) - log_softmax(other / scale)))
+
+    scores = rng.normal(0.0, 3.0, (2000, 5))
+    losses = [loss(s, s + sensitivity * rng.choice([-1, 1], 5)) for s in scores]
+    one = epsilon_of(ledger(event(scale / sensitivity, mechanism=Mechanism.EXPONENTIAL)), 0.0)
+    assert (one.epsilon, one.accountant) == (0.5, "pure")
+    assert max(losses) <= one.epsilon
+    worst = np.array([0.0, 20.0])
+    assert loss(worst, worst + sensitivity * np.array([1, -1])) > one.epsilon - 1e-3
+
+
+def test_exponential_mechanisms_compose_as_randomised_response_does():
+    """Which is the worst of all with that pure epsilon: its divergence in closed form, its composition by counting."""
+    epsilon, steps = 0.5, 10
+    cost = epsilon_of(ledger(event(2 / epsilon, steps=steps, mechanism=Mechanism.EXPONENTIAL)), DELTA)
+    assert cost.all["pure"] == pytest.approx(steps * epsilon)
+    p = math.exp(epsilon) / (1 + math.exp(epsilon))
+    heads = np.arange(steps + 1)
+    mass, other = binom.pmf(heads, steps, p), binom.pmf(heads, steps, 1 - p)
+
+    def delta(e):
+        return np.maximum(mass - np.exp(e) * other, 0.0).sum()
+
+    exact = brentq(lambda e: delta(e) - DELTA, 0.0, steps * epsilon) * (1 - 1e-11)  # less the root's own tolerance
+    assert exact <= cost.all["dp_accounting_pld"] == pytest.approx(exact, rel=1e-3)
+    assert exact <= cost.all["dp_accounting_rdp"] <= cost.all["pure"]
+    assert exact <= cost.all["autodp_rdp"]
+    assert isinstance(cost.all["gdp"], str)
+
+
+def test_without_delta_only_pure_epsilons_count():
+    laplace, normal = event(2.0, mechanism=Mechanism.LAPLACE), event(2.0)
+    cost = epsilon_of(ledger(laplace, laplace), 0.0)
+    assert (cost.epsilon, cost.accountant, cost.delta) == (1.0, "pure", 0.0)
+    mixed = epsilon_of(ledger(laplace, normal), 0.0)
+    assert mixed.epsilon == math.inf
+    assert mixed.accountant.startswith("none: at delta = 0 only Laplace")

@@ -35,9 +35,10 @@ from reports.site.build import SiteError, _processes, classic
 from reports.site.cells import FEW, strip
 from reports.site.content import first_readings, shown_reading
 from reports.site.document import Document, plain
-from reports.site.mathml import equations, markup
+from reports.site.mathml import equations, markup, summary
 from reports.site.words import SOURCE_KEY, citations, cited, published_texts, setting_value, verdict_sentence
 from reports.verdict import VERDICTS
+from tests.docs.prose import faults
 from tests.reports.site.conftest import RUNS, verdicts
 from workflow import committed as reference
 
@@ -221,7 +222,7 @@ def test_an_address_says_when_it_was_last_right_or_that_it_was_never_seen(tmp_pa
 
     def page(path) -> str:
         monkeypatch.setattr(catalogue, "seen", lambda: known(path))
-        return next(d.text() for d in catalogue._datasets(content, {}) if d.path == "datasets/wine")
+        return next(d.text() for d in catalogue._datasets(content) if d.path == "datasets/wine")
 
     assert page(tmp_path / "none.csv").count("<td>never seen from here</td>") == 2
     text = page(made)
@@ -246,12 +247,41 @@ def test_comments_of_settings_hold_no_markup(name):
             assert "`" not in comment, (setting, comment)
 
 
-def test_the_page_of_a_private_method_says_what_it_comes_to(site):
-    told = contract.counterpart(contract.get("dp_sgd", "bounded_logistic_regression"), "bounded_logistic_regression")
+def test_the_page_of_a_private_method_names_its_non_private_limit(site):
+    limit = contract.counterpart(contract.get("dp_sgd", "bounded_logistic_regression"), "bounded_logistic_regression")
     text = (site / "methods/dp_sgd.html").read_text()
-    assert "What it comes to without privacy" in text
-    assert f"<td>{contract.get(told.method).title}</td>" in text.replace("<td data-x>", "<td>")
-    assert "What it comes to without privacy" not in (site / "methods/ridge.html").read_text()
+    assert "Non-private limit" in text
+    assert f"<td>{contract.get(limit.method).title}</td>" in text.replace("<td data-x>", "<td>")
+    assert 'aria-label="Non-private limit"' not in (site / "methods/ridge.html").read_text()
+
+
+@pytest.mark.parametrize("name", contract.names())
+def test_every_method_has_a_summary_of_two_sentences(name):
+    """For readers: complete sentences without a name of the code, by the rules of docs/prose.yaml."""
+    text = summary(contract.get(name))
+    parts = re.split(r"(?<=[.!?])\s+(?=[A-Z])", text)
+    assert len(parts) == 2, text
+    assert all(re.fullmatch(r"[A-Z].{20,}\.", p) for p in parts), text
+    assert not re.search(r"[`_{}]|::", text)
+    assert list(faults(f"methods/{name}", f"# {name}\n\n{text}\n")) == []
+
+
+def test_the_page_of_a_method_begins_with_its_status_and_summary(site):
+    """The audit is a line, with its table behind it."""
+    for name, status in (("dp_sep_corrected", "Private: add/remove"), ("ridge", "Not private")):
+        text = (site / f"methods/{name}.html").read_text()
+        first, second = re.findall(r"<p>(.*?)</p>", text[text.index("<h1>") : text.index('class="card-list"')], re.S)
+        assert first.startswith(f"<strong>{status}")
+        assert html.unescape(second) == summary(contract.get(name))
+
+
+def test_the_audit_of_a_method_is_counted_in_words():
+    checks = pd.DataFrame({"method": ["a", "a", "a", "b"], "result": ["passed", "leak", "failed", "passed"]})
+    mutants = pd.DataFrame({"method": ["a", "a"], "killed": [1, 0]})
+    assert catalogue._audited((checks, mutants), "a") == (
+        "1 of 3 checks passed. 1 found a leak that the method names. 1 failed. The checks caught 1 of 2 mutants."
+    )
+    assert catalogue._audited((checks, mutants), "b") == "1 of 1 checks passed."
 
 
 def test_every_method_has_equations_that_docutils_reads():
@@ -471,7 +501,7 @@ def test_the_caption_and_the_picture_are_of_one_reading(committed):
         shown.update(reading for reading, _ in mine.values())
     said = pages_of.picture_caption(committed)
     assert f"({len(expected):,} in all)" in said
-    assert f"authors' code for {shown['authors']:,} numbers. The other {shown['printed']:,} have no run" in said
+    assert f"{shown['authors']:,} are judged by the authors' code, and {shown['printed']:,} without a run" in said
     assert f"As printed, {sum(printed.values()):,} of {len(printed):,} numbers are refuted" in said
     assert sum(printed.values()) > 0
 

@@ -1,6 +1,7 @@
 """Gibbs given noisy statistics of conjugate families: its conditionals, its target, its sensitivities."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from methods import contract
 from methods.sufficient_statistics._bernstein_sheldon import families as fam
 from models.conjugate_simulators import ConjugateSimulator
+from models.kind import tiny_cases
+from privacy.accountants import epsilon_of
+from privacy.budget import BudgetExceeded, BudgetSpec
 
 
 @pytest.mark.parametrize(
@@ -129,3 +134,15 @@ def test_sections():
     ends = fam.section(model, np.full((5, 1), 0.25))
     np.testing.assert_allclose(ends, stats.expon(scale=0.25).ppf([0.025, 0.975]))
     assert fam.section(ConjugateSimulator("beta_bernoulli"), None) is None
+
+
+def test_the_laplace_release_takes_a_pure_budget():
+    """delta = 0 in mode enforce: the one release spends epsilon, and half of its noise overspends."""
+    method, task = contract.get("bernstein_sheldon_2018"), tiny_cases()["conjugate_simulator"](12, 0)
+    spec = BudgetSpec(epsilon=1.0, delta=0.0, mode="enforce")
+    fit = method.fit(task, method.Settings(5, 5), spec.open(np.random.default_rng(0)), np.random.default_rng(1))
+    cost = epsilon_of(fit.ledger, 0.0)
+    assert (cost.epsilon, cost.accountant) == (pytest.approx(1.0), "pure")
+    (event,) = fit.ledger
+    with pytest.raises(BudgetExceeded, match="at delta = 0"):
+        spec.open(np.random.default_rng(0)).spend(replace(event, noise_scale=event.noise_scale / 2))
