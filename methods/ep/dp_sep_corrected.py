@@ -302,8 +302,8 @@ class DPSEPCorrectedLogistic(InFrame):
 
     - The site of every row follows from the common cavity q.
     - The clipped sum is one vector of sensitivity C under add/remove, released once with Gaussian noise.
-    - The precision is the average of the releases so far, in which release j counts in proportion to j (damping 2 / (j
-      + 1)). Its eigenvalues are raised to the edge of the noise.
+    - The precision is the average of the releases so far, in which release j counts in proportion to j. This is a
+      damping of 2 / (j + 1). Its eigenvalues are raised to the edge of the noise.
     - The mean makes a damped step by that precision.
 
     It differs from algorithm 3 as the version for networks does: one joint clipping, noise for the update that is made,

@@ -252,6 +252,7 @@ def _paragraphs(text: str) -> str:
     """Paragraphs of a docstring with what Markdown would take for markup escaped, except code and lists."""
     parts = re.split(r"(``[^`]+``|`[^`]+`)", text)
     safe = "".join(p if p.startswith("`") else re.sub(r"([\\*_{}\[\]<>|~$#&])", r"\\\1", p) for p in parts)
+    safe = re.sub(r"(?m)^( *)\+ ", r"\1\\+ ", safe)  # a plus sign at the start of a line is no list
     # a line of dashes or equals signs is no heading
     return "\n".join(
         f"\\{line.strip()}" if line.strip() and set(line.strip()) <= set("-=") else line for line in safe.splitlines()

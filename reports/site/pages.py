@@ -78,13 +78,13 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     if content.scale != "full":
         page.part("banner", text=content.banner, loud=True)
     page.say(
-        "We rerun published methods of differentially private Bayesian inference, to see which numbers are reproduced "
-        "and which privacy claims hold."
+        "We rerun published methods of differentially private Bayesian inference, and check their numbers and privacy "
+        "claims."
     )
     answered = [part for part in content.papers if part.answered]
     page.part("cards", items=[
-        {"href": "papers/index.html", "title": "Results by paper", "text": "Each published number next to ours."},
-        {"href": "which-method.html", "title": "Which method", "text": "What to use on your data."},
+        {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
+        {"href": "which-method.html", "title": "Which method", "text": "For your data."},
         {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed and real epsilon."},
     ])  # fmt: skip
     page.part("finder")
@@ -98,7 +98,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     by_id = {f.id: f for f in content.findings}
     chosen = [by_id[i] for i in FIRST if i in by_id] or list(content.findings[:3])
     if chosen:
-        items = [{"href": f"findings/{f.id}.html", "title": f.title, "text": f.summary} for f in chosen]
+        items = [{"href": f"findings/{f.id}.html", "title": f.title, "text": _first(f.summary)} for f in chosen]
         page.part("cards", items=items)
         page.say(f"[All {len(content.findings)} findings](findings/index.md).")
     else:
@@ -128,9 +128,14 @@ def _runs(content: Content) -> str:
     """Which commits the numbers are of, in one or two sentences."""
     commit = str(content.manifest.get("commit", ""))[:12]
     if content.runs:
-        last = f" The last run that became reference is of commit `{commit}`." if commit else ""
+        last = f" The last reference run is of commit `{commit}`." if commit else ""
         return f"[Provenance](provenance.md) names the run of each number.{last}"
     return f"The numbers are of commit `{commit}`." if commit else ""
+
+
+def _first(text: str) -> str:
+    """The first sentence."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z])", text)[0]
 
 
 def _short(advice: str) -> str:
@@ -260,14 +265,13 @@ def picture_caption(content: Content, of: str = "paper") -> str:
     """
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
-    said = [f"Each bar counts the distinct published numbers of one {of} ({by.total():,} in all)."]
+    counted = f"Each bar counts the distinct published numbers of one {of} ({by.total():,} in all)"
     if by["authors"] and by["printed"]:
-        said.append(
-            f"{by['authors']:,} are judged by the authors' code, and {by['printed']:,} without a run of it as printed."
-        )
+        how = f"{by['authors']:,} by the authors' code, and the other {by['printed']:,} as printed"
+        said = [f"{counted}: {how}."]
     else:
         how = "authors' code" if by["authors"] else "algorithm as printed"
-        said.append(f"The verdict is that of the {how}.")
+        said = [f"{counted}. The verdict is that of the {how}."]
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
