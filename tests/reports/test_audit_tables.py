@@ -134,6 +134,14 @@ def test_without_a_run_the_remedy_is_named(tmp_path):
         audit_tables.commit(tmp_path, tmp_path)
 
 
+def test_every_check_has_a_row_with_what_it_alone_sees():
+    table, long = audit_tables.checks_table()
+    text = markdown(table)
+    assert list(long["check"]) == list(CHECKS)
+    assert "none; meant for: half the sensitivity (every adapter)" in text
+    assert "the mechanism cuts at four deviations" in text
+
+
 def test_the_games_are_shown_beside_the_ledger():
     table, _ = audit_tables.games_table(made_up()[2].astype(str))
     text = markdown(table)
