@@ -96,7 +96,7 @@ def program_seconds() -> dict[str, float]:
     for key, (paper, program) in papers.programs().items():
         rows = read_scores(paper.reference / "scores")
         if CPU_SECONDS in rows:
-            out[key] = OVERHEAD_S * len(program.scores) + rows[CPU_SECONDS].astype(float).sum()
+            out[key] = OVERHEAD_S * len(program.scores) + float(rows[CPU_SECONDS].astype(float).sum())
     return out
 
 
