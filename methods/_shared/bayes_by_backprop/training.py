@@ -46,13 +46,13 @@ def warm_up() -> None:
     """Import torch and compile (or load from the cache) what a step needs, so that no fit is charged for it."""
     import torch
 
-    from methods._shared.bayes_by_backprop import gradients, variational
+    from methods._shared.bayes_by_backprop import gradients, kernels
     from privacy.normal import NormalStream
 
-    rng, widths = np.random.default_rng(0), (2, 2, 2)
-    NormalStream(rng).fill(np.empty(2), 1.0)
+    NormalStream(np.random.default_rng(0)).fill(np.empty(2), 1.0)
+    kernels.softplus(np.zeros(2), np.empty(2), np.empty(2))
+    widths = (2, 2, 2)
     w = torch.zeros(size(widths), dtype=torch.float64)
-    variational.MeanField(w, 0.0).draw(variational.Normals(len(w), rng))
     gradients.clipped_sum(w, widths, w.new_ones(2, 2), torch.zeros(2, dtype=torch.int64), 1.0)
 
 
