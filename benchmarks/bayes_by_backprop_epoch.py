@@ -1,6 +1,6 @@
 """CPU seconds of one DP epoch of a 784-400-400-10 network at lot 256, against Opacus in both its modes, on one core.
 
-    python benchmarks/bayes_by_backprop_epoch.py [results/benchmarks/bayes_by_backprop_epoch.csv] [--steps 234]
+    python -m benchmarks.bayes_by_backprop_epoch [results/benchmarks/bayes_by_backprop_epoch.csv] [--steps 234]
 
 Rows (an epoch of 60,000 made-up pictures, as sparse as MNIST's; Poisson batches, the same for all):
 

@@ -1,6 +1,6 @@
 """Nanoseconds per normal draw: the suite's stream beside NumPy's generators, in one run on one core.
 
-    python benchmarks/normal_draws.py [results/benchmarks/normal_draws.csv]
+    python -m benchmarks.normal_draws [results/benchmarks/normal_draws.csv]
 
 Lengths are those of releases: a vector of statistics, the gradients of a network of 50 and of 400 hidden units. NumPy's
 draws are scaled in place afterwards, which is what a release needs; ours are scaled as they are made. Times are

@@ -84,6 +84,7 @@ def place(tmp_path_factory) -> Place:
         "path/to/my_rows.py": str(root / "datasets/my_rows.py"),
         "path/to/my_experiment.yaml": str(root / "papers/made_up/experiments/made_up.yaml"),
         "EXPERIMENT/METHOD": "common_network/ridge",
+        **{"METHOD": "ridge", "results/extra/TABLE.csv": "results/extra/rdp_figure1.csv", "SPLIT": "0"},
         **{"NAME": "ridge", "KEY": "geumlek2017rdp", "CELL": "wine", "NUMBER": "wine", "TABLE.csv": "table.csv"},
         "ADDRESS": "registry.example/dpbayes",
     }

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from reports import papers, readme, reference, scoreboard, verdict
-from reports.findings import Finding, FindingError, folders, read_committed
-from reports.frames import Frames
+from reports.findings import Finding, folders, read_committed
+from reports.frames import FrameError, Frames
 from reports.verdict_figure import WORDS
 from workflow import cli, committed
 
@@ -156,5 +156,5 @@ def test_write_brings_everything_up_to_date(tmp_path, monkeypatch):
 
 @pytest.mark.nightly
 def test_a_headline_without_its_rows_fails(tmp_path):
-    with pytest.raises(FindingError, match=r"no table 'verdicts"):
+    with pytest.raises(FrameError, match=r"no table 'verdicts"):
         readme.texts([], Frames(read_committed(tmp_path)))

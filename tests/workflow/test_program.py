@@ -99,7 +99,7 @@ PAPER = Paper(
     program=Program(
         scores=("first", "second"), rows=f"{CODE}:rows", checks=("sizes",), check=f"{CODE}:CHECKS",
         samples={"toy2030-1-first-*": 0.1}, measures={"{metric}": "mean"},
-        tables=f"{CODE}:tables", names=f"{CODE}:names", figures=f"{CODE}:figures", runs=f"{CODE}:runs",
+        tables=f"{CODE}:tables", figures=f"{CODE}:figures", runs=f"{CODE}:runs",
         titles=f"{CODE}:TITLES", judged="The numbers are means of five runs", finding="toy2030-first",
     ),
 )
@@ -145,10 +145,6 @@ def tables(scores, checks):
     return {"verdicts.csv.gz": verdicts, "total.csv": pd.read_csv(checks / "sizes.csv")[["n"]].sum().to_frame("n")}
 
 
-def names(tables):
-    return {"TITLES": TITLES}
-
-
 def figures(reference, out):
     out.mkdir(parents=True, exist_ok=True)
     (out / "toy.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
@@ -165,9 +161,11 @@ PUBLISHED = """source,table,dataset,method,setting,metric,mean,std,n_runs
 toy2030,1,first,toy,epsilon=1,test_error,0.100,0.001,5
 toy2030,1,second,toy,epsilon=1,test_error,0.200,0.001,5
 """
-FINDING = """# The second number differs
-
-{{ TITLES["toy"] }}: {{ value("verdicts", "verdict", "s", dataset="second") }}
+FINDING = """---
+title: "The second number differs"
+summary: The second toy number is not the published one.
+---
+The toy: {{ rows("verdicts", dataset="second") | one("verdict") }}
 """
 KNOWN = """
 from reports import findings, papers as shown, published
