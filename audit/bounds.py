@@ -211,11 +211,12 @@ def rows(wanted: Sequence[str], folder: Path | None = None, runs: int = RUNS) ->
         files = {f for name in adapters for f in resume.files_of(cases.get(name))}
         kept = resume.kept(path, resume.key_of([*sorted(files), Path(__file__)]), partial(row, made, runs))
         print(f"lower bound {k} of {len(wanted)}: {method}, {kept.seconds:.0f} CPU s", file=sys.stderr, flush=True)
-        yield (
-            kept.result
-            if made == method
-            else kept.result | {"method": method, "reason": f"it releases what {made} does"}
-        )
+        yield kept.result if made == method else _read_from(kept.result, method, made)
+
+
+def _read_from(told: dict, method: str, made: str) -> dict:
+    """The row of a method that reads the run of another."""
+    return told | {"method": method, "reason": f"its releases are those of {contract.get(made).title}"}
 
 
 def table(found: Iterable[dict]) -> pd.DataFrame:

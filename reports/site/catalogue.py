@@ -176,7 +176,7 @@ def _method(
         page.say(f"**Lower bound.** {lower_bounds.SENTENCE}")
         row = zip(lower_bounds.COLUMNS, lower_bounds.lower_bound_row(name), strict=True)
         given = [list(pair) for pair in row if pair[1]]
-        page.part("frame", columns=["Of toy fits", "Value"], rows=given, label="Lower bound")
+        page.part("frame", columns=["Quantity on a toy task", "Value"], rows=given, label="Lower bound")
     audit = _audit(content.audit, name)
     if audit:
         page.say(f"**Audit on toy tasks.** {_audited(content.audit, name)} [Privacy](/privacy.md) explains the checks.")

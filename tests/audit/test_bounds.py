@@ -51,3 +51,11 @@ def test_rows_are_kept_until_a_file_changes(tmp_path, monkeypatch):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"key": "of other files"}))
     list(bounds.rows(["adassp"], tmp_path, 7))
     assert made == ["adassp", "adassp"]
+
+
+def test_methods_that_read_one_run_have_one_bound(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(bounds, "row", lambda method, runs: made.append(method) or {"method": method, "lower": 1.0})
+    one, two = bounds.rows(["dpvi", "na_dpvi"], tmp_path)
+    assert made == ["dpvi"]
+    assert two == one | {"method": "na_dpvi", "reason": f"its releases are those of {contract.get('dpvi').title}"}
