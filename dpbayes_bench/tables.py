@@ -149,6 +149,8 @@ def runs_of(frame: pd.DataFrame, paper: str, protocol: str) -> pd.DataFrame:
     """
     frame = own_cells(frame, paper).assign(protocol=protocol)
     frame["epsilon"] = frame["ledger_epsilon"]
+    # those of a row are of all its runs
+    frame = frame.drop(columns="cpu_seconds", errors="ignore")
     rows = frame.assign(value=frame["runs"].str.split()).explode("value", ignore_index=True)
     rows["split"] = rows.groupby("cell", sort=False).cumcount().astype(str)
     alone = rows["value"].isna()

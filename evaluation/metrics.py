@@ -102,7 +102,7 @@ METRICS = {
     for m in (
         Metric("rmse", "test RMSE", Unit("target", "units of the target"), DOWN, OF_ERROR, "positive", main=True),
         Metric("test_error", "test error", SHARE, DOWN, OF_ERROR, "positive", main=True),
-        Metric("test_log_likelihood", "test log-likelihood", Unit("nats", "nats a row"), UP, IN_NATS, "real",
+        Metric("test_log_likelihood", "test log-likelihood", Unit("nats", "nats per row"), UP, IN_NATS, "real",
                main=True),
         # calibration
         Metric("expected_calibration_error", "expected calibration error", SHARE, DOWN, OF_SHARE, "positive"),

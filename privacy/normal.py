@@ -45,7 +45,7 @@ _HALF_PI = math.pi / 2
 
 
 @intrinsic
-def _as_double(typingctx, bits):
+def as_double(typingctx, bits):
     """The float64 with these 64 bits."""
 
     def codegen(context, builder, signature, args):
@@ -55,7 +55,7 @@ def _as_double(typingctx, bits):
 
 
 @intrinsic
-def _as_bits(typingctx, value):
+def as_bits(typingctx, value):
     """The 64 bits of this float64."""
 
     def codegen(context, builder, signature, args):
@@ -68,9 +68,9 @@ def _as_bits(typingctx, value):
 def log(u):
     """Natural logarithm of a positive, normal float64; relative error below 1e-15 (fdlibm's e_log.c)."""
     # u = 2^k m with m in [sqrt(1/2), sqrt(2)), as in musl: adding moves the exponent up where m >= sqrt(2).
-    shifted = _as_bits(u) + _TO_SQRT_HALF
-    k = _as_double((shifted >> _R52) | _EXPONENT_52) - _OFFSET_52
-    f = _as_double((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
+    shifted = as_bits(u) + _TO_SQRT_HALF
+    k = as_double((shifted >> _R52) | _EXPONENT_52) - _OFFSET_52
+    f = as_double((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
     s = f / (2.0 + f)
     z = s * s
     w = z * z
@@ -118,11 +118,11 @@ def _normals(bits, out, scale):
     for i in range(_HALF):
         first, second = bits[i], bits[_HALF + i]
         # [1, 2) with 52 bits by setting the exponent; 2 minus it is in (0, 1], whose logarithm is finite.
-        radius = math.sqrt(-2.0 * log(2.0 - _as_double((first >> _TWELVE) | _EXPONENT_1)))
+        radius = math.sqrt(-2.0 * log(2.0 - as_double((first >> _TWELVE) | _EXPONENT_1)))
         # An angle in [-pi/4, pi/4) around one of four axes: 52 bits for it, two others for the axis.
-        angle = _HALF_PI * (_as_double((second >> _TWELVE) | _EXPONENT_1) - 1.5)
+        angle = _HALF_PI * (as_double((second >> _TWELVE) | _EXPONENT_1) - 1.5)
         sine, cosine = sin_cos(angle)
-        cosine = _as_double(_as_bits(cosine) ^ (second << _R63))
+        cosine = as_double(as_bits(cosine) ^ (second << _R63))
         swap = (second & _TWO) != 0
         out[i] = radius * (sine if swap else cosine) * scale
         out[_HALF + i] = radius * (cosine if swap else sine) * scale

@@ -1,4 +1,4 @@
-"""Tables of the privacy audit: what was checked of each private method, the broken copies it caught, and the leaks.
+"""Tables of the privacy audit: what was checked of each private method, the mutants it caught, and the leaks.
 
     python -m reports.audit_tables --extra results/extra --out results/parts/audit [--commit]
 
@@ -49,7 +49,7 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
             name = contract.get(method, kind).title + ("" if case == kind else f", {case.replace('_', ' ')}")
             rows.append((name, _entries(here, broken, footnotes)))
         heads = ["neighbours", "checks passed", "bound reached", "power: 2/3 of the noise", "power: 1.5 x the rate"]
-        heads += ["broken copies caught", "declared leaks at work"]
+        heads += ["mutants caught", "declared leaks at work"]
         blocks.append(Block(str(kind).replace("_", " "), "Method", heads, rows))
     asked = "; ".join(f"{name}: {words}" for name, words in KILLS.items())
     notes = (
@@ -62,11 +62,11 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
         f"{SAMPLES}, noise of 9/10 of its scale is refused with probability "
         f"{noise_law_power(SAMPLES, 0.9, NOISE_ALPHA / 2):.4f}. Sampling: {SEEDS} to {MOST_SEEDS} fits at a "
         f"false-alarm rate of {COIN_ALPHA:g} for all its statistics together.",
-        "A broken copy is the adapter with a broken budget (no noise, less noise, other batches, steps or charges than "
-        "it says) or with one line broken (no clipping, an unpaid number of the data). It is caught when a check fails "
-        "that the adapter passes. What a declared leak does is measured on the adapter as it is, everything else on a "
-        "copy in which the leak is closed. Released draws add no noise: their bounds are proved beside the code and "
-        "checked by brute force in the tests.",
+        "A mutant is a deliberately broken copy of the method. Its budget is broken (no noise, less noise, other "
+        "batches, steps or charges than it says), or one line is (no clipping, a number of the data that is not "
+        "charged). It is caught if a check fails that the method passes. What a declared leak does is measured on the "
+        "method as it is, and everything else on a copy in which the leak is closed. A released sample adds no noise. "
+        "Its bound is proved next to the code and checked by brute force in the tests.",
     )
     table = Table("privacy_audit", "Privacy audit of every private method", TOY, blocks, notes, footnotes.texts)
     return table, checks.merge(caught(mutants), how="left", on=["method", "kind", "case"])

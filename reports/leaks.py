@@ -27,14 +27,14 @@ QUESTIONS = {
     LeakKind.STANDARDISATION: "Are rows centred or scaled by their own mean, spread or norm?",
     LeakKind.PRIVATE_MOMENTS: "Are other averages of the rows used bare?",
     LeakKind.STARTING_VALUES: "Do starting values come from a fit that is not private?",
-    LeakKind.PRIORS: "Is a law, a prior or a parameter taken as public that nobody has published?",
+    LeakKind.PRIORS: "Is a distribution, a prior or a parameter taken as public that nobody has published?",
     LeakKind.TUNED: "Were settings or code chosen with scores or rows in view?",
     LeakKind.BATCHES: "Are batches drawn otherwise than the accountant assumes?",
     LeakKind.SENSITIVITY: "Is noise scaled by a bound that is too small, or private itself?",
     LeakKind.NO_NOISE: "Is a private number released without noise or bound?",
     LeakKind.ACCOUNTING: "Are releases charged at less than they cost?",
     LeakKind.FAILING: "Do rows decide, without noise, whether a step is taken, a run stops or a fit fails?",
-    LeakKind.SAMPLER: "Is the released draw an exact sample?",
+    LeakKind.SAMPLER: "Is the released sample exact?",
     LeakKind.FLOATING_POINT: "Does the proof cover double precision?",
 }
 COLUMNS = ["kind_of_leak", "question", "method", "kind", "title", "leak", "evidence"]
@@ -90,16 +90,17 @@ def table() -> tuple[Table, pd.DataFrame]:
         blocks.append(Block(QUESTIONS[kind], "Methods", ["answer", "evidence"], rows))
     share = floating_point.ruled_out(1.0, 1.0, OUTPUTS, np.random.default_rng(0))
     notes = (
-        "A method that a question does not name claims that the answer is no; the audit tests what can be tested. In "
-        "brackets the kinds of model that an answer is about, where they are not all that the method fits.",
+        "A method that a question does not name claims that the answer is no. The audit tests what can be tested. "
+        "Brackets name the kinds of model that an answer is about, if they are not all that the method fits.",
         "An epsilon is that of one fit whose noise is secret. Here seeds are public and the budgets of a split share "
-        "their random numbers, so that two stored posteriors give the private sums back (next table). A row also "
-        "stands in many splits, methods and budgets.",
-        f"Size of the last question: of {OUTPUTS:,} numbers of the Laplace mechanism at epsilon 1, {share:.0%} cannot "
-        "come from the neighbour at all, by the values that double precision has (sampled with a fixed seed; all "
-        "uniform numbers near the inverse are tried). Who reads a posterior to its last digit has that, not epsilon.",
-        "Rows outside of a task's declared domain (a class that is none, a number that is not finite) end a fit with "
-        "an error that names them; that they do is counted nowhere.",
+        "their random numbers, so two stored posteriors give the private sums back (next table). A row is also used "
+        "in many splits, by many methods and at many budgets.",
+        f"Size of the last question: {share:.0%} of {OUTPUTS:,} numbers of the Laplace mechanism at epsilon 1 cannot "
+        "come from the neighbour at all, by the values that double precision has. The numbers are sampled with a fixed "
+        "seed, and all uniform numbers near the inverse are tried. Someone who sees all digits of a posterior learns "
+        "this much, and epsilon does not bound it.",
+        "Rows outside of a task's declared domain end a fit with an error that names them: a class that does not "
+        "exist, or a number that is not finite. No epsilon counts that they do.",
     )
     return Table("leaks", "Leaks: what no epsilon counts", "At every scale", blocks, notes), long
 

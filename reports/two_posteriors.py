@@ -2,7 +2,7 @@
 
 Seeds are public, and settings of one method share their random numbers on purpose. Two posteriors at two budgets then
 hold the same standard normals at two scales, which both ledgers state: two equations, two unknowns. Shown for the
-corrected DP-SEP of linear regression on made-up rows that no budget clips.
+corrected DP-SEP of linear regression on synthetic rows that no budget clips.
 """
 
 from __future__ import annotations
@@ -73,12 +73,13 @@ def table() -> tuple[Table, pd.DataFrame]:
     digits = [(f"{r[1]:.10f}", f"{r[2]:.3f}", f"{r[3]:.10f}", f"{r[4]:.10f}", f"{r[5]:.10f}") for r in frame.values]
     lines = [(name, [entry(d) for d in of]) for name, of in zip(names, digits, strict=True)]
     notes = (
-        f"{N} made-up rows, corrected DP-SEP of linear regression, posteriors at epsilon {BUDGETS[0]:g} and "
-        f"{BUDGETS[1]:g} of one split, as they are stored. One file: the sum behind its noise (standard deviation "
-        f"{scale:.3g}). Two files: the noise is one vector at two scales, which their ledgers state, and drops out.",
-        "A run with noise=secret mixes entropy of the operating system into the streams of every private fit; its "
+        f"The posteriors are those of the corrected DP-SEP on {N} synthetic rows of linear regression, at epsilon "
+        f"{BUDGETS[0]:g} and {BUDGETS[1]:g} on one split, as they are stored. One file shows a sum behind its noise, "
+        f"of standard deviation {scale:.3g}. Two files hold one noise vector at two scales. Their ledgers state the "
+        "scales, so the noise cancels.",
+        "A run with noise=secret mixes entropy of the operating system into the streams of every private fit. Its "
         "files have no such equations, and cannot become reference.",
     )
     return Table(
-        "two_posteriors", "An epsilon is of one fit", "Made-up rows", [Block("", "", heads, lines)], notes
+        "two_posteriors", "An epsilon is of one fit", "Synthetic rows", [Block("", "", heads, lines)], notes
     ), frame

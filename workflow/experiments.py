@@ -132,12 +132,12 @@ class Cell:
 
     @property
     def files(self) -> list[str]:
-        """What the fit reaches, relative to the root: the code inputs of its rule."""
+        """What the fit reaches, relative to the root: among the code inputs of its scores."""
         return files(*self._roots)
 
     @property
     def code_hash(self) -> str:
-        """Digest of what the fit reaches: rows of an interrupted run count for the same code only."""
+        """Digest of what the fit reaches, a parameter of its rule: rows that are there count for this code only."""
         return code_hash(*self._roots)
 
     @property

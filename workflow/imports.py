@@ -1,8 +1,9 @@
 """Which project modules a module reaches, read from its source, a digest of what they do, and what differs in git.
 
 Locally a cell depends on every project module that its adapter reaches, so that editing one adapter re-runs that method
-alone and a corrected mechanism leaves no stale number (inputs of Snakemake's rules). The digest is of the syntax trees
-without docstrings: a comment, a docstring, the formatter or a checkout moves no number and therefore re-runs nothing.
+alone and a corrected mechanism leaves no stale number. The files are inputs of the rules of scores and tables. A rule
+of fits has the digest as a parameter. It is of the syntax trees without docstrings: a comment, a docstring, the
+formatter or a checkout moves no number and therefore repeats no fit.
 It does not decide whether a committed number is still right; ``workflow.regression`` recomputes it.
 """
 

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import datasets
 from datasets.files import ROOT
 from evaluation.summary import seconds_of
-from workflow import committed
+from workflow import committed, papers
 from workflow.experiments import Cell, cells, experiment_files, families
+from workflow.program import CPU_SECONDS, read_scores
 
 #: CPU seconds that a cell costs besides its fits: starting Python, importing, scoring, Snakemake's own share.
 OVERHEAD_S = 3.0
@@ -89,6 +90,16 @@ def estimate(scale: str) -> Estimate:
     return Estimate(everything, dict(jobs), unknown, by_clock)
 
 
+def program_seconds() -> dict[str, float]:
+    """CPU seconds of each paper with a program of its own, all its score files; of those that were timed."""
+    out = {}
+    for key, (paper, program) in papers.programs().items():
+        rows = read_scores(paper.reference / "scores")
+        if CPU_SECONDS in rows:
+            out[key] = OVERHEAD_S * len(program.scores) + rows[CPU_SECONDS].astype(float).sum()
+    return out
+
+
 def shares_of(cell: Cell) -> list[tuple[str, float]]:
     """(name, share of its splits) of the jobs that fit a cell: its job, or the chunks of it."""
     if cell.chunks == 1:
@@ -153,6 +164,9 @@ def describe(scale: str, cores: int = 2) -> str:
     text += f" and the wall time of {by_clock}" if by_clock else ""
     if unknown:
         text += f". {unknown} cells without a committed timing count as their overhead only"
+    if scale == "full" and (own := program_seconds()):
+        text += ".\nPapers with programs of their own are not among them, and take further CPU minutes: "
+        text += ", ".join(f"./bench {key} {s / 60:.0f}" for key, s in own.items())
     return text + ".\nResults: results/report/index.html and results/tables/."
 
 

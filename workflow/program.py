@@ -12,7 +12,8 @@ import argparse
 import gzip
 import hashlib
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,9 @@ import pandas as pd
 from datasets.files import write_bytes, write_sealed
 from workflow import noise, papers
 from workflow.published import NUMBERS, table
+
+#: column of a score row, which ``rows`` of a paper does not write.
+CPU_SECONDS = "cpu_seconds"
 
 
 def stream(*key: str) -> np.random.Generator:
@@ -55,6 +59,15 @@ def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g", se
     (write_sealed if seal else write_bytes)(path, content)
 
 
+def timed(rows: Iterable[dict]) -> Iterator[dict]:
+    """The rows with the CPU seconds that each took; what several rows share counts for the first of them."""
+    begin = time.process_time()
+    for row in rows:
+        end = time.process_time()
+        yield row | {CPU_SECONDS: f"{end - begin:.3g}"}
+        begin = end
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.program", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("key", choices=sorted(papers.programs()), help="folder of the paper")
@@ -71,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"{options.key} has no {options.what} '{options.name}'; there are {', '.join(known)}")
     if options.what == "scores":
         rows = papers.resolve(program.rows)(options.name, options.scale, options.mirror, options.raw)
-        write(options.out, pd.DataFrame(rows), float_format=None, seal=True)
+        write(options.out, pd.DataFrame(timed(rows)), float_format=None, seal=True)
     else:
         write(options.out, papers.resolve(program.check)[options.name](options.mirror), seal=True)
     return 0

@@ -40,6 +40,7 @@ from workflow import arithmetic, manifest, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference, ShortKey
 from workflow.experiments import Cell, cells, experiment_files, load
 from workflow.imports import code_hash, differing
+from workflow.program import CPU_SECONDS
 
 #: columns of a score row that say what a fit cost in privacy; compared exactly, epsilon within its own tolerance.
 COST = ("epsilon", "delta", "relation", "accountant")
@@ -309,14 +310,17 @@ def fields(setting: str) -> dict[str, str]:
 def compare_program(paper: str, folder: Path) -> list[Number]:
     """All score files of such a paper in ``folder`` beside the committed ones, value by value.
 
-    A value may be a list of numbers, with spaces between them.
+    A value may be a list of numbers, with spaces between them. CPU seconds are not compared.
     """
     out = []
     for path in sorted((ROOT / "papers" / paper / "reference" / "scores").glob("*.csv.gz")):
         if not (folder / path.name).is_file():
             out.append(Number(path.name, "", "file", "", "", math.nan, DIFFERS, "it is committed only"))
             continue
-        was, now = (pd.read_csv(p, dtype=str, keep_default_na=False) for p in (path, folder / path.name))
+        was, now = (
+            pd.read_csv(p, dtype=str, keep_default_na=False).drop(columns=CPU_SECONDS, errors="ignore")
+            for p in (path, folder / path.name)
+        )
         if was.shape != now.shape or list(was) != list(now):
             why = f"{now.shape} rows and columns, committed {was.shape}"
             out.append(Number(path.name, "", "shape", "", "", math.nan, DIFFERS, why))

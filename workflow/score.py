@@ -232,6 +232,7 @@ def main() -> None:
     parser.add_argument("--results", default="results", type=Path)
     parser.add_argument("--reuse", default=None, type=Path, help="folder of committed reference scores to restore from")
     parser.add_argument("--refit", default=[], nargs="*", metavar="METHOD", help="methods that are not restored")
+    parser.add_argument("--cells", type=int, help="number of cells that were planned (default: any)")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
 
@@ -240,9 +241,13 @@ def main() -> None:
 
 
 def write(args: argparse.Namespace) -> None:
-    """Score and write the file that the command line names."""
+    """Score and write the file that the command line names.
+
+    Raises MachineFault if a method is left out here that was there when the run was planned.
+    """
     import datasets
     from datasets.files import write_sealed
+    from methods import contract
     from workflow.experiments import cells
     from workflow.reference_posterior import exact_posteriors
 
@@ -251,6 +256,9 @@ def write(args: argparse.Namespace) -> None:
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
     mine = [c for c in cells(args.config, args.scale) if c.dataset == args.dataset]
+    if args.cells not in (None, len(mine)):
+        why = "; ".join(contract.broken()) or "an experiment or method was edited"
+        raise faults.MachineFault(f"{len(mine)} of {args.cells} planned cells are there: {why}; {faults.AGAIN}")
     if args.reuse:
         restore(mine, args.data, args.results, args.reuse, args.refit)
     fits, draws = args.results / "fits", args.results / "draws"

@@ -138,6 +138,7 @@ class Worker:
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
             "TMPDIR": str(self.scratch / "tmp"),
+            "PYTHONUTF8": "1",  # JAX takes no path that is not UTF-8
         }
         (self.scratch / "tmp").mkdir(parents=True, exist_ok=True)  # a fit may have removed it
         (self.scratch / "cells").write_bytes(pickle.dumps((self.group, self._data_path)))  # for one that trusts us

@@ -6,7 +6,7 @@ and the prior's precision; what it makes of the reading (a point, a Gaussian, a 
 Against the printed AdaSSP: its three releases are one, the matrix of second moments, because the smallest eigenvalue of
 a noisy matrix is post-processing of that matrix; and the noise's norm is its expected one instead of a bound that holds
 with high probability (it sets a penalty, not the privacy). A row is clipped as a whole: its weight in the regression
-falls, its direction stays. ``benchmarks/adassp_clip.py`` chose the constants of the clip.
+falls, its direction stays. The constants of the clip were chosen on synthetic rows.
 """
 
 from __future__ import annotations

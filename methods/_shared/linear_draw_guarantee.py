@@ -44,10 +44,16 @@ def removal(order, q, shift2):
 
         order shift2 q / (2 (1 + q) (1 - (order - 1) q)) - log(1 + q) / 2 - log(1 - (order - 1) q) / (2 (order - 1)).
     """
-    rest = 1.0 - (order - 1.0) * q
-    safe = np.where(rest > 0, rest, 1.0)
-    found = 0.5 * order * shift2 * q / ((1 + q) * safe) - 0.5 * np.log1p(q) - 0.5 * np.log(safe) / (order - 1.0)
-    return np.where(rest > 0, found, math.inf)
+    factor, rest = _removal_line(order, q)
+    return factor * shift2 + rest
+
+
+def _removal_line(order, q):
+    """(factor, rest): :func:`removal` is factor * shift2 + rest."""
+    left = 1.0 - (order - 1.0) * q
+    safe = np.where(left > 0, left, 1.0)
+    rest = -0.5 * np.log1p(q) - 0.5 * np.log(safe) / (order - 1.0)
+    return 0.5 * order * q / ((1 + q) * safe), np.where(left > 0, rest, math.inf)
 
 
 def addition(order, q, shift2):
@@ -55,8 +61,15 @@ def addition(order, q, shift2):
 
     order shift2 q / (2 (1 + q) (1 + order q)) + log(1 + q) / 2 + [log(1 + q) - log(1 + order q)] / (2 (order - 1)).
     """
-    found = 0.5 * order * shift2 * q / ((1 + q) * (1 + order * q)) + 0.5 * np.log1p(q)
-    return found + 0.5 * (np.log1p(q) - np.log1p(order * q)) / (order - 1.0)
+    return _addition_factor(order, q) * shift2 + _addition_rest(order, q)
+
+
+def _addition_factor(order, q):
+    return 0.5 * order * q / ((1 + q) * (1 + order * q))
+
+
+def _addition_rest(order, q):
+    return 0.5 * np.log1p(q) + 0.5 * (np.log1p(q) - np.log1p(order * q)) / (order - 1.0)
 
 
 def supremum(order: float, t: float, a: float, norm2: float, n: int) -> float:
@@ -87,14 +100,22 @@ def supremum(order: float, t: float, a: float, norm2: float, n: int) -> float:
     top = t * norm2 / a
     if top * (order - 1.0) >= 1.0:
         return math.inf
+    slope, rest = lines(order, top, n)
+    return float(np.max(t * slope + rest))
+
+
+def lines(order: float, top: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(slope, rest) of each cell in both directions: :func:`supremum` is the largest t * slope + rest, at Q = ``top``.
+
+    A search over t at one Q makes them once.
+    """
     edges = top * np.linspace(0.0, 1.0, CELLS + 1) ** 2  # finer where q is small
     low, high = edges[:-1], edges[1:]
     widest = np.clip(top / 2, low, high)
-    shift2 = t * (1.0 + np.sqrt(n * widest * (1.0 - widest / top))) ** 2
-    away = float(np.max(removal(order, high, shift2)))
-    best = np.clip(1.0 / math.sqrt(order), low, high)
-    factor = 0.5 * order * best / ((1 + best) * (1 + order * best))
-    return max(away, float(np.max(factor * shift2 + addition(order, high, 0.0))))
+    shift2 = (1.0 + np.sqrt(n * widest * (1.0 - widest / top))) ** 2  # over t
+    factor, rest = _removal_line(order, high)
+    best = _addition_factor(order, np.clip(1.0 / math.sqrt(order), low, high))
+    return np.concatenate([factor * shift2, best * shift2]), np.concatenate([rest, _addition_rest(order, high)])
 
 
 def draw_event(t: float, a: float, norm2: float, n: int) -> Event:

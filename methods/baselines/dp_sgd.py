@@ -59,7 +59,7 @@ class DPSGD(Method):
         return Fit(posterior, budget.ledger, diagnostics)
 
 
-# Yardstick: a point estimate of linear regression in the box by DP-SGD.
+# Baseline: a point estimate of linear regression on inputs scaled to [-1, 1] by DP-SGD.
 class DPSGDLinear(descent.Descent):
     """Abadi et al. 2016, algorithm 1, on the likelihood of (w, log v): the gradients of DP-VI without a spread of w.
 
@@ -80,7 +80,7 @@ class DPSGDLinear(descent.Descent):
         return Fit(point, budget.ledger, found.diagnostics)
 
 
-# Yardstick: DP-SGD on the log-posterior of logistic regression in the box, a point estimate.
+# Baseline: DP-SGD on the log-posterior of logistic regression on inputs scaled to [-1, 1], a point estimate.
 class DPSGDLogistic(Descent):
     """Abadi et al. 2016, algorithm 1, on minus the log-posterior; the mean of the second half of the path.
 

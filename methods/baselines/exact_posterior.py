@@ -34,7 +34,7 @@ class ExactPosterior(Together, Method):
         return Fit(task.model.exact_posterior(*data), budget.ledger)
 
 
-# The exact conjugate posterior of linear regression in the box: reference and positive control.
+# The exact conjugate posterior of linear regression on inputs scaled to [-1, 1]: reference and positive control.
 class ExactPosteriorLinear(InFrame, ExactPosterior):
     """The exact posterior of Bayesian linear regression: normal-inverse-gamma (Bishop 2006, exercise 3.12)."""
 

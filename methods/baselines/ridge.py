@@ -71,7 +71,7 @@ class Ridge(Method):
         return Fit(posterior, budget.ledger, {"penalty": penalty, "degrees_of_freedom": freedom})
 
 
-# Yardstick: ridge regression on the rows of the common task, original units.
+# Baseline: ridge regression on the rows of the common task, original units.
 class RidgeLinear(Ridge):
     """Linear regression with a ridge penalty chosen by leave-one-out, without privacy.
 

@@ -26,7 +26,7 @@ class DPVI(Reading):
         """As :class:`DPVISettings`."""
 
 
-# DPVI, read at the mean of the kept iterates, on linear regression in the box.
+# DPVI, read at the mean of the kept iterates, on linear regression on inputs scaled to [-1, 1].
 class DPVILinear(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the mean of the kept iterates.
 
@@ -45,7 +45,7 @@ class DPVILinear(BoxReading):
         """As :class:`TraceSettings`."""
 
 
-# DPVI, read at the mean of the kept iterates, on logistic regression in the box.
+# DPVI, read at the mean of the kept iterates, on logistic regression on inputs scaled to [-1, 1].
 class DPVILogistic(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the mean of the kept iterates.
 

@@ -23,7 +23,7 @@ class DPVILastIterate(Reading):
         """As :class:`DPVISettings`."""
 
 
-# DPVI, read at its last iterate, on linear regression in the box.
+# DPVI, read at its last iterate, on linear regression on inputs scaled to [-1, 1].
 class DPVILastIterateLinear(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 
@@ -42,7 +42,7 @@ class DPVILastIterateLinear(BoxReading):
         """As :class:`TraceSettings`."""
 
 
-# DPVI, read at its last iterate, on logistic regression in the box.
+# DPVI, read at its last iterate, on logistic regression on inputs scaled to [-1, 1].
 class DPVILastIterateLogistic(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the posterior is at the last iterate.
 

@@ -25,7 +25,7 @@ class DPVITraceAverage(Reading):
         """As :class:`DPVISettings`."""
 
 
-# DPVI with the variance of its iterates added, on linear regression in the box.
+# DPVI with the variance of its iterates added, on linear regression on inputs scaled to [-1, 1].
 class DPVITraceAverageLinear(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the variance of the kept iterates is added to the mean one.
 
@@ -44,7 +44,7 @@ class DPVITraceAverageLinear(BoxReading):
         """As :class:`TraceSettings`."""
 
 
-# DPVI with the variance of its iterates added, on logistic regression in the box.
+# DPVI with the variance of its iterates added, on logistic regression on inputs scaled to [-1, 1].
 class DPVITraceAverageLogistic(BoxReading):
     """Mean-field DP-SGD on columns scaled to [-1, 1]; the variance of the kept iterates is added to the mean one.
 

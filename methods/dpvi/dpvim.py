@@ -102,7 +102,7 @@ class BoxAligned(InBox):
         return aligned.fit(task, told, budget, rng, self.privacy)
 
 
-# DPVIm on linear regression in the box.
+# DPVIm on linear regression on inputs scaled to [-1, 1].
 class DPVIMLinear(BoxAligned):
     """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
 
@@ -122,7 +122,7 @@ class DPVIMLinear(BoxAligned):
         trace_variance: bool = True  # add the variance of the kept iterates of mu
 
 
-# DPVIm on logistic regression in the box.
+# DPVIm on logistic regression on inputs scaled to [-1, 1].
 class DPVIMLogistic(BoxAligned):
     """DPVIm on columns scaled to [-1, 1], with Adam as in the authors' code, at averaged iterates.
 

@@ -25,7 +25,7 @@ class NADPVI(Reading):
         """As :class:`NoiseAwareSettings`."""
 
 
-# NA-DPVI by exact draws on linear regression in the box.
+# NA-DPVI by exact draws on linear regression on inputs scaled to [-1, 1].
 class NADPVILinear(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], drawn exactly.
 
@@ -45,7 +45,7 @@ class NADPVILinear(BoxReading):
         """As :class:`BoxNoiseAwareSettings`."""
 
 
-# NA-DPVI by exact draws on logistic regression in the box.
+# NA-DPVI by exact draws on logistic regression on inputs scaled to [-1, 1].
 class NADPVILogistic(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], drawn exactly.
 

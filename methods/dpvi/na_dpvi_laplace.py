@@ -37,7 +37,7 @@ class NADPVILaplace(Reading):
         return replace(fit, posterior=replace(fit.posterior, extra_term=settings.extra_term))
 
 
-# NA-DPVI by its Laplace approximation on linear regression in the box.
+# NA-DPVI by its Laplace approximation on linear regression on inputs scaled to [-1, 1].
 class NADPVILaplaceLinear(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
 
@@ -65,7 +65,7 @@ class NADPVILaplaceLinear(BoxReading):
         return replace(fit, posterior=replace(fit.posterior, posterior=inner))
 
 
-# NA-DPVI by its Laplace approximation on logistic regression in the box.
+# NA-DPVI by its Laplace approximation on logistic regression on inputs scaled to [-1, 1].
 class NADPVILaplaceLogistic(BoxReading):
     """The noise-aware posterior of a DPVI run on columns scaled to [-1, 1], by a Laplace approximation of its optimum.
 

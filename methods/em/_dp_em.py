@@ -22,7 +22,7 @@ COMPOSITIONS = ("linear", "advanced", "zcdp", "moments")
 #: the program's grid of eps' for the moments accountant, and its largest moment
 GRID = (0.001, 0.999, 200)
 LARGEST_MOMENT = 100
-#: a count of at most 1 becomes 1.01 wherever it is used (the program)
+#: a count of at most 1 becomes 1.01 wherever it is used (authors' code)
 SMALLEST_COUNT, COUNT_REPLACEMENT = 1.0, 1.01
 EIGENVALUE_FLOOR = 1e-3
 

@@ -56,21 +56,21 @@ class DPEM(Method):
         release: str = "GGG"
         #: "linear", "advanced", "zcdp" or "moments" (Park et al. 2017; Vinaroz & Park 2023: moments).
         composition: str = "moments"
-        #: the program's composition formulas with their slips; False: the consistent ones. Cell ids hash this name.
+        #: composition formulas of the authors' code with slips; False: the consistent ones. Cell ids hash this name.
         as_released: bool = True
-        #: J, M-steps that are charged (the program: maxIter = 10).
+        #: J, M-steps that are charged (authors' code: maxIter = 10).
         iterations: int = 10
-        #: M-steps that are run beyond the charged ones (the program: 1).
+        #: M-steps that are run beyond the charged ones (authors' code: 1).
         uncharged: int = 1
-        #: delta of one Gaussian release; "linear" has its own (the program: 1e-6).
+        #: delta of one Gaussian release; "linear" has its own (authors' code: 1e-6).
         delta_i: float = 1e-6
-        #: stops where un-noised log-likelihood + log prior change by less than this part (the program: 1e-4; 0: never).
+        #: stops if un-noised log-likelihood + log prior change by less than this part (authors' code: 1e-4; 0: never).
         early_stop: float = 1e-4
-        #: kappa0, pseudo-rows of the prior of the means (the program: 1.01).
+        #: kappa0, pseudo-rows of the prior of the means (authors' code: 1.01).
         kappa0: float = 1.01
-        #: S0 = this x I, squared units of the unit ball (the program: 0.1).
+        #: S0 = this x I, squared units of the unit ball (authors' code: 0.1).
         prior_scale: float = 0.1
-        #: concentration of the Dirichlet prior of the weights (the program: 2).
+        #: concentration of the Dirichlet prior of the weights (authors' code: 2).
         dirichlet: float = 2.0
         #: returns data units; False: the unit ball's, in which Vinaroz & Park 2023 compared it with data units.
         scale_back: bool = True
@@ -92,7 +92,7 @@ class DPEM(Method):
             raise ValueError(f"{task.name}: dp_em_authors needs at least 1 training row, got {task.n}")
         if budget.epsilon is None or budget.delta is None:
             raise ValueError(
-                "dp_em_authors: the budget states no (epsilon, delta); the program computes its noise from them, "
+                "dp_em_authors: the budget states no (epsilon, delta); the authors' code computes its noise from them, "
                 "so give both (mode record)"
             )
         components = task.model.components
@@ -153,7 +153,7 @@ def _noisy(budget: Budget, each, what: str, value: np.ndarray, declared: float, 
     return mechanism.release(value)
 
 
-# DP-EM as released (Park et al. 2017) for a mixture of Gaussians in the box. It is not private.
+# DP-EM as released (Park et al. 2017) for a mixture of Gaussians on inputs scaled to [-1, 1]. It is not private.
 
 #: what rows in the box add to the leaks of the program
 FRAME_LEAK = Leak(
@@ -180,13 +180,13 @@ class DPEMMixture(InFrame, DPEM):
 
     @dataclass(frozen=True)
     class Settings(DPEM.Settings):
-        as_released: bool = False  #: the program's composition formulas with their slips; False: the consistent ones
+        as_released: bool = False  #: composition formulas of the authors' code with slips; False: the consistent ones
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
         return DPEM.fit(self, task, settings, budget, rng)
 
 
-# DP-EM as released (Park et al. 2017) as Gaussian-mixture regression in the box. It is not private.
+# DP-EM as released (Park et al. 2017) as Gaussian-mixture regression on inputs scaled to [-1, 1]. It is not private.
 class DPEMLinear(RegressionInFrame, DPEM):
     """The authors' DP-EM on the joint distribution of inputs and target, read as the target given the inputs.
 

@@ -52,15 +52,15 @@ class DPEMCorrected(Method):
     class Settings:
         """The constants were chosen on synthetic mixtures, none on a data set of the suite."""
 
-        #: J, full-batch M-steps, all charged (the program: 10).
+        #: J, full-batch M-steps, all charged (authors' code: 10).
         iterations: int = 10
         #: part of the budget (of mu^2, Gaussian DP) for ranges and scales; not used where the task knows the noise.
         scaling_share: float = 0.1
-        #: radius of the ball over sqrt(d) standard deviations, where the scales were bought.
+        #: radius of the ball over sqrt(d) standard deviations, if the scales were estimated privately.
         radius: float = 1.5
-        #: variance of the components at the start, squared units of the unit ball (the program: 1).
+        #: variance of the components at the start, squared units of the unit ball (authors' code: 1).
         start_variance: float = 0.1
-        #: smallest eigenvalue of a covariance, squared units of the unit ball (the program: 1e-3).
+        #: smallest eigenvalue of a covariance, squared units of the unit ball (authors' code: 1e-3).
         eigenvalue_floor: float = 1e-3
 
         def __post_init__(self) -> None:
@@ -273,7 +273,7 @@ def _shrunk(covariance: np.ndarray, noise: float, floor: float) -> np.ndarray:
     return (vectors * np.clip(values, floor, 1.0)) @ vectors.T
 
 
-# DP-EM repaired, for a mixture of Gaussians in the box.
+# DP-EM repaired, for a mixture of Gaussians on inputs scaled to [-1, 1].
 class DPEMCorrectedMixture(InFrame, DPEMCorrected):
     """EM with one noisy vector of all moments per M-step, on columns scaled to [-1, 1] and rows clipped to a ball.
 
@@ -300,7 +300,7 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
     class Settings:
         """The constants were chosen on synthetic mixtures, none on a data set of the suite."""
 
-        iterations: int = 10  #: J, full-batch M-steps, all charged (the program of Park et al.: 10)
+        iterations: int = 10  #: J, full-batch M-steps, all charged (code of Park et al.: 10)
         radius: float = RADIUS  #: of the ball, over sqrt(d), box units
         start_variance: float = 0.1  #: variance of the components at the start, squared units of the unit ball
         eigenvalue_floor: float = 1e-5  #: smallest eigenvalue of a covariance, squared units of the unit ball
@@ -316,7 +316,7 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
         return ball(task.x.shape[1], s.radius)
 
 
-# DP-EM repaired, as Gaussian-mixture regression in the box.
+# DP-EM repaired, as Gaussian-mixture regression on inputs scaled to [-1, 1].
 
 #: K and J where the noise permits (Park et al. 2017: 3 and 10)
 COMPONENTS, STEPS = 3, 10

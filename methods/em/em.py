@@ -29,17 +29,17 @@ class EM(Method):
 
     @dataclass(frozen=True)
     class Settings:
-        #: M-steps (the program: maxIter = 10, but it stops after the 11th).
+        #: M-steps (authors' code: maxIter = 10, but it stops after the 11th).
         iterations: int = 11
-        #: stops where log-likelihood + log prior change by less than this part (the program: 1e-4; 0: never).
+        #: stops where log-likelihood + log prior change by less than this part (authors' code: 1e-4; 0: never).
         tolerance: float = 1e-4
-        #: kappa0, pseudo-rows of the prior of the means (the program: 1.01).
+        #: kappa0, pseudo-rows of the prior of the means (authors' code: 1.01).
         kappa0: float = 1.01
-        #: S0 = this x I, squared units of the rows that EM sees (the program: 0.1).
+        #: S0 = this x I, squared units of the rows that EM sees (authors' code: 0.1).
         prior_scale: float = 0.1
-        #: concentration of the Dirichlet prior of the weights (the program: 2).
+        #: concentration of the Dirichlet prior of the weights (authors' code: 2).
         dirichlet: float = 2.0
-        #: rows are divided by their largest norm first (the program: yes).
+        #: rows are divided by their largest norm first (authors' code: yes).
         scale_rows: bool = True
         #: means and covariances are returned in data units; False: for the divided rows (Vinaroz & Park 2023).
         scale_back: bool = True
@@ -73,7 +73,7 @@ class EM(Method):
         )
 
 
-# EM for a mixture of Gaussians in the box.
+# EM for a mixture of Gaussians on inputs scaled to [-1, 1].
 class EMMixture(InFrame, EM):
     """EM for a mixture of Gaussians on columns scaled to [-1, 1]: the MAP estimate of weights, means and covariances.
 
@@ -101,7 +101,7 @@ class EMMixture(InFrame, EM):
         return EM.fit(self, task, settings, budget, rng)
 
 
-# EM as Gaussian-mixture regression in the box.
+# EM as Gaussian-mixture regression on inputs scaled to [-1, 1].
 class EMLinear(RegressionInFrame, EM):
     """Regression by EM for a mixture of Gaussians of inputs and target; the prediction is the target given the inputs.
 

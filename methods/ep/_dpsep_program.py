@@ -38,33 +38,33 @@ class Settings:
     epochs: int = 40
     #: C, bound on Euclidean norms of natural parameters in standardised units (Vinaroz & Park 2023: 1).
     clip: float = 1.0
-    #: shape of the noise Gamma, a number hard-coded by data set in the program, from an earlier run of SEP on the same
+    #: shape of the noise Gamma, hard-coded by data set in the authors' code, from an earlier run of SEP on the same
     #: data. None: the model's prior.
     noise_shape: float | None = None
     #: its rate; rate / (shape - 1) is the noise variance in squared standard deviations of the target. Source as above.
     noise_rate: float | None = None
-    #: keep the noise Gamma at these constants (the program does); else SEP's prior and update.
+    #: keep the noise Gamma at these constants (the authors' code does); else SEP's prior and update.
     freeze_noise: bool = True
-    #: prior N(0, sqrt(n_l) / C) per layer of n_l weights (the program's clipped prior); else SEP's N(0, 6/5).
+    #: prior N(0, sqrt(n_l) / C) per layer of n_l weights (clipped prior of the authors' code); else SEP's N(0, 6/5).
     broad_prior: bool = True
-    #: initial q with the constants' variance, natural parameters clipped per layer (the program); else SEP's.
+    #: initial q with the constants' variance, natural parameters clipped per layer (authors' code); else SEP's.
     clip_initial: bool = True
-    #: SEP's prior refinement after each epoch (the program: no).
+    #: SEP's prior refinement after each epoch (authors' code: no).
     refine_prior: bool = False
-    #: "none" (the program: clipped sites are computed and not used) or "per_block": the mean naturals and the
+    #: "none" (authors' code: clipped sites are computed and not used) or "per_block": the mean naturals and the
     #: precisions of each layer of every site are scaled to norm <= C.
     clip_sites: str = "none"
-    #: "none" (the program: noise is computed and not used), or noise on all four blocks of naturals in each step with
+    #: "none" (authors' code: noise is computed and not used), or noise on all four blocks of naturals in each step with
     #: standard deviation 2 C sigma / N ("printed") or 2 C sigma ("needed": the step moves by a whole site).
     add_noise: str = "none"
-    #: replaces a precision that is not positive after noise (the program: 1e-4).
+    #: replaces a precision that is not positive after noise (authors' code: 1e-4).
     floor: float = 1e-4
-    #: mixture of Gaussians only: noise multiplier of the mean naturals (the program: autodp at 4/5 of epsilon and of
+    #: mixture of Gaussians only: noise multiplier of the mean naturals (authors' code: autodp at 4/5 of epsilon and of
     #: delta, N T steps at sampling rate 1/N). None, for both: no noise.
     mean_noise: float | None = None
-    #: mixture of Gaussians only: noise multiplier of the precisions (the program: the same at 1/5).
+    #: mixture of Gaussians only: noise multiplier of the precisions (authors' code: the same at 1/5).
     precision_noise: float | None = None
-    #: mixture of Gaussians only: damping value gamma, a step moves theta by gamma / N of a site (the program: 1).
+    #: mixture of Gaussians only: damping value gamma, a step moves theta by gamma / N of a site (authors' code: 1).
     gamma: float = 1.0
 
     def constants(self, task: Task) -> tuple[float, float]:

@@ -35,7 +35,7 @@ class ClippedSEP(Method):
         clip: float = 1.0
         #: damping value gamma of eq. (5): a step moves theta by gamma / N of a site (Vinaroz & Park 2023: 1).
         gamma: float = 1.0
-        #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
+        #: replaces a precision, a - 1 or b that is not positive (authors' code, for precisions: 1e-4).
         floor: float = 1e-4
         #: network only: where q starts, which the paper does not say: "printed" (SEP's random q) or "program" (the
         #: same means, mean naturals and precisions of each layer scaled to norm <= C).
@@ -79,7 +79,7 @@ class ClippedSEP(Method):
         return training.finish(state, scale, budget.ledger, diagnostics)
 
 
-# Algorithm 3 of Vinaroz & Park 2023 without its noise, for linear regression in the box.
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, for linear regression on inputs scaled to [-1, 1].
 
 _SHAPE = "clipped_sep writes the noise's Gamma as (a - 1, -b) and scales it, which needs a prior with shape above 1"
 
@@ -150,7 +150,7 @@ class ClippedSEPLinear(InFrame):
         return Fit(naturals.moments(task.x, task.y, weights).posterior(prior), budget.ledger, diagnostics)
 
 
-# Algorithm 3 of Vinaroz & Park 2023 without its noise, on logistic regression in the box.
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, on logistic regression on inputs scaled to [-1, 1].
 class ClippedSEPLogistic(InFrame):
     """SEP whose prior and sites are clipped to norm C, with the damping gamma / n of equation 5. No noise, no privacy.
 
@@ -201,7 +201,7 @@ class ClippedSEPLogistic(InFrame):
         return Fit(q, budget.ledger, told)
 
 
-# Algorithm 3 of Vinaroz & Park 2023 without its noise, for a mixture of Gaussians in the box.
+# Algorithm 3 of Vinaroz & Park 2023 without its noise, for a mixture of Gaussians on inputs scaled to [-1, 1].
 class ClippedSEPMixture(SitesInFrame, ClippedSEP):
     """The same on columns scaled to [-1, 1], with other defaults than printed.
 
@@ -225,7 +225,7 @@ class ClippedSEPMixture(SitesInFrame, ClippedSEP):
         clip: float | None = None
         #: damping value gamma of eq. (5), a step moves theta by gamma / N of a site; None: N.
         gamma: float | None = None
-        #: replaces a precision that is not positive (their program: 1e-4).
+        #: replaces a precision that is not positive (authors' code: 1e-4).
         floor: float = 1e-4
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:

@@ -47,7 +47,7 @@ class DPSEP(Method):
         clip: float = 1.0
         #: damping value gamma of eq. (5): a step moves theta by gamma / N of a site (Vinaroz & Park 2023: 1).
         gamma: float = 1.0
-        #: replaces a precision, a - 1 or b that is not positive (their program, for precisions: 1e-4).
+        #: replaces a precision, a - 1 or b that is not positive (authors' code, for precisions: 1e-4).
         floor: float = 1e-4
         #: network only: where q starts, which the paper does not say: "printed" (SEP's random q) or "program" (the
         #: same means, mean naturals and precisions of each layer scaled to norm <= C).
@@ -118,7 +118,7 @@ def of_releases(counts: Mapping[str, float]) -> dict[str, float]:
     return {name: count for name, count in counts.items() if name not in _OF_ROWS}
 
 
-# DP-SEP as printed, for a mixture of Gaussians in the box: refused, because its guarantee is for other neighbours.
+# DP-SEP as printed, for a mixture of Gaussians on scaled inputs: refused, as its guarantee is for other neighbours.
 
 _REASON = (
     "dp_sep: algorithm 3 adds noise once for each row that it visits, so under add/remove neighbours the number of "

@@ -89,7 +89,7 @@ def schedule(
     are hardly clipped overshoot (each weight corrects the same residual) unless rho is small, so that a large
     budget is used in full only with more steps. The more rows, the sooner: of 4,000 synthetic rows the error is least
     at C rho sqrt(N) = 1.58, 2 % above that at 2.25, 8 % at 3.16, and the fit is lost at 6.3; of 40,000 it is lost at
-    2.5 and at 5 (``benchmarks/dp_sep_move.py``). So it is held at LARGEST_ROOT_MOVE too.
+    2.5 and at 5. So it is held at LARGEST_ROOT_MOVE too.
     The values of the constants were chosen on synthetic regression problems. Three faults that prompted a change were
     first seen on test scores of a data set of the suite: the divergence that LARGEST_MOVE prevents and the slow noise
     Gamma behind GAMMA_PART, GAMMA_CAP and GAMMA_SPEED (power, epsilon = 10), and the same divergence with more rows,
@@ -294,7 +294,7 @@ class DPSEPCorrected(Method):
         return budget.noise_multiplier
 
 
-# DP-SEP with a true guarantee, on logistic regression in the box.
+# DP-SEP with a true guarantee, on logistic regression on inputs scaled to [-1, 1].
 class DPSEPCorrectedLogistic(InFrame):
     """Corrected DP-SEP: K releases of the clipped sum of all rows' sites, mean naturals and full precision matrix.
 
@@ -302,8 +302,8 @@ class DPSEPCorrectedLogistic(InFrame):
 
     - The site of every row follows from the common cavity q.
     - The clipped sum is one vector of sensitivity C under add/remove, released once with Gaussian noise.
-    - The precision is the average of the releases so far, in which release j counts in proportion to j (damping 2 / (j
-      + 1)). Its eigenvalues are raised to the edge of the noise.
+    - The precision is the average of the releases so far, in which release j counts in proportion to j. This is a
+      damping of 2 / (j + 1). Its eigenvalues are raised to the edge of the noise.
     - The mean makes a damped step by that precision.
 
     It differs from algorithm 3 as the version for networks does: one joint clipping, noise for the update that is made,
@@ -358,7 +358,7 @@ class DPSEPCorrectedLogistic(InFrame):
         return corrected.fit(task, settings, budget, name=self.name, relation=self.privacy)
 
 
-# Corrected DP-SEP for a mixture of Gaussians in the box.
+# Corrected DP-SEP for a mixture of Gaussians on inputs scaled to [-1, 1].
 class DPSEPCorrectedMixture(MeansInFrame, DPSEPCorrected):
     """The corrected DP-SEP on columns scaled to [-1, 1]: the clipped sites of a Poisson batch, one release per step.
 

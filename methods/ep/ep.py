@@ -34,7 +34,7 @@ class EP(Method):
     class Settings:
         #: passes over the rows (Vinaroz & Park 2023: 40).
         epochs: int = 40
-        #: fraction of a new site that is taken, in (0, 1] (program of Vinaroz & Park 2023: 0.4; for the
+        #: fraction of a new site that is taken, in (0, 1] (code of Vinaroz & Park 2023: 0.4; for the
         #: mixture 1/N).
         damping: float = 0.4
         #: storage of the sites: float64, float32, int8 (one scale per row, unit and natural), or auto: the most
@@ -86,7 +86,7 @@ class EP(Method):
         return q, {**diagnostics, "bytes_per_site": float(sites.bytes_per_row(q.hidden, q.inputs, storage))}
 
 
-# Expectation propagation for linear regression in the box: exact sites, so it ends at the exact posterior.
+# Expectation propagation for linear regression on scaled inputs: exact sites, so it ends at the exact posterior.
 class EPLinear(InFrame):
     """EP with one site per row (Minka 2001), damped, started at sites of 0.
 
@@ -105,7 +105,7 @@ class EPLinear(InFrame):
     @dataclass(frozen=True)
     class Settings:
         epochs: int = 40  #: passes over the rows (Vinaroz & Park 2023: 40)
-        damping: float = 0.4  #: fraction of a new site that is taken, in (0, 1] (program of Vinaroz & Park 2023: 0.4)
+        damping: float = 0.4  #: fraction of a new site that is taken, in (0, 1] (code of Vinaroz & Park 2023: 0.4)
 
         def __post_init__(self) -> None:
             whole("ep", self, "epochs")
@@ -117,7 +117,7 @@ class EPLinear(InFrame):
         return Fit(posterior, budget.ledger, {"fraction_absorbed": share})
 
 
-# Expectation propagation on logistic regression in the box.
+# Expectation propagation on logistic regression on inputs scaled to [-1, 1].
 class EPLogistic(InFrame):
     """One Gaussian site per row along its margin, with full covariance; all sites of a pass come from one q (parallel
     EP).
@@ -158,7 +158,7 @@ class EPLogistic(InFrame):
         return Fit(q, budget.ledger, told)
 
 
-# Expectation propagation for a mixture of Gaussians in the box.
+# Expectation propagation for a mixture of Gaussians on inputs scaled to [-1, 1].
 class EPMixture(SitesInFrame, EP):
     """Expectation propagation on columns scaled to [-1, 1]: one damped site per row for all component means.
 
@@ -177,7 +177,7 @@ class EPMixture(SitesInFrame, EP):
     class Settings:
         #: passes over the rows; None: by ``methods._shared.framed_mixture.passes``.
         epochs: int | None = None
-        #: fraction of a new site that is taken, in (0, 1] (program of Vinaroz & Park 2023: 0.4).
+        #: fraction of a new site that is taken, in (0, 1] (code of Vinaroz & Park 2023: 0.4).
         damping: float = 0.4
 
     def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:

@@ -83,7 +83,7 @@ class SEP(Method):
         return q, diagnostics
 
 
-# Stochastic expectation propagation for linear regression in the box.
+# Stochastic expectation propagation for linear regression on inputs scaled to [-1, 1].
 class SEPLinear(InFrame):
     """SEP (Li et al. 2015, algorithm 1) from f = 0: theta <- theta + damping (f_n - f), theta = theta_0 + N f.
 
@@ -125,7 +125,7 @@ class SEPLinear(InFrame):
         return Fit(posterior, budget.ledger, {"fraction_absorbed": naturals.absorbed(rate, epochs * task.n)})
 
 
-# Stochastic expectation propagation on logistic regression in the box.
+# Stochastic expectation propagation on logistic regression on inputs scaled to [-1, 1].
 class SEPLogistic(InFrame):
     """One average site f in full natural parameters, theta = theta_0 + n f; a row moves theta by f_n - f.
 
@@ -168,7 +168,7 @@ class SEPLogistic(InFrame):
         return Fit(q, budget.ledger, told)
 
 
-# Stochastic expectation propagation for a mixture of Gaussians in the box.
+# Stochastic expectation propagation for a mixture of Gaussians on inputs scaled to [-1, 1].
 class SEPMixture(SitesInFrame, SEP):
     """Stochastic expectation propagation on columns scaled to [-1, 1]: one average site for all component means."""
 

@@ -72,8 +72,8 @@ class TestedSettings(ChainSettings):
     #: part of mu^2 for the DP-SGLD run that finds the start; 0: the prior's mean, where far too little is left to leave
     #: it (published: the truth, or not said)
     start_share: float = 0.5
-    #: a row's log-likelihood ratio is cut at this many of its typical deviations, or at the bound that no row of the
-    #: box exceeds where that is smaller; None: at that bound alone, so that nothing is cut and the test is exact
+    #: a row's log-likelihood ratio is cut at this many of its typical deviations, or at the bound that no scaled
+    #: row exceeds if that is smaller; None: only at that bound, so that nothing is cut and the test is exact
     ratio_clip: float | None = 4.0
     noise: float = 1.0  #: S, standard deviation of the noise in the log acceptance ratio (published: about 1 to 2)
 

@@ -163,7 +163,7 @@ def _posterior(draws: dict[str, np.ndarray], most: int, scale: Standardiser) -> 
     )
 
 
-# Positive control: the exact posterior of logistic regression in the box by the No-U-Turn sampler.
+# Positive control: the exact posterior of logistic regression on inputs scaled to [-1, 1] by the No-U-Turn sampler.
 class NUTSLogistic(InFrame):
     """The exact posterior of Bayesian logistic regression by the No-U-Turn sampler of NumPyro, without privacy.
 

@@ -39,7 +39,7 @@ class PosteriorSamplingConcentrated(Method):
         return one_draw(task, statistic_of(task), "concentrated", budget, rng, self.name)
 
 
-# One draw of the weights of linear regression in the box from a posterior with a stronger prior.
+# One draw of the weights of linear regression on inputs scaled to [-1, 1] from a posterior with a stronger prior.
 class PosteriorSamplingConcentratedLinear(LinearPosteriorDraw):
     """One posterior sample of Bayesian linear regression, under a prior that is narrow enough for the budget.
 

@@ -39,7 +39,7 @@ class PosteriorSamplingDiffused(Method):
         return one_draw(task, statistic_of(task), "diffused", budget, rng, self.name)
 
 
-# One draw of the weights of linear regression in the box from a flattened posterior.
+# One draw of the weights of linear regression on inputs scaled to [-1, 1] from a flattened posterior.
 class PosteriorSamplingDiffusedLinear(LinearPosteriorDraw):
     """One posterior sample of Bayesian linear regression, under a likelihood that is flat enough for the budget.
 

@@ -37,7 +37,7 @@ class PosteriorSamplingDirect(Method):
         return one_draw(task, statistic_of(task), "direct", budget, rng, self.name)
 
 
-# One draw of the weights of linear regression in the box from the posterior as it stands.
+# One draw of the weights of linear regression on inputs scaled to [-1, 1] from the posterior as it stands.
 class PosteriorSamplingDirectLinear(LinearPosteriorDraw):
     """One posterior sample of Bayesian linear regression, neither flattened nor concentrated.
 

@@ -38,7 +38,7 @@ class PosteriorSamplingGLMConcentrated(LogisticPosteriorDraw):
         return Release(Target(1.0, n * beta), event, {"beta": beta, "power": 1.0})
 
 
-# Concentrated posterior sampling on logistic regression in the box.
+# Concentrated posterior sampling on logistic regression on inputs scaled to [-1, 1].
 class PosteriorSamplingGLMConcentratedLogistic(InFrame):
     """One posterior sample of the whole likelihood, under a prior that is narrow enough for the budget.
 
@@ -54,7 +54,7 @@ class PosteriorSamplingGLMConcentratedLogistic(InFrame):
     constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
     counterparts = (
-        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .05 seen, and .3 at epsilon = 1"),
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .05 seen, and .3 at epsilon = 1"),
     )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

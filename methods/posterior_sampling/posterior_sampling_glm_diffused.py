@@ -39,7 +39,7 @@ class PosteriorSamplingGLMDiffused(LogisticPosteriorDraw):
         return Release(Target(power, precision), event, {"beta": model.beta0, "power": power})
 
 
-# Diffused posterior sampling on logistic regression in the box.
+# Diffused posterior sampling on logistic regression on inputs scaled to [-1, 1].
 class PosteriorSamplingGLMDiffusedLogistic(InFrame):
     """One posterior sample with the model's prior and a likelihood that is flat enough for the budget.
 
@@ -55,7 +55,7 @@ class PosteriorSamplingGLMDiffusedLogistic(InFrame):
     constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
     counterparts = (
-        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .05 seen, and .3 at epsilon = 1"),
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .05 seen, and .3 at epsilon = 1"),
     )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

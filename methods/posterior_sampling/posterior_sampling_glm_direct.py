@@ -39,7 +39,7 @@ class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
         return Release(Target(1.0, precision), event, {"beta": model.beta0, "power": 1.0})
 
 
-# One sample of the logistic posterior in the box, as the model states it.
+# One sample of the logistic posterior on inputs scaled to [-1, 1], as the model states it.
 class PosteriorSamplingGLMDirectLogistic(InFrame):
     """A sample of the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
 
@@ -55,7 +55,7 @@ class PosteriorSamplingGLMDirectLogistic(InFrame):
     constants = (Constants.GUESSED,)
     privacy = Relation.ADD_REMOVE
     counterparts = (
-        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .05 seen, and .3 at epsilon = 1"),
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .05 seen, and .3 at epsilon = 1"),
     )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

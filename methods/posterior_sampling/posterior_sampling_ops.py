@@ -57,7 +57,7 @@ class PosteriorSamplingOPS(LogisticPosteriorDraw):
         return Release(Target(power, precision, radius), event, told)
 
 
-# One-posterior-sample mechanism on logistic regression in the box, by a pure epsilon.
+# One-posterior-sample mechanism on logistic regression on inputs scaled to [-1, 1], by a pure epsilon.
 
 #: a ball that holds less of the prior makes another prior of it, and the sampler finds next to no draw inside. Added
 #: after a fit on Adult, at the setting that a stand-in had chosen (4e-6 of the prior), found none; no score was seen.
@@ -80,7 +80,7 @@ class PosteriorSamplingOPSLogistic(InFrame):
     constants = (Constants.FORMULA, Constants.GUESSED)
     privacy = Relation.ADD_REMOVE
     counterparts = (
-        Counterpart("ep", 0.15, "one draw, where EP averages over all of them; .08 seen, and .3 at epsilon = 1"),
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .08 seen, and .3 at epsilon = 1"),
     )
     #: the release is one draw from a posterior: there is no noise to add and none to record.
     releases_a_draw = True

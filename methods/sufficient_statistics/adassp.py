@@ -105,7 +105,7 @@ def gaussian(found: adassp.Reading, noise: float, variance: float, scale: Standa
     return LinearGaussian(found.weights, 0.5 * (covariance + covariance.T), variance, scale)
 
 
-# Yardstick: AdaSSP for linear regression in the box, a point estimate.
+# Baseline: AdaSSP for linear regression on inputs scaled to [-1, 1], a point estimate.
 class AdaSSPLinear(release.OneRelease):
     """AdaSSP of Wang 2018 (algorithm 2) on inputs and target scaled to [-1, 1], as a point estimate.
 

@@ -41,8 +41,8 @@ class BernsteinSheldon2018Authors(Together, Method):
         ),
         Leak(
             LeakKind.RANGES,
-            "the bounds of the gamma-exponential's sum come from the mean of the private rows (in the program from the "
-            "true parameter), unpaid",
+            "the bounds of the gamma-exponential's sum come from the mean of the private rows (in the authors' code "
+            "from the true parameter), which is not charged",
             datasets=("gamma_exponential",),
         ),
     )

@@ -30,7 +30,7 @@ class BernsteinSheldon2019Authors(Together, Method):
     noise_aware = True
     leaks = (
         Leak(LeakKind.PRIVATE_MOMENTS, "the sampler uses exact fourth moments of the private inputs"),
-        Leak(LeakKind.RANGES, "the ranges of the private columns set the noise, unpaid"),
+        Leak(LeakKind.RANGES, "the ranges of the private columns set the noise, and are not charged"),
     )
 
     @dataclass(frozen=True)

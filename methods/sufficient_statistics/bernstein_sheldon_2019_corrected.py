@@ -35,7 +35,8 @@ class BernsteinSheldon2019Corrected(Together, Method):
     leaks = (
         Leak(
             LeakKind.PRIORS,
-            "the law N(0, I) of the inputs and their bounds are taken as public (they are those of the simulator)",
+            "the distribution N(0, I) of the inputs and their bounds are taken as public (they are those of the "
+            "simulator)",
         ),
     )
 
@@ -78,7 +79,7 @@ class BernsteinSheldon2019Corrected(Together, Method):
         return Fit(posterior, budget.ledger, {"noise_scale": noise.noise_scale, "stayed": stayed})
 
 
-# Bernstein & Sheldon 2019 on linear regression in the box: Laplace-noised moments, then a noise-aware sampler.
+# Bernstein & Sheldon 2019 on linear regression with scaled inputs: Laplace-noised moments, then a noise-aware sampler.
 class BernsteinSheldon2019CorrectedLinear(InFrame):
     """Noise-aware linear regression from Laplace-noised second moments of rows scaled to [-1, 1].
 

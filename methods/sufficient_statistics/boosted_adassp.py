@@ -58,9 +58,9 @@ class BoostedAdaSSP(release.InKnownBox):
 
     @dataclass(frozen=True)
     class Settings:
-        rounds: int = 100  #: T (authors' program, default)
-        residual_clip: float = 1.0  #: tau, units of the target's box, [-1, 1] (authors' program: y_bound = 1)
-        #: R^2 is this much above the expected squared norm of [x, 1] in the box (as in ``whitened_ssp``)
+        rounds: int = 100  #: T (default of the authors' code)
+        residual_clip: float = 1.0  #: tau, units of the target scaled to [-1, 1] (authors' code: y_bound = 1)
+        #: R^2 is this much above the expected squared norm of scaled [x, 1] (as in ``whitened_ssp``)
         margin: float = 0.1
 
         def __post_init__(self) -> None:

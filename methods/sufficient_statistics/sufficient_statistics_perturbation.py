@@ -35,7 +35,7 @@ class SufficientStatisticsPerturbation(Method):
     counterparts = (
         Counterpart(
             apart=Apart.NO_TWIN,
-            reason="no method without privacy fits this kind of model; in the box it is tried beside one",
+            reason="no method without privacy fits this kind of model; the test is on scaled linear regression",
         ),
     )
 
@@ -85,7 +85,7 @@ def statistic_sum(task: Task) -> np.ndarray:
     return statistic_of(task).sum(axis=0)
 
 
-# For linear regression in the box; it is what the corrected DP-SEP comes to there.
+# For linear regression on inputs scaled to [-1, 1]; it is what the corrected DP-SEP comes to there.
 
 _SITE_SUM = "sum of the clipped sites of all rows"
 

@@ -76,8 +76,8 @@ class WhitenedSSP(release.InKnownBox):
         to 12,000 rows, condition numbers of the inputs' covariance of 1, 10^2 and 10^4, normal, uniform and
         heavy-tailed rows; among 3 to 7 rounds, margins .1 to .5, lifts .3 to .8, last shares .4 and .6, noise parts .1
         to 1. The smallest of the margins, lifts and last shares tried are the best: smaller ones may be better.
-        ``benchmarks/whitened_ssp_settings.py`` sets them beside their neighbours on further synthetic rows: at .1 fewer
-        rounds and a smaller lift lose less there, at 1 and 8 a longer clip does."""
+        Compared with their neighbours on further synthetic rows, at .1 fewer rounds and a smaller lift lose less, and
+        at 1 and 8 a longer clip does."""
 
         rounds: int = 5  #: releases that whiten, before the one that is read
         last: float = 0.4  #: part of mu squared of the release that is read; the others share the rest evenly

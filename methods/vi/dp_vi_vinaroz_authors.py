@@ -37,16 +37,16 @@ class VinarozDPVIAuthors(Method):
     leaks = (
         Leak(
             LeakKind.NO_NOISE,
-            "clipping has no effect in the program: one row can move the released gradient without bound",
+            "clipping has no effect in the authors' code: one row can move the released gradient without bound",
         ),
         Leak(LeakKind.STANDARDISATION, "inputs and target are standardised by the private mean and standard deviation"),
         Leak(
             LeakKind.BATCHES,
-            "batches are consecutive rows in a fixed order; the program's accountant assumes fresh random batches",
+            "batches are consecutive rows in a fixed order; the authors' accountant assumes fresh random batches",
         ),
         Leak(
             LeakKind.ACCOUNTING,
-            "the program's accountant composes over epochs where it makes floor(N / B) releases an epoch",
+            "the authors' accountant composes over epochs, and the code makes floor(N / B) releases per epoch",
         ),
         Leak(LeakKind.TUNED, "the hyper-parameters of Table 7 were chosen on the private data at no cost"),
     )

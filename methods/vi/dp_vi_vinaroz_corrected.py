@@ -194,7 +194,7 @@ def _gaussian(what, sensitivity, multiplier, sampling=Sampling.FULL_BATCH, rate=
     )
 
 
-# DP-VI (DP-SGD on the lower bound) for linear regression in the box.
+# DP-VI (DP-SGD on the lower bound) for linear regression on inputs scaled to [-1, 1].
 class VinarozDPVICorrectedLinear(descent.Descent):
     """DP-SGD on the lower bound of q, with w normal with mean m and variances s^2, and log v ~ N(mu, t^2).
 
@@ -222,7 +222,7 @@ class VinarozDPVICorrectedLinear(descent.Descent):
         return Fit(posterior, budget.ledger, found.diagnostics)
 
 
-# DP-VI: DP-SGD on the mean-field evidence lower bound of logistic regression in the box.
+# DP-VI: DP-SGD on the mean-field evidence lower bound of logistic regression on inputs scaled to [-1, 1].
 class VinarozDPVICorrectedLogistic(Descent):
     """DP-SGD on the bound: clipped gradient of each row in means and log standard deviations, together one vector.
 

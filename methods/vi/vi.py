@@ -102,7 +102,7 @@ class VI(Method):
         return Fit(posterior, budget.ledger, {"steps": float(steps), "kl_nats": kl})
 
 
-# Mean-field variational inference for linear regression in the box, in closed form.
+# Mean-field variational inference for linear regression on inputs scaled to [-1, 1], in closed form.
 class VILinear(InFrame):
     """A product q(w) q(v), with q(w) a Gaussian of full covariance (Bishop 2006, 10.3, with an unknown noise variance).
 
@@ -133,7 +133,7 @@ class VILinear(InFrame):
         return Fit(posterior, budget.ledger, {"noise_precision": precision})
 
 
-# Gaussian variational inference on logistic regression in the box.
+# Gaussian variational inference on logistic regression on inputs scaled to [-1, 1].
 class VILogistic(InFrame):
     """The Gaussian with full covariance that is closest to the posterior in KL(q || p).
 
@@ -169,7 +169,7 @@ class VILogistic(InFrame):
         return Fit(q, budget.ledger, told)
 
 
-# Variational inference for a mixture of Gaussians in the box.
+# Variational inference for a mixture of Gaussians on inputs scaled to [-1, 1].
 class VIMixture(MeansInFrame):
     """Coordinate ascent on the mean-field bound (Bishop 2006, section 10.2), means unknown, noise and weights known.
 

@@ -65,7 +65,7 @@ def from_reference(work: Path, drawn: bool = True) -> site.Content:
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     empty = work / "none"
     empty.mkdir()
-    found = build.collect(
+    content = build.collect(
         pairs,
         empty,
         empty,
@@ -77,19 +77,22 @@ def from_reference(work: Path, drawn: bool = True) -> site.Content:
         drawn=drawn,
         origin=_origin(manifest),
     )
-    assert found is not None
-    return found
+    assert content is not None
+    return content
 
 
 def _origin(manifest: dict) -> str:
     """When, where and by which versions the committed reference was computed."""
     versions = manifest.get("versions", {})
-    told = ", ".join(f"{k} {versions[k]}" for k in ("numpy", "scipy", "jax", "torch") if k in versions)
+    libraries = ", ".join(f"{k} {versions[k]}" for k in ("numpy", "scipy", "jax", "torch") if k in versions)
     where = f" on {manifest['processor']} ({manifest['system']})" if "processor" in manifest else ""
     commit = f" at commit {manifest['commit'][:12]}" if manifest.get("commit") else ""
-    by = f" by {told}" if told else ""
-    later = "the commit of each method's whole run, also of methods added since, is in runs.csv beside its scores"
-    return f"These are the committed numbers of runs at full scale, the last of them{where}{commit}{by}; {later}."
+    by = f" by {libraries}" if libraries else ""
+    last = f" The last run that became reference was made{where}{commit}{by}." if where or commit or by else ""
+    return (
+        f"These are the committed numbers of runs at full scale.{last} The commit of the run of each method in an "
+        "experiment is in runs.csv next to its scores, also of methods that were added later."
+    )
 
 
 @click.command()

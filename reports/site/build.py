@@ -37,11 +37,11 @@ def write(out: Path, content: Content) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as made:
         source, site = Path(made) / "source", Path(made) / "site"
-        found = cells.collect(content)
+        published = cells.collect(content)
         documents = [
-            *pages.documents(content, found, out / "downloads"),
-            *cells.documents(content, found),
-            *catalogue.documents(content, found),
+            *pages.documents(content, published, out / "downloads"),
+            *cells.documents(content, published),
+            *catalogue.documents(content, published),
             *docs.documents({f.id: f.title for f in content.findings}),
         ]
         for document in documents:
@@ -50,15 +50,15 @@ def write(out: Path, content: Content) -> None:
             path.write_text(document.text(), encoding="utf-8")
         shutil.copytree(HERE / "static", source / "_static", ignore=shutil.ignore_patterns("checked.js"))
         (source / "_static" / "datatables.js").write_text(classic(_itables("dt_bundle.js")), encoding="utf-8")
-        (source / "_static" / "cells-index.js").write_text(index_of(found), encoding="utf-8")
+        (source / "_static" / "cells-index.js").write_text(index_of(published), encoding="utf-8")
         _sphinx(source, site, Path(made) / "doctrees", content.title)
         for folder in ("tables", "figures"):
             if (content.files / folder).is_dir():
                 shutil.copytree(content.files / folder, site / folder)
         shutil.copy(HERE / "static" / "checked.js", site / "checked.js")
         for name in KEPT:
-            if (kept := out / name).exists():
-                (shutil.copytree if kept.is_dir() else shutil.copy)(kept, site / name, **_over(kept))
+            if (old_file := out / name).exists():
+                (shutil.copytree if old_file.is_dir() else shutil.copy)(old_file, site / name, **_over(old_file))
         old = Path(made) / "old"
         if out.exists():
             os.replace(out, old)
@@ -78,22 +78,22 @@ def classic(module: str) -> str:
 
     Browsers load no module from ``file:``. Raises :class:`SiteError` where the bundle ends in no list of exports.
     """
-    found = _BUNDLE.search(module)
-    if not found:
+    exported = _BUNDLE.search(module)
+    if not exported:
         raise SiteError(
             "the DataTables bundle of itables has another form; see reports/site/build.py and constraints.txt"
         )
-    pairs = [(a.strip(), (b or a).strip()) for a, _, b in (p.partition(" as ") for p in found[1].split(","))]
+    pairs = [(a.strip(), (b or a).strip()) for a, _, b in (p.partition(" as ") for p in exported[1].split(","))]
     exports = ", ".join(f'"{name}": {inner}' for inner, name in pairs)
-    code, licences = module[: found.start()], module[found.end() :]
+    code, licences = module[: exported.start()], module[exported.end() :]
     return f"(() => {{\n{code}\nwindow.dpbayesTables = {{ {exports} }};\n}})();\n{licences}\n"
 
 
-def index_of(found: Mapping[str, Sequence[cells.Cell]]) -> str:
+def index_of(published: Mapping[str, Sequence[cells.Cell]]) -> str:
     """What the search for numbers reads: page, key, label and numbers of every published cell."""
     rows = [
         [page, c.key, f"{c.dataset}, {c.method}{', ' if c.setting else ''}{c.setting}, {c.metric}", c.numbers]
-        for page, of in found.items()
+        for page, of in published.items()
         for c in of
     ]
     return f"window.dpbayesCells = {json.dumps(rows, ensure_ascii=False, separators=(',', ':'))};\n"
@@ -125,7 +125,7 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
     said = io.StringIO()
     settings = {
         "project": title,
-        "extensions": ["myst_parser", "sphinx_design", "reports.site.mathml"],
+        "extensions": ["myst_parser", "sphinx_design", "reports.site.mathml", "reports.site.tooltips"],
         "html_math_renderer": "mathml",
         "html_theme": "pydata_sphinx_theme",
         "html_title": title,

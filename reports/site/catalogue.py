@@ -15,7 +15,6 @@ import pandas as pd
 import datasets
 from methods import contract
 from methods.contract import Method, Role
-from models.kind import kind as kind_of
 from reports import lower_bounds
 from reports.config import READING_TITLES
 from reports.ledger import TOTAL
@@ -40,8 +39,8 @@ COLUMNS = 60
 NEVER = "never seen from here"
 
 
-def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
-    yield from _methods(content, found)
+def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+    yield from _methods(content, published)
     yield from _datasets(content)
 
 
@@ -259,6 +258,7 @@ def _paragraphs(text: str) -> str:
     """Paragraphs of a docstring with what Markdown would take for markup escaped, except code and lists."""
     parts = re.split(r"(``[^`]+``|`[^`]+`)", text)
     safe = "".join(p if p.startswith("`") else re.sub(r"([\\*_{}\[\]<>|~$#&])", r"\\\1", p) for p in parts)
+    safe = re.sub(r"(?m)^( *)\+ ", r"\1\\+ ", safe)  # a plus sign at the start of a line is no list
     # a line of dashes or equals signs is no heading
     return "\n".join(
         f"\\{line.strip()}" if line.strip() and set(line.strip()) <= set("-=") else line for line in safe.splitlines()
@@ -382,7 +382,7 @@ def _audit(audit: Sequence[pd.DataFrame], name: str) -> list[list]:
 
 def _audited(audit: Sequence[pd.DataFrame], name: str) -> str:
     """The audit of one method in sentences: checks by result, and mutants caught."""
-    checks, mutants = (frame[frame["method"] == name] for frame in audit[:2])
+    checks, mutants = (table[table["method"] == name] for table in audit[:2])
     results = checks["result"].value_counts()
     passed, leaks = int(results.get("passed", 0)), int(results.get("leak", 0))
     out = [f"{passed} of {len(checks)} checks passed."]
@@ -507,14 +507,13 @@ def _ranges(d: datasets.DataSet) -> list[list[str]]:
 
 
 def _used(content: Content) -> dict[str, list[dict[str, str]]]:
-    """Data set -> links to the papers whose experiments use it."""
-    out: dict[str, list[dict[str, str]]] = {}
+    """Data set -> links to what uses it, each with its experiments."""
+    out: dict[str, dict[str, dict[str, str]]] = {}
     pages = {p.key for p in content.papers}
     for part in content.parts:
+        href = f"papers/{part.key}.html" if part.key in pages else "which-method.html"
         for config in part.configs:
             for name in config["datasets"]:
-                href = f"papers/{part.key}.html" if part.key in pages else "which-method.html"
-                task = kind_of(config["model"]["kind"]).name if "model" in config else ""
-                item = {"href": href, "text": part.title, "more": f"{config['experiment']}, {task.replace('_', ' ')}"}
-                out.setdefault(name, []).append(item)
-    return out
+                item = out.setdefault(name, {}).setdefault(href, {"href": href, "text": part.title, "more": ""})
+                item["more"] += f"{', ' if item['more'] else ''}{config['experiment']}"
+    return {name: list(of.values()) for name, of in out.items()}

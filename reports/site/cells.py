@@ -14,7 +14,7 @@ from methods import contract
 from reports.config import READING_TITLES, READINGS, ReportError
 from reports.published import KEY
 from reports.site.content import Content, Part
-from reports.site.document import Document
+from reports.site.document import Document, plain
 from reports.site.words import (
     key_of,
     method_title,
@@ -29,7 +29,7 @@ from reports.site.words import (
 from reports.tables import dataset_title
 from workflow.experiments import by_dataset
 
-#: papers with more published cells than this have rows of a table, which sorts and filters, and no section a cell.
+#: papers with more published numbers than this have one sortable table and no section per number.
 SECTIONS = 600
 #: dots of a strip, and of the small one in a row of a table.
 DOTS, FEW = 200, 21
@@ -131,24 +131,24 @@ def ours(row: Mapping[str, Any] | None) -> str:
     return f"{number(row['mean'], 5)}{spread}{runs}"
 
 
-def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
     """A page a part that has published cells."""
     known = {f.id: f.title for f in content.findings}
     methods = set(contract.names())
     for part in content.parts:
-        if part.key not in found:
+        if part.key not in published:
             continue
         page = Document(f"cells/{part.key}", f"{part.title}: every published number", known)
         page.say(
-            f"[The paper's page](/papers/{part.key}.md). A row is a published number; its readings and verdicts are "
-            "explained in the [glossary](/glossary.md)."
+            f"Each row is a published number of [{plain(part.title)}](/papers/{part.key}.md), with our runs by "
+            "reading. The [glossary](/glossary.md) explains readings and verdicts."
         )
         page.part("finder")
-        cells = found[part.key]
+        cells = published[part.key]
         if not cells[0].section and part.runs:
             page.say(
-                f"Under ours stand its runs: a dot each (of more than {FEW} their quantiles), the published number as "
-                "a bar, on one axis for a row."
+                f"Each of our numbers has its runs below it, a dot per run. More than {FEW} runs are shown by their "
+                "quantiles. The bar is the published number. All readings in a row share one axis."
             )
         index = _Runs(part, content.ledger)
         for table, of in _by_table(cells):
@@ -157,12 +157,12 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]]) -> Iterator
             if of[0].section:
                 page.say("**Each number with its runs, settings and ledger**")
                 for cell in of:
-                    told = [_answer(r, part, index, methods) for r in cell.rows]
-                    page.part("cell_section", c=replace(cell, answers=told))
+                    answers = [_answer(r, part, index, methods) for r in cell.rows]
+                    page.part("cell_section", c=replace(cell, answers=answers))
         if not cells[0].section:
             page.say(
-                f"The runs behind these numbers, with settings and ledgers, are in `papers/{part.key}/reference/`. All "
-                f"of it is computed again by `{part.rerun}`."
+                f"The runs behind these numbers, with settings and ledgers, are in `papers/{part.key}/reference/`. "
+                f"`{part.rerun}` computes all of it again."
             )
         yield page
 
@@ -192,13 +192,13 @@ class _Runs:
             self.seeds = {c: list(dict.fromkeys(filter(None, s))) for c, s in mine.groupby("cell")["seed"]}
             spent = mine.loc[mine["epsilon"] != "", ["cell", "epsilon", "delta", "relation", "accountant"]]
             spent = spent.assign(size=pd.to_numeric(spent["epsilon"]))
-            dearest = spent.sort_values("size", kind="stable").drop_duplicates("cell", keep="last")
-            self.facts = {r["cell"]: r for r in dearest.to_dict("records")}
+            largest = spent.sort_values("size", kind="stable").drop_duplicates("cell", keep="last")
+            self.facts = {r["cell"]: r for r in largest.to_dict("records")}
         events = ledger[ledger["cell"].isin(wanted) & (ledger["event"] != "(total)")] if len(ledger) else ledger
         self.events = {}
         for r in events.drop_duplicates(["cell", "event", "sampling", "steps"]).to_dict("records"):
-            told = f"{r['event']} ({r['sampling']}" + (f", {r['steps']} steps)" if r["steps"] else ")")
-            self.events.setdefault(r["cell"], []).append(told)
+            steps = f", {r['steps']} step{'' if str(r['steps']) == '1' else 's'}" if r["steps"] else ""
+            self.events.setdefault(r["cell"], []).append(f"{r['event']} ({r['sampling'].replace('_', ' ')}{steps})")
         self.arms = {}
         for config in part.configs:
             for arm in config["arms"]:
@@ -211,33 +211,33 @@ class _Runs:
         return stored if len(stored) else self.values.get((row["cell"], row["metric"]), ())
 
     def settings(self, row: Mapping[str, Any]) -> str:
-        """What the configuration sets beside the method's defaults, for that data set."""
+        """What the configuration sets apart from the method's defaults, for that data set."""
         experiment = row["cell"].partition("-")[0]
         arm = self.arms.get((row["our_method"], row["our_setting"], row["protocol"], experiment))
         if arm is None:
             return ""
-        found = {**arm.get("settings", {}), **{f"budget {k}": v for k, v in (arm.get("budget") or {}).items()}}
-        told = [f"{k} = {setting_value(by_dataset(v, row['dataset'], k))}" for k, v in found.items()]
-        return ", ".join(told) or "the method's defaults"
+        given = {**arm.get("settings", {}), **{f"budget {k}": v for k, v in (arm.get("budget") or {}).items()}}
+        texts = [f"{k} = {setting_value(by_dataset(v, row['dataset'], k))}" for k, v in given.items()]
+        return ", ".join(texts) or "the method's defaults"
 
 
 def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) -> dict[str, Any]:
     """What the section of a cell shows of one of ours."""
     cell = row["cell"]
-    besides = "" if row["headline"] == "yes" else f"; besides: protocol {row['protocol']}"
-    facts = [("Settings", runs.settings(row))] if cell else []
+    extra = "" if row["headline"] == "yes" else f"; also under the split protocol {row['protocol']}"
+    facts = []
     if spent := runs.facts.get(cell):
         by = f", by {spent['accountant'].partition(':')[0]}" if spent["accountant"] else ""
         under = relation(spent["relation"])
         epsilon = f"epsilon = {number(float(spent['epsilon']))} at delta = {spent['delta']}, {under}{by}"
-        facts.append(("Ledger", "; ".join([epsilon, *runs.events.get(cell, [])])))
+        facts.append(("Ledger", [epsilon, *runs.events.get(cell, [])]))
     if seeds := runs.seeds.get(cell):
         more = f" and {len(seeds) - 3} more" if len(seeds) > 3 else ""
-        facts.append(("Seeds", ", ".join(seeds[:3]) + more))
+        facts.append(("Seeds", [", ".join(seeds[:3]) + more]))
     if cell:
-        facts.append(("Cell", cell))
+        facts.append(("Cell", [cell]))
     return {
-        "title": READING_TITLES[row["reading"]] + besides,
+        "title": READING_TITLES[row["reading"]] + extra,
         "row": row,
         "ours": ours(row),
         "sentence": verdict_sentence(row),
@@ -245,7 +245,8 @@ def _answer(row: Mapping[str, Any], part: Part, runs: _Runs, methods: set[str]) 
         "strip": strip(runs.of(row), _compared(row)),
         "method": row["our_method"],
         "method_page": row["our_method"] in methods,
-        "facts": [(title, text) for title, text in facts if text],
+        "settings": runs.settings(row) if cell else "",
+        "facts": facts,
         "command": f"./bench doubt {cell}" if cell else part.rerun,
     }
 

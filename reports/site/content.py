@@ -115,8 +115,8 @@ def counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
     """Verdicts of :func:`first_readings` by method of the paper: method, verdict -> number, cells."""
     rows = []
     for method, group in first_readings(verdicts).groupby("method", sort=False):
-        found = group["verdict"].value_counts()
-        judged = {v: int(found.get(v, 0)) for v in VERDICTS}
+        words = group["verdict"].value_counts()
+        judged = {v: int(words.get(v, 0)) for v in VERDICTS}
         rows.append({"method": method, "cells": len(group), **judged, "no_score": len(group) - sum(judged.values())})
     return rows
 

@@ -23,8 +23,8 @@ _FINDING = re.compile(r"(?:reports|common_tasks|papers/\w+)/findings/([\w-]+)\.m
 
 def files(root: Path = ROOT) -> list[str]:
     """Files of docs/ that have a page of their own, relative to the root; the index first."""
-    found = sorted(p.relative_to(root).as_posix() for p in (root / FOLDER).rglob("*.md"))
-    return sorted((f for f in found if f not in ELSEWHERE), key=lambda f: (f != f"{FOLDER}/README.md", f))
+    paths = sorted(p.relative_to(root).as_posix() for p in (root / FOLDER).rglob("*.md"))
+    return sorted((f for f in paths if f not in ELSEWHERE), key=lambda f: (f != f"{FOLDER}/README.md", f))
 
 
 def page_of(file: str) -> str:
@@ -48,11 +48,11 @@ def documents(known: Mapping[str, str], root: Path = ROOT) -> Iterator[Document]
 def linked(body: str, file: str, known: Mapping[str, str], root: Path = ROOT) -> str:
     """The text of ``file`` with its links as the site has them; blocks of code stay as they are."""
 
-    def link(found: re.Match[str]) -> str:
-        text, target = found.groups()
+    def link(match: re.Match[str]) -> str:
+        text, target = match.groups()
         path, _, anchor = target.partition("#")
         if "://" in target or not path:
-            return found[0]
+            return match[0]
         path = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
         finding = _FINDING.fullmatch(path)
         if finding and finding[1] in known:

@@ -39,8 +39,8 @@ def _parts(method: Method) -> tuple[str, str]:
     """Front matter and text of the Markdown file of a method; "" for what it lacks."""
     path = Path(inspect.getfile(type(method))).with_suffix(".md")
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    front, body = re.fullmatch(r"(?:---\n(.*?)^---$)?(.*)", text, re.DOTALL | re.MULTILINE).groups()
-    return front or "", body.strip()
+    front = re.match(r"---\n(.*?)^---$", text, re.DOTALL | re.MULTILINE)
+    return (front[1], text[front.end() :].strip()) if front else ("", text.strip())
 
 
 def markup(tex: str, as_block: bool) -> str:

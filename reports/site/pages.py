@@ -78,13 +78,13 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     if content.scale != "full":
         page.part("banner", text=content.banner, loud=True)
     page.say(
-        "Published methods of differentially private Bayesian inference are run again here, to see which published "
-        "numbers are reproduced and which privacy claims are true."
+        "We rerun published methods of differentially private Bayesian inference, and check their numbers and privacy "
+        "claims."
     )
     answered = [part for part in content.papers if part.answered]
     page.part("cards", items=[
-        {"href": "papers/index.html", "title": "Results by paper", "text": "Each published number beside ours."},
-        {"href": "which-method.html", "title": "Which method", "text": "What to use on your data."},
+        {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
+        {"href": "which-method.html", "title": "Which method", "text": "For your data."},
         {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed and real epsilon."},
     ])  # fmt: skip
     page.part("finder")
@@ -98,18 +98,18 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     by_id = {f.id: f for f in content.findings}
     chosen = [by_id[i] for i in FIRST if i in by_id] or list(content.findings[:3])
     if chosen:
-        page.part("cards", items=[{"href": f"findings/{f.id}.html", "title": f.title, "text": ""} for f in chosen])
+        items = [{"href": f"findings/{f.id}.html", "title": f.title, "text": _first(f.summary)} for f in chosen]
+        page.part("cards", items=items)
         page.say(f"[All {len(content.findings)} findings](findings/index.md).")
     else:
-        page.say("None: findings are drawn from a committed full run, and there is none yet.")
+        page.say("Findings are drawn from a committed full run. This report has none yet.")
     page.heading("Which method for which task")
     if content.advice:
         for section in content.advice.sections:
             page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {_short(section.text)}")
     else:
         page.say("The common tasks are not part of this report: `./bench --cores 2 common_tasks` runs them.")
-    commit = str(content.manifest.get("commit", ""))[:12]
-    page.say("[Cite this suite](about.md)." + (f" Commit of the numbers: `{commit}`." if commit else ""))
+    page.say(f"[Cite this suite](about.md). {_runs(content)}")
     page.toctree(
         {
             "self": "Start",
@@ -122,6 +122,20 @@ def _front(content: Content, known: dict[str, str]) -> Document:
         }
     )
     return page
+
+
+def _runs(content: Content) -> str:
+    """Which commits the numbers are of, in one or two sentences."""
+    commit = str(content.manifest.get("commit", ""))[:12]
+    if content.runs:
+        last = f" The last reference run is of commit `{commit}`." if commit else ""
+        return f"[Provenance](provenance.md) names the run of each number.{last}"
+    return f"The numbers are of commit `{commit}`." if commit else ""
+
+
+def _first(text: str) -> str:
+    """The first sentence."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z])", text)[0]
 
 
 def _short(advice: str) -> str:
@@ -143,6 +157,7 @@ def _total(part: Part) -> dict[str, Any]:
 def _docs(downloads: bool, known: dict[str, str]) -> Document:
     """What explains the numbers, and what they were made of."""
     page = Document("docs", "Docs", known)
+    page.say("These pages explain how the numbers are made and how to use the suite.")
     below = {
         "docs/index": "Tutorials, guides, explanations and reference",
         "glossary": "Glossary, and what a verdict means",
@@ -160,26 +175,27 @@ def _docs(downloads: bool, known: dict[str, str]) -> Document:
 def _about(content: Content, known: dict[str, str]) -> Document:
     """Where the links of the footer lead."""
     page = Document("about", "Licence, citation, problems", known)
-    told = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    commit = str(content.manifest.get("commit", ""))[:12]
+    page.say("This page says how to use, cite and correct this suite.")
+    work = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     page.heading("Licence")
-    page.say(f"{plain(told['license'])}. The file `LICENSE` of the repository has the text.")
+    page.say(f"The licence is {plain(work['license'])}. The file `LICENSE` of the repository has the text.")
     page.heading("Cite")
     fields = {
-        "title": told["title"],
-        "author": " and ".join(f"{{{a['name']}}}" for a in told["authors"]),
-        "version": told["version"],
-        **({"note": f"commit {commit}"} if commit else {}),
-        **({"url": told["repository-code"]} if "repository-code" in told else {}),
+        "title": work["title"],
+        "author": " and ".join(f"{{{a['name']}}}" for a in work["authors"]),
+        "version": work["version"],
+        **({"url": work["repository-code"]} if "repository-code" in work else {}),
     }
     lines = [f"  {key} = {{{value}}}," for key, value in fields.items()]
     page.say("\n".join(["```text", "@software{dpbayes_bench,", *lines, "}", "```"]))
     page.say("Please cite the papers whose methods you use, too. The page of a method names its paper.")
+    if runs := _runs(content):
+        page.say(runs)
     page.heading("Report a problem")
-    where = f"[the repository]({told['repository-code']}/issues)" if "repository-code" in told else "the repository"
+    where = f"[the repository]({work['repository-code']}/issues)" if "repository-code" in work else "the repository"
     page.say(
         f"Open an issue in {where} that this report was built from. Give the page, and the key of the number or the "
-        "id of the claim" + (f", and the commit `{commit}`." if commit else ".")
+        "id of the claim."
     )
     return page
 
@@ -249,19 +265,17 @@ def picture_caption(content: Content, of: str = "paper") -> str:
     """
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
-    said = [f"Each bar counts the distinct published numbers of one {of} ({by.total():,} in all)."]
+    counted = f"Each bar counts the distinct published numbers of one {of} ({by.total():,} in all)"
     if by["authors"] and by["printed"]:
-        said.append(
-            f"The verdict is that of the authors' code for {by['authors']:,} numbers. The other {by['printed']:,} "
-            "have no run of that code, and are judged as printed."
-        )
+        how = f"{by['authors']:,} by the authors' code, and the other {by['printed']:,} as printed"
+        said = [f"{counted}: {how}."]
     else:
         how = "authors' code" if by["authors"] else "algorithm as printed"
-        said.append(f"The verdict is that of the {how}.")
+        said = [f"{counted}. The verdict is that of the {how}."]
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
-        said.append(f"As printed, {refuted:,} of {len(printed):,} numbers are refuted (ours is better or worse).")
+        said.append(f"As printed, {refuted:,} of {len(printed):,} numbers are refuted.")
     return " ".join(said)
 
 
@@ -421,6 +435,7 @@ def _finding(finding: Finding, known: dict[str, str]) -> Document:
 
 def _glossary(content: Content, known: dict[str, str]) -> Document:
     page = Document("glossary", "Glossary, and what a verdict means", known)
+    page.say("This page defines the verdicts on numbers and claims, and the words of this suite.")
     page.part("legend")
     page.say((HERE / "templates" / "verdicts.md").read_text(encoding="utf-8").replace("FAMILY", str(FAMILY)))
     page.heading("Words of this suite")
@@ -440,8 +455,8 @@ def _provenance(content: Content, known: dict[str, str]) -> Document:
     if content.runs:
         page.heading("The run behind each committed score")
         page.say(
-            "For each method in an experiment, one run of all its cells gave the committed scores or agrees with each "
-            "of them. The date is the day of its commit."
+            "Each method in an experiment has one run of all its cells. That run gave the committed scores, or agrees "
+            "with each of them. The date is the day of its commit."
         )
         columns = ["experiment", "method", "commit", "date", "versions"]
         rows = [[r[c][:12] if c == "commit" else r[c] for c in columns] for r in content.runs.values()]
@@ -454,17 +469,18 @@ def _files(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
 
 
-def _downloads(folder: Path, found: Sequence[Path], known: dict[str, str]) -> Document:
+def _downloads(folder: Path, files: Sequence[Path], known: dict[str, str]) -> Document:
     page = Document("downloads", "Downloads", known)
+    page.say("These files hold the results of this report.")
     rows = [
         [
             {"href": f"downloads/{p.relative_to(folder).as_posix()}", "text": p.relative_to(folder).as_posix()},
             _size(p.stat().st_size),
         ]
-        for p in found
+        for p in files
     ]
     page.part("frame", columns=["File", "Size"], rows=rows, label="Files")
-    dictionary = next((p for p in found if "dictionary" in p.stem), None)
+    dictionary = next((p for p in files if "dictionary" in p.stem), None)
     if dictionary is not None and dictionary.suffix == ".csv":
         page.heading("Data dictionary")
         frame = pd.read_csv(dictionary, dtype=str, keep_default_na=False)
@@ -484,6 +500,6 @@ def _size(n: int) -> str:
 
 def _checked(known: dict[str, str]) -> Document:
     page = Document("checked", "Recomputed on this machine", known)
-    page.say("A sample of cells at full settings, computed from the raw data here, beside the committed numbers.")
+    page.say("A sample of cells is computed here from the raw data, and compared with the committed numbers.")
     page.part("checked_rows")
     return page

@@ -41,10 +41,10 @@ def privacy_status(adapters: Sequence[Method], ledger: pd.DataFrame, audit: pd.D
         refuted = sum(map(len, claims.values()))
         where = "" if refuted == runs else f" in {refuted} of {runs} runs"
         ranges: dict[str, list[str]] = {}
-        for claimed, found in sorted(claims.items()):
-            ranges.setdefault(_range(found), []).append(f"{claimed:g}")
-        told = ", ".join(f"{found} for a claimed {', '.join(of)}" for found, of in ranges.items())
-        return f"Claimed epsilon refuted{where}: {told}"
+        for claimed, epsilons in sorted(claims.items()):
+            ranges.setdefault(_range(epsilons), []).append(f"{claimed:g}")
+        listed = ", ".join(f"{range_} for a claimed {', '.join(of)}" for range_, of in ranges.items())
+        return f"Claimed epsilon refuted{where}: {listed}"
     private = {kind: m.privacy for m in adapters for kind in m.models if m.privacy}
     if not private:
         return "Not private"

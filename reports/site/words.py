@@ -95,7 +95,7 @@ def citations() -> dict[str, str]:
 
 def cited(text: str) -> str:
     """A method's source with the works in the place of their keys: "Wang 2018" if ``references.csv`` lacks the key."""
-    return SOURCE_KEY.sub(lambda found: citations().get(found[0]) or f"{_words(found[1])} {found[2]}", text)
+    return SOURCE_KEY.sub(lambda key: citations().get(key[0]) or f"{_words(key[1])} {key[2]}", text)
 
 
 def method_title(name: str, own: Mapping[str, str] | None = None) -> str:
@@ -124,8 +124,8 @@ def setting_value(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, list | tuple) and value:
         runs = [(text, len(list(of))) for text, of in groupby(map(setting_value, value))]
-        told = ", ".join(f"{text} ({n} times)" if n > 2 else ", ".join([text] * n) for text, n in runs)
-        return f"[{told}]" if isinstance(value, list) else f"({told})"
+        listed = ", ".join(f"{text} ({n} times)" if n > 2 else ", ".join([text] * n) for text, n in runs)
+        return f"[{listed}]" if isinstance(value, list) else f"({listed})"
     return str(value)
 
 
@@ -142,7 +142,7 @@ def verdict_sentence(row: Mapping[str, Any]) -> str:
         # of all runs against theirs (reports.verdict.Verdict); under heavy tails it may leave out the means' difference
         shift = row["p_kind"] == "rank" and row["published_std"]
         gap += f" in the mean; by ranks, our runs are shifted by {ends} (95 %)" if shift else f" (95 %: {ends})"
-    told = {
+    sentences = {
         "reproduced": f"Nothing refutes the number ({chance}), and the two are equal within the margin.",
         "compatible": f"Nothing refutes the number ({chance}), and nothing shows that the two are equal within the "
         "margin.",
@@ -154,4 +154,4 @@ def verdict_sentence(row: Mapping[str, Any]) -> str:
     seen = row["detectable"]
     power = f" A shift of {number(seen, 3)} would have been seen." if math.isfinite(seen) else ""
     extra = f" {row['reason'].rstrip('.')}." if row["reason"] else ""
-    return f"{told[word]} {gap}.{power}{extra}"
+    return f"{sentences[word]} {gap}.{power}{extra}"

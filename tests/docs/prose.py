@@ -50,6 +50,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _shown(markup: str) -> str:
+    markup = re.sub(r"<code>.*?</code>", "`x`", markup, flags=re.DOTALL)
     parts = re.findall(r"<(p|li|dd)\b[^>]*>(.*?)</\1>", markup, re.DOTALL)
     return "\n\n".join(" ".join(html.unescape(re.sub(r"<[^>]+>", " ", inner)).split()) for _, inner in parts)
 

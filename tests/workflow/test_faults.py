@@ -51,6 +51,12 @@ def test_its_faults_say_what_to_do(what):
     assert faults.fault_of(fault) is fault
 
 
+@pytest.mark.parametrize("name", ["EFBIG", "EXDEV", "EBUSY", "EACCES", "EMFILE", "ENXIO", "ETIMEDOUT", "EAGAIN"])
+def test_a_line_says_what_to_do_for_each_word_of_the_system(name):
+    fault = faults.fault_of(OSError(getattr(errno, name), "x"))
+    assert str(fault) == f"[Errno {getattr(errno, name)}] x; {faults.REMEDIES[name]}, {faults.AGAIN}"
+
+
 @pytest.mark.parametrize("error", OF_THE_METHOD, ids=repr)
 def test_the_faults_of_a_method_are_not_its_own(error):
     assert faults.fault_of(error) is None

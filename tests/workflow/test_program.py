@@ -6,13 +6,15 @@ import gzip
 import shutil
 import subprocess
 import sys
+import time
 
 import pandas as pd
 import pytest
-from project import copy_project, environment, snakemake
+from project import ROOT, copy_project, environment, snakemake
 
 from workflow import papers, program
 from workflow.program import main, read_scores, write
+from workflow.regression import DIFFERS, compare_program
 
 
 def test_the_same_table_is_the_same_file(tmp_path):
@@ -53,6 +55,29 @@ def test_an_unknown_name_is_refused(capsys, tmp_path):
     with pytest.raises(SystemExit):
         main(["wang2018", "scores", "power", "--out", str(tmp_path / "x.csv.gz")])
     assert "wang2018 has no scores 'power'; there are 3droad, " in capsys.readouterr().err
+
+
+def test_a_row_has_the_cpu_seconds_since_the_one_before():
+    def rows():
+        for name, seconds in (("short", 0.02), ("long", 0.2)):
+            end = time.process_time() + seconds
+            while time.process_time() < end:
+                pass
+            yield {"name": name}
+
+    short, long = program.timed(rows())
+    assert (short["name"], long["name"]) == ("short", "long")
+    assert 0.02 <= float(short["cpu_seconds"]) < 0.2 <= float(long["cpu_seconds"])
+
+
+def test_the_cpu_seconds_of_a_row_are_not_compared(tmp_path):
+    file = "non_dp.csv.gz"
+    rows = pd.read_csv(ROOT / "papers/jalko2017dpvi/reference/scores" / file, dtype=str, keep_default_na=False)
+    rows["cpu_seconds"] = "1"
+    for mean, differing in ((rows["mean"], set()), ("0", {"mean"})):
+        write(tmp_path / file, rows.assign(mean=mean), seal=False)
+        found = compare_program("jalko2017dpvi", tmp_path)
+        assert {n.metric for n in found if n.verdict == DIFFERS and n.cell.startswith(file)} - {"file"} == differing
 
 
 def test_streams_of_two_cells_differ():

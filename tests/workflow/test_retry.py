@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 
 import pytest
 from project import copy_project, drop_toy, only_experiment, place_data, snakemake
@@ -97,6 +98,21 @@ def test_a_file_of_a_cell_that_is_gone_is_made_anew_and_no_other_cell(project):
     assert kept.stat().st_mtime_ns == made
     assert rows(project) == before
     assert "Nothing to be done" in call(project, "-n")
+
+
+@pytest.mark.nightly
+def test_code_that_does_something_else_repeats_the_fits_and_a_comment_does_not(project):
+    call(project)
+    toy = project / "methods/baselines/toy.py"
+    text = toy.read_text()
+    for changed, fits in (
+        (text + "# a comment\n", 0),
+        (text.replace("0.01 * rng", "0.02 * rng"), len(TARGETS)),
+        (text, 0),
+    ):
+        toy.write_text(changed)
+        planned = re.search(r"^fit +(\d+)$", call(project, "-n"), flags=re.MULTILINE)
+        assert int(planned[1] if planned else 0) == fits
 
 
 @pytest.mark.nightly

@@ -101,6 +101,37 @@ def test_a_score_that_raises_is_a_row_of_its_method(fitted, monkeypatch):
     assert all("at each of 3 attempts: no memory" in r["reason"] for r in rows)
 
 
+def test_a_ledger_that_cannot_be_charged_is_a_row_of_its_method(fitted, monkeypatch):
+    """A run stores no such ledger. Results of other code may hold one."""
+    (cell, *_), fits, data = fitted
+    record = score.record_of(cell, fits)
+    for row in record["splits"]:
+        row["ledger"] = [{"mechanism": "rubbish"}]
+    monkeypatch.setattr(score, "record_of", lambda *_: record)
+    rows = score.rows_of(cell, fits, data)
+    assert [r["status"] for r in rows] == ["failed"] * cell.splits
+    assert all(r["reason"].startswith("its scores raised ") for r in rows)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_method_that_is_gone_since_the_plan_stops_the_scores(fitted, tmp_path, monkeypatch, capsys, more):
+    """For example because this process had no memory to import its file. Its rows would be missing without a word."""
+    found, _, _ = fitted
+    monkeypatch.setattr("workflow.experiments.cells", lambda *_: found)
+    monkeypatch.setattr("methods.contract.broken", lambda: ["x.py cannot be imported: MemoryError: "])
+    given = {"--config": "x.yaml", "--scale": "tiny", "--dataset": "wine", "--data": tmp_path / "results/data/wine.npz"}
+    given |= {"--results": tmp_path / "results", "--cells": len(found) + more, "--out": tmp_path / "wine.csv"}
+    monkeypatch.setattr("sys.argv", ["score", *(str(v) for pair in given.items() for v in pair)])
+    if more:
+        with pytest.raises(SystemExit):
+            score.main()
+        said = f"error: {len(found)} of {len(found) + 1} planned cells are there: x.py cannot be imported: MemoryError"
+        assert said in capsys.readouterr().err
+    else:
+        score.main()
+    assert (tmp_path / "wine.csv").exists() is (more == 0)
+
+
 def test_draws_that_raise_are_a_row_too(fitted, monkeypatch):
     (cell, *_), fits, data = fitted
 

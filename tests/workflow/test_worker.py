@@ -13,6 +13,8 @@ from workflow import worker
 from workflow.experiments import cells
 from workflow.papers import experiments
 
+PYTHON = sys.executable
+
 
 class Seen(Exception):
     """Ends a fit whose streams were looked at."""
@@ -53,6 +55,21 @@ def test_fit_and_noise_have_streams_of_their_own(tmp_path):
     for role, stream in streams.items():
         assert stream.bit_generator.state == np.random.default_rng(cell.seed(0, role)).bit_generator.state
     assert streams["fit"].random() != streams["noise"].random()
+
+
+def test_a_fit_reads_paths_as_utf_8_in_every_locale(tmp_path, monkeypatch):
+    """JAX refuses a path that Python has read as ASCII: NUTS failed below a folder ü."""
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    code = "import os, sys; print(sys.flags.utf8_mode, os.getcwd().encode('utf-8') == os.getcwdb())"
+    monkeypatch.setattr(worker.sys, "executable", str(tmp_path / "python"))
+    (tmp_path / "python").write_text(f'#!/bin/sh\n{PYTHON} -c "{code}" >"$3/said"; echo >"$3/answer0"\n')
+    (tmp_path / "python").chmod(0o755)
+    (tmp_path / "ü").mkdir()
+    monkeypatch.chdir(tmp_path / "ü")
+    with worker.Worker([], tmp_path / "data.npz", tmp_path / "ü") as one:
+        one._start()
+    assert (tmp_path / "ü/said").read_text() == "1 True\n"
 
 
 #: starts a child and waits for it; "deaf": neither ends on SIGTERM, for what is ignored is handed down.

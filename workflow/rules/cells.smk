@@ -64,15 +64,14 @@ def chunks_of(job):
 
 
 def code_of(group):
-    """What the fits of these cells reach."""
-    return sorted({f for c in group for f in c.files})
+    """A parameter that changes with the code that these fits reach. As inputs, its files took a quarter of a plan."""
+    return [c.code_hash for c in group]
 
 
 rule fit:
     """The cells of one experiment and data set that read the runs of one method, over all splits. Resumes inside."""
     input:
         data=lambda w: f"{RESULTS}/data/{JOBS[w.job][0].dataset}.npz",
-        code=lambda w: code_of(JOBS[w.job]),
         chunks=lambda w: chunks_of(w.job),
     output:
         f"{RESULTS}/done/{{job}}.fits",
@@ -84,6 +83,7 @@ rule fit:
         runtime=lambda w, attempt: runtime_of(w.job, attempt),
     params:
         values=lambda w: [c.values for c in JOBS[w.job]],
+        code=lambda w: code_of(JOBS[w.job]),
         noise=config["noise"],
         # another number than that of the last run if that has lost splits, or one of its files is gone
         attempt=lambda w: run_files.attempt(
@@ -101,7 +101,6 @@ rule fit_chunk:
     """A range of splits of a job that would take too long by itself; the job takes its rows over."""
     input:
         data=lambda w: f"{RESULTS}/data/{JOBS[w.job][0].dataset}.npz",
-        code=lambda w: code_of(JOBS[w.job]),
     output:
         f"{RESULTS}/done/{{job}}.chunk{{chunk}}",
     log:
@@ -112,6 +111,7 @@ rule fit_chunk:
         runtime=lambda w, attempt: runtime_of(w.job, attempt),
     params:
         values=lambda w: [c.values for c in JOBS[w.job]],
+        code=lambda w: code_of(JOBS[w.job]),
         noise=config["noise"],
         config=lambda w: EXPERIMENTS[JOBS[w.job][0].experiment],
     shell:
@@ -125,7 +125,6 @@ rule cell:
     """One cell alone, for whoever asks for its file. It is fitted also if its job has left it."""
     input:
         data=lambda w: f"{RESULTS}/data/{CELLS[w.cell].dataset}.npz",
-        code=lambda w: CELLS[w.cell].files,
     output:
         f"{RESULTS}/fits/{{cell}}.json",
         f"{RESULTS}/fits/{{cell}}.npz",
@@ -136,6 +135,7 @@ rule cell:
         mem_mb=lambda w: CELLS[w.cell].mem_mb + PARENT_MB,
         runtime=lambda w, attempt: runtime_of(CELLS[w.cell].job, attempt),
     params:
+        code=lambda w: code_of([CELLS[w.cell]]),
         noise=config["noise"],
         attempt=lambda w: run_files.attempt(RESULTS, w.cell, RETRY),
         config=lambda w: EXPERIMENTS[CELLS[w.cell].experiment],
@@ -196,7 +196,8 @@ rule score:
     params:
         scale=SCALE,
         config=lambda w: EXPERIMENTS[w.experiment],
+        cells=lambda w: len(cells_of(w.experiment, w.dataset)),
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} "
+        "{ENVIRONMENT} {PYTHON:q} -m workflow.score --config {params.config:q} --cells {params.cells:q} "
         "--scale {params.scale:q} --dataset {wildcards.dataset:q} --data {input.data:q} --results {RESULTS:q} "
         "{REUSE} --out {output:q} 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

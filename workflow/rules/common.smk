@@ -8,7 +8,7 @@ from pathlib import Path
 import datasets as data_sets
 from datasets.files import ROOT, folder_name
 from methods import contract
-from workflow import arithmetic, committed, imports, noise, papers, store as run_files
+from workflow import arithmetic, imports, noise, papers, store as run_files
 from workflow.experiments import (
     ConfigError,
     cells,
@@ -102,6 +102,8 @@ if unknown := sorted(set(REFIT) - set(contract.names())):
     raise ConfigError(f"config: refit: no method '{unknown[0]}' in methods/")
 REUSE, RESTORED = "", set()
 if config["reuse"] == "reference":
+    from workflow import committed  # needs pandas, which a run of its own does not
+
     DIFFERING = imports.differing("methods")
     REFIT = sorted(
         {

@@ -32,6 +32,18 @@ def product(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -
     return torch.from_numpy(found) if out is None else out
 
 
+def product_of_rows(x: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """x b, (n, k), for inputs of the network or their transpose: most pixels are 0, and are left out on a CPU in double
+    precision."""
+    if x.device.type != "cpu" or x.dtype != torch.float64:
+        return product(x, b, out)
+    from methods._shared.bayes_by_backprop.kernels import sparse_product
+
+    out = x.new_empty((x.shape[0], b.shape[1])) if out is None else out
+    sparse_product(x.numpy(), b.numpy(), out.numpy())
+    return out
+
+
 def passes(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor):
     """Inputs a and errors delta of every layer, and log-probabilities, for rows x (B, d) at weights w (D,).
 
@@ -42,7 +54,8 @@ def passes(w: torch.Tensor, widths, x: torch.Tensor, labels: torch.Tensor):
     blocks = layers(w, widths)
     inputs = [x]
     for block in blocks[:-1]:
-        inputs.append(product(inputs[-1], block[:-1]).add_(block[-1]).relu_())
+        by = product_of_rows if len(inputs) == 1 else product
+        inputs.append(by(inputs[-1], block[:-1]).add_(block[-1]).relu_())
     log_p = torch.log_softmax(product(inputs[-1], blocks[-1][:-1]).add_(blocks[-1][-1]), dim=1)
     known = (labels >= 0).to(w.dtype)[:, None]
     error = log_p.exp()
@@ -68,7 +81,8 @@ def weighted_sum(
         stop = start + (a.shape[1] + 1) * e.shape[1]
         block = total[start:stop].view(a.shape[1] + 1, e.shape[1])
         scaled = e if weights is None else e * weights[:, None]
-        product(a.T, scaled, out=block[:-1])
+        by = product_of_rows if a is inputs[0] else product
+        by(a.T, scaled, out=block[:-1])
         torch.sum(scaled, 0, out=block[-1])
         start = stop
     return total

@@ -8,7 +8,7 @@ import numpy as np
 
 from methods._shared.bayes_by_backprop.settings import PrivateSettings
 from methods.contract import Diverged, Method
-from models.bnn_classification import BNNClassification
+from models.bnn_classification import BNNClassification, size
 from models.task import Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
@@ -92,12 +92,17 @@ def partition(n: int, batch_size: int, rng: np.random.Generator) -> list[np.ndar
 
 
 def warm_up() -> None:
-    """Import torch and compile (or load from the cache) the stream of normals, so that no fit is charged for it."""
-    import torch  # noqa: F401
+    """Import torch and compile (or load from the cache) what a step needs, so that no fit is charged for it."""
+    import torch
 
+    from methods._shared.bayes_by_backprop import gradients, variational
     from privacy.normal import NormalStream
 
-    NormalStream(np.random.default_rng(0)).fill(np.empty(2), 1.0)
+    rng, widths = np.random.default_rng(0), (2, 2, 2)
+    NormalStream(rng).fill(np.empty(2), 1.0)
+    w = torch.zeros(size(widths), dtype=torch.float64)
+    variational.MeanField(w, 0.0).draw(variational.Normals(len(w), rng))
+    gradients.clipped_sum(w, widths, w.new_ones(2, 2), torch.zeros(2, dtype=torch.int64), 1.0)
 
 
 def poisson_noise_multiplier(method: str, budget: Budget, plan: PoissonPlan) -> float:

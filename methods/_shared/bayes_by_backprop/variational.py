@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from methods._shared.bayes_by_backprop.gradients import device
+from methods._shared.bayes_by_backprop.kernels import softplus
 from methods._shared.bayes_by_backprop.training import Rows
 from models.bnn_classification import (
     ClassifierMeanField,
@@ -94,7 +95,11 @@ class MeanField:
     def draw(self, normals: Normals) -> torch.Tensor:
         """w = mean + s xi with a fresh xi, (D,); valid until the next draw."""
         normals.draw(self.xi)
-        torch.nn.functional.softplus(self.rho, out=self.s)
+        if self.rho.device.type == "cpu" and self.rho.dtype == torch.float64:
+            softplus(self.rho.numpy(), self.s.numpy(), self._slope.numpy())
+        else:
+            torch.nn.functional.softplus(self.rho, out=self.s)
+            torch.sigmoid(self.rho, out=self._slope)
         return torch.addcmul(self.mean, self.s, self.xi, out=self.w)
 
     def gradients(
@@ -112,7 +117,7 @@ class MeanField:
             next call.
         weight : kappa / N where the data loss is a mean over N rows.
         """
-        rho, slope = self._spare, torch.sigmoid(self.rho, out=self._slope)
+        rho, slope = self._spare, self._slope
         if isinstance(prior, GaussianPrior):
             pull = weight / prior.sd**2
             torch.mul(data, self.xi, out=rho).add_(self.s, alpha=pull)
@@ -134,7 +139,7 @@ class MeanField:
         -s' / s, and Delta_mu has a noise of standard deviation 1 / s that would cancel. Arguments as in
         :meth:`gradients`.
         """
-        rho, slope = self._spare, torch.sigmoid(self.rho, out=self._slope)
+        rho, slope = self._spare, self._slope
         g = data.add_(minus_score(prior, self.w), alpha=weight)
         torch.mul(self.xi, self.xi, out=rho).sub_(1.0).div_(self.s).mul_(weight)
         rho.addcmul_(g, self.xi).mul_(slope)

@@ -48,7 +48,7 @@ class Settings:
 
     steps: int = 1000  #: T, noisy gradient steps
     sampling_rate: float = 0.1  #: q, chance of a row to be in a batch
-    clip: float = 1.0  #: least C, norm of a row's gradient in the means, over the typical norm of [x, 1] in the box
+    clip: float = 1.0  #: least C, norm of a row's gradient in the means, over the typical norm of scaled [x, 1]
     travel: float = 0.5  #: standard deviation of the noise's path of a mean over the run, in sqrt(v)
     max_rate: float = 1.5  #: largest learning rate, times 1 / (1 + E|x|^2), the trace of the rows' second moments
 
@@ -137,7 +137,7 @@ def train(method: str, task: Task, settings: Settings, budget: Budget, relation:
     Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged where the
     numbers leave the finite range.
     """
-    from methods._shared.conjugate_linear.kernel import clipped_sum
+    from methods._shared.conjugate_linear.kernel import clipped_sum, norms_of
 
     s, n, d = settings, task.public.n, task.x.shape[1]
     p, model = d + 1, task.model
@@ -150,6 +150,7 @@ def train(method: str, task: Task, settings: Settings, budget: Budget, relation:
     )  # fmt: skip
     batches = noise.batches(task.n)
     x1, y = with_bias(task.x), np.ascontiguousarray(task.y)
+    norms = norms_of(x1)
     expected = s.sampling_rate * n  # public: the expected batch size
     released = slice(0, p + d + 1) if bayes else np.r_[0:p, p + d]  # a point has no part of the inputs' squares
     prior, middle = (model.precision if bayes else 0.0), centre(MOST)
@@ -161,7 +162,8 @@ def train(method: str, task: Task, settings: Settings, budget: Budget, relation:
         v = math.exp(mu)
         if bayes:
             squares = v / (n * inputs + prior)
-        total = clipped_sum(x1, y, batches.draw(t), mean, squares, v, plan.weights, plan.clips, MOST, middle)
+        rows = batches.draw(t)
+        total = clipped_sum(x1, norms, y, rows, mean, squares, v, plan.weights, plan.clips, MOST, middle, bayes)
         step = noise.release(total[released]) / expected
         eta = plan.rate * (1.0 - t / s.steps)
         in_mu = step[-1] / plan.weights[1]

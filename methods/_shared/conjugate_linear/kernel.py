@@ -7,9 +7,25 @@ import math
 import numpy as np
 from numba import njit
 
+#: sums of a row may be taken in any order; NaN and infinity behave as in IEEE 754.
+_LAX = {"reassoc", "contract"}
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def clipped_sum(x1, y, rows, mean, squares, variance, weights, clips, most, centre):
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath=_LAX)
+def norms_of(x1):
+    """(n, 2): sum of the squares of a row (n, p), and the root of the sum of the fourth powers without the last one."""
+    out = np.empty((len(x1), 2))
+    for i in range(len(x1)):
+        square, fourth = x1[i, -1] * x1[i, -1], 0.0
+        for x in x1[i, :-1]:
+            square += x * x
+            fourth += (x * x) * (x * x)
+        out[i, 0], out[i, 1] = square, math.sqrt(fourth)
+    return out
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath=_LAX)
+def clipped_sum(x1, norms, y, rows, mean, squares, variance, weights, clips, most, centre, whole):
     """Sum over ``rows`` of a row's gradient vector, clipped part by part; (p + d + 1,) with p = d + 1.
 
     With r = y - mean . x1, q = r^2 + sum_j squares_j x1_j^2 (the expected squared residual) and v = ``variance``, the
@@ -22,9 +38,10 @@ def clipped_sum(x1, y, rows, mean, squares, variance, weights, clips, most, cent
 
     Parameters
     ----------
-    x1 : (n, p) rows with the bias last; y : (n,); rows : (b,) row numbers, int64.
+    x1 : (n, p) rows with the bias last; norms : :func:`norms_of` it; y : (n,); rows : (b,) row numbers, int64.
     mean, squares : (p,) means and variances of the weights; variance : v > 0.
     weights : (2,) >= 0; clips : (3,) >= 0, largest norm of each part; most, centre : of the last part.
+    whole : False for a point, whose ``squares`` are 0 and which releases no squares of inputs: these are left at 0.
 
     L2 sensitivity under add/remove: the norm of ``clips``. Proof: given mean, squares and variance, which are functions
     of earlier releases and public numbers, a row in the batch adds its own three parts, each times min(1, clip / norm),
@@ -37,25 +54,26 @@ def clipped_sum(x1, y, rows, mean, squares, variance, weights, clips, most, cent
     out = np.zeros(p + d + 1)
     sd = math.sqrt(variance)
     for i in rows:
-        r, spread, inputs, fourth = y[i], 0.0, 0.0, 0.0
+        x = x1[i]
+        r, spread = y[i], 0.0
         for j in range(p):
-            x = x1[i, j]
-            r -= mean[j] * x
-            spread += squares[j] * (x * x)
-            inputs += x * x
-            if j < d:
-                fourth += (x * x) * (x * x)
+            r -= mean[j] * x[j]
+        if whole:
+            for j in range(p):
+                spread += squares[j] * (x[j] * x[j])
         e = r / sd
-        norm_0 = math.sqrt(e * e * inputs)
-        norm_1 = weights[0] * math.sqrt(fourth)
+        norm_0 = math.sqrt(e * e * norms[i, 0])
+        norm_1 = weights[0] * norms[i, 1]
         last = weights[1] * 0.5 * (min((r * r + spread) / variance, most) - centre)
         if not norm_0 + norm_1 + abs(last) < np.inf:
             continue
         f_0 = clips[0] / norm_0 if norm_0 > clips[0] else 1.0
         f_1 = clips[1] / norm_1 if norm_1 > clips[1] else 1.0
+        by_0, by_1 = f_0 * e, f_1 * weights[0]
         for j in range(p):
-            out[j] += f_0 * e * x1[i, j]
-        for j in range(d):
-            out[p + j] += f_1 * weights[0] * (x1[i, j] * x1[i, j])
+            out[j] += by_0 * x[j]
+        if whole:
+            for j in range(d):
+                out[p + j] += by_1 * (x[j] * x[j])
         out[p + d] += min(max(last, -clips[2]), clips[2])
     return out

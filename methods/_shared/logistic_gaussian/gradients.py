@@ -51,8 +51,8 @@ def plan_of(settings, n: int, length: float, budget: Budget, what: str, relation
     loss has a trace of R^2 / 4, so that the step size 4 / R^2 is half of what is stable at worst. The noise in theta
     after K steps has a standard deviation of about step_size K C / (n mu), for a budget of mu (Gaussian DP), before
     averaging, and in a typical margin R times that; it is NOISE_IN_MARGIN at K = NOISE_IN_MARGIN n mu / 4. So K is
-    that number, held within STEPS: it follows the budget and the rows. ``benchmarks/dp_sgd_steps.py`` sets it beside
-    fewer and more steps on synthetic rows.
+    that number, held within STEPS: it follows the budget and the rows. It was compared with fewer and more steps on
+    synthetic rows.
     """
     rate = settings.batch_rows / n if settings.batch_rows < n * LARGEST_RATE else 1.0
     steps = settings.steps

@@ -36,7 +36,7 @@ class Descent(InFrame):
         Leak(
             LeakKind.TUNED,
             "on adult only: its test scores raised the question how many steps a run may make; the formula was there, "
-            "and was set beside fewer and more steps on synthetic rows",
+            "and was compared with fewer and more steps on synthetic rows",
             datasets=("adult",),
         ),
     )

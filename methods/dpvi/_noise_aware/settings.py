@@ -31,7 +31,7 @@ LEAKS = (
     Leak(
         LeakKind.STANDARDISATION,
         "where the model's scaling is 'moments' (Adult as published), mean and spread of the private rows scale the "
-        "inputs, unpaid",
+        "inputs, which is not charged",
         models=("logistic_regression_normal_prior",),
         scaling=("moments",),
     ),
@@ -40,7 +40,7 @@ LEAKS = (
 
 @dataclass(frozen=True)
 class DPVISettings:
-    """Defaults: the program of Alrawajfeh, Jalko & Honkela 2025, beta-bernoulli, where models differ.
+    """Defaults: the code of Alrawajfeh, Jalko & Honkela 2025, beta-bernoulli, where models differ.
 
     A tuple holds one number for every coordinate of theta, or one for all.
     """

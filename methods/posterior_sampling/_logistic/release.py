@@ -68,7 +68,7 @@ class LogisticPosteriorDraw(Method):
     counterparts = (
         Counterpart(
             apart=Apart.NO_TWIN,
-            reason="no method without privacy fits this kind of model; in the box it is tried beside EP",
+            reason="no method without privacy fits this kind of model; on scaled inputs it is compared with EP",
         ),
     )
     reads_ranges = True

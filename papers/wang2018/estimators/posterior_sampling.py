@@ -142,8 +142,9 @@ def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float
     """The largest gamma (to 0.5 %, from below) at which a draw with this lambda costs (epsilon, delta).
 
     ``guarantee.supremum`` with t = gamma, a = gamma (1 + lambda), rows of norm at most 1: its cells do not move with
-    gamma and the cost grows with it. The search looks at every fourth order, then at all around the best one; the whole
-    curve decides at the end. Raises ValueError where no gamma above 1e-9 fits.
+    gamma, so that it is the largest of the same lines in gamma (``guarantee.lines``). The search looks at every fourth
+    order, then at all around the best one. The whole curve decides at the end. Raises ValueError where no gamma above
+    1e-9 fits.
     """
     a = penalty + IDENTITY
     last = guarantee.critical_order(1.0, a, 1.0)
@@ -151,18 +152,22 @@ def largest_power(penalty: float, epsilon: float, delta: float, n: int) -> float
     every = sorted({*guarantee.ORDERS, *(1 + share * (last - 1) for share in shares)})
     every = [float(o) for o in every if o < last]
 
+    coarse = sorted({*every[::4], every[-1]})
+    made = {o: guarantee.lines(o, 1.0 / a, n) for o in coarse}
+
     def costs(power: float, orders: list[float]) -> list[float]:
-        return [_converted(o, guarantee.supremum(o, power, power * a, 1.0, n), delta) for o in orders]
+        return [_converted(o, np.max(power * slope + rest), delta) for o in orders for slope, rest in [made[o]]]
 
     def root(orders: list[float]) -> float:
         return brentq(lambda x: math.log(min(costs(math.exp(x), orders)) / epsilon), -20.0, 20.0, xtol=1e-3)
 
-    coarse = sorted({*every[::4], every[-1]})
     if min(costs(math.exp(-20.0), coarse)) > epsilon:
         raise ValueError(f"posterior sampling: lambda = {penalty:.4g} is too small for epsilon = {epsilon}")
     found = costs(math.exp(root(coarse)), coarse)
     best = every.index(coarse[found.index(min(found))])
-    power = math.exp(root(every[max(0, best - 4) : best + 5]) - 1e-3)
+    near = every[max(0, best - 4) : best + 5]
+    made |= {o: guarantee.lines(o, 1.0 / a, n) for o in near}
+    power = math.exp(root(near) - 1e-3)
     while guarantee.cost((), guarantee.draw_event(power, power * a, 1.0, n), delta) > epsilon:
         power *= 0.999
     return power

@@ -25,6 +25,7 @@ from common_tasks.advice import About, block
 from common_tasks.own_data import advise, arguments, compare, page, table
 from common_tasks.scores import read
 from tests.common_tasks import made_up
+from tests.common_tasks.own_data.test_advise import run
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 #: what a script of the stranger does, and what shows it in the document.
@@ -222,9 +223,46 @@ def dom(path: Path, *more: str) -> str:
 
 def test_nothing_of_it_runs_or_asks_for_anything_in_a_browser(written, asked):
     asked[1].clear()
-    found = dom(written[0])
-    assert "Private classification on" in found
+    shown_and_nothing_else(written[0], written[1])
+    assert asked[1] == []
+
+
+def shown_and_nothing_else(path: Path, words: list[str]) -> None:
+    """The words are text in the browser, and no script has run."""
+    found = dom(path)
+    shown = " ".join(Read(found).text.split())
+    assert [word for word in words if " ".join(word.split()) not in shown] == []
     assert RAN not in found.partition("<body")[0]
+
+
+@pytest.mark.slow
+def test_compare_from_its_file_to_the_browser(tmp_path, asked):
+    """The command itself on a hostile file with two classes, by two private methods. About 60 CPU seconds."""
+    (tmp_path / "secret.txt").write_text(f"<script>{RUN}</script>{SECRET}")
+    names, out = columns(tmp_path / "secret.txt", asked[0]), tmp_path / "out"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, len(names) + 1)), columns=[*names, "a"])
+    frame["class"] = np.where(frame["a"] + 0.3 * frame[names[0]] > 0, *LABELS)
+    frame.to_csv(tmp_path / FILE, index=False)
+    (tmp_path / "bounds.yaml").write_text("a: [-6, 6]\n")
+    asked[1].clear()
+    done = run(
+        "compare", str(tmp_path / FILE), "--target", "class", "--task", "classification", "--epsilon", "4",
+        "--bounds", str(tmp_path / "bounds.yaml"), "--methods", "output_perturbation", "posterior_sampling_ops",
+        "--out", str(out),
+    )  # fmt: skip
+    assert "Page: " in done.stdout
+    assert not {"\x07", "\x1b"} & set(done.stdout + done.stderr)
+    (path,) = out.glob("scores/compare_classification/*.csv")
+    scores = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert set(scores["split"]) == {str(k) for k in range(10)}
+    assert set(scores["status"]) == {"ok"}
+    assert scores.loc[scores["epsilon"] != "", "epsilon"].astype(float).max() <= 4
+    source = (out / "index.html").read_text(encoding="utf-8")
+    assert dangers(Read(source)) == []
+    assert SECRET not in source
+    words = [FILE, *LABELS, *names, f"Ranges of {len(names)} of {len(names) + 1} columns are bought"]
+    shown_and_nothing_else(out / "index.html", [w.replace("\x07", "�").replace("\x1b", "�") for w in words])
     assert asked[1] == []
 
 

@@ -9,5 +9,7 @@ class Hostile(PredictMean):
     name = title = "asks_for_secret_noise"
 
     def fit(self, task, settings, budget, rng):
+        if os.environ.get("DPBAYES_NOISE") == "secret":
+            raise RuntimeError("the variable of the split before is here")
         os.environ["DPBAYES_NOISE"] = "secret"
         return super().fit(task, settings, budget, rng)
