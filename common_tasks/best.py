@@ -10,8 +10,9 @@ publish a fit that is worse than the training mean. What a score is short of 1 i
 
 Priors: b ~ N(mu, tau_b^2), a ~ N(0, tau_a^2), mu ~ N(-1, 2^2), half-Cauchy(1) for the three standard deviations. A
 shortfall below ``TIE`` or above ``1 - TIE`` only says that z lies beyond that end. A missing score says nothing. On a
-table that was looked at while the method was designed (``LeakKind.TUNED``) its score counts as missing. A fit that
-fails or diverges has score 0, because the training mean can be published in its place.
+table that was looked at while the method was designed (``LeakKind.TUNED``) its score counts as missing, also if the
+target is cut into two classes. A fit that fails or diverges has score 0, because the training mean can be published in
+its place.
 
 A method is best on a table if no other score is more than ``TIE`` higher, so that several can be. The winner is the
 method with the highest probability of being best on the next table: a new a[t] and new e[m, t] for every method. Its
@@ -33,8 +34,10 @@ import pandas as pd
 
 from common_tasks import comparisons as compare
 from common_tasks.scores import REFUSALS, Arm, Family, adapter, higher, label, tasks, title
+from datasets import cut
 from evaluation.paired import RATIO_90_10, THESE_ROWS
 from evaluation.summary import mean_std
+from methods import contract
 from methods.contract import LeakKind
 
 HERE = Path(__file__).parent
@@ -498,9 +501,17 @@ def _splits(family: Family, dataset: str, scale: tuple[Arm | None, Arm | None, s
 
 
 def looked_at(method: str, kind: str, dataset: str) -> bool:
-    """Was this data set looked at while the method was designed?"""
+    """Was this data set looked at while the method was designed?
+
+    A table that is cut (``datasets.cut``) was, if a leak of the method for any kind of model names the whole table.
+    """
     found = adapter(method, kind)
-    return found is not None and any(e.kind is LeakKind.TUNED and e.applies(dataset, kind) for e in found.leaks)
+    if found is not None and any(e.kind is LeakKind.TUNED and e.applies(dataset, kind) for e in found.leaks):
+        return True
+    kinds = [k for k, name in contract.pairs() if name == method] if dataset.endswith(cut.SUFFIX) else []
+    whole = dataset.removesuffix(cut.SUFFIX)
+    leaks = [e for k in kinds for e in contract.get(method, k).leaks]
+    return any(e.kind is LeakKind.TUNED and whole in e.datasets for e in leaks)
 
 
 def metric_of(family: Family) -> str:

@@ -13,6 +13,7 @@ from common_tasks import best
 from common_tasks import figures as common_figures
 from common_tasks import matrix as common_matrix
 from common_tasks import privacy as common_privacy
+from common_tasks import sizes as common_sizes
 from common_tasks import tables as common_tables
 from common_tasks.advice.answer import Answer
 from common_tasks.scores import CONDITIONAL_NOTE, Family, tasks
@@ -44,7 +45,7 @@ def build(
     out: Path,
     families: Sequence[Family],
     ledger: pd.DataFrame,
-    sizes: pd.DataFrame,
+    rows_of: pd.DataFrame,
     scale: str,
     with_site: bool,
     extra: Path | None = None,
@@ -52,14 +53,17 @@ def build(
 ) -> Added:
     """Write tables and figures of these families under ``out``; families without a row are left out.
 
-    ``ledger``: of ``reports.ledger.build``; ``sizes``: of ``reports.tables.data_info``; ``extra``: folder of the tables
-    that are no scores; ``on_privacy``: notes of the privacy table.
+    ``ledger``: of ``reports.ledger.build``; ``rows_of``: of ``reports.tables.data_info``; ``extra``: folder of the
+    tables that are no scores; ``on_privacy``: notes of the privacy table.
     """
     families = sorted((f for f in families if f.arms), key=lambda f: common_advice.rank(f))
     if not families:
         return Added([], [], [])
     grouped = tasks(families)
-    own = {f.task: [best_table(f, scale), *(p for g in of for p in common_tables.build(g, scale))] for f, of in grouped}
+    own = {
+        f.task: [best_table(f, scale), sizes_table(f, scale), *(p for g in of for p in common_tables.build(g, scale))]
+        for f, of in grouped
+    }
     own = {task: [pair for pair in of if pair is not None] for task, of in own.items()}
     across = [common_matrix.matrix_table([f for f, _ in grouped], scale)]
     across += common_beside_default.build(families, scale)
@@ -75,7 +79,7 @@ def build(
     if not with_site:
         return Added(shown, [t for t, _ in privacy], [])
     # of a task's further tables only the tables of numbers: a panel for each would be too many
-    drawn = common_figures.build(out / "figures", [of[0] for _, of in grouped], sizes, extra)
+    drawn = common_figures.build(out / "figures", [of[0] for _, of in grouped], rows_of, extra)
     on = [t for t, _ in across] + [t for t, _ in privacy]
     of_task = {task: [table for table, _ in of] for task, of in own.items()}
     return Added(
@@ -155,3 +159,28 @@ def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
     name = f"common_{family.task}_best"
     table = Table(name, f"{family.title}: best on the next table", SCALE_BANNERS[scale], blocks, notes)
     return table, pd.concat(long, ignore_index=True).assign(scale=scale)
+
+
+def sizes_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
+    """What rows, columns and epsilon do to the cost of privacy: rows methods; the long frame is that of ``sizes``."""
+    long = common_sizes.effects(family) if family.metrics else pd.DataFrame()
+    if long.empty:
+        return None
+    answer = Answer(family, best.About())
+    rows = []
+    for method, of in long.groupby("method", sort=False):
+        told = [f"{r['factor']:.2f} [{r['low']:.2f}, {r['high']:.2f}]" for r in of.to_dict("records")]
+        first = of.iloc[0]
+        told += [str(first["tables"]), f"{first['at_an_end']:.0%}"]
+        name = method if method == common_sizes.EVERY else answer.name(method)
+        rows.append((name, [entry(t) for t in told]))
+    heads = [f"ten times the {t}" if t != "epsilon" else "ten times epsilon" for t in common_sizes.TERMS]
+    block = Block("", "Method", [*heads, "tables", "scores at an end"], rows)
+    notes = (
+        "The cost of privacy is 1 - score. A number is the factor by which the cost changes, with its 95 % interval "
+        "over resampled tables. A regression on the logarithms of rows, columns and epsilon gives it.",
+        "The tables differ in more than their sizes, so this is not the effect of taking rows away from one table. "
+        "Scores at an end of the scale tend to pull a factor to 1.",
+    )
+    name = f"common_{family.task}_sizes"
+    return Table(name, f"{family.title}: rows, columns and epsilon", SCALE_BANNERS[scale], [block], notes), long

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from common_tasks import beside_default, best, scores
+from common_tasks import beside_default, best, scores, sizes
 from common_tasks import page as own_page
 from reports import sampler_tables
 from reports.contents import Added, Run, Tables, Whole
@@ -33,6 +33,10 @@ def page(runs: list[Run], whole: Whole) -> Added:
 
 
 def derived(pairs: list[tuple[dict[str, Any], pd.DataFrame]]) -> dict[str, pd.DataFrame]:
-    """``common_tuned.csv`` and ``common_best.csv`` from the committed scores."""
+    """``common_tuned.csv``, ``common_best.csv`` and ``common_sizes.csv`` from the committed scores."""
     families = [scores.read(c, s) for c, s in pairs]
-    return {TUNED: beside_default.tuned_frame(families), best.NAME: best.table(families)}
+    return {
+        TUNED: beside_default.tuned_frame(families),
+        best.NAME: best.table(families),
+        sizes.NAME: sizes.table(families),
+    }

@@ -131,7 +131,8 @@ def limits(found: Answer) -> str:
     unequal = [found.set_name(d) for d in scores.named if len({n for n in _splits(scores, d) if n}) > 1]
     if unequal:
         weighs = "" if found.at(found.main).winner.why else " The model weighs a score by its standard error."
-        out.append(f"Methods have different numbers of splits on {listed(unequal)}.{weighs}")
+        fewer = [found.name(m) for i, m in enumerate(scores.methods) if any(_fewer(scores, i))]
+        out.append(f"Fewer splits than other methods, on {listed(unequal, 'or')}: {listed(fewer)}.{weighs}")
     if "tuned" in scores.settings.values():
         out.append(
             found.about.tuning
@@ -153,6 +154,11 @@ def _tuned_on(found: Answer) -> str:
     has = [d for d in scores.named if any(a.tuned and not family.mark(d, a) and (d, a) in family.status
                                           for a in scores.arms.values())]  # fmt: skip
     return f"(on {len(has)} of {len(scores.named)} tables) " if len(has) < len(scores.named) else ""
+
+
+def _fewer(scores: best.Scores, i: int) -> list[bool]:
+    """Per table: has this method a score, on fewer splits than another?"""
+    return [0 < n < most for n, most in zip(scores.n[i], scores.n.max(axis=0), strict=True)]
 
 
 def _splits(scores: best.Scores, dataset: str) -> list[int]:

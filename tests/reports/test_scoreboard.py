@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import html
 import io
 import re
 from collections import Counter
@@ -116,6 +117,25 @@ def test_the_counts_of_the_front_page_by_other_code(derived):
     shown = sorted(cells_of(row[1:]) for row in rows if len(row) == 7 and row[1] != "Numbers")
     total = sum(derived.values(), Counter())
     assert shown == sorted(expected_cells(f) for f in [*derived.values(), total])
+
+
+def test_the_counts_of_the_readme_by_other_code(derived):
+    """Its two sentences, and the words and titles of its figure."""
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    said = [r for r in lines(ROOT / "reports/reference/verdicts.csv") if r["headline"] == "yes"]
+    for path in sorted(ROOT.glob("papers/*/reference/verdicts.csv.gz")):
+        said += lines(path)
+    copied = {key(r) for p in ROOT.glob("papers/*/annotations.csv") for r in lines(p) if r.get("same_as")}
+    printed = [r["verdict"] for r in said if r["reading"] == "printed" and key(r) not in copied]
+    scored = [w for w in printed if w in (*scoreboard.COUNTS[:3], "better", "worse", "differs")]
+    refuted = [w for w in scored if w in ("better", "worse", "differs")]
+    assert f"compares {sum(f['numbers'] for f in derived.values()):,} published numbers" in text
+    assert f"{len(refuted):,} of {len(scored):,} numbers are refuted" in text
+    (told,) = re.findall(r"<desc>(.*?)</desc>", (ROOT / "docs/verdicts.svg").read_text(encoding="utf-8"))
+    shown = [{w.replace(" ", "_"): int(n) for n, w in re.findall(r"(\d+) ([a-z][a-z ]*[a-z])", of.rpartition(": ")[2])}
+             for of in html.unescape(told).split(";")]  # fmt: skip
+    expected = [{w: f[w] for w in scoreboard.COUNTS if f[w]} for f in derived.values()]
+    assert sorted(map(sorted, map(dict.items, shown))) == sorted(map(sorted, map(dict.items, expected)))
 
 
 def test_groups_of_numbers_without_a_score():

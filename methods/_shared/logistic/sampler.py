@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from methods._shared.settings_checks import positive, whole, within
 from methods.contract import Diverged
@@ -48,8 +48,9 @@ JITTER = 0.2
 #: standard deviations, summed over the coordinates) at which each of the two phases stops; a last Newton step follows.
 MODE_STEPS, MODE_TOLERANCE, NEWTON_TOLERANCE = 40, 1e-4, 1e-3
 NEWTON_STEPS = 50
-#: runs for a draw inside of the ball, before the sampler gives up.
-ATTEMPTS = 1000
+#: runs for a draw inside of the ball, before the sampler gives up; after the first it also gives up where the Gaussian
+#: at the mode has less than ``LEAST_MASS`` there, since a thousand runs would find a draw once in a million.
+ATTEMPTS, LEAST_MASS = 1000, 1e-9
 #: numbers (8 bytes each) that one block of a batch may take, be it margins (n, k) or k whitening matrices (d, d).
 BLOCK = 2**25
 
@@ -130,6 +131,8 @@ def sample(
     pending = np.arange(len(targets))
     out: dict[str, np.ndarray] = {}
     for run in range(1, ATTEMPTS + 1):
+        if run == 2:
+            _hopeless(z, gram, list(dict.fromkeys(targets[i] for i in pending)))
         outside = []
         for k in range(0, len(pending), size):
             columns = pending[k : k + size]
@@ -146,6 +149,19 @@ def sample(
         f"logistic sampler: no draw inside of the ball of radius {targets[pending[0]].radius:g} in {ATTEMPTS} runs; "
         "the posterior has next to no mass there: raise the radius or the precision"
     )
+
+
+def _hopeless(z: np.ndarray, gram: np.ndarray, targets: list[Target]) -> None:
+    """Raise Diverged for a ball that holds next to nothing of the Gaussian at the mode, by its mass in a half-space."""
+    for target, found in zip(targets, laplace(z, targets, gram)[0], strict=True):
+        distance = float(np.linalg.norm(found.mode))
+        along = float(np.linalg.norm(found.whitening.T @ found.mode)) / distance if distance else math.inf
+        mass = float(ndtr((target.radius - distance) / along))
+        if mass < LEAST_MASS:
+            raise Diverged(
+                f"logistic sampler: the ball of radius {target.radius:g} holds at most {mass:.1g} of the posterior, "
+                f"whose mode has norm {distance:g}: raise the radius or the precision"
+            )
 
 
 def laplace(z: np.ndarray, targets: Sequence[Target], gram: np.ndarray | None = None) -> tuple[list[Laplace], int]:

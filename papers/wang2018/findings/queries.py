@@ -14,3 +14,23 @@ def shared(rows) -> dict[str, object]:
         "family": PAPER.family,
         "WHY": {name: recipe.why for name, recipe in data.RECIPES.items() if recipe.why},
     }
+
+
+#: methods without privacy.
+FREE = ("trivial", "non_private")
+
+
+def wang2018_reproduction(rows) -> dict[str, object]:
+    """Counts of published numbers compared with the published error of the trivial predictor of the same table.
+
+    ``worse``, ``near`` of ``private``: numbers of private methods above it, and within 10 % of it; ``reproduced``, and
+    ``reproduced_near``: numbers that the authors' code reproduces, and those that lie within 10 % of it.
+    """
+    authors = rows("verdicts", reading="authors", metric="mse")
+    printed = authors["published_mean"].astype(float)
+    of_mean = authors["dataset"].map(printed[authors["our_method"] == "trivial"].groupby(authors["dataset"]).first())
+    private, near = ~authors["our_method"].isin(FREE), (printed - of_mean).abs() <= 0.1 * of_mean
+    same = authors["verdict"] == "reproduced"
+    counts = {"private": private, "worse": private & (printed > of_mean), "near": private & near}
+    counts |= {"reproduced": same & private, "reproduced_near": same & private & near}
+    return {"trivial": {name: f"{int(of.sum()):,}" for name, of in counts.items()}}

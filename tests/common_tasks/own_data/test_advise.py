@@ -234,7 +234,9 @@ def test_scores_by_shape_have_a_row_per_method():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("task", "asked", "epsilon"), [("regression", 1.0, "1"), ("regression", 3.0, "8")])
+@pytest.mark.parametrize(
+    ("task", "asked", "epsilon"), [("regression", 1.0, "1"), ("regression", 3.0, "8"), ("classification", 1.0, "1")]
+)
 def test_the_winner_on_real_tables_is_that_of_the_site(task, asked, epsilon):
     """At the nearest committed epsilon."""
     frame = best.committed()
@@ -247,7 +249,7 @@ def test_the_winner_on_real_tables_is_that_of_the_site(task, asked, epsilon):
 
 
 def test_a_task_with_few_real_tables_has_no_winner_there():
-    assert advise.on_real_tables("classification", (1.0,)).startswith("The common tasks give no general advice")
+    assert advise.on_real_tables("density", (1.0,)).startswith("The common tasks give no general advice for density")
 
 
 def test_the_page_is_one_file_with_its_figure_inside(tmp_path):

@@ -196,3 +196,17 @@ def test_a_share_that_the_source_does_not_give_refutes_nothing():
     assert f"more than half of 36 up to epsilon = {last} | printed" in rows.loc["both-beat-all", "figure"]
     assert not possible["10"]
     assert rows.loc["guarantee", "repair"]
+
+
+def test_the_counts_near_the_trivial_predictor_by_other_code():
+    """Those that the finding states, in plain loops."""
+    rows = [r for r in table("verdicts.csv.gz").to_dict("records") if r["reading"] == "authors"]
+    of_mean = {r["dataset"]: float(r["published_mean"]) for r in rows if r["method"] == "trivial"}
+    private = [r for r in rows if r["setting"].startswith("epsilon=")]
+    near = [r for r in private if abs(float(r["published_mean"]) / of_mean[r["dataset"]] - 1) <= 0.1]
+    worse = [r for r in private if float(r["published_mean"]) > of_mean[r["dataset"]]]
+    same, same_near = ([r for r in of if r["verdict"] == "reproduced"] for of in (private, near))
+    text = (REFERENCE.parent / "findings" / "wang2018-reproduction.md").read_text(encoding="utf-8")
+    assert f"Of {len(private):,} published numbers of private methods, {len(worse):,} are worse" in text
+    assert f"and {len(near)} are within a tenth of it. Of the {len(same)} " in text
+    assert f"reproduces, {len(same_near)} are within a tenth of it." in text

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from methods._shared.logistic import reference
+from methods._shared.logistic import reference, sampler
 from methods._shared.logistic.sampler import Plan, Target, laplace, sample
 from methods.contract import Diverged
 from models.logistic_regression import gradient, potential
@@ -218,6 +218,24 @@ def test_what_cannot_run_is_refused():
         sample(signed(3, 2, 0), [Target(1.0, 1.0, 1e-9)], [np.random.default_rng(0)], Plan(1, 1))
     with pytest.raises(Diverged, match="no Laplace approximation"):
         sample(np.full((2, 2), np.nan), [Target(1.0, 1.0)], [np.random.default_rng(0)])
+
+
+def test_a_ball_far_from_the_mode_is_given_up_after_one_run(monkeypatch):
+    """A draw 2 standard deviations out is found, and is the same as without the check."""
+    z = np.tile([[1.0]], (4000, 1))  # the mode is near log n; its standard deviation is known
+    (found,), _ = sampler.laplace(z, [Target(1.0, 1.0)])
+    mode, sd = float(found.mode[0]), float(found.whitening[0, 0])
+    runs = []
+    once = sampler._batch
+    monkeypatch.setattr(sampler, "_batch", lambda *given: runs.append(1) or once(*given))
+    with pytest.raises(Diverged, match=r"holds at most \S+ of the posterior"):
+        sample(z, [Target(1.0, 1.0, mode - 6.5 * sd)], [np.random.default_rng(0)])
+    assert len(runs) == 1
+    near = Target(1.0, 1.0, mode - 2 * sd)
+    with_check = sample(z, [near], [np.random.default_rng(1)])
+    monkeypatch.setattr(sampler, "_hopeless", lambda *given: None)
+    assert (sample(z, [near], [np.random.default_rng(1)]).weights == with_check.weights).all()
+    assert with_check.runs[0] > 1
 
 
 @pytest.mark.slow
