@@ -6,9 +6,9 @@ A fault is a copy of one adapter: a subclass whose budget, mechanism or one func
 else than the real one, for the time of a fit. Nothing is changed in the real adapter. Each has one sentence that says
 what the developer did wrong. The table says which checks see it, or none.
 
-Broken budgets that fit every adapter are those of ``privacy.faults``; these here are for one adapter each, and of
-kinds that such a list does not hold: a fault on one path, after many steps, for rare numbers, or in what a method does
-with released numbers.
+Most are for one adapter each: a fault on one path, after many steps, for rare numbers, or in what a method does with
+released numbers. The broken budgets of ``privacy.faults`` and the copies of ``privacy.wrapped`` fit every adapter;
+here they are tried on one.
 """
 
 from __future__ import annotations
@@ -29,15 +29,21 @@ import numpy as np
 import pandas as pd
 
 from audit import cases, resume
-from datasets.files import write_text
+from datasets.files import ROOT, write_text
 from methods.contract import Diverged
-from privacy import mutants
+from privacy import audit, mutants
 from privacy.budget import Budget, GaussianMechanism
+from privacy.faults import FAULTS as BUDGET_FAULTS
+from privacy.faults import Fault as BudgetFault
+from privacy.faults import view_of
 from privacy.ledger import Ledger
+from privacy.wrapped import WRAPPED
 
 LINEAR, LOGISTIC, NETWORK = "bounded_linear_regression", "bounded_logistic_regression", "bnn_regression"
 MIXTURE, SIMULATOR = "mixture_of_gaussians", "conjugate_simulator"
 SURVIVED = "survived"
+#: the committed table
+TABLE = ROOT / "audit" / "faults.csv"
 COLUMNS = ["fault", "class", "method", "case", "what", "killed_by", "found", "seconds"]
 
 
@@ -123,6 +129,42 @@ def declared(part: float, of: str = "") -> Callable:
         return Budget.laplace(self, what, sensitivity=k * sensitivity, noise_scale=k * noise_scale, **rest)
 
     return budget_of(gaussian=gaussian, laplace=laplace)
+
+
+def budget_with(fault: BudgetFault) -> Callable:
+    """The copy whose budget has a fault that fits every adapter."""
+
+    def make(method):
+        def fit(self, task, settings, budget, rng):
+            return type(method).fit(self, task, settings, view_of(budget, fault), rng)
+
+        return subclass(method, fit=fit)
+
+    return make
+
+
+def noise_of_the_fit(method):
+    """The copy whose mechanisms draw from the generator of the fit."""
+
+    def fit(self, task, settings, budget, rng):
+        view = copy.copy(budget)
+        view._rng = rng
+        return type(method).fit(self, task, settings, view, rng)
+
+    return subclass(method, fit=fit)
+
+
+def sensitivity_of_rows(method):
+    """The copy that declares a little more than its sensitivity, by a number of the rows."""
+
+    def fit(self, task, settings, budget, rng):
+        return type(declared(1.0 + 1e-3 * abs(float(np.mean(task.x))))(method)).fit(self, task, settings, budget, rng)
+
+    return subclass(method, fit=fit)
+
+
+def _unbounded(self, what, *, sensitivity, noise_multiplier, proof, **rest):
+    return Budget.unbounded_gaussian(self, what, noise_scale=sensitivity * noise_multiplier, **rest)
 
 
 # ----------------------------------------------------------------------------------------------- on the fast path alone
@@ -439,11 +481,12 @@ class Fault:
     survives: str = ""
 
 
-_ADASSP, _SGD = f"{LINEAR}/adassp", f"{LOGISTIC}/dp_sgd"
+_ADASSP, _SGD, _DPVI_LOGISTIC = f"{LINEAR}/adassp", f"{LOGISTIC}/dp_sgd", f"{LOGISTIC}/dpvi"
 _NATURALS = "methods.ep._pbp.natural_training"
 _DPVI = "methods.dpvi._noise_aware.training"
 FREE = cases.NO_RANGES
 BOUND, PATH, READS, LATE, SEES = "sensitivity", "path", "released numbers", "late or rare", "beside the fit"
+EVERY = "every adapter"
 FAULTS: tuple[Fault, ...] = (
     Fault("half the sensitivity of AdaSSP", BOUND, _ADASSP, LINEAR, declared(0.5),
           "the norm of a row is declared where its square moves the moments"),
@@ -545,7 +588,40 @@ FAULTS: tuple[Fault, ...] = (
     Fault("what was spent is forgotten", SEES, f"{LINEAR}/dp_sgd", LINEAR + FREE,
           numerics(("privacy.scaling", "remaining_noise_multiplier", _as_if_nothing_were_spent)),
           "the noise is calibrated as if the ranges had cost nothing"),
+    Fault("noise of the fit's stream", LATE, _ADASSP, LINEAR, noise_of_the_fit,
+          "mechanisms draw from the generator of the fit, which does not have to be secret"),
+    Fault("a ledger without an epsilon", BOUND, "dp_sep", NETWORK, budget_of(gaussian=_unbounded),
+          "nothing is declared to bound what is released"),
+    Fault("a sensitivity that follows the rows", BOUND, _ADASSP, LINEAR, sensitivity_of_rows,
+          "the declared sensitivity grows with the mean of the rows"),
+    *(Fault(f"{f.name} (every adapter)", EVERY, _SGD if f.check == "sampling" else _DPVI_LOGISTIC, LOGISTIC,
+            budget_with(f), f.what) for f in BUDGET_FAULTS),
+    *(Fault(f"{w.name} (every adapter)", EVERY, _DPVI_LOGISTIC, LOGISTIC, w.of, w.what) for w in WRAPPED),
 )  # fmt: skip
+
+#: check -> the fault that it is meant for, of the checks that are the only killer of none; others see that fault too
+MEANT: dict[str, str] = {
+    "sensitivity": "half the sensitivity (every adapter)",
+    "posterior": "release thrown away (every adapter)",
+    "diagnostics": "raw loss told (every adapter)",
+    "events": "a sensitivity that follows the rows",
+    "same_path": "noise x .7 in the kernel of DP-SEP",
+}
+
+
+def alone(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per check, cheap ones first: the class of fault that it kills, and of ``table`` how many it sees.
+
+    Columns: check, kills, sees (number of faults), alone (faults that no other check sees, separated by "; ") and meant
+    (the fault that a check is meant for which is the only killer of none).
+    """
+    rows = []
+    for check, words in audit.KILLS.items():
+        seen = table[[check in found.split() for found in table["killed_by"]]]
+        only = list(seen.loc[seen["killed_by"] == check, "fault"])
+        meant = "" if only else MEANT.get(check, "")
+        rows.append({"check": check, "kills": words, "sees": len(seen), "alone": "; ".join(only), "meant": meant})
+    return pd.DataFrame(rows)
 
 
 # ------------------------------------------------------------------------------------------------------------ the table

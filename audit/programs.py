@@ -41,7 +41,8 @@ class OwnFit:
     """One fit of a paper's program: ``run`` (task, settings, budget, rng) -> what is released, by name.
 
     ``task``: a dozen rows; ``spec``: a budget of the program. ``short``: settings of the checks that make many fits,
-    ``settings`` where it is None. ``unasked``: check -> why it is not asked, such as no noise beside a draw.
+    ``settings`` where it is None; ``long``: those of late steps, which are not asked where it is None. ``unasked``:
+    check -> why it is not asked, such as no noise where the release is a draw.
     """
 
     name: str
@@ -51,6 +52,7 @@ class OwnFit:
     run: Run
     settings: Any = None
     short: Any = None
+    long: Any = None
     unasked: Mapping[str, str] = field(default_factory=dict)
 
     def supports(self, task: Task) -> None:
@@ -65,12 +67,13 @@ class OwnFit:
     def audit(self, spec: BudgetSpec | FaultySpec | None = None) -> audit.Audit:
         """Its audit; ``spec``: a broken budget."""
         spec = self.spec if spec is None else spec
-        return audit.Audit(self, self.task, self.settings, spec, 1, short=self.short, **QUICK)
+        return audit.Audit(self, self.task, self.settings, spec, 1, short=self.short, long=self.long, **QUICK)
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The checks that are asked, cheap ones first."""
-        return tuple(check for check in audit.CHECKS if check not in self.unasked)
+        skipped = {*self.unasked, *(("late",) if self.long is None else ())}
+        return tuple(check for check in audit.CHECKS if check not in skipped)
 
     def found(self, spec: BudgetSpec | FaultySpec | None = None, first: bool = False) -> dict[str, str]:
         """Check -> what it found; ``first``: of the first check that finds something."""

@@ -64,36 +64,36 @@ def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
         count[r["compared"]] += 1
     told = ", ".join(f"{words} in {n}" for words, n in count.items())
     notes = (
-        "As many settings of every method were tried on made-up rows of the data set's shape (workflow/tuning.py); the "
-        "best one stands here where it gained enough there; where none did, the default was chosen, and stands in the "
-        "tuned columns of the tables of scores. On the real data the tuned settings are, by 95 % intervals about "
-        f"the law of the data, pair by pair: {told}.",
+        "As many settings of every method were tried on synthetic rows of the data set's shape (workflow/tuning.py). "
+        "The table has the best one if it gained enough there. If none did, the default was chosen, and is in the "
+        "tuned columns of the tables of scores. Tuned settings are compared with the default on the real data, by 95 % "
+        f"intervals about the distribution of the data, one per comparison: {told}.",
     )
-    return _table("common_tuned", "Tuned on a public stand-in, beside the default", rows, notes, scale)
+    return _table("common_tuned", "Tuned on synthetic surrogate data, compared with the default", rows, notes, scale)
 
 
 def ablations_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame] | None:
     """A row an ablation, data set and metric, beside the default; None where there is no ablation."""
     notes = (
-        "Each setting was tried after test scores had raised the question that a finding answers with it: it says why "
-        "a method does what it does, not how good it can be, and no other table of scores and no figure has it. Beside "
-        "an epsilon that the default was not run at stands the default at its largest.",
+        "Each setting was tried after test scores had raised a question, and a finding answers it. So it shows why a "
+        "method does what it does, and not how good it can be. No other table of scores and no figure has it. If the "
+        "default was not run at an epsilon, the default at its largest epsilon is shown.",
     )
     rows = [(f.title, rows_of(f, f.ablations)) for f in families]
     return _table("common_ablations", "Ablations of the common tasks", rows, notes, scale)
 
 
 def _table(name: str, title: str, rows: Sequence[tuple[str, list[Row]]], notes: tuple[str, ...], scale: str):
-    heads = ["data set", "metric", "epsilon", "this setting", "default", "better than it by (95 %, law of the data)"]
-    heads.append("95 % on these rows (splits that both have)")
+    heads = ["data set", "metric", "epsilon", "this setting", "default"]
+    heads += ["better than it by (95 %, distribution of the data)", "95 % on these rows (splits that both have)"]
     rows = [(words, found) for words, found in rows if found]
     if not rows:
         return None
     blocks = [Block(words, "Method", heads, [(r["title"], _entries(r)) for r in found]) for words, found in rows]
     what = (
-        "Mean ± standard deviation over splits (their number), and the paired difference: with the interval that is "
-        "corrected for splits that share rows (Nadeau and Bengio 2003), which is about the law of the data, and with "
-        "the plain one, which is about these rows, over all their splits and all privacy noise."
+        "Mean ± standard deviation over splits (their number), and the paired difference with two intervals. One is "
+        "corrected for splits that share rows (Nadeau and Bengio 2003), and is about the distribution of the data. The "
+        "plain one is about these rows, over all their splits and all privacy noise."
     )
     long = pd.DataFrame([r | {"scale": scale} for _, found in rows for r in found], columns=COLUMNS)
     return Table(name, title, SCALE_BANNERS[scale], blocks, (what, *notes)), long

@@ -327,7 +327,7 @@ def table(families: Sequence[Family]) -> pd.DataFrame:
 def fit(family: Family, epsilon: str, about: About | None = None) -> Fitted:
     """Scores, posterior and winner of one task at one epsilon; an empty frame if there is no general advice.
 
-    Of the committed scores the posterior is the committed one.
+    If the scores are the committed ones, the posterior is read from the committed table.
     """
     about = about or About()
     scores = scores_of(family, epsilon, about)

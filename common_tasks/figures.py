@@ -118,7 +118,7 @@ def curves(folder: Path, family: Family, metric: str) -> Figure | None:
         f"Mean over splits with 95 % intervals, default settings, points shifted sideways so that they stay apart; "
         f"{'higher' if higher(metric) else 'lower'} is better. Lines without markers have no privacy, bands "
         "are references among them. An arrow at the edge is a score beyond it, its number in the table. Splits move "
-        "all methods together: what is separated in pairs stands in the table, not in the bars.",
+        "all methods together: the table has the paired comparisons, and the bars do not show them.",
     )
 
 
@@ -148,7 +148,7 @@ def _panel(ax: Any, here: pd.DataFrame, metric: str, handles: dict[str, Any], me
         at = line["at"] * 1.05 ** (k - (len(lines) - 1) / 2)  # side by side
         kind = look[method].line(variant=before.get(method, 0)) | {"linewidth": 1.0}
         before[method] = 1  # a second line of it has another setting
-        words += {BARE: " (no guarantee)", PRIVATE_YARDSTICK: " (yardstick)"}.get(group, "")
+        words += {BARE: " (no guarantee)", PRIVATE_YARDSTICK: " (baseline)"}.get(group, "")
         methods[words] = method
         bars = line["half_width"].where(line["mean"].between(low, high)).fillna(0.0)
         drawn = ax.errorbar(at, line["mean"], yerr=bars, elinewidth=0.7, markersize=4.2, **kind)

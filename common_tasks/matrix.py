@@ -57,8 +57,8 @@ def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
     for runs, head in ((True, "Methods that run on a common task"), (False, "Methods that run on none")):
         lines += [(head, []), *rows[runs]] if rows[runs] else []
     notes = (
-        "Does a method have a score on the task? Below it stands where its default settings come from, by the method's "
-        "own statement. Reasons are the methods' own.",
+        "Does a method have a score on the task? The second line has where its default settings come from, by the "
+        "method's own statement. Reasons are the methods' own.",
     )
     blocks = [Block("", "Method", [f.title.partition(":")[0] for f in families], lines)]
     table = Table(
@@ -102,7 +102,7 @@ def _left_out(family: Family, method: str) -> str:
     found = adapter(method, family.kind)
     relation = found.privacy
     if relation is None:
-        return "fits this model without privacy; this experiment names its arms and has others"
+        return "fits this model without privacy; this experiment names its configurations and has others"
     if str(relation) != "add_remove":
         return f"its guarantee is for {str(relation).replace('_', ' ')}; it is not converted to one row more or less"
     return "fits this model; no cell at this scale"

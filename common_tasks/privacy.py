@@ -122,10 +122,10 @@ def privacy_table(
         heads = [*map(f.set_title, f.datasets), "delta", "neighbours", "accountant", "converted", "leaks"]
         blocks.append(Block(f.title.partition(":")[0], "Method", heads, rows))
     notes = (
-        "Under each data set: epsilon recomputed from the ledger of the run (of all splits the dearest) and whether "
-        "the claim covers it. Columns without a documented range are scaled by moments that are bought from the same "
-        "epsilon (table common_ranges). Where the mechanism is a released draw, its bound is written and proved. Leaks "
-        "are ways around the ledger that no epsilon counts.",
+        "Each data set has the epsilon that is recomputed from the ledger of the run (the largest over all splits), "
+        "and whether the claim covers it. Columns without a documented range are scaled by moments that are estimated "
+        "from the same epsilon (table common_ranges). If the mechanism releases a posterior sample, its bound is "
+        "written and proved. Leaks are ways around the ledger that no epsilon counts.",
         *([CONDITIONAL_NOTE] if any(f.conditional for f in families) else []),
         *more,
     )
@@ -135,7 +135,7 @@ def privacy_table(
 
 
 def ranges_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataFrame]:
-    """Which ranges of a data set are documented, and so free, and which are bought; a row a data set."""
+    """Which ranges of a data set are documented, and so free, and which are estimated; a row per data set."""
     used: dict[str, list[str]] = {}
     for f in families:
         for dataset in f.datasets:
@@ -144,9 +144,9 @@ def ranges_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
     for dataset, tasks in used.items():
         about = datasets.get(dataset)
         known = sum(r is not None for r in about.x_bounds)
-        target = "no target" if about.task == "density" else "documented" if about.y_bounds else "bought"
+        target = "no target" if about.task == "density" else "documented" if about.y_bounds else "estimated privately"
         target = "two classes" if about.task == "classification" else target
-        inputs = f"{known} documented, {len(about.x_bounds) - known} bought"
+        inputs = f"{known} documented, {len(about.x_bounds) - known} estimated privately"
         own = list(about.conditional(with_target=about.task == "regression"))
         cited = about.bounds_citation or "nowhere"
         shown = ", ".join(own) or "none"
@@ -154,14 +154,15 @@ def ranges_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
         ids.append(range_id(dataset))
         long.append({"dataset": dataset, "tasks": " ".join(tasks), "inputs": len(about.x_bounds), "documented": known,
                      "target": target, "extremes": "; ".join(own), "citation": about.bounds_citation})  # fmt: skip
-    heads = ["tasks", "ranges of the inputs", "range of the target", "of these, extremes of the table", "documented in"]
+    heads = ["tasks", "ranges of the inputs", "range of the target", "of these, minimum and maximum of the table"]
+    heads.append("documented in")
     notes = (
-        "A private method gets documented ranges for nothing. For all others it buys a histogram of magnitudes and two "
-        f"moments of each column, together {SHARE:.0%} of mu squared of its budget (Gaussian DP), before it fits "
-        "(methods/_shared/frames.py); the methods of the network buy theirs by themselves (privacy/scaling.py). "
-        "Without privacy a column without a documented range is scaled by the moments of the training rows. Ranges "
-        "that are the extremes of the table itself follow from the private rows, and are no public knowledge though "
-        "they are printed: they are used here, and what rests on them is marked as conditional.",
+        "A documented range costs a private method nothing. For all other columns it estimates a histogram of "
+        f"magnitudes and two moments before it fits, and charges {SHARE:.0%} of mu squared of its budget (Gaussian DP) "
+        "for it (methods/_shared/frames.py). The methods of the network do this by themselves (privacy/scaling.py). "
+        "Without privacy, a column without a documented range is scaled by the moments of the training rows. Ranges "
+        "that are the minimum and maximum of the table itself follow from the private rows, and are not public "
+        "knowledge, although they are printed. They are used here, and what rests on them is marked as conditional.",
     )
     block = Block("", "Data set", heads, rows, ids=ids)
     table = Table("common_ranges", "Common tasks: which ranges are public", SCALE_BANNERS[scale], [block], notes)

@@ -30,11 +30,11 @@ from reports.tables import dataset_title, natural
 #: what an arm is, in the order of the tables.
 PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK = (
     "Private",
-    "Yardsticks, private",
+    "Baselines, private",
     "Claims an epsilon, gives no guarantee",
     "Reference, without privacy",
     "Without privacy",
-    "Yardsticks, without privacy",
+    "Baselines, without privacy",
 )
 ROLES = (PRIVATE, PRIVATE_YARDSTICK, BARE, REFERENCE, FREE, FREE_YARDSTICK)
 #: kind of model -> what its private methods would be without privacy: the exact posterior where there is one.
@@ -46,7 +46,7 @@ REFUSED = "refused"
 ROOT = Path(__file__).parent.parent
 #: stands behind the name of a data set whose guarantees are conditional.
 CONDITIONAL_MARK = "*"
-CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}: these follow from the private rows, and no epsilon counts them."
+CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}. These follow from the private rows, and no epsilon counts them."
 #: why a method stands in a tuned column with its default: that won the tuning, there is no grid to choose from, or
 #: there is one and nothing was tried on that data set.
 DEFAULT, NO_GRID, NOT_TUNED = "default", "default, no grid", "default, not tuned"
@@ -349,12 +349,12 @@ def constants_of(family: Family, dataset: str, arm: Arm) -> str:
     if found is None:
         return ""
     if arm.tuned and not family.mark(dataset, arm):
-        return f"tuned on a stand-in ({len(found.grid)} settings)"
+        return f"tuned on surrogate data ({len(found.grid)} settings)"
     return "; ".join(found.constants) or "not stated"
 
 
 def column_words(column: tuple[str, bool]) -> str:
-    return f"epsilon = {column[0]}" + (", tuned on a public stand-in" if column[1] else "")
+    return f"epsilon = {column[0]}" + (", tuned on synthetic surrogate data" if column[1] else "")
 
 
 def higher(metric: str) -> bool:

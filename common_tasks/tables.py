@@ -38,8 +38,8 @@ CALIBRATION = {
 }
 #: file of ``common_tasks.controls``.
 CONTROLS = "common_controls.csv"
-COSTS = {"cpu_seconds": "CPU seconds a fit", "seconds": "wall seconds a fit", "peak_mb": "peak memory (MB)"}
-_NO_GUARANTEE = "Its program adds noise, but nothing bounds what the noise hides: by its ledger epsilon is infinite."
+COSTS = {"cpu_seconds": "CPU seconds per fit", "seconds": "wall seconds per fit", "peak_mb": "peak memory (MB)"}
+_NO_GUARANTEE = "It adds noise, but nothing bounds what the noise hides. By its ledger epsilon is infinite."
 
 
 def build(family: Family, scale: str) -> list[tuple[Table, pd.DataFrame]]:
@@ -120,8 +120,8 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
             heading = f"{_heading(family, dataset)}: {METRICS[metric].heading}"
             blocks.append(Block(heading, "Method", heads, rows, ids=ids))
     notes = (
-        "Mean ± standard deviation over splits (their number). Neighbours: one row more or less, delta = 1e-5; the "
-        "guarantees stand in the table of privacy.",
+        "Mean ± standard deviation over splits (their number). Neighbours: one row more or less, delta = 1e-5. "
+        "The table of privacy has the guarantees.",
         *_tuned_note(family),
         "Last column: the default settings and what the code holds, by the methods' own statement. \"Developed here\": "
         "tried on synthetic problems by this suite, none of its data sets; \"guessed here\": chosen, and nothing says "
@@ -135,11 +135,11 @@ def score_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
 def _tuned_note(family: Family) -> tuple[str, ...]:
     if not any(a.tuned for a in family.arms):
         return ()
-    return ("Tuned: settings chosen on public synthetic data of the same shape, with the same effort for every method; "
-            "all others are the methods' own defaults, which read no private row. In a tuned column \"default\" beside "
-            "a number says that the choice was the default (its scores are those of the column before), \"default, no "
-            "grid\" that the method names no other settings, \"default, not tuned\" that none were tried on this data "
-            "set. Programs without a guarantee are not tuned.",)  # fmt: skip
+    return ("Tuned settings were chosen on public synthetic data of the same shape, with the same effort for every "
+            "method. All others are the methods' own defaults, which read no private row. In a tuned column, "
+            "\"default\" says that the choice was the default, whose scores are those of the column before. \"Default, "
+            "no grid\" says that the method names no other settings, and \"default, not tuned\" that none were tried "
+            "on this data set. Methods without a guarantee are not tuned.",)  # fmt: skip
 
 
 def _heading(family: Family, dataset: str) -> str:
@@ -237,12 +237,13 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
         heads = [*(CALIBRATION[m] for m in metrics), *(COSTS[c] for c in told)]
         blocks.append(Block(_heading(family, dataset), "Method", heads, rows, ids=ids))
     notes = (
-        "Means over splits. Coverage: share of test targets in the central predictive interval of that level. Error of "
-        "the posterior mean: mean over the coefficients of |mean - exact mean| in standard deviations of the exact "
-        "posterior; log variance ratio: mean of log(variance / exact variance), below 0 where the posterior is too "
-        "narrow. \"-\": a point estimate has no spread. Seconds: one fit on one core, without compilation; wall time "
-        "grows with the load of the machine. Of a run that several methods read, a row with CPU seconds "
-        "counts its share, one with wall time alone the whole. Peak memory: of the process that fits.",
+        "Means over splits. Coverage is the share of test targets in the central predictive interval of that level. "
+        "The error of the posterior mean is the mean over the coefficients of |mean - exact mean|, in units of the "
+        "exact posterior's standard deviation. The log variance ratio is the mean of log(variance / exact variance). "
+        "It is below 0 if the posterior is too narrow. \"-\" is for a point estimate, which has no spread. Seconds are "
+        "of one fit on one core, without compilation. Wall time grows with the load of the machine. If several methods "
+        "read one run, CPU seconds count the share of each, and wall time the whole run. Peak memory is that of the "
+        "process that fits.",
         *_tuned_note(family),
         *([CONDITIONAL_NOTE] if family.conditional else []),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 Such a method adds no noise, so there is nothing to replay; its bound is proved beside its code and checked by brute
 force in its tests. What else leaves the fit must be a function of public numbers: diagnostics, the ledger, parameters
-that come with the draw, and whether there is a result at all.
+that come with the draw, whether a task is taken, and whether there is a result at all.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from privacy import audit
+from privacy.audit.forged import prepared, supports_fault
 from privacy.budget import BudgetSpec
 
-CHECKS = ("runs", "diagnostics", "events", "posterior")
+CHECKS = ("runs", "diagnostics", "events", "posterior", "supports")
 
 
 class DrawAudit:
@@ -29,12 +30,15 @@ class DrawAudit:
 
     @cached_property
     def pairs(self) -> list[tuple[str, object, object]]:
-        """(name, fit on D, fit on D') of each pair of ``audit.neighbours``; an exception takes the place of a fit."""
+        """(name, fit on D, fit on D') of each pair of ``audit.neighbours``; an exception takes the place of a fit.
+
+        Each fit has a copy of the method that was prepared on its rows, so that what ``prepare`` keeps is compared too.
+        """
         method, task, settings, spec, seed = self._fit
 
         def one(data):
             try:
-                return audit.run(method, data, settings, spec, seed)
+                return audit.run(prepared(method, data, settings), data, settings, spec, seed)
             except audit.REFUSED as error:
                 return error
 
@@ -70,3 +74,8 @@ class DrawAudit:
             if len(differ) > 1:
                 return f"{name}: {', '.join(differ)} differ; a draw is one of them"
         return ""
+
+    def supports(self) -> str:
+        """See ``audit.forged.supports_fault``."""
+        method, task, *_ = self._fit
+        return supports_fault(method, task)

@@ -8,6 +8,7 @@ one adapter (its clipping, its scaling, a constant that reads rows) is a patch o
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -266,6 +267,13 @@ class FaultySpec:
     def open(self, rng, recorder=None):
         """A budget with the fault."""
         return type("Faulty", (_FaultyBudget,), {"fault": self.fault})(self.spec, rng, recorder)
+
+
+def view_of(budget: Budget, fault: Fault) -> Budget:
+    """A view of an open budget that has the fault; what is charged to it is charged to this one."""
+    view = copy.copy(budget)
+    view.__class__ = type("Faulty", (_FaultyBudget,), {"fault": fault})
+    return view
 
 
 def of(name: str) -> Fault:

@@ -27,7 +27,7 @@ from typing import Any
 
 import pandas as pd
 
-from datasets.files import stacked, write_csv
+from datasets.files import ROOT, stacked, write_csv
 from evaluation.summary import COLUMNS, read_scores
 from methods import contract
 from reports import (
@@ -271,6 +271,7 @@ def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
         findings=[f for f in told if f.id in mine],
         configs=[run.config for run in group.runs],
         scores=stacked([run.scores for run in group.runs]),
+        answer=answer_of(group.key),
     )
 
 
@@ -288,7 +289,14 @@ def _housed(paper: papers.Paper, folder: Path, drawn: bool) -> site.Part:
         judged=paper.judged,
         runs=homes.resolve(paper.program.runs)(paper.reference),
         titles=homes.resolve(paper.program.titles),
+        answer=answer_of(paper.key),
     )
+
+
+def answer_of(key: str, home: Path = ROOT / "papers") -> str:
+    """What the authors of a paper answered, ``papers/<key>/answer.md``; "" without one."""
+    path = home / key / "answer.md"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def from_results(results: Path, out: Path, scale: str) -> site.Content:

@@ -31,7 +31,7 @@ TOTAL = "(total)"
 #: in the reason of the total that the suite takes as its answer.
 ANSWER = "taken as the answer"
 #: what is said of a data set with such ranges.
-CONDITIONAL = "conditional on the ranges printed with the table, which are its extremes"
+CONDITIONAL = "conditional on ranges that are the minimum and maximum of the table itself"
 #: where a budget names no delta: the one of the papers.
 DELTA = 1e-5
 
@@ -302,7 +302,7 @@ def range_leaks(dataset: str, kind: str) -> tuple[str, ...]:
     """The leak of every method that takes such ranges for public knowledge."""
     columns = conditional(dataset, kind)
     where = f"on {dataset_title(dataset)} only: the guarantee is {CONDITIONAL} ({', '.join(columns)})"
-    return (f"{where}, and that those follow from the private rows is not counted",) if columns else ()
+    return (f"{where}. These follow from the private rows, which is not counted",) if columns else ()
 
 
 def leaks_under(model: Mapping[str, Any], method: str, dataset: str) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class Paper:
 
     @property
     def judged(self) -> str:
-        """How its numbers are judged, half a sentence."""
+        """How its numbers are judged, without the full stop."""
         return self.program.judged
 
 

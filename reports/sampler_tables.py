@@ -34,13 +34,13 @@ def distance_note(extra: Path | None, names: Sequence[str]) -> tuple[str, ...]:
         return ()
     worst = long.loc[long["tv_high"].astype(float).idxmax()]
     return (
-        "The epsilon of a released draw from a logistic posterior is that of an exact draw. Measured on "
-        f"{len(long)} posteriors, the draws' total variation from an exact one is at least "
+        "The epsilon of a posterior sample from a logistic regression is that of an exact sample. We measured the "
+        f"total variation between samples and exact ones on {len(long)} posteriors. It is at least "
         f"{_few(long['tv_low'].min())} to {_few(long['tv_low'].max())} and at most {_few(long['tv_high'].min())} to "
-        f"{_few(long['tv_high'].max())} ({method_title(worst['method'])}, {worst['setting']}, {worst['n']} rows). A "
-        "total variation t adds (1 + e^epsilon) t to delta, or leaves no bound where that is above 1: with what was "
-        f"measured at most, it stays below 1e-5 on {int((long['delta_added_high'] < 1e-5).sum())} of them "
-        f"(table sampler_distance_{long['task'].iloc[0]}).",
+        f"{_few(long['tv_high'].max())}. The largest is that of {method_title(worst['method'])}, {worst['setting']}, "
+        f"{worst['n']} rows. A total variation t adds (1 + e^epsilon) t to delta, and leaves no bound if that is above "
+        "1. With the largest measured t, the addition stays below 1e-5 on "
+        f"{int((long['delta_added_high'] < 1e-5).sum())} of them (table sampler_distance_{long['task'].iloc[0]}).",
     )
 
 
@@ -72,9 +72,9 @@ def distance_table(extra: Path, names: Sequence[str], scale: str) -> tuple[Table
         title = dataset_title(dataset) if dataset else "Separable rows, one weight"
         blocks.append(Block(f"{title} ({int(here['draws'].iloc[0])} draws)", "Posterior", heads, rows))
     notes = (
-        "The guarantees are for exact draws; what is released is the end of a Markov chain. Intervals are 95 %. Added "
-        "to delta: (1 + e^epsilon) t for the total variation t of this posterior, at most 1, where no bound is left; "
-        "a guarantee would need the largest t over all data sets, which nobody has measured.",
+        "The guarantees are for exact samples, and the end of a Markov chain is released. Intervals are 95 %. The "
+        "addition to delta is (1 + e^epsilon) t for the total variation t of this posterior. At 1 no bound is left. A "
+        "guarantee would need the largest t over all data sets, which nobody has measured.",
         _HOW[task],
     )
     title = "How far are the released draws from exact ones?"
@@ -89,14 +89,14 @@ _LAST = {
 }
 _HOW = {
     "separable": (
-        "All rows and classes are equal, so that one side of the posterior is a wall. Its law and, where the "
-        "integration follows, that of the draws are known by quadrature: total variation is that number and its error "
-        "there, else it lies between the draws' Kolmogorov distance and the distance of the run's start. The last two "
-        "columns are what a flipped label can show at most of exact draws and of the program's."
+        "All rows and classes are equal, so one side of the posterior is a wall. Its distribution is known by "
+        "quadrature. If the integration can follow the draws, their distribution is known too, and total variation is "
+        "that number with its error. Otherwise it lies between the draws' Kolmogorov distance and the distance of the "
+        "run's start. The last two columns are what a flipped label can show at most of exact draws and of ours."
     ),
     "common": (
         "Draws are compared along the log ratio of the run's start (the Laplace approximation) to the posterior, which "
-        "tells the two apart best. Total variation lies between the Kolmogorov distance along it and that of the start."
+        "separates the two best. Total variation lies between the Kolmogorov distance along it and that of the start."
     ),
 }
 

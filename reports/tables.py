@@ -27,20 +27,20 @@ SCALE_BANNERS = {
     "tiny": "Scale: tiny. One split, two epochs: a test of the machinery, NOT evidence about the papers.",
 }
 _RULE = (
-    "Each entry: ours, mean ± standard deviation (number of runs); the paper's number; the verdict by one fixed rule "
-    "(reports/verdict.py). reproduced: nothing refutes the number at 5 %, and the two are equivalent within the margin "
-    "of the metric; compatible: nothing refutes it, and nothing shows it. On splits shared with the paper the rule is "
-    "conservative."
+    "An entry has our mean ± standard deviation (number of runs), the paper's number, and the verdict by one fixed "
+    "rule (reports/verdict.py). Reproduced: nothing refutes the number at 5 %, and the two are equivalent within the "
+    "margin of the metric. Compatible: nothing refutes it, and nothing shows that it is within the margin. On splits "
+    "shared with the paper the rule is conservative."
 )
 _RULE_SKEWED = (
-    " An entry with our median is not judged by t: our scores or theirs are far from normal, a single run is printed, "
-    "or the spread is of the size of the number. Its verdict comes from ranks or, where no spread is printed, from "
-    "resampled runs; the median says more than the mean."
+    " An entry with our median is not judged by t. Our scores or theirs are far from normal, a single run is printed, "
+    "or the spread is of the size of the number. Its verdict comes from ranks, or from resampled runs if no spread is "
+    "printed. The median says more than the mean."
 )
 _RULE_BATCH = (
-    "Each entry: ours, one number of a batch of data sets ± its standard deviation by bootstrap over them (how "
-    "many); the paper's number ± its spread over redraws of the reference points, which leaves out that of the data "
-    "sets; the verdict. The two batches are independent: the rule (reports/verdict.py, judge_batch) takes twice the "
+    "An entry has our number of a batch of data sets ± its standard deviation by bootstrap over them (how many), the "
+    "paper's number, and the verdict. The paper's spread is over redraws of the reference points, and leaves out that "
+    "of the data sets. The two batches are independent, so the rule (reports/verdict.py, judge_batch) takes twice the "
     "bootstrap variance."
 )
 _READING_MEANINGS = {
@@ -187,15 +187,15 @@ def row_title(method: str, setting: str) -> str:
 
 
 def _ours(rows: pd.DataFrame, titles: dict[tuple[str, str], str]) -> list[str]:
-    """Which cells of ours stand in which column: one line a protocol."""
-    names: dict[str, list[str]] = {}
+    """Which of our methods answers which published columns: one line per method and protocol."""
+    names: dict[tuple[str, str], list[str]] = {}
     for r in rows[rows["our_method"] != ""].to_dict("records"):
         label = f" [{r['our_setting']}]" if r["our_setting"] else ""
-        names.setdefault(r["protocol"], []).append(f"{titles[r['method'], r['setting']]} = {r['our_method']}{label}")
-    lines = [f"Ours, protocol {p}: {'; '.join(dict.fromkeys(texts))}." for p, texts in names.items()]
+        names.setdefault((r["our_method"], r["protocol"]), []).append(f"{titles[r['method'], r['setting']]}{label}")
+    lines = [f"Ours is {m} (protocol {p}) for {'; '.join(dict.fromkeys(texts))}." for (m, p), texts in names.items()]
     answered = set(zip(*(rows.loc[rows["our_method"] != "", k] for k in ("method", "setting")), strict=True))
     missing = [t for c, t in titles.items() if c not in answered]
-    return lines + ([f"No cell of ours: {'; '.join(missing)}."] if missing else [])
+    return lines + ([f"No run of ours answers {'; '.join(missing)}."] if missing else [])
 
 
 def judged_entry(r: dict[str, Any], footnotes: Footnotes) -> Entry:
@@ -221,7 +221,7 @@ def judged_entry(r: dict[str, Any], footnotes: Footnotes) -> Entry:
 
 
 #: groups of the table of all methods, in its order.
-GROUPS = ("Private, or said to be", "Without privacy", "Controls and yardsticks")
+GROUPS = ("Private, or said to be", "Without privacy", "References and baselines")
 
 
 def group_of(method: str, claims_epsilon: bool, answers: bool = False) -> str:
@@ -287,9 +287,9 @@ def all_methods_table(
         title,
         SCALE_BANNERS[scale],
         blocks,
-        notes=("Each entry: mean ± standard deviation over splits (number of splits). epsilon: what the accountants "
-               "find in the ledgers of the runs, at the delta of their budget, the range over the data sets; "
-               "inf where private numbers leave without noise.",),
+        notes=("An entry is the mean ± standard deviation over splits (number of splits). Epsilon is what the "
+               "accountants find in the ledgers of the runs, at the delta of their budget, as a range over the data "
+               "sets. It is inf if private numbers leave without noise.",),
         footnotes=footnotes.texts,
     )  # fmt: skip
     first = ["dataset", "protocol", "method", "setting", "title", "group", "metric"]

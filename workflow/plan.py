@@ -10,12 +10,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+import pandas as pd
+
 import datasets
 from datasets.files import ROOT
 from evaluation.summary import seconds_of
 from workflow import committed, papers
 from workflow.experiments import Cell, cells, experiment_files, families
-from workflow.program import CPU_SECONDS, read_scores
+from workflow.program import CPU_SECONDS
 
 #: CPU seconds that a cell costs besides its fits: starting Python, importing, scoring, Snakemake's own share.
 OVERHEAD_S = 3.0
@@ -91,12 +93,13 @@ def estimate(scale: str) -> Estimate:
 
 
 def program_seconds() -> dict[str, float]:
-    """CPU seconds of each paper with a program of its own, all its score files; of those that were timed."""
+    """CPU seconds of each paper with a program of its own, if all its committed score files have them."""
     out = {}
-    for key, (paper, program) in papers.programs().items():
-        rows = read_scores(paper.reference / "scores")
-        if CPU_SECONDS in rows:
-            out[key] = OVERHEAD_S * len(program.scores) + rows[CPU_SECONDS].astype(float).sum()
+    for key, (paper, _) in papers.programs().items():
+        files = sorted(paper.reference.glob("scores/*.csv.gz"))
+        spent = [pd.read_csv(f, usecols=lambda c: c == CPU_SECONDS) for f in files]
+        if files and all(CPU_SECONDS in one for one in spent):
+            out[key] = sum(OVERHEAD_S + float(one[CPU_SECONDS].sum()) for one in spent)
     return out
 
 

@@ -120,7 +120,8 @@ def release(results: Path, cell: str, split: int, out: Path) -> list[Path]:
     asked = {name: record[name] for name in ASKED}
     with np.load(path.with_suffix(".npz")) as store:
         parameters = parameters_of(store, split)
-    delta = float(record["budget"].get("delta") or DELTA)
+    stated = record["budget"].get("delta")
+    delta = DELTA if stated is None else float(stated)
     return write_release(out, row["posterior_kind"], parameters, events, delta, asked, leaks)
 
 

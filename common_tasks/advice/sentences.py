@@ -77,7 +77,7 @@ def because(found: Answer) -> str:
     if fitted.winner.why:
         last = f"A method is best on a table if no other score is more than {best.TIE} higher."
         last = last if found.about.limits else "No method is called best."
-        return " ".join([*out, "After ± stands half a 95 % interval over the splits.", last])
+        return " ".join([*out, "The number after ± is half a 95 % interval over the splits.", last])
     rated, count = int((fitted.frame["without"] == "").sum()), len(fitted.scores.tables)
     out.append(
         f"A method is best on a table if no other score is more than {best.TIE} higher. A hierarchical model of the "
@@ -143,7 +143,7 @@ def limits(found: Answer) -> str:
         out.append(found.about.tuning)
     if any(d in family.conditional for d in scores.sets):
         out.append(
-            "On tables with *, the guarantee takes printed ranges for public that are the extremes of the table."
+            "On tables with *, the guarantee takes ranges as public that are the minimum and maximum of the table."
         )
     return " ".join([*out, CHOOSING])
 

@@ -82,7 +82,7 @@ def build(run: Run) -> list[Figure]:
     else:
         paid = config["model"].get("scaling") == "paid"
         name = f"{SOURCE}_figure3{'_paid' if paid else ''}"
-        drawn.append(calibration(folder, name, scores, ", standardisation paid for" if paid else ""))
+        drawn.append(calibration(folder, name, scores, ", standardisation charged to the budget" if paid else ""))
     if extra is not None:
         printed, stem = published(verdicts), config["experiment"]
         drawn.append(priors(folder, f"{stem}_priors", tables_of(extra, config, "priors"), printed))
@@ -178,7 +178,7 @@ def coverage(
         style.save(figure, folder / name, pd.concat(data, ignore_index=True))
     number = name[-1]
     what = {"1": "exponential families, claimed epsilon " + HEADLINE, "2": "linear regression with 10 inputs"}[number]
-    steps = " Filled and hollow: the two step sizes of the authors' program." if any(
+    steps = " Filled and hollow: the two step sizes of the authors' code." if any(
         line.variant for c in columns for line in c.lines) else ""  # fmt: skip
     return Figure(
         name,

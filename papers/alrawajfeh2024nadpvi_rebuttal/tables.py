@@ -49,8 +49,8 @@ ORDER = (
 )
 #: what the bootstrap interval of a coverage error is.
 INTERVAL = (
-    "It is for the error on infinitely many data sets; the number itself has the noise of its batch on top, so that it "
-    "lies above its interval where it is near that of a right posterior."
+    "It is for the error on infinitely many data sets. The number also has the noise of its batch. So it lies above "
+    "its interval if it is near that of a right posterior."
 )
 _COST = ["epsilon", "delta", "relation", "accountant"]
 _GUARANTEES = (
@@ -143,8 +143,8 @@ def coverage_table(
     notes = (
         f"RMSE of the coverage error over its levels (share): mean ± standard deviation over {REDRAWS} redraws of the "
         "reference points, as published. The redraws share data sets and draws, so the interval is a bootstrap over "
-        f"data sets. {INTERVAL} Beside it what a right posterior gets from as many data sets: an error below its 95 % "
-        "point is no evidence against a posterior.",
+        f"data sets. {INTERVAL} The next column has what a right posterior gets from as many data sets. An error below "
+        "its 95 % point is no evidence against a posterior.",
         *_spent(long),
         _GUARANTEES,
     )
@@ -206,10 +206,11 @@ def calibration_table(
         heads = [*(words for words, _ in CALIBRATION.values()), *_COST_HEADS]
         blocks.append(Block(f"{dataset_title(dataset)}, claimed epsilon {claimed or 'none'}", "Method", heads, rows))
     notes = (
-        "Mean ± standard deviation over runs on one split (number of runs). Calibration error: RMSE of fraction of "
-        "positives minus predicted probability over ten bins of equal width, empty ones left out; then over 100 points "
-        "of a curve through ten bins of equal counts; then of that curve with its axes exchanged, as the published "
-        "program interpolates it (no number where two bins have one fraction: it divides by zero).",
+        "Mean ± standard deviation over runs on one split (number of runs). The calibration error is the RMSE of the "
+        "fraction of positives minus the predicted probability. The first is over ten bins of equal width without "
+        "empty ones. The second is over 100 points of a curve through ten bins of equal counts. The third exchanges "
+        "the axes of that curve, as the published code interpolates it. It has no number if two bins have one "
+        "fraction, because it divides by zero.",
         *_spent(long),
         "All rows: (epsilon, delta), one row added or removed, Poisson sampling, the number of rows used as public. "
         "Leaks (footnotes) are ways around the ledger that no epsilon counts.",

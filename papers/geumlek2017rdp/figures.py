@@ -60,7 +60,7 @@ def build(run: Run) -> list[Figure]:
                 f"{SOURCE}_figure6{end}",
                 scores,
                 "test_log_likelihood",
-                "minus log-likelihood (nats a row)",
+                "minus log-likelihood (nats per row)",
                 words,
             )
         )
@@ -96,7 +96,7 @@ def curves(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
         style.save(figure, folder / name, table)
     return Figure(
         name,
-        "Figure 1 of RDP posterior sampling: what one draw costs",
+        "Figure 1 of RDP posterior sampling: what one posterior sample costs",
         f"{_prior(chosen)} prior (eta0 = {tuple(chosen['prior'])}), {chosen['n']} trials. Solid: exact supremum over "
         "neighbours. Dashed: the order "
         "lambda* = 1 + min(alpha0, beta0) / r (or / m) from which on the divergence is infinite. Above epsilon = 1 the "
@@ -135,10 +135,10 @@ def divergence(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | Non
     return Figure(
         name,
         "Figure 2 a, b of RDP posterior sampling: distance of the release from the posterior",
-        f"{_prior(chosen)} prior, {chosen['successes']} successes of {chosen['n']} trials, exact laws. Left: an order "
-        f"below lambda* = {1 + min(_beta(chosen)):g}, where both "
+        f"{_prior(chosen)} prior, {chosen['successes']} successes of {chosen['n']} trials, exact distributions. "
+        f"Left: an order below lambda* = {1 + min(_beta(chosen)):g}, where both "
         "methods become the posterior itself; right: one above it, where they cannot. Hollow: the Gaussian mechanism "
-        "with twice the variance, should the paper's program have used that.",
+        "with twice the variance, in case the paper's code used that.",
     )
 
 
@@ -240,9 +240,9 @@ def logistic(folder: Path, name: str, scores: pd.DataFrame, metric: str, label: 
     return Figure(
         name,
         f"Figure {number} of RDP posterior sampling: logistic regression{words}",
-        f"Mean over random splits, a third of the rows to test ({counts} splits; one released draw each), with 95 % "
+        f"Mean over random splits, a third of the rows to test ({counts} splits, one posterior sample each), with 95 % "
         "intervals corrected for splits that share rows (Nadeau and Bengio 2003). The budget is (lambda, epsilon)-RDP "
-        "for replacing one record. Points are shifted sideways so that they stay apart.",
+        "for replacing one record. Points are shifted sideways to be seen.",
     )
 
 

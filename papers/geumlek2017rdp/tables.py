@@ -67,10 +67,10 @@ def budget_table(
             rows.append((budget.replace(";", ", ") or "no budget", cells))
         blocks.append(Block(dataset_title(dataset), "Renyi budget", heads, rows))
     about = (
-        "Mean ± standard deviation over splits, one released draw each: share of wrong labels and log-likelihood a "
-        "test row, or minus log-likelihood of all held-out trials (nats). Below: epsilon of the draw at delta = 1e-5 "
-        "by its ledger, for replacing one record. Every guarantee is for exact samples: draws of logistic posteriors "
-        "are ends of Markov chains (see the check of the sampler)."
+        "Mean ± standard deviation over splits, with one posterior sample each. The numbers are the share of wrong "
+        "labels and the log-likelihood per test row, or minus the log-likelihood of all held-out trials (nats). Below "
+        "is the epsilon of the sample at delta = 1e-5 by its ledger, for replacing one record. Every guarantee is for "
+        "exact samples. Samples of logistic posteriors are ends of Markov chains (see the check of the sampler)."
     )
     return Table(name, title, SCALE_BANNERS[scale], blocks, (about, *notes), footnotes.texts), long.assign(scale=scale)
 
@@ -132,12 +132,12 @@ def sampler_table(extra: Path, names: list[str], scale: str) -> tuple[Table, pd.
         blocks.append(Block(f"{dataset_title(dataset)} ({n} rows, {d} weights)", "Posterior", heads, rows))
     draws, gradients = int(long["draws"].iloc[0]), long["gradients_a_draw"].median()
     notes = (
-        "The guarantees of these methods are for exact samples. What they release is the end of a Markov chain; its "
-        "distance from the posterior is not counted in any epsilon. The check: mean, variance and energy of "
-        f"{draws} independent draws ({gradients:.0f} gradients each) against long chains of the No-U-Turn sampler, in "
-        "standard errors; the first two are the largest over all coordinates. The limit is for equal laws with normal "
-        "tails (1 / 1000 a posterior); what is above it is checked again with ten times the draws, where an error "
-        "grows.",
+        "The guarantees of these methods are for exact samples. They release the end of a Markov chain, and its "
+        "distance from the posterior is not counted in any epsilon. The check compares mean, variance and energy of "
+        f"{draws} independent draws ({gradients:.0f} gradients each) with long chains of the No-U-Turn sampler, in "
+        "standard errors. The first two are the largest over all coordinates. The limit is for equal distributions "
+        "with normal tails (1 / 1000 per posterior). A posterior above it is checked again with ten times the draws, "
+        "and an error grows then.",
     )
     table = Table(
         "rdp_sampler_check", "Are the released draws from the posterior?", SCALE_BANNERS[scale], blocks, notes

@@ -7,18 +7,15 @@ Reproduced is the half on simulated rows, whose folds, noise and optimiser follo
 
 from workflow.papers import Paper, Program
 
-HERE = "papers.honkela2018robust"
-
 PAPER = Paper(
     key="honkela2018robust",
     title="Honkela et al. 2018 (Biology Direct)",
     sources={"honkela2018robust": "Honkela et al. 2018 (Biology Direct)"},
     family=249,
-    program=Program(
+    program=Program.of(
+        __name__,
         scores=("synth_A", "synth_B", "multiples", "splits"),
-        rows=f"{HERE}.run:rows",
         checks=("updates", "posteriors", "answers", "costs", "charged", "outlier"),
-        check=f"{HERE}.checks:CHECKS",
         # a fit of each kind, one split of the budget and the multiples of the fewest rows
         samples={
             "*-synth_A-honkela_synth-*-epsilon=1;n=500": 4.0,
@@ -26,14 +23,8 @@ PAPER = Paper(
             "*-multiples_B-*-epsilon=2;n=100": 2.0,
         },
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},
-        tables=f"{HERE}.tables:build",
-        figures=f"{HERE}.figures:build",
-        runs=f"{HERE}.tables:runs",
-        cases=f"{HERE}.verdicts:cases",
-        titles=f"{HERE}.tables:METHODS",
-        fits=f"{HERE}.fits:FITS",
-        judged="its numbers are means over 50 folds or 25 simulated fits whose randomness is known up to three streams "
-        "per fit, judged by the distribution of these streams in a family of their own",
+        judged="The numbers are means over 50 folds or 25 simulated fits. Their randomness is known up to three "
+        "streams per fit, so they are judged by the distribution of these streams",
         finding="honkela2018-stopped-early",
     ),
 )

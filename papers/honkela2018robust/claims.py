@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from papers.honkela2018robust import published
-from reports.claims import summary
+from reports.claims import own_row
 from reports.claims.judging import Absent, Comparison, about, judge
 from reports.claims.record import UNTESTED, Outcome
 
@@ -98,7 +98,4 @@ CLAIMS = (
 
 def build(tables: Tables) -> pd.DataFrame:
     """One row per claim."""
-    return pd.DataFrame(
-        [{"claim": c.id, "place": c.place, "quote": c.quote, "statement": c.statement} | summary(c.judge(tables), {})
-         for c in CLAIMS]
-    )  # fmt: skip
+    return pd.DataFrame([own_row(c, c.judge(tables)) for c in CLAIMS])

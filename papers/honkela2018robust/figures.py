@@ -51,7 +51,7 @@ def scores(frame: pd.DataFrame, stem: Path) -> Figure:
         stem.name,
         "Scores by budget and by number of private rows",
         "A mean over 50 folds. Without privacy and with clipping only, epsilon is a label, or enters by the clipping "
-        "multiples. The posterior mean stands where all folds have a posterior.",
+        "multiples. The posterior mean is shown if all folds have a posterior.",
     )
 
 

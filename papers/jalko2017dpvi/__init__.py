@@ -2,18 +2,15 @@
 
 from workflow.papers import Paper, Program
 
-HERE = "papers.jalko2017dpvi"
-
 PAPER = Paper(
     key="jalko2017dpvi",
     title="Jälkö et al. 2017 (UAI)",
     sources={"jalko2017dpvi": "Jälkö et al. 2017 (UAI)"},
     family=87,
-    program=Program(
+    program=Program.of(
+        __name__,
         scores=("abalone_acc_vs_c", "adult_acc_vs_c", "adult_acc_vs_q", "sgld_vs_advi_abalone", "non_dp"),
-        rows=f"{HERE}.run:rows",
         checks=("delta", "epsilons", "rules", "direction", "sgld", "coding", "sequences"),
-        check=f"{HERE}.checks:CHECKS",
         # the cell with the fewest steps of each method and reading
         samples={
             "*-sgld_vs_advi_abalone-abalone_coded-dpvi-*-delta=1e-3;clip=5;sigma=1.221403;*;T=1000": 1.7,
@@ -28,13 +25,7 @@ PAPER = Paper(
             "length of the mean": "length",
             "mean posterior sd": "sd",
         },
-        tables=f"{HERE}.tables:build",
-        figures=f"{HERE}.figures:build",
-        runs=f"{HERE}.tables:runs",
-        cases=f"{HERE}.verdicts:cases",
-        titles=f"{HERE}.tables:METHODS",
-        fits=f"{HERE}.fits:FITS",
-        judged="its cells are means over runs on one split, judged by the rule of the suite in a family of their own",
+        judged="The numbers are means over runs on one split, and are judged by the rule of the suite",
         finding="jalko2017-true-budgets",
     ),
 )

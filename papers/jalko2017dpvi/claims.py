@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from papers.jalko2017dpvi.checks import BY_BUDGET
-from reports.claims import summary
+from reports.claims import own_row
 from reports.claims.judging import Absent, Comparison, about, judge, margin_of
 from reports.claims.record import ABOVE, ROUNDING, WITHIN, Outcome
 
@@ -205,12 +205,11 @@ def privacy(ledger: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 def build(tables: Tables) -> pd.DataFrame:
-    """One row a claim."""
+    """One row per claim."""
     rows, spent = [], privacy(tables.ledger)
     for claim in CLAIMS:
         outcomes = {reading: outcome(claim, tables, reading) for reading in ("authors", "corrected")}
-        row = {"claim": claim.id, "place": claim.place, "quote": claim.quote, "statement": claim.statement}
-        row |= summary(outcomes, spent)
+        row = own_row(claim, outcomes, spent)
         if claim.aside:
             row["figure"] += f" | {claim.aside(tables)}"
         rows.append(row)

@@ -135,7 +135,7 @@ def sampling(frame: pd.DataFrame, sgld: pd.DataFrame, bounds: pd.DataFrame, line
         style.save(figure, stem, pd.concat(data))
     return Figure(
         stem.name,
-        "DPVI beside DP-SGLD: as the comparison prints it, and at budgets that hold",
+        "DPVI compared with DP-SGLD: as the comparison prints it, and at budgets that hold",
         "Mean accuracy with one standard error. Left: the source's comparison. Right: epsilon by this suite's ledger "
         "(filled: replace-one; hollow: add/remove), DP-SGLD with noise that its claim needs.",
     )
@@ -207,7 +207,7 @@ def all_cells(judged: pd.DataFrame, stem: Path) -> Figure:
             ax.hist(rows["z"], bins=np.arange(-4, 4.01, 0.5), color=style.SKY, edgecolor="white")
             z = np.linspace(-4, 4, 161)
             ax.plot(z, len(rows) * 0.5 * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi), color=style.BLACK, lw=1)
-            ax.set(xlabel="difference over its standard error (curve: one law)", xlim=(-4, 4))
+            ax.set(xlabel="difference over its standard error (curve: one distribution)", xlim=(-4, 4))
         style.legend(figure, style.labels(axes[:1]))
         axes[0, 0].set_ylabel("our accuracy")
         axes[1, 0].set_ylabel("cells")
@@ -216,7 +216,7 @@ def all_cells(judged: pd.DataFrame, stem: Path) -> Figure:
         stem.name,
         f"All {len(told[told['reading'] == 'authors'])} private numbers at once, by reading",
         "Above: our mean accuracy against the published one; on the line they are equal. Below: their differences in "
-        "standard errors, with the curve that they follow where both come from one law.",
+        "standard errors, with the curve that they follow if both come from one distribution.",
     )
 
 

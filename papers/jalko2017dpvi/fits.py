@@ -36,6 +36,7 @@ FITS = (
         fitted,
         SETTING,
         replace(SETTING, steps=20),
+        replace(SETTING, steps=1000),
         FIXED,
     ),
 )

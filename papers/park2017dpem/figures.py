@@ -72,7 +72,7 @@ def life_science(folder: Path, config: dict[str, Any], scores: pd.DataFrame) -> 
             ax.set_xticks([0.1, 0.5, 1, 5], ["0.1", "0.5", "1", "5"])
             ax.set_xticks([], minor=True)
             ax.set_xlabel("claimed epsilon (delta = 1e-4)")
-            ax.set_ylabel("test log-likelihood (nats a row)")
+            ax.set_ylabel("test log-likelihood (nats per row)")
             ax.set_title({"GGG": "Gaussian noise on all (GGG)", "LLG": "Laplace, Laplace, Gaussian (LLG)"}[kind])
         found = style.labels(axes)
         methods = {k: "em" for k in found if k.startswith("EM, no privacy")}

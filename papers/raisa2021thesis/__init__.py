@@ -13,7 +13,6 @@ import yaml
 
 from workflow.papers import Paper, Program
 
-HERE = "papers.raisa2021thesis"
 _SETTINGS = yaml.safe_load((Path(__file__).parent / "program.yaml").read_text(encoding="utf-8"))["settings"]
 
 #: names of the score files, MODEL.METHOD; the long chains last.
@@ -24,11 +23,10 @@ PAPER = Paper(
     title="Räisä 2021 (thesis)",
     sources={"raisa2021thesis": "Räisä 2021 (thesis)"},
     family=592,
-    program=Program(
+    program=Program.of(
+        __name__,
         scores=SCORES,
-        rows=f"{HERE}.run:rows",
         checks=("exact", "starts", "calibration", "rates"),
-        check=f"{HERE}.checks:CHECKS",
         # all boxes of a cheap model of each method
         samples={
             "*-correlated_gauss_2d-dp_penalty-*": 6.0,
@@ -36,14 +34,8 @@ PAPER = Paper(
             "*-flat_banana_2d-dp_penalty_ocu_gwmh-*": 6.0,
         },
         measures={"{metric}": "median", "mean of {metric}": "mean", "epsilon": "ledger_epsilon"},
-        tables=f"{HERE}.tables:build",
-        figures=f"{HERE}.figures:build",
-        runs=f"{HERE}.tables:runs",
-        cases=f"{HERE}.verdicts:cases",
-        titles=f"{HERE}.tables:METHODS",
-        fits=f"{HERE}.fits:FITS",
-        judged="its numbers are medians of box plots of 20 chains, judged by ranks from medians, quartiles and "
-        "whiskers in a family of their own",
+        judged="The numbers are medians of box plots of 20 chains. They are judged by ranks from medians, quartiles "
+        "and whiskers",
         finding="raisa2021-boxes",
     ),
 )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from papers.raisa2021thesis.verdicts import N
-from reports.claims import summary
+from reports.claims import own_row
 from reports.claims.judging import Absent, Comparison, about, judge
 from reports.claims.record import ABOVE, ROUNDING, WITHIN, Outcome
 
@@ -34,6 +34,7 @@ class Claim:
     better: str
     rivals: tuple[str, ...]
     at_least: int | None = None
+    quote: str = "read off figure"
 
     @property
     def boxes(self) -> int:
@@ -87,12 +88,7 @@ CLAIMS = (
 
 
 def build(medians: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
-    """One row a claim. ``ledger``: of ``tables.ledger``; each chain claims the epsilon of its box."""
+    """One row per claim. ``ledger``: of ``tables.ledger``; each chain claims the epsilon of its box."""
     within = (ledger["ledger_epsilon"].astype(float) <= ledger["epsilon"].astype(float) * (1 + ROUNDING)).all()
     privacy = {"authors": (WITHIN, "") if within else (ABOVE, "epsilon above the claim by the ledger")}
-    rows = [
-        {"claim": c.id, "place": c.place, "quote": "read off figure", "statement": c.statement}
-        | summary({"authors": outcome(c, medians)}, privacy)
-        for c in CLAIMS
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([own_row(c, {"authors": outcome(c, medians)}, privacy) for c in CLAIMS])

@@ -71,8 +71,8 @@ def starts(found: pd.DataFrame, stem: Path) -> Figure:
     return Figure(
         stem.name,
         "Flat banana, d = 2: MMD by where the chains start",
-        "Median and quartiles of 20 chains. Published: at the truth plus one posterior deviation. Paid for: at the "
-        "noisy mean of the rows, from a tenth of the same budget.",
+        "Median and quartiles of 20 chains. Published: at the truth plus one posterior deviation. Paid for: "
+        "at the noisy mean of the rows, which takes a tenth of the same budget.",
     )
 
 

@@ -22,8 +22,8 @@ from reports.claims.judging import ALPHA, Absent, Comparison, judge, margin_of
 from reports.claims.record import (
     HOLDS,
     REFUTED,
+    UNDECIDED,
     UNTESTED,
-    UNTOLD,
     ClaimTest,
     Context,
     Methods,
@@ -242,8 +242,8 @@ class FailsLess(ClaimTest):
             return Outcome(UNTESTED, "no scores for it")
         figure = f"splits without a score: {fa} of {na} against {fb} of {nb}"
         if fa == fb == 0:
-            return Outcome(UNTOLD, figure + ": neither fails, so nothing can be told")
+            return Outcome(UNDECIDED, figure + ": neither fails, so nothing can be shown")
         table = [[fa, na - fa], [fb, nb - fb]]
         less, more = (float(fisher_exact(table, alternative=side).pvalue) for side in ("less", "greater"))
-        state = HOLDS if less < ALPHA / 2 else REFUTED if more < ALPHA / 2 else UNTOLD
+        state = HOLDS if less < ALPHA / 2 else REFUTED if more < ALPHA / 2 else UNDECIDED
         return Outcome(state, f"{figure} (p = {less:.2g} for fewer, {more:.2g} for more)")

@@ -51,7 +51,7 @@ CLAIMS = (
         ),
         statement="not tested",
         test=NotTestable(
-            why="the tables vary the clipping norm from 1 to 10 only and report no noise-free run beside it"
+            why="the tables vary the clipping norm from 1 to 10 only and report no noise-free run to compare with"
         ),
     ),
     Claim(

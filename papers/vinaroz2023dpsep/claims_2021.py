@@ -71,7 +71,7 @@ CLAIMS = (
             "produces poor uncertainty estimates"
         ),
         statement="not tested",
-        test=NotTestable(why="the sentence names nothing that the estimates are poor beside"),
+        test=NotTestable(why="the sentence does not say with what the poor estimates are compared"),
     ),
     Claim(
         id="v1_dp_sep_comparable_to_sep",

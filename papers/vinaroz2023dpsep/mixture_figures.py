@@ -224,8 +224,8 @@ def errors(folder: Path, config: dict[str, Any], verdicts: pd.DataFrame, scores:
         name,
         "Table 1 of DP-SEP over many data sets",
         "Bars: from the 25 % to the 75 % quantile over independent data sets, whiskers 5 % to 95 %, tick the median. "
-        "Printed and corrected: Euclidean distance on the printed law; authors: the program's mean of squared "
-        "distances on its own law. The published number is a mean of five runs.",
+        "Printed and corrected: Euclidean distance on the printed distribution. Authors: the mean of squared distances "
+        "of their code, on its own distribution. The published number is a mean of five runs.",
     )
 
 
@@ -242,7 +242,7 @@ def theorem(folder: Path, path: Path) -> Figure | None:
     lines = (
         ("expected_kl", "lambda_min", "E KL, rho = lambda_min", style.BLUE, "o", "-"),
         ("expected_kl", "small", "E KL, rho = 0.01 (definition 4.2)", style.RED, "s", "-"),
-        ("expected_kl_floor", "lambda_min", "E KL, the program's floor", style.GREEN, "D", "-"),
+        ("expected_kl_floor", "lambda_min", "E KL, floor of the authors' code", style.GREEN, "D", "-"),
         ("bound_2023_least", "lambda_min", "bound 2023, rho = lambda_min", style.BLUE, "", (0, (4, 2))),
         ("bound_2023_least", "small", "bound 2023, rho = 0.01", style.RED, "", (0, (4, 2))),
         ("corrected_bound", "lambda_min", "corrected bound, no shift", style.BLACK, "", (0, (1, 1.2))),

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from workflow.papers import Paper, Program
 
-HERE = "papers.wang2018"
 with open(Path(__file__).parent / "datasets.csv", encoding="utf-8") as lines:
     TABLES = tuple(row["dataset"] for row in csv.DictReader(lines))
 
@@ -14,22 +13,15 @@ PAPER = Paper(
     title="Wang 2018 (UAI)",
     sources={"wang2018adaptive": "Wang 2018 (UAI)"},
     family=2668,
-    program=Program(
+    program=Program.of(
+        __name__,
         scores=TABLES,
-        rows=f"{HERE}.run:rows",
         checks=("counterexample", "counterexample_adaops", "cap", "targets", "scaling", "noise", "penalties"),
-        check=f"{HERE}.checks:CHECKS",
         # the table with the fewest numbers, and a budget in the middle of the published ones
         samples={"wang2018-servo-*-epsilon=1": 0.2, "wang2018-servo-*-authors-": 0.2},
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},
-        tables=f"{HERE}.tables:build",
-        figures=f"{HERE}.figures:build",
-        runs=f"{HERE}.tables:runs",
-        cases=f"{HERE}.verdicts:cases",
-        titles=f"{HERE}.tables:METHODS",
-        fits=f"{HERE}.fits:FITS",
-        judged="its cells are single runs, judged by a rule of their own; its findings say how often that rule is "
-        "wrong",
+        judged="The numbers are single runs, and are judged by a rule of their own. The findings say how often that "
+        "rule is wrong",
         finding="wang2018-wrong-factor",
     ),
 )

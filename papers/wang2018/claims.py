@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from papers.wang2018 import run
-from reports.claims import summary
-from reports.claims.record import HOLDS, REFUTED, ROUNDING, UNTESTED, UNTOLD, Outcome
+from reports.claims import own_row
+from reports.claims.record import HOLDS, REFUTED, ROUNDING, UNDECIDED, UNTESTED, Outcome
 
 ABSTRACT = "abstract"
-README = "README of the authors' program"
+README = "README of the authors' code"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def guarantee(tables: Tables) -> dict[str, Outcome]:
         if len(found):
             out[reading] = Outcome(REFUTED, f"AdaOPS: delta is at least {worst}, where 1e-6 is claimed")
         else:
-            out[reading] = Outcome(*((HOLDS, "both within the claim") if within else (UNTOLD, "not bounded")))
+            out[reading] = Outcome(*((HOLDS, "both within the claim") if within else (UNDECIDED, "not bounded")))
     return out
 
 
@@ -136,11 +136,5 @@ CLAIMS = (
 
 
 def build(tables: Tables) -> pd.DataFrame:
-    """One row a claim. No reading is ruled out by its epsilon: that it is private is the one claim that is judged."""
-    rows = [
-        {"claim": c.id, "place": c.place, "quote": c.quote, "statement": c.statement}
-        | summary(c.judge(tables), {})
-        | {"repair": c.repair}
-        for c in CLAIMS
-    ]
-    return pd.DataFrame(rows)
+    """One row per claim. No reading is ruled out by its epsilon: that it is private is the one claim that is judged."""
+    return pd.DataFrame([own_row(c, c.judge(tables)) | {"repair": c.repair} for c in CLAIMS])

@@ -132,9 +132,9 @@ def all_cells(verdicts: pd.DataFrame, stem: Path) -> Figure:
     return Figure(
         stem.name,
         f"All {verdicts.drop_duplicates(KEY).shape[0]:,} published numbers at once, by reading",
-        "Above: the median of our runs over the published error, one mark a number that has a score; on the line they "
-        "are equal. Below: where the published number lies among our runs; where both come from one law every bar has "
-        "the height 1, the grey band holds 95 % of such bars.",
+        "Above: the median of our runs over the published error, one mark per number that has a score. On the line "
+        "they are equal. Below: where the published number lies among our runs. If both come from one distribution, "
+        "every bar has the height 1, and the grey band holds 95 % of such bars.",
     )
 
 

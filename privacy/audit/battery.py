@@ -254,7 +254,7 @@ KILLS = {
     "steps": "more releases, or less noise or sampling, than the ledger says",
     "ledger": "a ledger without a finite epsilon",
     "enforced": "noise that is calibrated to more than the budget",
-    "noise_used": "noise that is drawn and not used",
+    "noise_used": "noise that is not used, or that is not of the budget's stream",
     "same_path": "a fast path that uses its noise otherwise than the recorded one, in any block or for rare noise",
     "forged": "rows that decide what is done with rare outputs, what is prepared, or with which words a fit ends",
     "searched": "a declared sensitivity that is too small by a part that no fixed pair reaches",

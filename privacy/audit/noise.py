@@ -70,12 +70,15 @@ class Listener:
         Laplace noise, and the Gumbel noise of an exponential mechanism, is mapped to normal by its own distribution
         function first.
         """
-        parts = []
-        for event, noise in self.heard:
-            z = np.ravel(noise).astype(np.float64) / event.noise_scale
-            own = _OWN.get(event.mechanism)
-            parts.append(z if own is None else stats.norm.ppf(own.cdf(z)))
+        parts = [standardised(event, noise) for event, noise in self.heard]
         return np.concatenate(parts) if parts else np.empty(0)
+
+
+def standardised(event: Event, noise: np.ndarray) -> np.ndarray:
+    """Noise of an event over its declared scale, flat, mapped to standard normal where it is as declared."""
+    z = np.ravel(noise).astype(np.float64) / event.noise_scale
+    own = _OWN.get(event.mechanism)
+    return z if own is None else stats.norm.ppf(own.cdf(z))
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from privacy.audit.noise import Listener
+from privacy.audit.noise import Listener, standardised
 from privacy.audit.pairs import neighbours
 from privacy.audit.paths import same_path
 from privacy.audit.replays import REFUSED, ROUNDING, attempt, replay, run, varied
 from privacy.audit.sampling import is_poisson
 from privacy.budget import BudgetSpec, Mode
-from privacy.ledger import Mechanism
 
 #: numbers that each way of drawing is asked for; a normal one is beyond ``FAR`` deviations with probability ``BEYOND``
 TAIL_SAMPLES, FAR = 400_000, 4.0
@@ -27,7 +26,7 @@ def tail_fault(method, task, settings, spec: BudgetSpec, seed: int, alpha: float
     """ "" if as many numbers lie far out as the declared distribution says, else how many do.
 
     Of each kind of mechanism that a fit is handed, ``TAIL_SAMPLES`` numbers drawn one by one and as many in a block;
-    how many are beyond ``FAR`` deviations (Laplace noise: beyond the point that is as rare) is binomial. Two-sided,
+    how many are beyond ``FAR`` deviations (other noise than normal: beyond points as rare) is binomial. Two-sided,
     false-alarm rate ``alpha`` for all together; see :func:`tail_power`.
     """
     listener = Listener()
@@ -36,14 +35,12 @@ def tail_fault(method, task, settings, spec: BudgetSpec, seed: int, alpha: float
     tests = [(m, block) for m in kinds.values() for block in (False, True) if not block or hasattr(m, "noise")]
     low, high = _limits(alpha / max(len(tests), 1))
     for m, block in tests:
-        laplace = m.event.mechanism is Mechanism.LAPLACE
-        limit = (-np.log(BEYOND) if laplace else FAR) * m.event.noise_scale
         if block:
             numbers = np.empty((1, TAIL_SAMPLES))
             m._fill(numbers)
         else:
             numbers = m._draw((TAIL_SAMPLES,))
-        count = int(np.sum(np.abs(numbers) > limit))
+        count = int(np.sum(np.abs(standardised(m.event, numbers)) > FAR))
         if not low <= count <= high:
             how = "in a block" if block else "one by one"
             return f"'{m.event.what}', {how}: {count} of {TAIL_SAMPLES} numbers are far out, {low} to {high} expected"

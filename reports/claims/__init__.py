@@ -23,9 +23,9 @@ A test that only one paper needs is a :class:`ClaimTest` in that paper's folder.
 
 from reports.claims.comparisons import Better, NotWorse, Within
 from reports.claims.record import COLUMNS, PROVED, VERDICTS, Claim, ClaimTest, HoldsIn, Method, NotTestable, own
-from reports.claims.table import counted, distinct, evaluate, load, read_off, summary
+from reports.claims.table import counted, distinct, evaluate, load, own_row, read_off, summary
 
 __all__ = [
     "COLUMNS", "PROVED", "VERDICTS", "Better", "Claim", "ClaimTest", "HoldsIn", "Method", "NotTestable", "NotWorse",
-    "Within", "counted", "distinct", "evaluate", "load", "own", "read_off", "summary",
+    "Within", "counted", "distinct", "evaluate", "load", "own", "own_row", "read_off", "summary",
 ]  # fmt: skip

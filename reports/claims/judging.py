@@ -2,7 +2,7 @@
 
 The quantifier is the source's, and none in its text means all. The claim holds where as many comparisons as it needs
 are shown, and does not hold where so many are shown to be against it that no longer enough can be left; each at a level
-that keeps the error of the verdict at 5 %. Anything else is ``not told apart``. Claims that one method is not worse
+that keeps the error of the verdict at 5 %. Anything else is ``undecided``. Claims that one method is not worse
 than another, close to it, or not as good by an amount that matters have a margin that is stated (:func:`margin_of`).
 
 :func:`judge` does this for one reading of the source, :func:`decide` makes the verdict from all readings.
@@ -31,8 +31,8 @@ from reports.claims.record import (
     QUANTIFIERS,
     REFUTED,
     REPAIRED,
+    UNDECIDED,
     UNTESTED,
-    UNTOLD,
     WITHIN,
     Outcome,
 )
@@ -151,7 +151,7 @@ def judge(made: list[Comparison], absent: Absent, quantifier: str | int | None, 
     level = ALPHA / (n - need + 1)
     shown = [c for c in made if c.shown(level)]
     against = [c for c in made if c.against(ALPHA / need)]
-    state = HOLDS if len(shown) >= need else REFUTED if len(against) >= n - need + 1 else UNTOLD
+    state = HOLDS if len(shown) >= need else REFUTED if len(against) >= n - need + 1 else UNDECIDED
     where = "in favour" if not margin else "beyond the margin" if made[0].margin < 0 else "within the margin"
     by_mean = sum(c.mean_in_favour for c in made)
     text = (
@@ -179,7 +179,7 @@ def decide(states: Mapping[str, str], privacy: Mapping[str, str], proof: bool = 
 
     Parameters
     ----------
-    states : reading (printed, authors, corrected) -> HOLDS, REFUTED, UNTOLD or UNTESTED.
+    states : reading (printed, authors, corrected) -> HOLDS, REFUTED, UNDECIDED or UNTESTED.
     privacy : reading -> WITHIN, ABOVE or INFINITE; a reading that is left out is WITHIN.
     proof : the claim is proved, and its test is a check of the proof.
 
@@ -200,8 +200,8 @@ def decide(states: Mapping[str, str], privacy: Mapping[str, str], proof: bool = 
         return AS_PRINTED if good == ["printed"] else IN_CODE
     if any(tested[r] == HOLDS for r in paper):
         return NO_NOISE
-    if not paper or any(tested[r] == UNTOLD for r in noisy or paper):
-        return UNTOLD if paper else UNTESTED
+    if not paper or any(tested[r] == UNDECIDED for r in noisy or paper):
+        return UNDECIDED if paper else UNTESTED
     return REPAIRED if corrected else REFUTED
 
 

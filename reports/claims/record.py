@@ -28,15 +28,15 @@ COLUMNS = [
     *("id", "verdict", "quote", "statement", "margin", "figure", "finding"),
     *("source", "place", "test", "proof", "repair", "same_as"),
 ]
-#: a reading says HOLDS, REFUTED, UNTOLD or UNTESTED of a claim; the other words are verdicts of ``decide`` only.
-HOLDS, AS_PRINTED, IN_CODE, BEYOND, NO_NOISE, REPAIRED, REFUTED, UNTOLD, UNTESTED, PROVED = VERDICTS = (
+#: a reading says HOLDS, REFUTED, UNDECIDED or UNTESTED of a claim; the other words are verdicts of ``decide`` only.
+HOLDS, AS_PRINTED, IN_CODE, BEYOND, NO_NOISE, REPAIRED, REFUTED, UNDECIDED, UNTESTED, PROVED = VERDICTS = (
     "holds",
     "holds as printed, not in the authors' code",
     "holds in the authors' code, not as printed",
     "holds only beyond the claimed epsilon",
     "holds only without noise",
     "does not hold; holds if repaired",
-    *("does not hold", "not told apart", "not testable here", "by proof"),
+    *("does not hold", "undecided", "not testable here", "by proof"),
 )
 #: what the ledger says of the private methods that a reading compares: every epsilon is within its claim; some is above
 #: it; some is infinite.
@@ -198,7 +198,7 @@ def parts_of(setting: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``state``: HOLDS, REFUTED, UNTOLD or UNTESTED; ``figure``: the numbers in words; ``margin``: in words."""
+    """``state``: HOLDS, REFUTED, UNDECIDED or UNTESTED; ``figure``: the numbers in words; ``margin``: in words."""
 
     state: str
     figure: str
@@ -264,7 +264,7 @@ class HoldsIn(ClaimTest):
         if not len(rows):
             return Outcome(UNTESTED, "")
         context.used.add(context.reading)
-        states = {"yes": HOLDS, "no": REFUTED, "unclear": UNTOLD}
+        states = {"yes": HOLDS, "no": REFUTED, "unclear": UNDECIDED}
         return Outcome(states[rows["holds"].iloc[0]], rows["figure"].iloc[0])
 
 

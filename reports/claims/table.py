@@ -102,6 +102,17 @@ def summary(
     }
 
 
+def own_row(
+    claim: Any, outcomes: Mapping[str, Outcome], privacy: Mapping[str, tuple[str, str]] | None = None
+) -> dict[str, str]:
+    """The row of ``claims.csv`` of a claim that its paper's own code judges; the rest as in :func:`summary`.
+
+    ``claim``: any object with ``id``, ``place``, ``quote`` and ``statement``.
+    """
+    told = {"claim": claim.id, "place": claim.place, "quote": claim.quote, "statement": claim.statement}
+    return told | summary(outcomes, privacy or {})
+
+
 def distinct(frame: pd.DataFrame) -> pd.DataFrame:
     """The claims that repeat no other one."""
     return frame[frame["same_as"] == ""]

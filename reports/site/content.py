@@ -31,9 +31,9 @@ class Part:
     """One paper, or an experiment of none: all that its pages show.
 
     ``verdicts``: of :func:`verdicts_of`; ``scores``: tidy rows of its runs, for the strips, or None; ``configs``: its
-    experiments; ``judged``: how the numbers of a paper with its own program are judged, half a sentence; ``rerun``: the
+    experiments; ``judged``: how the numbers of a paper with its own code are judged, a sentence; ``rerun``: the
     command that computes all of it; ``runs``: (six keys of a published cell, reading) -> runs, where they are not in
-    scores; ``titles``: of its methods, beside those that are known.
+    scores; ``titles``: of its methods, if they are not known; ``answer``: of its authors, Markdown, or "".
     """
 
     key: str
@@ -53,6 +53,7 @@ class Part:
     judged: str = ""
     runs: Mapping[tuple[str, ...], Sequence[float]] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    answer: str = ""
 
     @property
     def answered(self) -> bool:

@@ -27,6 +27,7 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     made.filters["sign"] = lambda word: SIGNS.get(word, "·")
     made.filters["reading"] = read_as
+    made.filters["pieces"] = pieces
     made.filters["slug"] = lambda word: re.sub(r"[^a-z]+", "_", word.lower())
     return made
 
@@ -35,6 +36,11 @@ def read_as(text: str) -> str:
     """A text that may begin with the key of a reading and a colon, with the reading's title in its place."""
     key, colon, rest = text.partition(":")
     return f"{READING_TITLES[key].capitalize()}:{rest}" if colon and key in READING_TITLES else text
+
+
+def pieces(text: str) -> list[str]:
+    """A text cut at its semicolons, but not inside of brackets, and before a long list in brackets."""
+    return re.split(r";\s+(?![^()]*\))|\s+(?=\([^()]{30,}\))", text)
 
 
 def plain(text: str) -> str:
@@ -63,8 +69,17 @@ class Document:
 
     def part(self, name: str, **values: Any) -> None:
         """A macro of ``templates/parts.html`` with its arguments."""
+        self.html(self.piece(name, **values))
+
+    def piece(self, name: str, **values: Any) -> str:
+        """The HTML that :meth:`part` puts onto the page."""
         module = environment().get_template("parts.html").make_module({"root": self.root, "known": self.known})
-        self.html(str(vars(module)[name](**values)))
+        return str(vars(module)[name](**values))
+
+    @property
+    def size(self) -> int:
+        """Characters so far."""
+        return sum(map(len, self._lines))
 
     def html(self, text: str) -> None:
         """HTML as it is. A backtick is written as a reference, so that nothing ends the block but its own fence."""

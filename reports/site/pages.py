@@ -41,7 +41,7 @@ def documents(content: Content, found: Mapping[str, Sequence[Cell]], downloads: 
     yield _front(content, known)
     yield _papers(content, known)
     for part in content.papers:
-        yield paper_page.paper(part, content, known, part.key in found)
+        yield from paper_page.papers(part, content, known, part.key in found)
     yield from _which(content.advice, content, known)
     yield _privacy(content, known)
     yield _missing(content, known)
@@ -224,7 +224,8 @@ def _scores(page: Document, content: Content) -> None:
     page.part("frame", columns=columns, rows=rows, label="Pooled effects")
     page.heading("Verdicts by source")
     page.say(
-        "The number in brackets is what a perfect copy of our program would earn, because published runs are noisy. "
+        "The number in brackets is what a perfect copy of our implementation would earn, because published runs are "
+        "noisy. "
         "If we have few runs of a mean, it is too small for inconclusive numbers. "
         "[Numbers without a score](../missing.md) have a page with their reasons."
     )
@@ -281,6 +282,7 @@ def picture_caption(content: Content, of: str = "paper") -> str:
 
 def _papers(content: Content, known: dict[str, str]) -> Document:
     page = Document("papers/index", "Results by paper", known)
+    page.say("Each paper has a page with its published numbers and claims, and with what our runs say of them.")
     items = [
         {
             "href": f"papers/{p.key}.html",
@@ -306,7 +308,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         _scores(page, content)
         ceilings = ceiling.read()
         for part, group in zip((p for p in content.papers if p.answered), groups, strict=True):
-            copy = paper_page.copy_of(first_readings(part.verdicts), "A perfect copy of our program", ceilings)
+            copy = paper_page.copy_of(first_readings(part.verdicts), "Expected for a copy of our code", ceilings)
             group["rows"] += [copy] if copy["cells"] else []
     if groups:
         page.heading("Verdicts by method")
@@ -320,6 +322,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
 def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> Iterator[Document]:
     """The page of all tasks, a page per task, a page of its details, and one of what belongs to all tasks."""
     page = Document("which-method", "Which method should I use?", known)
+    page.say("All private methods ran on the same tables at the same budget. A task has one answer, or none.")
     page.part("banner", text=content.banner, loud=content.scale != "full")
     if advice is None:
         page.say(
@@ -328,31 +331,29 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
         )
         yield page
         return
-    page.say("All private methods ran on the same tables at the same budget. A task has one answer, or none.")
     for section in advice.sections:
         page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {section.text}")
     page.heading("How the winner is found")
     for note in advice.notes:
         page.say("* " + plain(note))
-    below = [p for s in advice.sections for p in (f"which-method/{s.id}", f"which-method/{s.id}-details")]
-    several = bool(advice.tables or advice.figures)
-    if several:
+    below = [d for s in advice.sections for d in (_task(s, content, known), *_task_details(s, content, known))]
+    if advice.tables or advice.figures:
         page.say("[Every method on every task, tuned settings and privacy](which-method/all-tasks.md).")
-    page.toctree([*below, *(["which-method/all-tasks"] if several else [])])
+        every = Document("which-method/all-tasks", "All common tasks", known)
+        every.say(
+            "These tables and figures compare methods over all tasks. Tables can be sorted by a click on a heading."
+        )
+        paper_page.figures_of(every, advice.figures, content)
+        below += paper_page.table_pages(every, advice.tables, open=False, sortable=True)
+    page.toctree([document.path for document in below])
     yield page
-    for section in advice.sections:
-        yield _task(section, content, known)
-        yield _task_details(section, content, known)
-    if several:
-        page = Document("which-method/all-tasks", "All common tasks", known)
-        paper_page.figures_of(page, advice.figures, content)
-        _closed(page, advice.tables)
-        yield page
+    yield from below
 
 
 def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
     """One table, one figure and three short paragraphs."""
     page = Document(f"which-method/{section.id}", f"Which method: {section.title}", known)
+    page.say("All private methods of this task ran on the same tables at the same budget.")
     page.part("banner", text=content.banner, loud=content.scale != "full")
     for word, said in zip(("Take this", "Because", "Limits"), (section.text, *section.sentences), strict=False):
         page.say(f"**{word}.** {said}")
@@ -365,28 +366,27 @@ def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Do
     return page
 
 
-def _task_details(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
+def _task_details(section: AdviceSection, content: Content, known: dict[str, str]) -> Iterator[Document]:
     """Every number of a task, closed until asked for."""
     page = Document(f"which-method/{section.id}-details", f"Details: {section.title}", known)
-    page.say(f"[Back to the answer]({section.id}.md). Tables can be sorted by a click on a heading.")
-    _closed(page, section.tables, section.title)
+    page.say(
+        f"These are all numbers of the task. [The answer]({section.id}.md) is on a page of its own. Tables can be "
+        "sorted by a click on a heading."
+    )
     paper_page.figures_of(page, section.figures[1:], content)
-    return page
 
+    def title(table: Table) -> str:
+        text = table.title.removeprefix(section.title).lstrip(": ")
+        return text[:1].upper() + text[1:]
 
-def _closed(page: Document, tables: Sequence[Table], drop: str = "") -> None:
-    """Tables one below the other, each closed until asked for. ``drop``: start of a title that is not repeated."""
-    for table in tables:
-        title = table.title.removeprefix(drop).lstrip(": ")
-        page.heading(title[:1].upper() + title[1:], 2)
-        page.part("table", table=table, open=False, sortable=True)
+    yield from paper_page.table_pages(page, section.tables, title, open=False, sortable=True)
 
 
 def _privacy(content: Content, known: dict[str, str]) -> Document:
     page = Document("privacy", "Privacy: what an epsilon here means", known)
     page.say((HERE / "templates" / "privacy.md").read_text(encoding="utf-8"))
     page.heading("Claimed and real epsilon, by paper")
-    items = [{"href": f"papers/{p.key}.html#privacy", "text": p.title, "more": ""} for p in content.papers if p.privacy]
+    items = [{"href": f"papers/{p.key}/privacy.html", "text": p.title, "more": ""} for p in content.papers if p.privacy]
     if items:
         page.part("linked", items=items)
     else:
@@ -406,20 +406,16 @@ def _findings(content: Content, known: dict[str, str]) -> Document:
         mine = [f for f in part.findings if f.id not in placed]
         placed |= {f.id for f in mine}
         if mine:
-            page.heading(part.title)
-            page.part("linked", items=[_linked(f) for f in mine])
+            page.heading(part.title[:1].upper() + part.title[1:])
+            page.part("summaries", items=paper_page.items_of(mine))
     rest = [f for f in content.findings if f.id not in placed]
     if rest:
         page.heading("On several papers")
-        page.part("linked", items=[_linked(f) for f in rest])
+        page.part("summaries", items=paper_page.items_of(rest))
     if not content.findings:
         page.say("None: findings are drawn from a committed full run, and there is none yet.")
     page.toctree([f"findings/{f.id}" for f in content.findings])
     return page
-
-
-def _linked(finding: Finding) -> dict[str, str]:
-    return {"href": f"findings/{finding.id}.html", "text": finding.title, "more": finding.summary}
 
 
 def _finding(finding: Finding, known: dict[str, str]) -> Document:
@@ -429,7 +425,7 @@ def _finding(finding: Finding, known: dict[str, str]) -> Document:
     lines = text.splitlines()
     if lines and lines[0].startswith("# "):
         lines = lines[1:]
-    page.say("\n".join(re.sub(r"^(\s*(?:`{3,}|~{3,}|:{3,}))\s*\{.*$", r"\1text", line) for line in lines))
+    page.say(paper_page.inert("\n".join(lines)))
     return page
 
 

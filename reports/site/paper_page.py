@@ -1,9 +1,9 @@
-"""The page of a paper: report card, verdicts by reading, findings, tables, figures, claims, privacy."""
+"""The pages of a paper: its report card and verdicts, and below it its claims, its tables, and what its authors get."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -11,65 +11,113 @@ import pandas as pd
 
 from reports import ceiling, claims, scoreboard
 from reports.blocks import Table
+from reports.claims.record import HOLDS, PROVED, UNTESTED
 from reports.config import READING_TITLES, READINGS
 from reports.figure import Figure
+from reports.findings import Finding
 from reports.site.content import Content, Part, first_readings, shown_reading
 from reports.site.document import Document, plain
-from reports.verdict import VERDICTS
+from reports.site.words import method_title
+from reports.verdict import REFUTED, VERDICTS
 
 TITLE = attrgetter("title")
+#: verdicts of a claim that the page for its authors does not list.
+SETTLED = (HOLDS, PROVED, UNTESTED)
+#: characters of a page of tables; with what the theme adds, a page stays below 300 kB.
+MOST = 255_000
 
 
-def paper(part: Part, content: Content, known: dict[str, str], cells: bool) -> Document:
+def papers(part: Part, content: Content, known: dict[str, str], cells: bool) -> Iterator[Document]:
+    """All pages of one paper. ``cells``: is there a page of its published numbers?"""
+    below = []
+    if len(part.claims):
+        below.append(_claims(part, content, known))
+    below += _tables(part, content, known)
+    below.append(_authors(part, content, known, cells))
+    yield _paper(part, content, known, cells, below)
+    yield from below
+
+
+def _paper(part: Part, content: Content, known: dict[str, str], cells: bool, below: Sequence[Document]) -> Document:
     page = Document(f"papers/{part.key}", part.title, known)
+    page.say(_summary(part))
     page.part("banner", text=content.banner, loud=content.scale != "full")
     page.part("card", rows=_card(part, content))
-    if cells:
-        page.say(f"[Every published number, with its runs](/cells/{part.key}.md).")
-        page.toctree([f"cells/{part.key}"])
     if part.answered:
-        page.heading("What came back")
-        page.part("board", rows=_board(part, content.scale == "full"))
+        page.heading("Verdicts by reading")
         if part.judged:
-            page.say(plain(f"{part.title} stands apart: {part.judged}."))
+            page.say(plain(f"{part.judged}. The level of a refutation is set for the numbers of this source only."))
+        page.part("board", rows=_board(part, content.scale == "full"))
+    if len(part.claims):
+        page.heading("Claims")
+        for title, rows in claim_parts(part.claims):
+            page.heading(title, 3)
+            page.part("counts", found=counted(rows))
     if part.findings:
         page.heading("Findings")
-        page.part(
-            "linked", items=[{"href": f"findings/{f.id}.html", "text": f.title, "more": ""} for f in part.findings]
-        )
-    if part.tables:
-        page.heading("Its tables, with ours beside them")
-        tables_of(page, part.tables, lambda table: _short_title(table.title, part), first=True)
-    elif part.answered:
-        page.heading("Its numbers")
-        page.say(f"They stand, with ours beside them, on the [page of its cells](/cells/{part.key}.md).")
+        page.part("summaries", items=items_of(part.findings))
+    page.heading("More")
+    more = {f"cells/{part.key}": "Every published number, with its runs"} if cells else {}
+    more |= {document.path: _kind(document) for document in below}
+    page.part("linked", items=[{"href": f"{path}.html", "text": text, "more": ""} for path, text in more.items()])
+    page.toctree(more)
     if part.figures:
         page.heading("Figures")
         figures_of(page, part.figures, content)
-    if len(part.claims):
-        page.heading("Claims")
-        _claims(page, part)
-    if part.privacy:
-        page.heading("Privacy")
-        tables_of(page, part.privacy)
-    for title, tables in (
-        ("Every method of this suite on its data", part.methods),
-        ("Sizes of its data", part.datasets),
-    ):
-        if tables:
-            page.heading(title)
-            tables_of(page, tables, title=None)
     return page
 
 
-def tables_of(
-    page: Document, tables: Sequence[Table], title: Callable[[Table], str] | None = TITLE, first: bool = False
-) -> None:
-    """Tables one below the other. ``title``: of each, None for no headings; ``first``: the first one stands open."""
-    for n, table in enumerate(tables):
-        if title is not None:
-            page.heading(title(table), 3)
-        page.part("table", table=table, open=first and n == 0)
+def _kind(page: Document) -> str:
+    """What a page below that of a paper shows: the end of its title."""
+    text = page.title.rpartition(": ")[2]
+    return text[:1].upper() + text[1:]
+
+
+def _summary(part: Part) -> str:
+    """What the page is about, a sentence."""
+    n = len(first_readings(part.verdicts))
+    what = [f"{n:,} published numbers"] if n else []
+    what += [f"{len(claims.distinct(part.claims))} claims"] if len(part.claims) else []
+    return f"This page compares {' and '.join(what) or 'the methods'} of the paper with our runs."
+
+
+def items_of(findings: Sequence[Finding]) -> list[dict[str, str]]:
+    """Findings as the items of a list with their summaries."""
+    return [{"href": f"findings/{f.id}.html", "text": f.title, "more": f.summary} for f in findings]
+
+
+def table_pages(
+    page: Document, tables: Sequence[Table], title: Callable[[Table], str] = TITLE, **how: bool
+) -> Iterator[Document]:
+    """``page`` with tables one below the other, and as many pages behind it as they need (``MOST``).
+
+    ``title``: of each table. ``how``: arguments of the macro ``table``. A table that is larger than a page is left to
+    its files.
+    """
+    first, n = page, 1
+    for table in tables:
+        piece = _piece(page, table, **how)
+        if page.size + len(piece) > MOST:
+            yield page
+            n += 1
+            page = Document(f"{first.path}-{n}", f"{first.title}, part {n}", first.known)
+            page.say(f"This page goes on from [{plain(first.title)}](/{first.path}.md).")
+        page.heading(title(table))
+        page.html(piece)
+    yield page
+
+
+def tables_of(page: Document, tables: Sequence[Table]) -> None:
+    """Tables one below the other, each below its title. A table that is larger than a page is left to its files."""
+    for table in tables:
+        page.heading(table.title, 3)
+        page.html(_piece(page, table, open=False))
+
+
+def _piece(page: Document, table: Table, **how: bool) -> str:
+    piece = page.piece("table", table=table, **how)
+    rows = sum(len(block.rows) for block in table.blocks)
+    return piece if len(piece) <= MOST else page.piece("large_table", table=table, rows=rows)
 
 
 def figures_of(page: Document, figures: Sequence[Figure], content: Content) -> None:
@@ -107,14 +155,14 @@ def _board(part: Part, full: bool) -> list[dict[str, Any]]:
                 "no_score": len(group) - sum(judged.values()),
             }
         )
-        copy = copy_of(group, f"{title}: a perfect copy of our program", ceilings) if full else {"cells": 0}
+        copy = copy_of(group, f"{title}, expected for a copy of our code", ceilings) if full else {"cells": 0}
         if copy["cells"]:
             rows.append({"order": READINGS.index(reading), **copy})
     return sorted(rows, key=lambda r: r["order"])
 
 
 def copy_of(rows: pd.DataFrame, title: str, ceilings: pd.DataFrame) -> dict[str, Any]:
-    """What a perfect copy of our program would earn for the numbers of ``rows``, rounded, as a row of counts."""
+    """What a perfect copy of our implementation would earn for the numbers of ``rows``, rounded, as a row of counts."""
     (sums,) = scoreboard.with_ceiling(rows.assign(all=""), ("all",), ceilings).to_dict("records")
     words = {w: round(sums[f"copy_{w}"]) for w in ceiling.SHARES[:-1]}
     scored = sums["numbers"] - sums["no_score"] - int(sums["no_ceiling"])
@@ -132,54 +180,43 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
         readings = ", ".join(READING_TITLES[r] for r in READINGS if r in set(v["reading"]))
         scope.append(
             f"{len(first)} published numbers of {first['method'].nunique()} methods on {first['dataset'].nunique()} "
-            f"data sets, in {first[['source', 'table']].drop_duplicates().shape[0]} tables; read {readings}"
+            f"data sets, in {first[['source', 'table']].drop_duplicates().shape[0]} tables"
         )
-    if len(part.claims):
-        scope.append(claims.counted(part.claims))
+        scope.append(f"readings: {readings}")
     rows.append(("Scope", scope or ["its figures and methods, without a published number to compare"]))
     if part.answered:
         words = [w for w in VERDICTS if w in ("reproduced", "compatible")]
         first = first_readings(v)
         rows.append(
             (
-                f"What came back ({shown_reading(first)})",
+                f"Reproduced or compatible ({shown_reading(first)})",
                 [{"word": w, "text": str(int((first["verdict"] == w).sum())), "findings": []} for w in words],
             )
         )
-        rows.append(("What did not, and why", _missing(first)))
-    private = _privacy_lines(part, content)
+        rows.append(("Other verdicts, with findings", _missing(first)))
+    private = _privacy_lines(part)
     if private:
         rows.append(("Privacy claims", private))
     if len(part.claims):
-        told = claims.distinct(part.claims)
-        read = claims.read_off(told)
-        for title, here in (
-            ("Claims of its text", told[~read]),
-            ("Claims read off its tables and figures", told[read]),
-        ):
-            found = here["verdict"].value_counts()
-            lines = [{"word": w, "text": str(int(found[w])), "findings": []} for w in claims.VERDICTS if w in found]
-            rows += [(title, lines)] if lines else []
+        rows.append(("Claims", [claims.counted(part.claims)]))
     easy, hard = _effort(part)
     rows += [("Easy", easy)] if easy else []
     rows += [("Hard", hard)] if hard else []
-    rows.append(("Were the authors asked", ["no"]))
+    rows.append(("Were the authors asked", ["yes, and they answered" if part.answer else "no"]))
     rows.append(("Run it again", [part.rerun]))
     return rows
 
 
 def _missing(first: pd.DataFrame) -> list[Any]:
-    """Verdicts other than a return, each with the findings that speak of its cells, most cells first."""
+    """Verdicts other than reproduced and compatible, each with the findings on its numbers, most numbers first."""
     out: list[Any] = []
     for word, group in first[~first["verdict"].isin(["reproduced", "compatible"])].groupby("verdict", sort=False):
         ids = group["finding"].str.split().explode().dropna().value_counts()
-        out.append(
-            {"word": word, "text": f"{len(group)}" + (", see" if len(ids) else ""), "findings": list(ids.index[:4])}
-        )
-    return out or ["nothing: no number is refuted or in doubt"]
+        out.append({"word": word, "text": str(len(group)), "findings": list(ids.index[:2]) if word in VERDICTS else []})
+    return out or ["no number is refuted or in doubt"]
 
 
-def _privacy_lines(part: Part, content: Content) -> list[Any]:
+def _privacy_lines(part: Part) -> list[dict[str, Any]]:
     """How many claims of an epsilon hold, by the verdicts of the privacy tables."""
     count: dict[str, int] = {}
     for table in part.privacy:
@@ -194,7 +231,7 @@ def _privacy_lines(part: Part, content: Content) -> list[Any]:
     ]
     told = [f.id for f in part.findings if re.search(r"privacy|budget|sensitivity|epsilon", f.id)]
     if told:
-        lines.append({"word": "", "text": "why:", "findings": told[:4]})
+        lines.append({"word": "", "text": "", "findings": told[:4]})
     return lines
 
 
@@ -232,27 +269,128 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
     return easy, hard
 
 
-def claim_parts(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame, dict[str, int]]]:
-    """The claims in two parts, measured and proved: heading, rows, verdict -> number of distinct ones."""
-    parts = (
-        ("Measured", [w for w in claims.VERDICTS if w != claims.PROVED]),
-        ("By proof: algebra, or true by construction; the numbers are a check of it", [claims.PROVED]),
-    )
-    made = []
-    for heading, words in parts:
-        rows = frame[frame["verdict"].isin(words)]
-        found = claims.distinct(rows)["verdict"].value_counts()
-        if len(rows):
-            made.append((heading, rows, {w: int(found[w]) for w in words if w in found}))
-    return made
+def claim_parts(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """The claims in two parts, of the text and read off: heading and rows. A part without claims is left out."""
+    read = claims.read_off(frame)
+    parts = (("Stated in the text", frame[~read]), ("Read off tables and figures", frame[read]))
+    return [(heading, rows) for heading, rows in parts if len(rows)]
 
 
-def _claims(page: Document, part: Part) -> None:
+def counted(rows: pd.DataFrame) -> dict[str, int]:
+    """Verdict -> number of distinct claims, in the order of ``claims.VERDICTS``."""
+    found = claims.distinct(rows)["verdict"].value_counts()
+    return {w: int(found[w]) for w in claims.VERDICTS if w in found}
+
+
+def _claims(part: Part, content: Content, known: dict[str, str]) -> Document:
+    page = Document(f"papers/{part.key}/claims", f"{part.title}: claims", known)
     page.say(
-        "A claim stands here in its source's words, or is read off a table or figure of it; what is tested is said in "
-        "ours. Quantifiers are the source's: none means all of the data sets and cells that it speaks of."
+        f"{claims.counted(part.claims).capitalize()}. A claim that repeats another is not counted. The "
+        "[glossary](/glossary.md#what-the-verdict-of-a-claim-means) says what each verdict means."
     )
-    for heading, rows, found in claim_parts(part.claims):
-        page.heading(heading, 3)
-        page.part("counts", found=found)
+    page.say(
+        "The words are the source's, and what was tested is said in ours. If the source does not say on how many data "
+        "sets it holds, all that it speaks of are meant. A claim by proof is algebra or true by construction, and its "
+        "numbers check the proof."
+    )
+    page.part("banner", text=content.banner, loud=content.scale != "full")
+    for heading, rows in claim_parts(part.claims):
+        page.heading(heading)
+        page.part("counts", found=counted(rows))
         page.part("claims", rows=rows.to_dict("records"), sources=dict(part.sources), label=f"Claims: {heading}")
+    return page
+
+
+def _tables(part: Part, content: Content, known: dict[str, str]) -> Iterator[Document]:
+    """A page per kind of table that the paper has."""
+    kinds = (
+        ("tables", "published tables with our numbers", "Each published table, with our runs in it.", part.tables),
+        ("privacy", "privacy", "The epsilon that each method claims, and the epsilon of its ledger.", part.privacy),
+        ("methods", "every method on its data", "Every method of this suite on the data of this paper.", part.methods),
+        ("sizes", "sizes of its data", "The data sets as this suite reads them.", part.datasets),
+    )
+    for name, title, said, tables in kinds:
+        if tables:
+            page = Document(f"papers/{part.key}/{name}", f"{part.title}: {title}", known)
+            page.say(said)
+            yield from table_pages(page, tables, lambda table: _short_title(table.title, part), open=False)
+
+
+def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -> Document:
+    """What the authors of a paper should see of it, and their answer."""
+    page = Document(f"papers/{part.key}/authors", f"{part.title}: for its authors", known)
+    page.say(
+        "This page is for the authors of the paper. "
+        + ("Their answer is at its end." if part.answer else "It was not sent to them, and they were not asked.")
+    )
+    page.part("banner", text=content.banner, loud=content.scale != "full")
+    page.heading("What was found")
+    refuted = _refuted(part)
+    if part.answered and not refuted:
+        page.say("Our runs refute no published number of the paper.")
+    elif refuted:
+        page.say(
+            "Our runs refute some of the published numbers. The table has the distinct numbers of each method in each "
+            "place. Better and worse say how our score compares with the published one."
+        )
+        there = [k for k in range(len(refuted[0])) if any(row[k] for row in refuted)]  # no column without an entry
+        columns = ["Where", "Method", "Reading", "Numbers", *(w.capitalize() for w in REFUTED)]
+        rows = [[row[k] for k in there] for row in refuted]
+        page.part("frame", columns=[columns[k] for k in there], rows=rows, label="Refuted numbers")
+    distinct = claims.distinct(part.claims)
+    open_claims = distinct[~distinct["verdict"].isin(SETTLED)]
+    if len(open_claims):
+        page.say(
+            f'For {len(open_claims)} of {len(distinct)} claims the verdict is another one than "holds". The '
+            "[page of claims](claims.md) has the numbers, and the claims that could not be tested."
+        )
+        rows = [[c["place"], {"verdict": c["verdict"]}, c["statement"] or c["quote"]] for c in
+                open_claims.to_dict("records")]  # fmt: skip
+        page.part("frame", columns=["Where", "Verdict", "What was tested"], rows=rows, label="Claims")
+    if private := [line for line in _privacy_lines(part) if line["word"]]:
+        page.say("Claims of privacy were compared with a ledger of all releases, per method, reading and data set.")
+        page.part("card", rows=[("Privacy claims", private)])
+    if part.findings:
+        page.say("These findings explain what we know of the reasons.")
+        page.part("summaries", items=items_of(part.findings))
+    page.heading("How to rerun it")
+    commit = str(content.manifest.get("commit", ""))[:12]
+    page.say(
+        f"`{part.rerun}` computes all of it."
+        + (f" The last run behind the committed numbers was at commit `{commit}`." if commit else "")
+        + (
+            " `./bench doubt NUMBER` recomputes one published number, as [this guide](/docs/how-to/rerun-a-number.md) "
+            f"shows. The [page of its numbers](/cells/{part.key}.md) has their runs."
+            if cells
+            else ""
+        )
+    )
+    page.heading("Your answer")
+    if part.answer:
+        page.say(inert(part.answer))
+    else:
+        page.say(
+            f"There is no answer yet. Send one as [an issue](/about.md), or as a file `papers/{part.key}/answer.md`. "
+            "It is shown here as it is. A mistake of ours is corrected, and the correction is listed with its date."
+        )
+    return page
+
+
+def _refuted(part: Part) -> list[list[str]]:
+    """Counts of refuted numbers by place, method and reading of the paper; rows without one are left out."""
+    v = part.verdicts
+    main = v["headline"].eq("yes") | bool(part.judged)
+    v = v[main & ~v["copy"] & v["reading"].isin(scoreboard.ORDER)]
+    rows = []
+    for (table, method, reading), group in v.groupby(["table", "method", "reading"], sort=False):
+        found = group["verdict"].value_counts()
+        if any(w in found for w in REFUTED):
+            where = f"table {table}" if table[:1].isdigit() else table.replace("_", " ")
+            named = [where, method_title(method, part.titles), READING_TITLES[reading], str(len(group))]
+            rows.append([*named, *(str(found.get(w, "")) for w in REFUTED)])
+    return rows
+
+
+def inert(markdown: str) -> str:
+    """Markdown whose code stays code: no fence of it names a directive."""
+    return "\n".join(re.sub(r"^(\s*(?:`{3,}|~{3,}|:{3,}))\s*\{.*$", r"\1text", line) for line in markdown.splitlines())

@@ -38,7 +38,7 @@ SIGNS = {
     "does not hold; holds if repaired": "−",
     "holds but for the leaks": "~",
     "does not hold": "−",
-    "not told apart": "?",
+    "undecided": "?",
     "not testable here": "∅",
     "by proof": "∎",
 }

@@ -100,7 +100,7 @@ def test_one_method_on_one_split_has_a_table():
     assert not any(e.strong for b in table.blocks for _, entries in b.rows for e in entries)
     assert list(long["n"]) == [1, 1]
     assert common_tables.calibration_table(family, "quick")[0].blocks[0].columns == [
-        "wall seconds a fit",
+        "wall seconds per fit",
         "peak memory (MB)",
     ]
 
@@ -128,7 +128,7 @@ def test_tuned_settings_have_a_column_of_their_own(tuned_family):
     assert family.columns == [("0.1", False), ("1", False), ("1", True), ("8", False)]
     table, _ = common_tables.score_table(family, "full")
     heads = list(table.blocks[0].columns)
-    assert heads[1:3] == ["epsilon = 1", "epsilon = 1, tuned on a public stand-in"]
+    assert heads[1:3] == ["epsilon = 1", "epsilon = 1, tuned on synthetic surrogate data"]
     entries = row(table, "Wine: test RMSE", common_scores.title("na_dpvi", family.kind))
     assert entries[2].lines[0].startswith("0.3")
     assert "public synthetic data" in markdown(table)
@@ -314,14 +314,14 @@ def test_the_controls_are_shown_where_they_were_made(tmp_path):
     assert len(long) == 2
 
 
-def test_ranges_say_what_is_public_and_what_is_bought(family):
+def test_ranges_say_what_is_public_and_what_is_estimated(family):
     table, long = common_privacy.ranges_table([family], "full")
     at = long.set_index("dataset")
     assert (at.loc["power", "documented"], at.loc["power", "inputs"]) == (4, 4)
     assert (at.loc["wine", "documented"], at.loc["wine", "target"]) == (0, "documented")
     text = markdown(table)
     assert "winequality.names" in text
-    assert "0 documented, 11 bought" in text
+    assert "0 documented, 11 estimated privately" in text
     assert (at.loc["wine", "extremes"], len(at.loc["power", "extremes"].split("; "))) == ("", 5)
 
 
@@ -344,7 +344,7 @@ def test_where_constants_come_from_is_a_column(tuned_family):
     assert row(table, "Wine: test RMSE", name)[-1].lines == ("formula of n, d, epsilon; developed here",)
     at = long[(long["dataset"] == "wine") & (long["method"] == "na_dpvi") & (long["metric"] == "rmse")]
     at = at[at["epsilon_claimed"] == "1"].set_index("tuned")["constants"]
-    assert at[True] == "tuned on a stand-in (6 settings)"
+    assert at[True] == "tuned on surrogate data (6 settings)"
     assert at[False] == "formula of n, d, epsilon; developed here"
     own = long[
         (long["dataset"] == "wine")

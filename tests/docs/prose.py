@@ -94,9 +94,14 @@ def summary(text: str) -> str:
 
 
 def digits(name: str, text: str) -> Iterator[str]:
-    """Sentences of a template with a digit that is neither in an expression nor of an allowed form."""
+    """Sentences of a template with a digit that is neither in an expression nor of an allowed form.
+
+    The title and the summary of its front matter are sentences, too.
+    """
+    front = re.match(r"---\n(.*?)^---$", text, re.DOTALL | re.MULTILINE)
+    told = yaml.safe_load(front[1]) if front else {}
     text = re.sub(r"\A---\n.*?^---$|\{[{%].*?[%}]\}", "", text, flags=re.DOTALL | re.MULTILINE)
-    for s in sentences(text):
+    for s in [*(told[k] for k in ("title", "summary") if k in told), *sentences(text)]:
         left = s
         for pattern in RULES["digits"]:
             left = re.sub(pattern, "", left)

@@ -58,14 +58,28 @@ def test_code_tables_headings_and_addresses_are_no_prose():
     assert summary("---\nsummary: One\n  line.\n---\n# T\n") == "One line."
 
 
-@pytest.mark.parametrize("text", ["It is {{ n }} of 5 numbers here.", "It fell to 0.3 in the end."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is {{ n }} of 5 numbers here.",
+        "It fell to 0.3 in the end.",
+        "We ran 20 splits. The error is {{ error }}.",
+        "The difference is 95 nats.",
+        "It gains 3 nats at epsilon = 8.",
+        "Its real epsilon is more than epsilon = 13.8 here.",
+        "---\ntitle: A loss of 3 nats\n---\nA text.\n",
+        "---\nsummary: A loss of 3 nats.\n---\nA text.\n",
+    ],
+)
 def test_a_typed_number_is_seen(text):
     assert len(list(digits("t.md", text))) == 1
 
 
 @pytest.mark.parametrize(
     "text", ["{{ n | to('.3f') }} of {{ m }} numbers are there.", "As in Wang (2018), table 3, of 2026-11-25.",
-             "Jälkö et al. 2017 need Python 3.11 to 3.13 here."],
+             "Jälkö et al. 2017 need Python 3.11 to 3.13 here.", "| a table | 0.25 |",
+             "Tables 3 and 4 of the 2021 version have it, at epsilon = 0.1 and 1 (95 % intervals).",
+             'On Kin8nm `K = 40 N` is "nearly all 36 data sets".'],
 )  # fmt: skip
 def test_expressions_dates_versions_and_citations_are_allowed(text):
     assert list(digits("t.md", text)) == []

@@ -28,7 +28,14 @@ class Draws:
     """One draw around the mean of the rows, cut to a public box."""
 
     privacy = Relation.ADD_REMOVE
-    tells = scales = charges = refuses = False
+    tells = scales = charges = refuses = looks = keeps = False
+    kept = 0.0
+
+    def supports(self, task):
+        return "a row is too large" if self.looks and np.abs(task.x).max() > 1e3 else None
+
+    def prepare(self, task, settings):
+        self.kept = float(task.x.mean()) if self.keeps else 0.0
 
     def fit(self, task, settings, budget, rng):
         if self.refuses and np.abs(task.x).max() > 1e3:
@@ -39,7 +46,7 @@ class Draws:
             renyi_curve=((2.0, 0.1),),
         ))  # fmt: skip
         centre = np.clip(task.x, -2.0, 2.0).mean(axis=0)
-        told = {"loss": float(np.abs(centre).sum())} if self.tells else {"power": 1.0}
+        told = {"loss": float(np.abs(centre).sum())} if self.tells else {"power": 1.0, "kept": self.kept}
         values = {"theta": centre + rng.standard_normal(2), "bound": np.full(2, 2.0)}
         if self.scales:
             values["bound"] = np.abs(task.x).max(axis=0)
@@ -58,7 +65,10 @@ def test_a_sound_draw_passes():
 
 @pytest.mark.parametrize(
     ("fault", "check"),
-    [("tells", "diagnostics"), ("scales", "posterior"), ("charges", "events"), ("refuses", "runs")],
+    [
+        *(("tells", "diagnostics"), ("scales", "posterior"), ("charges", "events"), ("refuses", "runs")),
+        *(("looks", "supports"), ("keeps", "diagnostics")),
+    ],
 )
 def test_each_fault_is_seen_by_its_check_alone(fault, check):
     assert found(**{fault: True}) == {check}

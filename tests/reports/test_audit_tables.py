@@ -118,3 +118,11 @@ def test_a_good_audit_is_committed_whole(tmp_path):
 def test_without_a_run_the_remedy_is_named(tmp_path):
     with pytest.raises(ReportError, match=r"\./bench audit"):
         audit_tables.commit(tmp_path, tmp_path)
+
+
+def test_every_check_has_a_row_with_what_it_alone_sees():
+    table, long = audit_tables.checks_table()
+    text = markdown(table)
+    assert list(long["check"]) == list(CHECKS)
+    assert "none; meant for: half the sensitivity (every adapter)" in text
+    assert "the mechanism cuts at four deviations" in text

@@ -173,7 +173,7 @@ def test_methods_are_lines_and_settings_columns_where_each_method_has_each_setti
     assert list(block.columns) == ["epsilon = 0.1", "epsilon = 1.0"]
     assert [name for name, _ in block.rows] == ["EP", "SEP"]
     assert all(len(entries) == 2 for _, entries in block.rows)
-    assert "EP, epsilon = 0.1 = ep" in block.notes[0]
+    assert block.notes[0] == "Ours is ep (protocol authors) for EP, epsilon = 0.1; EP, epsilon = 1.0."
     # A reading that answers one setting of one method keeps the form.
     less = pd.concat([rows, rows.iloc[:1].assign(reading="corrected")])
     ((table, _),) = tables.published_tables(less, "full")

@@ -34,7 +34,7 @@ title: kills
 sources: []
 model: {kind: mixture_of_gaussians, components: 4, noise_sd: 0.5, prior_variance: 10.0, prior_seed: 0}
 datasets: [mixture_of_gaussians]
-protocols: {replicates: {splits: 12}}
+protocols: {replicates: {splits: 30}}
 arms:
   - {method: em, protocols: [replicates]}
   - {method: dp_em_authors, protocols: [replicates], budget: &one {epsilon: 1.0, delta: 1.0e-5, mode: record}}
@@ -43,13 +43,13 @@ scales: {full: {}, quick: {}, tiny: {}}
 answers: []
 """
 TARGET = "results/scores/kills/mixture_of_gaussians.csv"
-#: who is killed -> words of the command line; no words: everybody.
+#: who is killed -> words of the command line (no words: everybody), and until which share of a run after it is seen.
 VICTIMS = {
-    "launcher": "workflow.launch",
-    "Snakemake": "snakemake",
-    "cell": "workflow.cell",
-    "worker": "workflow.worker",
-    "all": "",
+    "launcher": ("workflow.launch", 0.8),
+    "Snakemake": ("snakemake", 0.8),
+    "cell": ("workflow.cell", 0.2),
+    "worker": ("workflow.worker", 0.2),
+    "all": ("", 0.8),
 }
 
 
@@ -78,31 +78,43 @@ def rows(project: Path) -> list[tuple]:
         return [tuple((k, v) for k, v in row.items() if k not in MEASURED) for row in csv.DictReader(f)]
 
 
-def kill(project: Path, run: subprocess.Popen, rng: random.Random, latest: float) -> tuple[str, float] | None:
-    """Kill somebody after a random time of at most ``latest`` seconds; who and when, or None if the run ended first."""
-    after = rng.uniform(0.0, latest)
+def kill(project: Path, run: subprocess.Popen, rng: random.Random, whole: float) -> tuple[str, float] | None:
+    """Kill somebody; who, and how many seconds after the start, or None if the run ended first.
+
+    ``whole``: seconds of a run. Each kind of victim is drawn as often. It is killed a random time after its kind is
+    seen; if it has ended by then, another one is killed.
+    """
+    began, who = time.monotonic(), rng.choice(list(VICTIMS))
+    wait = rng.uniform(0.0, whole * VICTIMS[who][1])
+    while run.poll() is None and not processes(project, VICTIMS[who][0]):
+        time.sleep(0.2)
     try:
-        run.wait(after)
+        run.wait(wait)
         return None
     except subprocess.TimeoutExpired:
-        there = {who: found for who, words in VICTIMS.items() if (found := processes(project, words))}
+        there = {kind: found for kind, (words, _) in VICTIMS.items() if (found := processes(project, words))}
     if not there:
         return None
-    who = rng.choice(list(there))
+    who = who if who in there else rng.choice(list(there))
     for process in there[who] if who == "all" else [rng.choice(there[who])]:
         try:
             os.kill(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
-    return who, after
+    return who, time.monotonic() - began
 
 
 def ended(project: Path, run: subprocess.Popen) -> int:
-    """The exit status of a run, once it and all that it started have ended by themselves."""
-    code = run.wait()
-    while processes(project):
-        time.sleep(0.2)
-    return code
+    """The exit status of a run, once it and all that it started have ended by themselves. A Ctrl-C ends them."""
+    try:
+        code = run.wait()
+        while processes(project):
+            time.sleep(0.2)
+        return code
+    except KeyboardInterrupt:
+        for process in processes(project):
+            process.kill()
+        raise
 
 
 def main() -> int:
@@ -120,13 +132,13 @@ def main() -> int:
         began = time.monotonic()
         if code := ended(project, start(project, options.cores)):
             raise SystemExit(f"the run that nobody kills ended with status {code}")
-        expected, latest = rows(project), time.monotonic() - began
-        print(f"the run that nobody kills: {len(expected)} rows in {latest:.0f} s", flush=True)
+        expected, whole = rows(project), time.monotonic() - began
+        print(f"the run that nobody kills: {len(expected)} rows in {whole:.0f} s", flush=True)
         shutil.rmtree(project / "results")
         runs = 0
         while killed < options.kills or (project / "results").exists():
             run = start(project, options.cores)
-            found = kill(project, run, rng, latest) if killed < options.kills else None
+            found = kill(project, run, rng, whole) if killed < options.kills else None
             stored = [len(list((project / "results").glob(p))) for p in ("fits/*.json", "partial/*/*.npz")]
             code = ended(project, run)
             if found is None and code:

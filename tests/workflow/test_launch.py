@@ -36,7 +36,9 @@ def test_the_plan_says_cells_time_and_download(scale):
     for cores in ("1 core", "2 cores", "8 cores", "32 cores"):
         assert f" min on {cores}," in text
     assert " min on 5 cores," in plan.describe(scale, 5)
-    for paper in plan.program_seconds():  # targets of their own
+    own = plan.program_seconds()
+    assert own["wang2018"] > 28 * plan.OVERHEAD_S
+    for paper in own:  # targets of their own
         assert (f"./bench {paper} " in text) == (scale == "full")
 
 

@@ -100,7 +100,7 @@ PAPER = Paper(
         scores=("first", "second"), rows=f"{CODE}:rows", checks=("sizes",), check=f"{CODE}:CHECKS",
         samples={"toy2030-1-first-*": 0.1}, measures={"{metric}": "mean"},
         tables=f"{CODE}:tables", names=f"{CODE}:names", figures=f"{CODE}:figures", runs=f"{CODE}:runs",
-        titles=f"{CODE}:TITLES", judged="its numbers are means of five runs", finding="toy2030-first",
+        titles=f"{CODE}:TITLES", judged="The numbers are means of five runs", finding="toy2030-first",
     ),
 )
 """

@@ -27,6 +27,7 @@ rule program_scores:
         f"{RESULTS}/logs/{{program}}_scores_{{name}}.log",
     params:
         scale=SCALE,
+        noise=config["noise"],
         mirror=MIRROR_OPTION,
     shell:
         "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.program {wildcards.program:q} scores {wildcards.name:q} "
@@ -46,6 +47,7 @@ rule program_check:
     log:
         f"{RESULTS}/logs/{{program}}_check_{{name}}.log",
     params:
+        noise=config["noise"],
         mirror=MIRROR_OPTION,
     shell:
         "{ENVIRONMENT} {NOISE} {PYTHON:q} -m workflow.program {wildcards.program:q} checks {wildcards.name:q} {MIRROR_OPTION} "

@@ -1,6 +1,6 @@
 """Compiled parts of a step in double precision on a CPU: products with pixels, standard deviations and their slope.
 
-Their rounding does not depend on the number of rows: a row of a product is summed in one order.
+A row of a product is summed in one order, whatever the other rows are.
 """
 
 from __future__ import annotations

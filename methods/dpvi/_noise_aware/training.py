@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.stats import binom
 
 from methods.contract import Diverged, Fit
@@ -32,6 +31,10 @@ def prior_numbers(model) -> np.ndarray:
     return np.array([model.prior_sd**-2.0])
 
 
+#: rows of a block of ``sparse_rows``.
+_BLOCK = 4096
+
+
 def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> kernels.Rows:
     """The rows as ``likelihood`` needs them. Raises ValueError for no row or for targets where there should be none."""
     if task.n < 1 or task.public.n < 1:
@@ -39,30 +42,44 @@ def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> ke
     if (task.y is None) == (likelihood.name in ("linear", "logistic")):
         wants = "a target for each row" if task.y is None else "no target"
         raise ValueError(f"{task.name}: the {likelihood.name} likelihood wants {wants}")
-    design = likelihood.design(task.x)
     rows = {
         "likelihood": NAMES.index(likelihood.name),
         "n": task.n,
         "columns": np.empty((0, 0)),
         "y": np.empty(0) if task.y is None else np.array(task.y),
         **dict.fromkeys(("value", "cdf", "entry"), np.empty(0)),
-        **dict.fromkeys(("count", "first", "start", "index"), np.empty(0, np.int64)),
+        **dict.fromkeys(("count", "first", "start"), np.empty(0, np.int64)),
+        "index": np.empty(0, np.int32),
     }
     if likelihood.name in ("bernoulli", "categorical"):
         # In the order of first appearance: a value that only the last row has comes last.
-        value, at, count = np.unique(design[:, 0], return_index=True, return_counts=True)
+        value, at, count = np.unique(likelihood.design(task.x)[:, 0], return_index=True, return_counts=True)
         order = np.argsort(at)
         rows["value"], rows["count"] = value[order], count[order].astype(np.int64)
         tables = [binom.cdf(np.arange(c + 1), c, sampling_rate) for c in rows["count"]]
         rows["first"] = np.concatenate([[0], np.cumsum([len(t) for t in tables])[:-1]]).astype(np.int64)
         rows["cdf"] = np.concatenate(tables)
     elif likelihood.name == "logistic":
-        sparse = csr_array(design)
-        rows["start"], rows["index"] = sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
-        rows["entry"] = sparse.data.astype(np.float64)
+        rows["start"], rows["index"], rows["entry"] = sparse_rows(task.x, likelihood)
     else:
-        rows["columns"] = np.ascontiguousarray(design.T)
+        rows["columns"] = np.ascontiguousarray(likelihood.design(task.x).T)
     return kernels.Rows(**rows)
+
+
+def sparse_rows(x: np.ndarray, likelihood: Likelihood) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries of the design that are not 0, row after row: where each row begins, their columns, and they themselves.
+
+    Made block by block: of a large table there is never a second copy.
+    """
+    blocks = [slice(k, min(k + _BLOCK, len(x))) for k in range(0, len(x), _BLOCK)]
+    counts = [np.count_nonzero(likelihood.design(x[b]), axis=1) for b in blocks]
+    start = np.append(0, np.cumsum(np.concatenate(counts)))
+    index, entry = np.empty(start[-1], np.int32), np.empty(start[-1])
+    for b in blocks:
+        part, here = likelihood.design(x[b]), slice(start[b.start], start[b.stop])
+        at = np.nonzero(part)
+        index[here], entry[here] = at[1], part[at]
+    return start, index, entry
 
 
 @dataclass(frozen=True)

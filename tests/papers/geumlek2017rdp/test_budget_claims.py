@@ -60,7 +60,7 @@ def test_the_corrected_reading_of_a_budget_sentence_takes_the_other_method():
 
 @pytest.mark.parametrize(
     ("better_by", "verdict"),
-    [(0.0005, "holds"), (-0.015, "holds"), (-0.0275, "not told apart"), (-0.06, "does not hold")],
+    [(0.0005, "holds"), (-0.015, "holds"), (-0.0275, "undecided"), (-0.06, "does not hold")],
 )
 def test_never_worse_has_a_margin_at_every_budget(better_by, verdict):
     row = at_budgets(draws(better_by), NeverWorse("good", Method("bad", setting="as charged"), metrics=("test_error",)))

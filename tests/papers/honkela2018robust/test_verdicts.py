@@ -251,6 +251,6 @@ def test_claims_that_are_tested_and_not():
     found = pd.read_csv(REFERENCE / "claims.csv").set_index("claim")["verdict"]
     assert found.to_dict() == {
         "four-times": "not testable here", "efficiency": "not testable here", "similar-to-mcmc": "not testable here",
-        "best-split": "not told apart",
+        "best-split": "undecided",
     }  # fmt: skip
     assert PAPER.program.finding == "honkela2018-stopped-early"

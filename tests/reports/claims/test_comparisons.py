@@ -53,7 +53,7 @@ def test_a_diverged_cell_has_lost(config, scores):
 def test_a_cell_that_did_not_run_has_not_lost(config, scores):
     scores = lose(scores[scores["method"] != "dp_sep_authors"], "dp_sep", "wine", "timeout")
     row = run(config, scores, Better("dp_sep", "dp_vi", tables=("3",), quantifier="all"))
-    assert row["verdict"] == "not told apart"  # all are spoken of, one is not shown
+    assert row["verdict"] == "undecided"  # all are spoken of, one is not shown
     assert "1 without scores, not shown" in row["figure"]
     assert run(config, scores, Better("dp_sep", "dp_vi", tables=("3",), quantifier="most"))["verdict"] == "holds"
 
@@ -76,8 +76,8 @@ NOISE_TESTS = [
 
 
 @pytest.mark.parametrize("test", NOISE_TESTS)
-def test_pure_noise_is_not_told_apart(config, scores, test):
-    assert run(config, noise(scores, 0), test)["verdict"] == "not told apart"
+def test_pure_noise_is_undecided(config, scores, test):
+    assert run(config, noise(scores, 0), test)["verdict"] == "undecided"
 
 
 def test_equal_methods_are_not_worse_within_the_margin(config, scores):
@@ -113,7 +113,7 @@ def test_a_single_run_shows_nothing(config, scores):
     few = scores[scores["split"] == scores["split"].iloc[0]]
     for test in (Better("dp_sep", "dp_vi", tables=("3",)), NotWorse("dp_sep", "sep", tables=("3",))):
         row = run(config, few, test)
-        assert row["verdict"] == "not told apart"
+        assert row["verdict"] == "undecided"
         assert "one run: no interval" in row["figure"]
 
 
@@ -127,7 +127,7 @@ def test_false_verdicts_about_equal_methods(config, scores):
         run(config, noise(few, k, 0.0), Better("sep", "ep", tables=("3", "4"), quantifier="most"))["verdict"]
         for k in range(30)
     ]
-    assert sum(v != "not told apart" for v in found) < 10
+    assert sum(v != "undecided" for v in found) < 10
 
 
 def test_figures_have_intervals(config, scores):
@@ -173,7 +173,7 @@ def test_batches_are_compared_by_their_deviations_at_the_same_epsilon():
     close = naive | {("dpvi_last_iterate", f"epsilon=1{step}"): (0.075, 0.01)}
     row = run(config, batch_scores(values | close), text, "alrawajfeh2024nadpvi_rebuttal")
     assert "3 of 3 comparisons in favour by mean, 2 significantly" in row["figure"]
-    assert row["verdict"] == "not told apart"
+    assert row["verdict"] == "undecided"
     lost = naive | {("dpvi_last_iterate", f"epsilon=1{step}"): (0.01, 0.01)}
     row = run(config, batch_scores(values | lost), text, "alrawajfeh2024nadpvi_rebuttal")
     where = "linear_regression_10d, tarp_coverage_rmse, epsilon = 1.0"

@@ -8,11 +8,11 @@ import pytest
 from reports import claims, reference
 from reports.claims import Better, evaluate
 from reports.claims.judging import decide
-from reports.claims.record import ABOVE, HOLDS, INFINITE, REFUTED, UNTESTED, UNTOLD, VERDICTS, WITHIN
+from reports.claims.record import ABOVE, HOLDS, INFINITE, REFUTED, UNDECIDED, UNTESTED, VERDICTS, WITHIN
 from reports.ledger import ANSWER, TOTAL
 from tests.reports.claims.made_up import NO_FINDINGS, claim
 
-STATES = (HOLDS, REFUTED, UNTOLD, UNTESTED)
+STATES = (HOLDS, REFUTED, UNDECIDED, UNTESTED)
 COSTS = (WITHIN, ABOVE, INFINITE)
 READINGS = ("printed", "authors", "corrected")
 
@@ -49,7 +49,7 @@ def test_there_is_no_or_over_readings():
 
 
 def test_a_repair_gives_the_paper_no_credit():
-    for printed, authors in itertools.product((REFUTED, UNTOLD, UNTESTED), repeat=2):
+    for printed, authors in itertools.product((REFUTED, UNDECIDED, UNTESTED), repeat=2):
         word = decide({"printed": printed, "authors": authors, "corrected": HOLDS}, {})
         assert not word.startswith(("holds", "by proof"))
     assert decide({"printed": REFUTED, "corrected": HOLDS}, {}) == "does not hold; holds if repaired"

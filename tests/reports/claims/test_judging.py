@@ -4,7 +4,7 @@ import pytest
 
 from evaluation.paired import Difference
 from reports.claims.judging import Absent, Comparison, judge
-from reports.claims.record import HOLDS, REFUTED, UNTOLD
+from reports.claims.record import HOLDS, REFUTED, UNDECIDED
 
 
 def comparisons(*centres, half=1.0):
@@ -19,13 +19,13 @@ def comparisons(*centres, half=1.0):
     ("quantifier", "centres", "state"),
     [
         ("all", (2, 2, 2, 2), HOLDS),
-        ("all", (2, 2, 2, 0.5), UNTOLD),  # in favour by mean, not shown
+        ("all", (2, 2, 2, 0.5), UNDECIDED),  # in favour by mean, not shown
         ("all", (2, 2, 2, -2), REFUTED),
         ("most", (2, 2, 2, -2), HOLDS),
-        ("most", (2, 2, -2, 0), UNTOLD),
+        ("most", (2, 2, -2, 0), UNDECIDED),
         ("most", (2, 2, -2, -2), REFUTED),  # half is not most
         ("often", (2, 2, -2, -2), HOLDS),
-        ("often", (2, 0, -2, -2), UNTOLD),
+        ("often", (2, 0, -2, -2), UNDECIDED),
         ("often", (2, -2, -2, -2), REFUTED),
     ],
 )
@@ -35,10 +35,10 @@ def test_quantifiers(quantifier, centres, state):
 
 def test_what_is_missing_is_not_shown():
     assert judge(comparisons(2, 2, 2), Absent(other=2), "most").state == HOLDS
-    assert judge(comparisons(2, 2), Absent(other=2), "most").state == UNTOLD
+    assert judge(comparisons(2, 2), Absent(other=2), "most").state == UNDECIDED
     assert judge(comparisons(2, 2), Absent(single=2), "most").state == HOLDS
     assert judge(comparisons(-2, -2), Absent(other=2), "most").state == REFUTED
-    assert judge(comparisons(-2), Absent(other=2), "most").state == UNTOLD
+    assert judge(comparisons(-2), Absent(other=2), "most").state == UNDECIDED
 
 
 def test_no_quantifier_means_all():

@@ -70,11 +70,11 @@ def test_a_sentence_settled_by_a_table(tmp_path):
 
     assert verdict("c,printed,yes,f\n") == "holds"
     assert verdict("c,printed,no,f\n") == "does not hold"
-    assert verdict("c,printed,unclear,f\n") == "not told apart"
+    assert verdict("c,printed,unclear,f\n") == "undecided"
     assert verdict("c,corrected,yes,f\n") == "not testable here"  # the paper's own statement was not tested
     assert verdict("c,printed,no,f\nc,authors,no,g\n") == "does not hold"
-    assert verdict("c,printed,no,f\nc,authors,unclear,g\n") == "not told apart"  # the program leaves it open
-    assert verdict("c,printed,unclear,f\nc,corrected,no,g\n") == "not told apart"
+    assert verdict("c,printed,no,f\nc,authors,unclear,g\n") == "undecided"  # the program leaves it open
+    assert verdict("c,printed,unclear,f\nc,corrected,no,g\n") == "undecided"
     assert verdict("c,corrected,no,f\n") == "not testable here"
     assert verdict("c,printed,no,f\nc,authors,yes,g\n") == "holds in the authors' code, not as printed"
     assert verdict("c,printed,yes,f\nc,authors,no,g\n") == "holds as printed, not in the authors' code"

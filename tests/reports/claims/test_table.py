@@ -6,7 +6,7 @@ import pytest
 from reports import claims
 from reports.claims import Better, NotTestable
 from reports.config import ReportError
-from reports.site.paper_page import claim_parts
+from reports.site.paper_page import claim_parts, counted
 from reports.site.words import SIGNS
 from reports.verdicts import FINDING_COLUMNS
 from tests.reports.claims.made_up import run, shift
@@ -44,13 +44,16 @@ def test_findings_attach_by_claim(config, scores):
     assert run(config, scores, NotTestable(why="not run"), findings=index)["finding"] == "f"
 
 
-def test_proofs_stand_apart_and_distinct_claims_are_counted():
-    rows = [("a", "holds", ""), ("b", "holds", "a"), ("c", "not told apart", ""), ("d", "by proof", "")]
-    measured, proved = claim_parts(pd.DataFrame(rows, columns=["id", "verdict", "same_as"]))
-    assert list(measured[1]["id"]) == ["a", "b", "c"]
-    assert measured[2] == {"holds": 1, "not told apart": 1}
-    assert list(proved[1]["id"]) == ["d"]
-    assert proved[2] == {"by proof": 1}
+def test_claims_of_the_text_and_those_read_off_are_counted_apart_and_once():
+    rows = [("a", "holds", "", "q"), ("b", "holds", "a", "q"), ("c", "undecided", "", "read off table 1"),
+            ("d", "by proof", "", "q")]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["id", "verdict", "same_as", "quote"])
+    (stated, text), (read, shown) = claim_parts(frame)
+    assert (stated, read) == ("Stated in the text", "Read off tables and figures")
+    assert list(text["id"]) == ["a", "b", "d"]
+    assert counted(text) == {"holds": 1, "by proof": 1}
+    assert counted(shown) == {"undecided": 1}
+    assert len(claim_parts(frame[frame["id"] != "c"])) == 1
 
 
 def test_every_verdict_has_a_sign():

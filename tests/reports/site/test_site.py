@@ -103,6 +103,7 @@ def test_the_promised_addresses_are_there(site):
     for name in [
         *names.split(),
         "papers/vinaroz2023dpsep",
+        *(f"papers/vinaroz2023dpsep/{below}" for below in ("authors", "claims", "methods", "privacy", "tables")),
         "cells/vinaroz2023dpsep",
         "methods/dp_sep",
         "datasets/wine",
@@ -148,8 +149,8 @@ def test_nothing_is_loaded_from_outside(site, pages):
 
 
 def test_every_number_of_a_published_table_is_the_one_of_its_csv(site):
-    """Ours, the published number and the verdict of each cell stand in the table of the paper's page."""
-    text = (site / "papers/vinaroz2023dpsep.html").read_text()
+    """Ours, the published number and the verdict of each cell are in the table of the paper's page of tables."""
+    text = (site / "papers/vinaroz2023dpsep/tables.html").read_text()
     table = text[text.index('id="vinaroz2023dpsep_table3"') :]
     table = table[: table.index("As files")]
     with open(site / "tables/vinaroz2023dpsep_table3.csv", newline="") as f:
@@ -185,6 +186,7 @@ def test_the_page_of_a_paper_shows_its_card_claims_and_files(site):
     for name in ("dpsep_uci_rmse", "dpsep_uci_clip"):
         assert f'src="../figures/{name}.svg"' in text
         assert (site / "figures" / f"{name}.csv").is_file()
+    text = (site / "papers/vinaroz2023dpsep/claims.html").read_text()
     row = text[text.index('id="claim-dp_sep_comparable_to_sep"') :]
     row = row[: row.index("</tr>")]
     assert "<q>it is comparable to SEP</q>" in row

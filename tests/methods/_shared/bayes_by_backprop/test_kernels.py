@@ -28,7 +28,7 @@ def test_a_product_with_pixels_is_the_product(rows, inputs):
 
 
 def test_a_row_of_a_product_does_not_depend_on_the_others():
-    """Exactly: what a row adds to the released sum is then bounded whatever the batch is."""
+    """Exactly: the first layer makes the same of a row in any batch."""
     rng = np.random.default_rng(2)
     x, b = pixels(rng, 9, 60), rng.standard_normal((60, 8))
     whole, one = np.empty((9, 8)), np.empty((1, 8))
