@@ -2,8 +2,8 @@
 
     python -m reports.audit_tables --extra results/extra --out results/parts/audit [--commit]
 
-Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``audit.tables`` and ``distinguishing.csv`` of
-``audit.distinguishing``.
+Reads ``privacy_audit.csv`` and ``mutants.csv`` of ``audit.tables``. The lower bounds (``reports.lower_bounds``) are the
+committed ones.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from methods import contract
 from privacy.audit import COIN_ALPHA, MOST_SEEDS, NOISE_ALPHA, SAMPLES, SEEDS, noise_law_power
 from privacy.faults import FAULTS
 from privacy.wrapped import WRAPPED
-from reports import leaks, tables, two_posteriors
+from reports import leaks, lower_bounds, tables, two_posteriors
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
 from reports.reference import FOLDER
 
-FILES = CHECKS, MUTANTS, GAMES = "privacy_audit.csv", "mutants.csv", "distinguishing.csv"
+FILES = CHECKS, MUTANTS = "privacy_audit.csv", "mutants.csv"
 TOY = "Toy tasks of a dozen rows"
 
 
 def read(extra: Path | None, folder: Path = FOLDER) -> tuple[pd.DataFrame, ...] | None:
-    """Checks, mutants and games of a run, or else the committed ones; None where there are neither."""
+    """Checks and mutants of a run, or else the committed ones; None where there are neither."""
     for place in filter(None, (extra, folder)):
         if all((place / name).is_file() for name in FILES):
             return tuple(pd.read_csv(place / name, keep_default_na=False) for name in FILES)
@@ -37,9 +37,9 @@ def read(extra: Path | None, folder: Path = FOLDER) -> tuple[pd.DataFrame, ...] 
 
 
 def build(found: tuple[pd.DataFrame, ...]) -> list[tuple[Table, pd.DataFrame]]:
-    """The tables of the audit, its checks, the games, the leaks and two posteriors, each with its long frame."""
-    checks, mutants, games = found
-    return [audit_table(checks, mutants), checks_table(), games_table(games), leaks.table(), two_posteriors.table()]
+    """The tables of the audit, its checks, the lower bounds, the leaks and two posteriors, each with its long frame."""
+    bounds = lower_bounds.table(lower_bounds.read())
+    return [audit_table(*found), checks_table(), bounds, leaks.table(), two_posteriors.table()]
 
 
 def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
@@ -97,33 +97,6 @@ def _power(checks: pd.DataFrame, check: str) -> str:
     return "" if here.empty else f"{float(here['power'].iloc[0]):.3f} (n = {here['n'].iloc[0]})"
 
 
-def games_table(games: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
-    """A row a family: the ledger's epsilon, what posteriors alone prove, the same with weak noise, and the power."""
-
-    def shown(r, name):
-        return entry("" if r[name] == "" else f"{float(r[name]):.2f}")
-
-    heads = ["epsilon of the ledger", "at least", "at least, if Gaussian", "2/3 of the noise: at least", "if Gaussian"]
-    heads += ["power", "power, if Gaussian"]
-    names = ["epsilon", "lower", "lower_gdp", "weak_lower", "weak_lower_gdp", "power", "power_gdp"]
-    rows = []
-    for r in games.to_dict("records"):
-        title = contract.get(r["method"], r["kind"]).title
-        rows.append((f"{r['family']}: {title}", [shown(r, n) for n in names]))
-    first = games.iloc[0]
-    notes = (
-        f"Each bound is of {first['runs']} fits on each of two neighbours of a dozen rows, at delta "
-        f"{float(first['delta']):g}, and holds with confidence {float(first['confidence']):.4f}. Only posteriors are "
-        "seen. If a method releases much that its posterior does not show, the bound is loose. It then says little for "
-        "the ledger and nothing against it.",
-        "If Gaussian: the bound is for a mechanism whose trade-off is that of one Gaussian release. It is tighter, and "
-        "not valid for others. Power: how often the bound of one Gaussian release of that epsilon exceeds it if 2/3 of "
-        "its noise is added.",
-    )
-    block = Block("", "Family", heads, rows)
-    return Table("distinguishing", "End to end: what posteriors alone prove", TOY, [block], notes), games
-
-
 def caught(mutants: pd.DataFrame) -> pd.DataFrame:
     """method, kind, case, mutants, mutants_caught."""
     groups = mutants.groupby(["method", "kind", "case"], sort=False)["killed"]
@@ -151,7 +124,7 @@ def commit(extra: Path, folder: Path = FOLDER) -> None:
 
     Raises ReportError for a failed check, a mutant that lives, or a game that refutes an epsilon.
     """
-    checks, mutants, games = _of_run(extra)
+    checks, mutants = _of_run(extra)
     failed, alive = checks[checks["result"] == "failed"], mutants[mutants["killed"] != 1]
     if len(failed):
         row = failed.iloc[0]
@@ -159,17 +132,13 @@ def commit(extra: Path, folder: Path = FOLDER) -> None:
     if len(alive):
         row = alive.iloc[0]
         raise ReportError(f"{row['method']} on {row['case']}: the mutant '{row['mutant']}' lives; fix the audit")
-    above = games[pd.to_numeric(games["lower"]) > pd.to_numeric(games["epsilon"])]
-    if len(above):
-        row = above.iloc[0]
-        raise ReportError(f"{row['method']}: epsilon is at least {row['lower']}, the ledger says {row['epsilon']}")
     for name in FILES:
         write_text(folder / name, (extra / name).read_text(encoding="utf-8"))
 
 
 def _of_run(extra: Path) -> tuple[pd.DataFrame, ...]:
     if (found := read(extra, extra)) is None:
-        raise ReportError(f"no {CHECKS}, {MUTANTS} and {GAMES} in {extra}; run `./bench audit` first")
+        raise ReportError(f"no {CHECKS} and {MUTANTS} in {extra}; run `./bench audit` first")
     return found
 
 

@@ -9,14 +9,14 @@
 :mod:`privacy.audit.forged`    replays with made-up outputs, and what sees rows beside a fit
 :mod:`privacy.audit.rare`      tails of the noise, secrets of few bits, the last of many steps, overspending
 :mod:`privacy.audit.paths`     recorded against ordinary fits; whether the noise is used
-:mod:`privacy.audit.games`     a lower bound on epsilon from posteriors alone
+:mod:`privacy.audit.bounds`    lower bounds on epsilon from many fits on two neighbours
 :mod:`privacy.audit.battery`   every check of one adapter on one task
 ============================== =======================================================================================
 """
 
 from privacy.audit.battery import CHECKS, EVALUATIONS, KILLS, WHOLE_FITS, Audit, Evidence, checks
+from privacy.audit.bounds import LowerBound, audit_power, clopper_pearson, epsilon_lower_bound
 from privacy.audit.forged import FORGERIES, forged_fault, strangers, supports_fault
-from privacy.audit.games import LowerBound, audit_power, clopper_pearson, distinguishing_game, epsilon_lower_bound
 from privacy.audit.noise import (
     NOISE_ALPHA,
     SAMPLES,
@@ -60,7 +60,7 @@ __all__ = [
     "CHECKS", "COIN_ALPHA", "EVALUATIONS", "FORGERIES", "KILLS", "MOST_SEEDS", "NOISE_ALPHA", "REFUSED", "ROUNDING",
     "ROWS", "SAMPLES", "SECRETS", "SEEDS", "SEEN", "TAIL_SAMPLES", "WHOLE_FITS", "Audit", "Evidence", "Found", "Gap",
     "Listener", "LowerBound", "NoiseLaw", "Pair", "Recorder", "Replay", "StructureDiffers", "audit_power", "checks",
-    "climb", "clopper_pearson", "collision", "distinguishing_game", "epsilon_lower_bound", "first_rows", "fits_for",
+    "climb", "clopper_pearson", "collision", "epsilon_lower_bound", "first_rows", "fits_for",
     "flat_parameters", "forged_fault", "late_fault", "neighbour_pairs", "neighbours", "noise_fault", "noise_law",
     "noise_law_power", "noise_power", "overspending", "parameter_distance", "replay", "replay_gap", "run",
     "same_path", "sampling_fault", "secret_fault", "share_power", "strangers", "supports_fault", "tail_fault",

@@ -15,6 +15,7 @@ import pandas as pd
 import datasets
 from methods import contract
 from methods.contract import Method, Role
+from reports import lower_bounds
 from reports.config import READING_TITLES
 from reports.ledger import TOTAL
 from reports.site.cells import Cell
@@ -170,6 +171,11 @@ def _method(
         page.say(
             "No run of it here has a ledger." if own.privacy else "It claims no guarantee, and its runs have no ledger."
         )
+    if own.privacy:
+        page.say(f"**Lower bound.** {lower_bounds.SENTENCE}")
+        row = zip(lower_bounds.COLUMNS, lower_bounds.lower_bound_row(name), strict=True)
+        given = [list(pair) for pair in row if pair[1]]
+        page.part("frame", columns=["Quantity on a toy task", "Value"], rows=given, label="Lower bound")
     audit = _audit(content.audit, name)
     if audit:
         page.say(f"**Audit on toy tasks.** {_audited(content.audit, name)} [Privacy](/privacy.md) explains the checks.")

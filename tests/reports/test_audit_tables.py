@@ -6,8 +6,6 @@ import pandas as pd
 import pytest
 
 from audit import cases as audit_cases
-from audit.distinguishing import COLUMNS as GAME_COLUMNS
-from audit.distinguishing import GAMES
 from audit.tables import CHECKS, COLUMNS, MUTANT_COLUMNS
 from privacy.faults import FAULTS
 from privacy.wrapped import WRAPPED
@@ -18,7 +16,7 @@ from reports.reference import FOLDER
 from workflow import committed
 
 
-def made_up(result="passed", killed=1, lower=0.5):
+def made_up(result="passed", killed=1):
     key = {"method": "dp_vi_vinaroz_corrected", "kind": "bnn_regression", "case": "bnn_regression"}
     empty = {"found": "", "reached": "", "n": "9", "false_alarm": "0", "power": "", "against": ""}
     checks = [key | {"relation": "add_remove", "check": c, "result": "passed"} | empty for c in CHECKS]
@@ -30,16 +28,7 @@ def made_up(result="passed", killed=1, lower=0.5):
         key | {"mutant": "no noise", "killed": 1} | told,
         key | {"mutant": "half noise", "killed": killed} | told,
     ]
-    game = {
-        "family": "gradients",
-        "method": "dp_vi_vinaroz_corrected",
-        "kind": "bnn_regression",
-        "case": "bnn_regression",
-    }
-    game |= {"pair": "negated", "runs": 100, "confidence": 0.99, "delta": 1e-5, "epsilon": 1.0, "lower": lower}
-    game |= {"lower_gdp": 0.6, "weak_lower": 0.7, "weak_lower_gdp": 0.8, "power": 0.1, "power_gdp": 0.4}
-    frames = pd.DataFrame(checks, columns=COLUMNS), pd.DataFrame(mutants, columns=MUTANT_COLUMNS)
-    return *frames, pd.DataFrame([game], columns=GAME_COLUMNS)
+    return pd.DataFrame(checks, columns=COLUMNS), pd.DataFrame(mutants, columns=MUTANT_COLUMNS)
 
 
 def put(folder, found):
@@ -50,9 +39,7 @@ def put(folder, found):
 
 def test_the_committed_audit_is_of_every_private_method_with_committed_scores():
     """Where a new one has scores: `./bench audit`, then `python -m reports.audit_tables --commit`."""
-    checks, mutants, games = audit_tables.read(None)
-    assert set(games["family"]) == set(GAMES)
-    assert (games["lower"] <= games["epsilon"]).all()
+    checks, mutants = audit_tables.read(None)
     scored = {m for name in committed.experiments(FOLDER) for m in committed.read(FOLDER, name)["method"].unique()}
     cases = [(n, c) for n, c in audit_cases.cases() if audit_cases.get(n).name in scored]
     assert len(cases) > 70
@@ -95,7 +82,7 @@ def test_every_declared_leak_of_standardisation_is_seen_at_work():
 
 
 def test_the_table_counts_checks_and_mutants():
-    table, long = audit_tables.audit_table(*made_up("failed", 0)[:2])
+    table, long = audit_tables.audit_table(*made_up("failed", 0))
     text = markdown(table)
     assert f"{len(CHECKS) - 1} of {len(CHECKS)}" in text
     assert "1 of 2" in text
@@ -112,7 +99,6 @@ def test_the_table_counts_checks_and_mutants():
     [
         (("failed", 1), "fails 'sensitivity'"),
         (("passed", 0), "'half noise' lives"),
-        (("passed", 1, 1.5), "epsilon is at least 1.5, the ledger says 1.0"),
     ],
 )
 def test_a_bad_audit_is_not_committed(tmp_path, bad, words):
@@ -125,8 +111,8 @@ def test_a_bad_audit_is_not_committed(tmp_path, bad, words):
 def test_a_good_audit_is_committed_whole(tmp_path):
     (tmp_path / "reference").mkdir()
     audit_tables.commit(put(tmp_path, made_up()), tmp_path / "reference")
-    checks, mutants, games = audit_tables.read(None, tmp_path / "reference")
-    assert (len(checks), len(mutants), len(games)) == (len(CHECKS), 2, 1)
+    checks, mutants = audit_tables.read(None, tmp_path / "reference")
+    assert (len(checks), len(mutants)) == (len(CHECKS), 2)
 
 
 def test_without_a_run_the_remedy_is_named(tmp_path):
@@ -140,10 +126,3 @@ def test_every_check_has_a_row_with_what_it_alone_sees():
     assert list(long["check"]) == list(CHECKS)
     assert "none; meant for: half the sensitivity (every adapter)" in text
     assert "the mechanism cuts at four deviations" in text
-
-
-def test_the_games_are_shown_beside_the_ledger():
-    table, _ = audit_tables.games_table(made_up()[2].astype(str))
-    text = markdown(table)
-    assert "gradients: DP-VI (corrected)" in text
-    assert "| 1.00 | 0.50 | 0.60 | 0.70 | 0.80 | 0.10 | 0.40 |" in text

@@ -91,18 +91,18 @@ rule privacy_audit:
         "--kept {RESULTS:q}/audit 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
-rule distinguishing:
-    """The distinguishing game of every family of private methods. Needs no data; minutes on one core."""
+rule lower_bounds:
+    """A lower bound on the epsilon of every private method. Needs no data; up to an hour on one core; resumes."""
     input:
         code=[
-            *files("audit.distinguishing"),
+            *files("audit.bounds"),
             *sorted(str(p) for p in Path("methods").rglob("*.py")),
             *map(str, imports.outside()),
         ],
     output:
-        f"{RESULTS}/extra/distinguishing.csv",
+        f"{RESULTS}/extra/lower_bounds.csv",
     log:
-        f"{RESULTS}/logs/distinguishing.log",
+        f"{RESULTS}/logs/lower_bounds.log",
     shell:
-        "{ENVIRONMENT} {PYTHON:q} -m audit.distinguishing --out {output:q} "
+        "{ENVIRONMENT} {PYTHON:q} -m audit.bounds --out {output:q} --kept {RESULTS:q}/audit "
         "2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"

@@ -170,7 +170,6 @@ rule audit:
     """The privacy audit of every private method, as tables."""
     input:
         rules.privacy_audit.output,
-        rules.distinguishing.output,
         code=files("reports.audit_tables"),
     output:
         report(

@@ -1,0 +1,287 @@
+"""Lower bounds on epsilon from many fits on two neighbours: from all that a fit releases, or from one draw.
+
+Each fit gives one number, the log-likelihood ratio of its releases (:func:`loss`). A bound holds for any number that an
+observer can compute, so a wrong ratio costs power and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from privacy.audit.pairs import first_rows, neighbours, with_last_row
+from privacy.audit.replays import NORMS, REFUSED, Recorder, both_runs, flat_parameters, run
+from privacy.budget import BudgetSpec
+from privacy.ledger import Event, Mechanism, Relation, Sampling
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """Lower bound on epsilon with its confidence; ``mu`` is the lower bound on mu if the mechanism is mu-GDP."""
+
+    epsilon: float
+    epsilon_gdp: float
+    mu: float
+    n: int
+    confidence: float
+
+
+def clopper_pearson(k, n: int, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """One-sided limits (lower, upper) of a proportion, each at ``confidence``; elementwise in the counts ``k``."""
+    k = np.asarray(k, dtype=float)
+    low = np.where(k == 0, 0.0, stats.beta.ppf(1 - confidence, np.maximum(k, 1), n - k + 1))
+    high = np.where(k == n, 1.0, stats.beta.ppf(confidence, k + 1, np.maximum(n - k, 1)))
+    return low, high
+
+
+def epsilon_lower_bound(
+    scores_d: Sequence[float], scores_dprime: Sequence[float], delta: float, confidence: float = 0.95
+) -> LowerBound:
+    """Lower bound on epsilon from the scores of independent runs on D and on D'.
+
+    The threshold, its side and the data set in the numerator are chosen on the first half of the runs. The second half
+    gives Clopper-Pearson limits of both error rates, each at (1 - confidence)/2. The bound is epsilon >=
+    log((P(S) - delta) / P'(S)) (Jagielski, Ullman & Oprea 2020). ``epsilon_gdp`` uses mu >= z(P(S)) - z(P'(S)) of Nasr
+    et al. 2023, and holds for a mu-GDP mechanism only.
+    """
+    a, b = np.asarray(scores_d, float), np.asarray(scores_dprime, float)
+    if a.ndim != 1 or b.ndim != 1 or min(len(a), len(b)) < 4:
+        raise ValueError("give two one-dimensional samples of at least 4 scores each")
+    side = 1 - (1 - confidence) / 2
+    half_a, half_b = len(a) // 2, len(b) // 2
+    seen = np.concatenate([a[:half_a], b[:half_b]])
+    cuts = np.unique(np.quantile(np.nan_to_num(seen, posinf=1e300, neginf=-1e300), np.linspace(0.005, 0.995, 199)))
+    best: dict[str, tuple[float, tuple]] = {"dp": (-math.inf, ()), "gdp": (-math.inf, ())}
+    for sign, swap in ((1, False), (1, True), (-1, False), (-1, True)):
+        low, high = _rates(a[:half_a], b[:half_b], sign, swap, cuts, side)
+        for kind, bounds in (("dp", _dp_bound(low, high, delta)), ("gdp", _mu_bound(low, high))):
+            i = int(np.argmax(bounds))
+            if bounds[i] > best[kind][0]:
+                best[kind] = (float(bounds[i]), (sign, swap, cuts[i : i + 1]))
+    held = {
+        k: _rates(a[half_a:], b[half_b:], *choice, side) if choice else (np.zeros(1), np.ones(1))
+        for k, (_, choice) in best.items()
+    }
+    from privacy.accountants import gdp_epsilon
+
+    mu = max(float(_mu_bound(*held["gdp"])[0]), 0.0)
+    return LowerBound(
+        max(float(_dp_bound(*held["dp"], delta)[0]), 0.0),
+        gdp_epsilon(mu, delta),
+        mu,
+        min(len(a) - half_a, len(b) - half_b),
+        confidence,
+    )
+
+
+def audit_power(
+    noise_multiplier: float, delta: float, n: int, repeats: int, rng: np.random.Generator, confidence: float = 0.95
+) -> dict[str, float]:
+    """The bounds of :func:`epsilon_lower_bound` on one Gaussian release of known epsilon, with ``n`` runs on each side.
+
+    Returns the exact epsilon, the median of both lower bounds over ``repeats``, and the share of repeats in which
+    each exceeds the exact epsilon (false alarms; at most 1 - confidence by construction).
+    """
+    from privacy.accountants import gdp_epsilon
+
+    exact = gdp_epsilon(1 / noise_multiplier, delta)
+    found = []
+    for _ in range(repeats):
+        d = 1.0 + noise_multiplier * rng.standard_normal(n)
+        e = epsilon_lower_bound(d, noise_multiplier * rng.standard_normal(n), delta, confidence)
+        found.append((e.epsilon, e.epsilon_gdp))
+    array = np.array(found)
+    return {
+        "epsilon": exact,
+        "median": float(np.median(array[:, 0])),
+        "median_gdp": float(np.median(array[:, 1])),
+        "false_alarms": float(np.mean(array[:, 0] > exact)),
+        "false_alarms_gdp": float(np.mean(array[:, 1] > exact)),
+    }
+
+
+def loss(method, task, neighbour, settings, spec: BudgetSpec, seed: int, on_neighbour: bool = False) -> float:
+    """log p(released | D) - log p(released | D') of all that one fit on D releases; on D' with ``on_neighbour``.
+
+    One fit is recorded, and the other data set gets its outputs. Given the outputs, each release is the value of its
+    data set plus noise of the declared scale, so the ratio is a sum over the releases. It is a function of the outputs,
+    both data sets and the fit's own random numbers, which an observer may know: no event that reads every row claims
+    anything from them. Infinite where one data set makes a release, or a result, that the other does not make.
+    Raises ValueError for an event that reads a part of the rows (:func:`known`).
+    """
+    here, there = (neighbour, task) if on_neighbour else (task, neighbour)
+    first = Recorder()
+    ended = _ended(method, here, settings, spec, seed, first)
+    second = Recorder(first.outputs, first.events)
+    ended_there = _ended(method, there, settings, spec, seed, second)
+    sign = -1.0 if on_neighbour else 1.0
+    if ended != ended_there or len(first.values) != len(second.values):
+        return sign * math.inf
+    total = 0.0
+    for event, out, mine, other in zip(first.events, first.outputs, first.values, second.values, strict=True):
+        if not known(event):
+            raise ValueError(f"'{event.what}': the ratio of a release that reads a part of the rows is not known here")
+        near, far = (np.abs(out - value) / event.noise_scale for value in (mine, other))
+        total += float(np.sum(far - near if event.mechanism is Mechanism.LAPLACE else (far**2 - near**2) / 2))
+    return sign * total
+
+
+def known(event: Event) -> bool:
+    """Is it additive noise on a value that every row enters, so that :func:`loss` holds?"""
+    sampled = event.sampling in (Sampling.POISSON, Sampling.WITHOUT_REPLACEMENT) and event.sampling_rate < 1
+    return event.mechanism in (Mechanism.GAUSSIAN, Mechanism.LAPLACE) and not sampled
+
+
+def _ended(method, task, settings, spec: BudgetSpec, seed: int, recorder: Recorder) -> str:
+    """The name of the exception with which a fit ends, or "". Floating-point warnings are off: noise may be large."""
+    try:
+        with np.errstate(all="ignore"):
+            run(method, task, settings, spec, seed, recorder)
+    except REFUSED as error:
+        return type(error).__name__
+    return ""
+
+
+def losses(method, task, neighbour, settings, spec: BudgetSpec, runs: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`loss` of ``runs`` independent fits on D, and of as many on D': two arrays (runs,)."""
+    seeds = np.random.SeedSequence(seed).generate_state(2 * runs, np.uint64)
+    one = [loss(method, task, neighbour, settings, spec, int(s)) for s in seeds[:runs]]
+    other = [loss(method, task, neighbour, settings, spec, int(s), True) for s in seeds[runs:]]
+    return np.array(one), np.array(other)
+
+
+def draw_scores(
+    method, task, neighbour, settings, spec: BudgetSpec, runs: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of ``runs`` posterior draws given D, and of as many given D': two arrays (runs,).
+
+    The score is the draw in the direction that separates two normal distributions of one covariance best (linear
+    discriminant). The direction is found on the first half of the runs, as the threshold of :func:`epsilon_lower_bound`
+    is.
+    """
+    seeds = np.random.SeedSequence(seed).generate_state(2 * runs, np.uint64)
+    a = np.array([flat_parameters(run(method, task, settings, spec, int(s))) for s in seeds[:runs]])
+    b = np.array([flat_parameters(run(method, neighbour, settings, spec, int(s))) for s in seeds[runs:]])
+    half = runs // 2
+    x, y = a[:half], b[:half]
+    spread = np.sqrt(np.var(x, axis=0) + np.var(y, axis=0))
+    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    covariance = np.cov((x - x.mean(axis=0)) * scale, rowvar=False) + np.cov((y - y.mean(axis=0)) * scale, rowvar=False)
+    difference = (x.mean(axis=0) - y.mean(axis=0)) * scale
+    direction = scale * (np.linalg.pinv(np.atleast_2d(covariance), rcond=1e-6, hermitian=True) @ difference)
+    return a @ direction, b @ direction
+
+
+def power(
+    scores_d: np.ndarray, scores_dprime: np.ndarray, epsilons: Mapping[float, float], resamples: int = 100
+) -> tuple[dict[float, float], float]:
+    """How often a lower bound exceeds the epsilon at its delta: shares of bootstrap resamples of the scores.
+
+    ``epsilons``: delta -> epsilon. Gives the share per delta for any mechanism, and under Gaussian differential privacy
+    the share at the smallest delta (one mu has one epsilon at each).
+    """
+    rng = np.random.default_rng(0)
+    least, counts, normal = min(epsilons), dict.fromkeys(epsilons, 0), 0
+    for _ in range(resamples):
+        a, b = (rng.choice(scores, len(scores)) for scores in (scores_d, scores_dprime))
+        for delta, epsilon in epsilons.items():
+            found = epsilon_lower_bound(a, b, delta)
+            counts[delta] += found.epsilon > epsilon
+            normal += delta == least and found.epsilon_gdp > epsilon
+    return {delta: count / resamples for delta, count in counts.items()}, normal / resamples
+
+
+def candidates(task, relation: Relation) -> Iterator[tuple[str, Any, Any]]:
+    """(name, D, D'): :func:`neighbours` of several rows, and rows at the corners of the ranges among others."""
+    yield from (pair for pair in neighbours(task, relation) if "n = 1" not in pair[0])
+    sizes = np.abs(task.x).max(axis=0)
+    ranges = task.public.x_bounds or (None,) * len(sizes)
+    corner = np.array([s if r is None else max(map(abs, r)) for s, r in zip(sizes, ranges, strict=True)])
+    target = 0.0
+    if task.y is not None:
+        target = float(max(map(abs, task.public.y_bounds)) if task.public.y_bounds else np.abs(task.y).max())
+    for sign in (1.0, -1.0) if task.y is not None else (1.0,):
+        for factor, among in ((None, "the rows"), (1.0, "its copies"), (-1.0, "its negations"), (0.0, "zeros")):
+            base = task
+            if factor is not None:
+                base = replace(task, x=np.tile(factor * corner, (task.n, 1)))
+                base = base if task.y is None else replace(base, y=np.full(task.n, factor * sign * target))
+            d = with_last_row(base, corner, sign * target)
+            other = with_last_row(d, -corner, -sign * target)
+            name = f"corner of the ranges, {'' if sign > 0 else 'negative target, '}among {among}"
+            yield name, d, first_rows(d, d.n - 1) if relation is Relation.ADD_REMOVE else other
+
+
+def worst_pair(method, task, settings, spec: BudgetSpec, seed: int):
+    """(name, D, D', part of the declared distance that it reaches) of the candidates whose releases move most.
+
+    The part is the distance of the releases over the distance that the ledger declares, both in noise scales: root of
+    the sum of squares for Gaussian noise, sum for Laplace. Raises ValueError if no pair can be replayed.
+    """
+    best = None
+    for name, d, other in candidates(task, method.privacy):
+        try:
+            with np.errstate(all="ignore"):
+                first, second, fit, _ = both_runs(method, d, other, settings, spec, seed)
+        except REFUSED:
+            continue
+        norms = [NORMS.get(e.mechanism, 2) for e in first.events]
+        exponent = 1 if set(norms) == {1} else 2
+        moved = sum(
+            (np.linalg.norm(np.ravel(v - w), norm) / e.noise_scale) ** exponent
+            for e, v, w, norm in zip(first.events, first.values, second.values, norms, strict=True)
+        )
+        declared = sum(e.steps / e.noise_multiplier**exponent for e in fit.ledger)
+        part = float((moved / declared) ** (1 / exponent))
+        if best is None or part > best[3]:
+            best = name, d, other, part
+    if best is None:
+        raise ValueError(f"{method.name}: no pair of neighbours can be replayed")
+    return best
+
+
+def worst_pair_of_draws(method, task, settings, spec: BudgetSpec, seed: int, draws: int = 60):
+    """(name, D, D') of the candidates on which a parameter of ``draws`` posterior draws differs most, in deviations."""
+    best, seeds = None, np.random.SeedSequence(seed).generate_state(2 * draws, np.uint64)
+    for name, d, other in candidates(task, method.privacy):
+        try:
+            with np.errstate(all="ignore"):
+                a = np.array([flat_parameters(run(method, d, settings, spec, int(s))) for s in seeds[:draws]])
+                b = np.array([flat_parameters(run(method, other, settings, spec, int(s))) for s in seeds[draws:]])
+        except REFUSED:
+            continue
+        spread = np.sqrt(np.var(a, axis=0) + np.var(b, axis=0))
+        gap = np.abs(a.mean(axis=0) - b.mean(axis=0))
+        apart = float(np.max(np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)))
+        if best is None or apart > best[3]:
+            best = name, d, other, apart
+    if best is None:
+        raise ValueError(f"{method.name}: no pair of neighbours has draws on both sides")
+    return best[:3]
+
+
+def _rates(
+    a: np.ndarray, b: np.ndarray, sign: int, swap: bool, cuts: np.ndarray, side: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """For S = {sign x score > sign x cut}: lower limit of P(S) on the numerator, upper limit on the other."""
+    top, bottom = (b, a) if swap else (a, b)
+    counts = []
+    for scores in (top, bottom):
+        ordered = np.sort(scores)
+        above = len(scores) - np.searchsorted(ordered, cuts, side="right")
+        counts.append(above if sign > 0 else np.searchsorted(ordered, cuts, side="left"))
+    return clopper_pearson(counts[0], len(top), side)[0], clopper_pearson(counts[1], len(bottom), side)[1]
+
+
+def _dp_bound(low: np.ndarray, high: np.ndarray, delta: float) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(low > delta, np.log(np.maximum(low - delta, 0.0) / high), -math.inf)
+
+
+def _mu_bound(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.where((low > 0) & (high < 1), stats.norm.ppf(low) - stats.norm.ppf(high), -math.inf)

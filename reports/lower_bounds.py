@@ -1,0 +1,131 @@
+"""Lower bounds on the epsilon of each private method: their table, and the row of one method.
+
+    python -m reports.lower_bounds --extra results/extra --out results/parts/bounds [--commit]
+
+Reads ``lower_bounds.csv`` of ``audit.bounds``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from datasets.files import write_text
+from methods import contract
+from reports import tables
+from reports.blocks import Block, Table, entry
+from reports.config import ReportError
+from reports.reference import FOLDER
+
+NAME = "lower_bounds.csv"
+#: headings of :func:`lower_bound_row`
+COLUMNS = [
+    "Epsilon at delta 1e-5",
+    "Lower bound",
+    "Power",
+    "Lower bound under Gaussian DP",
+    "Power under Gaussian DP",
+    "Epsilon at delta 0.01",
+    "Lower bound at delta 0.01",
+    "Power at delta 0.01",
+    "False-alarm rate of each bound",
+    "Remark",
+]
+_NUMBERS = (
+    "epsilon",
+    "lower",
+    "power",
+    "lower_gdp",
+    "power_gdp",
+    "wide_epsilon",
+    "wide_lower",
+    "wide_power",
+    "false_alarm",
+)
+NOT_RUN = "not run yet"
+#: what a page says before the row of one method
+SENTENCE = (
+    "Many fits of a toy task on two neighbours show how large epsilon is at least, with confidence .95. The power is "
+    "the estimated probability that the bound exceeds the ledger's epsilon if a fit adds 2/3 of the noise that it "
+    "declares. [Privacy](/privacy.md) has all methods."
+)
+NOTES = (
+    "Each lower bound is below the true epsilon of these fits with confidence .95. It comes from 10,000 fits on each "
+    "of two neighbours of a dozen rows, and from all that they release. The threshold is chosen on one half of the "
+    "fits and judged on the other half.",
+    "Epsilon is that of the ledger of these fits, not of the cells with published numbers. Batches are all rows, so "
+    "the bounds say nothing about sampling.",
+    "Power: the share of bootstrap resamples whose bound exceeds the ledger's epsilon if 2/3 of the declared noise is "
+    "added. At delta 1e-5 a bound for any mechanism has next to no power against Gaussian noise, because the events "
+    "that decide there are too rare. At delta 0.01 it has.",
+    "Gaussian DP: a second bound, valid for full-batch Gaussian releases only.",
+)
+
+
+@cache
+def read(folder: Path = FOLDER) -> pd.DataFrame:
+    """The committed bounds, every column text; no row where there are none."""
+    path = folder / NAME
+    return pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=["method"])
+
+
+def lower_bound_row(method: str, frame: pd.DataFrame | None = None) -> list[str]:
+    """Texts under ``COLUMNS`` for one private method; its remark says why a number is missing.
+
+    ``frame``: rows of ``audit.bounds``; None takes the committed ones.
+    """
+    frame = read() if frame is None else frame
+    found = frame[frame["method"] == method].to_dict("records")
+    if not found:
+        return [*[""] * len(_NUMBERS), NOT_RUN]
+    (row,) = found
+    return [*("" if row[n] == "" else f"{float(row[n]):.2f}" for n in _NUMBERS), row["reason"]]
+
+
+def table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
+    """A row per private method, with its long frame. ``frame``: rows of ``audit.bounds``, every column text."""
+    rows = []
+    for r in frame.to_dict("records"):
+        title = contract.get(r["method"], r["kind"]).title
+        rows.append((title, [entry(text) for text in lower_bound_row(r["method"], frame)]))
+    block = Block("", "Method", COLUMNS, rows)
+    toy = "Toy tasks of a dozen rows"
+    return Table("lower_bounds", "What many fits prove about epsilon", toy, [block], NOTES), frame
+
+
+def commit(extra: Path, folder: Path = FOLDER) -> None:
+    """Copy the bounds of a run into the reference. Raises ReportError for one that refutes the ledger's epsilon."""
+    frame = _of_run(extra)
+    for bound, epsilon in (("lower", "epsilon"), ("lower_gdp", "epsilon"), ("wide_lower", "wide_epsilon")):
+        above = frame[pd.to_numeric(frame[bound]) > pd.to_numeric(frame[epsilon])]
+        if len(above):
+            row = above.iloc[0]
+            raise ReportError(f"{row['method']}: epsilon is at least {row[bound]}, the ledger says {row[epsilon]}")
+    write_text(folder / NAME, (extra / NAME).read_text(encoding="utf-8"))
+
+
+def _of_run(extra: Path) -> pd.DataFrame:
+    if not (extra / NAME).is_file():
+        raise ReportError(f"no {NAME} in {extra}; run `./bench lower_bounds` first")
+    return read.__wrapped__(extra)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Table of the lower bounds on epsilon.")
+    parser.add_argument("--extra", default="results/extra", type=Path, help="folder of the CSV of audit.bounds")
+    parser.add_argument("--out", default="results/parts/bounds", type=Path, help="tables go to OUT/tables")
+    parser.add_argument("--commit", action="store_true", help="copy the CSV into the reference, too")
+    args = parser.parse_args()
+    try:
+        tables.write(args.out / "tables", *table(_of_run(args.extra)))
+        if args.commit:
+            commit(args.extra)
+    except ReportError as error:
+        raise SystemExit(f"reports.lower_bounds: {error}") from None
+
+
+if __name__ == "__main__":
+    main()
