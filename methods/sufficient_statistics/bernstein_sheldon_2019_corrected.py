@@ -20,8 +20,8 @@ class BernsteinSheldon2019Corrected(Together, Method):
     """Noise-aware linear regression from Laplace-noised second moments of clipped rows; pure epsilon, one row replaced.
 
     Against the released program: rows are clipped to public bounds; the sensitivity is that of the distinct moments;
-    these are the sampler's coordinates; the inputs' law N(0, I) is public, so that all of epsilon goes to the moments. The
-    sampler has non-centred moves, without which it stays where it starts.
+    these are the sampler's coordinates; the inputs' law N(0, I) is public, so that all of epsilon goes to the moments.
+    The sampler has non-centred moves, without which it stays where it starts.
     """
 
     name = "bernstein_sheldon_2019_corrected"
