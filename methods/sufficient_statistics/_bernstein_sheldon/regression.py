@@ -209,6 +209,11 @@ def gibbs_corrected(
     omega = mixing_variances(z - s, b, rng)
     kept, stayed = [], 0
     for i in range(burn_in + sweeps):
+        held = Held.of(gram_of(s), s[with_target], w, v)
+        w = move_weights(model, w, v, held, z[with_target], omega[with_target], rng)
+        w, v = move_together(model, w, v, held, z[with_target], b, rng)
+        s[with_target] = held.target(w, v)
+        omega = mixing_variances(z - s, b, rng)
         mean, covariance = moment_law(w, v)
         mean, covariance = n * mean, n * covariance
         factor = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) / len(z) * np.eye(len(z)))
@@ -221,11 +226,6 @@ def gibbs_corrected(
                 break
         else:
             stayed += 1
-        held = Held.of(gram_of(s), s[with_target], w, v)
-        w = move_weights(model, w, v, held, z[with_target], omega[with_target], rng)
-        w, v = move_together(model, w, v, held, z[with_target], b, rng)
-        s[with_target] = held.target(w, v)
-        omega = mixing_variances(z - s, b, rng)
         if i >= burn_in:
             kept.append((w, v))
     return _collect(model, kept), stayed / (burn_in + sweeps)
