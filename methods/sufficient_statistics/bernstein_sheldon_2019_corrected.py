@@ -19,9 +19,9 @@ from privacy.ledger import Mechanism, Relation
 class BernsteinSheldon2019Corrected(Together, Method):
     """Noise-aware linear regression from Laplace-noised second moments of clipped rows; pure epsilon, one row replaced.
 
-    It differs from the authors' code in three ways. Rows are clipped to public bounds. The sensitivity is that of the
+    It differs from the authors' code in four ways. Rows are clipped to public bounds. The sensitivity is that of the
     distinct moments, which are the sampler's coordinates. The inputs' distribution N(0, I) is public, so all of epsilon
-    goes to the moments.
+    goes to the moments. The sampler has non-centred moves, without which it stays where it starts.
     """
 
     name = "bernstein_sheldon_2019_corrected"

@@ -54,7 +54,7 @@ CLAIMS = (
         test=NotTestable(
             why=(
                 "the row of Bernstein & Sheldon in the table is that of a run whose coverage does not depend on "
-                "the level, and no run of the method that works is known to compare with"
+                "the level, so the sentence is about that run and not about the method"
             )
         ),
     ),

@@ -6,12 +6,18 @@ of N(Z, diag omega); theta = (w, v) | S by the conjugate update; omega | S, Z as
 ``corrected``  each distinct moment of u = (x, y) once: the products u_a u_b, a <= b, and the sums u_a (77 numbers for
                10 inputs). Their law is exact Gaussian algebra (Isserlis 1918) with x ~ N(0, I), the public law of the
                simulated inputs, so that nothing is spent on fourth moments. Rows are clipped to public bounds.
+               A sweep also moves theta and S together (:func:`move_together`). If the noise is large against the
+               sampling error of S, then S determines theta and theta determines S, and a sweep without these moves
+               leaves both where they are.
 ``released``   as the released program runs: (X'X, X'y, y'y) with X'X in full (133 numbers), noise on the upper triangle
                and mirrored, but a variance omega of its own for each entry; ranges of the data as sensitivities; the
                exact fourth moments summed over the rows, where their noisy means belong. No guarantee at all.
 """
 
 from __future__ import annotations
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +28,12 @@ from models.unconstrained import UnconstrainedDraws
 
 #: draws of S tried until the conjugate update is possible (released program).
 TRIES = 10
+#: steps of :func:`move_together`, in turn: what moves, and the length (weights: 1 is a draw from their prior given v;
+#: both: inf is a draw of v from its prior, else a random walk of log v; noise: a random walk of log v).
+MOVES = (
+    *(("weights", 1.0), ("both", math.inf), ("noise", 0.25), ("weights", 0.5), ("both", 0.25), ("noise", 0.05)),
+    *(("weights", 0.15), ("both", 0.05), ("noise", 0.25), ("weights", 0.5), ("both", math.inf), ("noise", 0.05)),
+)
 
 
 def clipped_moments(x: np.ndarray, y: np.ndarray, bounds: np.ndarray) -> np.ndarray:
@@ -93,6 +105,75 @@ def _collect(model, kept: list) -> UnconstrainedDraws:
     return UnconstrainedDraws(np.column_stack([w, last]).astype(np.float32), model.likelihood)
 
 
+def _simulated_moments(w: np.ndarray, v: float, n: int, rng) -> np.ndarray:
+    """Statistics of :func:`clipped_moments`, unclipped, of n rows x ~ N(0, I), y ~ N(w . [x, 1], v)."""
+    x = rng.standard_normal((n, len(w) - 1))
+    y = x @ w[:-1] + w[-1] + math.sqrt(v) * rng.standard_normal(n)
+    return clipped_moments(x, y, np.full(len(w), math.inf))
+
+
+class Held(NamedTuple):
+    """What a non-centred move holds: the inputs and the standardised errors e of y = X w + sqrt(v) e.
+
+    gram: X'X (p, p), bias last; u = X'e (p,); q = e'e. None depends on (w, v) under the model.
+    """
+
+    gram: np.ndarray
+    u: np.ndarray
+    q: float
+
+    @classmethod
+    def of(cls, gram: np.ndarray, target: np.ndarray, w: np.ndarray, v: float) -> Held:
+        along = gram @ w
+        u = (target[:-1] - along) / math.sqrt(v)
+        return cls(gram, u, float(target[-1] - 2.0 * (w @ target[:-1]) + w @ along) / v)
+
+    def target(self, w: np.ndarray, v: float) -> np.ndarray:
+        """X'y with the sum of y last, then y'y, at other parameters; (p + 1,)."""
+        along, errors = self.gram @ w, math.sqrt(v) * self.u
+        return np.append(along + errors, w @ (along + 2.0 * errors) + v * self.q)
+
+
+def move_weights(model: LinearRegressionUnknownNoise, w, v: float, held: Held, z, omega, rng):
+    """Non-centred step of w given omega: proposed from its distribution given the noisy X'y, accepted by y'y."""
+    weighted = held.gram / omega[:-1]
+    factor = np.linalg.cholesky(weighted @ held.gram + model.precision / v * np.eye(len(w)))
+    middle = np.linalg.solve(factor, weighted @ (z[:-1] - math.sqrt(v) * held.u))
+    new = np.linalg.solve(factor.T, middle + rng.standard_normal(len(w)))
+    here, there = z[-1] - held.target(w, v)[-1], z[-1] - held.target(new, v)[-1]
+    return new if math.log(rng.random()) < 0.5 * (here**2 - there**2) / omega[-1] else w
+
+
+def move_together(model: LinearRegressionUnknownNoise, w, v: float, held: Held, z, b: float, rng):
+    """Non-centred Metropolis-Hastings steps ``MOVES`` of (w, v), omega integrated out: draw it anew afterwards.
+
+    z: the released values of ``held.target``; b: scale of their Laplace noise. There is no Jacobian: what is held does
+    not depend on (w, v), so that a proposal is accepted by its prior and the Laplace density of the released numbers.
+    Steps of ``weights`` leave the prior of w given v as it is, those of ``both`` hold w / sqrt(v), whose prior does not
+    depend on v, and those of ``noise`` hold w.
+    """
+    off = np.abs(z - held.target(w, v)).sum()
+    for what, length in MOVES:
+        w_new, v_new, prior = w, v, 0.0
+        if what == "weights":
+            jump = math.sqrt(v / model.precision) * rng.standard_normal(len(w))
+            w_new = math.sqrt(1.0 - length**2) * w + length * jump
+        elif math.isinf(length):
+            v_new = model.scale / rng.gamma(model.shape)
+        else:
+            v_new = v * math.exp(length * rng.standard_normal())
+            power, rate = model.shape, model.scale
+            if what == "noise":
+                power, rate = power + 0.5 * len(w), rate + 0.5 * model.precision * float(w @ w)
+            prior = power * math.log(v / v_new) + rate * (1.0 / v - 1.0 / v_new)
+        if what == "both":
+            w_new = math.sqrt(v_new / v) * w
+        off_new = np.abs(z - held.target(w_new, v_new)).sum()
+        if math.log(rng.random()) < prior + (off - off_new) / b:
+            w, v, off = w_new, float(v_new), off_new
+    return w, v
+
+
 def gibbs_corrected(
     model: LinearRegressionUnknownNoise, z: np.ndarray, b: float, n: int, burn_in: int, sweeps: int, rng
 ) -> tuple[UnconstrainedDraws, float]:
@@ -104,37 +185,47 @@ def gibbs_corrected(
     """
     d = int(np.sqrt(2 * len(z) + 2.25) - 1.5) - 1  # (d + 1)(d + 2) / 2 + d + 1 numbers
     upper, pairs = np.triu_indices(d + 1), (d + 1) * (d + 2) // 2
+    with_target = np.append(np.flatnonzero(upper[1] == d), pairs + d)
+    with_target[[-2, -1]] = with_target[[-1, -2]]  # X'y, the sum of y, y'y
+
+    def gram_of(moments):
+        full = np.zeros((d + 1, d + 1))
+        full[upper] = moments[:pairs]
+        full = full + np.triu(full, 1).T
+        full[d, :d] = full[:d, d] = moments[pairs:-1]
+        full[d, d] = n
+        return full
 
     def update(moments):
-        gram = np.zeros((d + 1, d + 1))
-        gram[upper] = moments[:pairs]
-        gram = gram + np.triu(gram, 1).T
-        sums = moments[pairs:]
-        xx = np.block([[gram[:d, :d], sums[:d, None]], [sums[None, :d], np.array([[float(n)]])]])
-        return _conjugate(model, xx, np.append(gram[:d, d], sums[d]), gram[d, d], n, 0.0)
+        target = moments[with_target]
+        return _conjugate(model, gram_of(moments), target[:-1], float(target[-1]), n, 0.0)
 
     posterior = update(z)
-    w, v = _start(model, d, rng) if posterior is None else _draw(posterior, rng)
-    omega = rng.exponential(2 * b * b, len(z))
-    kept, stayed, s = [], 0, None
+    if posterior is None:
+        w, v = _start(model, d, rng)
+        s = _simulated_moments(w, v, n, rng)
+    else:
+        (w, v), s = _draw(posterior, rng), z.copy()
+    omega = mixing_variances(z - s, b, rng)
+    kept, stayed = [], 0
     for i in range(burn_in + sweeps):
+        held = Held.of(gram_of(s), s[with_target], w, v)
+        w = move_weights(model, w, v, held, z[with_target], omega[with_target], rng)
+        w, v = move_together(model, w, v, held, z[with_target], b, rng)
+        s[with_target] = held.target(w, v)
+        omega = mixing_variances(z - s, b, rng)
         mean, covariance = moment_law(w, v)
         mean, covariance = n * mean, n * covariance
         factor = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) / len(z) * np.eye(len(z)))
-        posterior = None
         for _ in range(TRIES):
             prior_draw = mean + factor @ rng.standard_normal(len(z))
             trial = product_draw(mean, prior_draw, covariance, z, omega, rng)
             posterior = update(trial)
             if posterior is not None:
-                s = trial
+                s, (w, v) = trial, _draw(posterior, rng)
                 break
-        if posterior is None:
-            stayed += 1
         else:
-            w, v = _draw(posterior, rng)
-        if s is not None:
-            omega = mixing_variances(z - s, b, rng)
+            stayed += 1
         if i >= burn_in:
             kept.append((w, v))
     return _collect(model, kept), stayed / (burn_in + sweeps)

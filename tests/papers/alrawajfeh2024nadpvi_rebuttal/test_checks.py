@@ -114,3 +114,19 @@ def test_a_table_waits_for_all_fits_that_it_reads(extra):
     asked = load(papers.experiments()[extra.experiment])["extra_settings"]
     read = {"priors": ["na_dpvi"], "controls": ["exact_posterior"], "references": asked.get("references_of", {})}
     assert set(extra.fits) == set(read[extra.name.split("_")[2]])
+
+
+def test_reference_points_of_a_restored_cell_are_the_committed_ones(monkeypatch, tmp_path):
+    class Cell:
+        dataset, method, setting = "linear_regression_10d", "bernstein_sheldon_2019_authors", "epsilon=1"
+
+    monkeypatch.setattr(checks, "record_of", lambda cell, fits: {"reused": [1]})
+    asked = {"references_of": {Cell.method: [Cell.setting]}}
+    rows = list(checks.references_rows(asked, lambda method, setting: Cell, tmp_path, None))
+    assert [r["centre"] for r in rows] == ["own", "prior mean", "prior draw"]
+    lines = checks.text_of(rows, ("method", "setting", "centre")).splitlines()
+    committed = checks.papers.find("na_dpvi_references_linear_regression_10d.csv").read_text(encoding="utf-8")
+    assert set(lines) <= set(committed.splitlines())
+    monkeypatch.setattr(checks.papers, "find", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="refit=bernstein_sheldon_2019_authors"):
+        checks.committed_references(Cell)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from methods.sufficient_statistics._bernstein_sheldon import regression as reg
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
@@ -55,6 +56,57 @@ def test_replacing_a_row_moves_the_moments_by_the_sensitivity_at_most(seed, scal
     x[-1], y[-1] = ([np.nan, np.inf], -np.inf) if extreme else (scale * rng.standard_normal(2), -y[-1])
     two = reg.clipped_moments(x, y, bounds)
     assert np.abs(one - two).sum() <= ((bounds.sum() + 1) ** 2 - 1) * (1 + 1e-9)
+
+
+def some_rows(w, v, x, e):
+    """(X'X, X'y with y'y last) of y = X w + sqrt(v) e, the bias the last column of X."""
+    design = np.column_stack([x, np.ones(len(x))])
+    y = design @ w + math.sqrt(v) * e
+    return design.T @ design, np.append(design.T @ y, y @ y)
+
+
+def test_what_is_held_rebuilds_the_rows_at_other_parameters():
+    rng = np.random.default_rng(5)
+    x, e = rng.standard_normal((30, 3)), rng.standard_normal(30)
+    w, v, w_new, v_new = rng.standard_normal(4), 0.3, rng.standard_normal(4), 1.7
+    gram, target = some_rows(w, v, x, e)
+    held = reg.Held.of(gram, target, w, v)
+    assert held.q == pytest.approx(e @ e)
+    np.testing.assert_allclose(held.target(w_new, v_new), some_rows(w_new, v_new, x, e)[1])
+
+
+@pytest.mark.parametrize("what", ["weights", "noise", "both", "prior"])
+def test_moves_leave_the_prior_as_it_is_where_the_release_says_nothing(what, monkeypatch):
+    """2,000 draws of the prior, each moved 12 times: Kolmogorov-Smirnov tests, false-alarm rate 4e-4 per case."""
+    step = {"weights": ("weights", 0.5), "prior": ("both", math.inf)}.get(what, (what, 0.5))
+    monkeypatch.setattr(reg, "MOVES", (step,) * 12)
+    rng, model, d = np.random.default_rng(6), LinearRegressionUnknownNoise(4.0, 2.0, 0.5), 8
+    held, moved = reg.Held(np.eye(d), np.zeros(d), 1.0), []
+    for v in model.scale / rng.gamma(model.shape, 1.0, 2000):
+        w = math.sqrt(v / model.precision) * rng.standard_normal(d)
+        moved.append(np.append(*reg.move_together(model, w, v, held, np.zeros(d + 1), 1e12, rng)))
+    w, v = np.array(moved)[:, :-1], np.array(moved)[:, -1]
+    assert stats.kstest(v, stats.invgamma(4.0, scale=2.0).cdf).pvalue > 1e-4
+    standard = w / np.sqrt(v / model.precision)[:, None]
+    for found, law in ((standard[:, 0], stats.norm()), ((standard**2).sum(axis=1), stats.chi2(d))):
+        assert stats.kstest(found, law.cdf).pvalue > 1e-4
+    assert abs(stats.spearmanr((standard**2).sum(axis=1), v).statistic) < 4 / math.sqrt(2000)
+
+
+def test_a_chain_from_an_impossible_start_does_not_stay_there():
+    """b = 22, as at epsilon = 100: the noisy sums of squares are not possible, so the chain starts at the prior.
+
+    Draws differ, and their means are within 6 posterior standard deviations of the parameters.
+    """
+    model, theta, x, y, rng = study()
+    z = reg.clipped_moments(x, y, np.full(4, 100.0))
+    noisy = z + 22.0 * np.sign(np.random.default_rng(0).standard_normal(z.shape))
+    noisy[9] = 0.9 * np.sum((y - model.likelihood.design(x) @ theta[:-1]) ** 2)  # y'y below what v and w need
+    posterior, stayed = reg.gibbs_corrected(model, noisy, 22.0, 2000, 300, 500, rng)
+    draws = posterior.draws.astype(float)
+    assert stayed < 0.5
+    assert (draws.std(axis=0) > 0).all()
+    assert (np.abs(draws.mean(axis=0) - theta)[:-1] < 6 * draws.std(axis=0)[:-1]).all()
 
 
 def study(n=2000, d=3, seed=3):
