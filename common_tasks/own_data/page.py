@@ -32,7 +32,8 @@ class Text:
     """What the page says besides the block.
 
     ``title``: plain text; ``before``: paragraphs below it; ``by``: heading of the table of scores by data set, and what
-    its columns mean; ``after``: paragraphs at the end. Paragraphs are Markdown: values in them go through ``plain``.
+    its columns mean; ``columns``: rows of a table on the columns of the file, plain text, and ``read``: how the file
+    was read; ``after``: paragraphs at the end. Paragraphs are Markdown: values in them go through ``plain``.
     """
 
     title: str
@@ -40,6 +41,8 @@ class Text:
     by: str = ""
     meaning: Mapping[str, str] | None = None
     after: Sequence[str] = ()
+    columns: Sequence[Mapping[str, str]] = ()
+    read: str = ""
 
 
 def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -> Path:
@@ -64,6 +67,8 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
         parts += ["\n".join(f"- {name}: {words}" for name, words in (text.meaning or {}).items())]
     if left_out:
         parts += ["## Left out", "\n".join(f"- {plain(name)}: {plain(why)}" for name, why in left_out.items())]
+    if text.columns:
+        parts += ["## What was done to each column", text.read, table(pd.DataFrame(text.columns))]
     parts += ["## What this is", *text.after]
     parts += ["Numbers: [table.csv](table.csv), [advice.csv](advice.csv); figure: [figure.svg](figure.svg)."]
     return "\n\n".join(p for p in parts if p) + "\n"

@@ -32,6 +32,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 RUN, RAN = "document.documentElement.dataset.ran=1", "data-ran="
 FILE = f"_a_<img src=x onerror={RUN}>.csv"
 SECRET = "the content of another file"
+LEVELS = (f"<i onclick={RUN}>", "*a*", "=2+2")
 LABELS = (f"<script>{RUN}</script>", "*no*")
 
 
@@ -86,9 +87,11 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, len(names))), columns=names)
     frame["class"] = [LABELS[k % 2] for k in range(60)]
+    frame["text"] = [LEVELS[k % 3] for k in range(60)]
     frame.to_csv(folder / FILE, index=False)
     known = table.facts(folder / FILE, "class", "classification")
-    assert (known.columns, known.labels) == (names, sorted(LABELS))
+    coded = [f"text={level}" for level in sorted(LEVELS)[1:]]
+    assert (known.columns, known.labels) == ([*names, *coded], sorted(LABELS))
     scores = made_up.linear_regression()
     args = Namespace(task="classification", epsilon=[1.0], delta=1e-5)
     found = block(read(made_up.CONFIG, scores), About(limits=compare.limits(known)))
@@ -99,6 +102,7 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     words = [
         FILE,
         *LABELS,
+        sorted(LEVELS)[0],
         "=1+1",
         "@SUM(A1)",
         *left,
@@ -261,7 +265,7 @@ def test_compare_from_its_file_to_the_browser(tmp_path, asked):
     source = (out / "index.html").read_text(encoding="utf-8")
     assert dangers(Read(source)) == []
     assert SECRET not in source
-    words = [FILE, *LABELS, *names, f"Ranges of {len(names)} of {len(names) + 1} columns are bought"]
+    words = [FILE, *LABELS, *names, f"Ranges of {len(names)} of {len(names) + 1} columns are estimated privately"]
     shown_and_nothing_else(out / "index.html", [w.replace("\x07", "�").replace("\x1b", "�") for w in words])
     assert asked[1] == []
 
