@@ -217,18 +217,19 @@ def last_column(path: Path, given: Given) -> str:
 def read(path: Path, layout: Layout) -> dict[str, np.ndarray]:
     """Name of each column that is not left out -> (n,) float64: its numbers, or the places of its levels.
 
-    Raises TableError for a value that the layout has no place for.
+    Columns are found by the header line, or without one by their place. Raises TableError for a column that is not
+    there, or a value that the layout has no place for.
     """
     text, _ = _decoded(path, layout.encoding)
     records = _records(path, text, layout.separator)
-    if layout.header:
-        next(records, None)
-    used = [
-        (k, c, _converter(c, layout.decimal), array("d")) for k, c in enumerate(layout.columns) if c.kind != LEFT_OUT
-    ]
-    for row, record in enumerate(records, start=1):
-        if len(record) != len(layout.columns):
-            raise TableError(f"{path} has {len(record)} columns, not {len(layout.columns)}; give the file meant")
+    wanted = [c for c in layout.columns if c.kind != LEFT_OUT]
+    stated = () if layout.header else tuple(c.name for c in layout.columns)
+    first = next(records, [])
+    place = {name: k for k, name in enumerate(_names(path, first, Given(columns=stated)))}
+    if absent := [c.name for c in wanted if c.name not in place]:
+        raise TableError(f"{path} has no column '{_shown(absent[0])}'; its columns are {_some([*place])}")
+    used = [(place[c.name], c, _converter(c, layout.decimal), array("d")) for c in wanted]
+    for row, record in enumerate(records if layout.header else chain([first], records), start=1):
         for k, column, convert, values in used:
             try:
                 values.append(convert(record[k]))

@@ -124,6 +124,18 @@ def test_a_layout_is_written_and_read_back(tmp_path):
     )
 
 
+def test_columns_are_found_by_the_header_line(tmp_path):
+    """In any order; without a header line by their place, and as many as there are."""
+    layout, _ = look(written(tmp_path, "a,b,y\n1,2,3\n"), "y", "regression", Given())
+    made = table(written(tmp_path, "y,new,b,a\n3,9,2,1\n"), layout, "y")
+    assert (made.x.tolist(), made.y.tolist()) == ([[1, 2]], [3])
+    with pytest.raises(TableError, match=r"rows\.csv has no column 'b'; its columns are a, y"):
+        table(written(tmp_path, "a,y\n1,3\n"), layout, "y")
+    layout, _ = look(written(tmp_path, "1,2,3\n"), "c3", "regression", Given(no_header=True))
+    with pytest.raises(TableError, match=r"rows\.csv has 2 columns"):
+        table(written(tmp_path, "1,3\n"), layout, "c3")
+
+
 def test_kinds_of_columns(tmp_path):
     rows = "n,x,flag,sex,day,y\n1,1.5,TRUE,M,2011-01-01,0\n2,2,false,,2011-01-02,1\n"
     layout, _ = look(written(tmp_path, rows), "y", "regression", Given(drop=("day",), rows_are_public=True))
