@@ -19,7 +19,7 @@ import pandas as pd
 from common_tasks import advice, best
 from common_tasks.advice.answer import titled
 from common_tasks.advice.sentences import listed
-from common_tasks.own_data import arguments, page, study, surrogates
+from common_tasks.own_data import arguments, first, page, study, surrogates
 from datasets.files import visible
 from reports.site.document import plain
 from workflow.imports import code_hash
@@ -110,7 +110,7 @@ def advise(args: SimpleNamespace) -> None:
     block = arguments.block_of(what, frame, about)
     real = on_real_tables(args.task, epsilons)
     print(real)
-    arguments.finish(what, block, page_text(args, frame, shapes, real), left)
+    arguments.finish(what, block, page_text(args, block.data, frame, shapes, real), left)
 
 
 def on_real_tables(task: str, epsilons: tuple[float, ...]) -> str:
@@ -155,7 +155,7 @@ def limits(args, shapes: tuple[str, ...]) -> str:
     )
 
 
-def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> page.Text:
+def page_text(args, data: pd.DataFrame, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> page.Text:
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     command = f"./bench advise --task {args.task} --rows {args.rows} --columns {args.columns} --epsilon "
     command += f"{budget.replace(',', '')} --delta {args.delta:g} --seeds {args.seeds}"
@@ -165,6 +165,10 @@ def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> 
     return page.Text(
         title=f"Private {args.task} for {args.rows} rows and {args.columns} columns at epsilon = {budget}",
         before=[f"Made by `{command}`. {WHY}", plain(real)],
+        first=[
+            first.assumed_ranges(args.known_ranges),
+            *first.too_small(data, args.rows, {s: f"the shape {s.replace('_', ' ')}" for s in shapes}),
+        ],
         by="By shape of the made-up tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[

@@ -19,7 +19,7 @@ import click
 import pandas as pd
 
 from common_tasks import advice
-from common_tasks.own_data import arguments, page, study, table
+from common_tasks.own_data import arguments, first, page, study, table
 from datasets.files import visible
 from datasets.reader import LEVELS, TableError
 from reports.site.document import plain
@@ -103,7 +103,7 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
         limits=limits(known),
     )
     block = arguments.block_of(what, frame, about)
-    arguments.finish(what, block, page_text(args, known, frame), left)
+    arguments.finish(what, block, page_text(args, known, frame, block.data), left)
 
 
 def limits(known: table.Facts) -> str:
@@ -133,7 +133,8 @@ def columns_of(known: table.Facts) -> list[dict[str, str]]:
     return out
 
 
-def page_text(args, known: table.Facts, frame: pd.DataFrame) -> page.Text:
+def page_text(args, known: table.Facts, frame: pd.DataFrame, data: pd.DataFrame) -> page.Text:
+    """The page of scores ``frame`` and advice ``data``."""
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     wanted = [*known.columns, *([known.target] if args.task == "regression" else [])]
     unknown = [c for c in wanted if c not in known.bounds]
@@ -151,6 +152,11 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame) -> page.Text:
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
+        first=[
+            first.ranges(len(unknown), len(wanted)),
+            first.rare_class(known.counts, known.labels, frame),
+            *first.too_small(data, known.rows * 9 // 10, {d: known.file for d in data["dataset"]}),
+        ],
         columns=columns_of(known),
         read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",
         after=[

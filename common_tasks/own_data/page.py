@@ -31,9 +31,10 @@ table { display: block; overflow-x: auto; overflow-wrap: normal; }
 class Text:
     """What the page says besides the block.
 
-    ``title``: plain text; ``before``: paragraphs below it; ``by``: heading of the table of scores by data set, and what
-    its columns mean; ``columns``: rows of a table on the columns of the file, plain text, and ``read``: how the file
-    was read; ``after``: paragraphs at the end. Paragraphs are Markdown: values in them go through ``plain``.
+    ``title``: plain text; ``first``: what decides, plain text; ``before``: paragraphs below; ``by``: heading of the
+    table of scores by data set, and what its columns mean; ``columns``: rows of a table on the columns of the file,
+    plain text, and ``read``: how the file was read; ``after``: paragraphs at the end. Paragraphs are Markdown: values
+    in them go through ``plain``.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Text:
     after: Sequence[str] = ()
     columns: Sequence[Mapping[str, str]] = ()
     read: str = ""
+    first: Sequence[str] = ()
 
 
 def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -> Path:
@@ -59,7 +61,13 @@ def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -
 def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
     """The page as Markdown. All of the block is plain text."""
     said, caption = [plain(s) for s in block.sentences], plain(block.caption)
-    parts = [f"# {plain(text.title)}", *text.before, "## Which method", "\n".join(f"1. {s}" for s in said)]
+    parts = [
+        f"# {plain(text.title)}",
+        *map(plain, text.first),
+        *text.before,
+        "## Which method",
+        "\n".join(f"1. {s}" for s in said),
+    ]
     parts += [f"![Scores of the private methods with intervals. {caption}](figure.svg)", caption]
     parts += ["## Methods", table(block.table)]
     if text.by:

@@ -97,7 +97,7 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     found = block(read(made_up.CONFIG, scores), About(limits=compare.limits(known)))
     found.table.insert(1, names[0], LABELS[0])
     found.table.insert(1, "=1+1", "@SUM(A1)")
-    text = compare.page_text(args, known, scores)
+    text = compare.page_text(args, known, scores, found.data)
     left = {"a <b>method</b>": f"<script>{RUN}</script>"}
     words = [
         FILE,
@@ -190,7 +190,7 @@ def test_the_page_of_advise_shows_its_words_too(written, tmp_path):
     scores = made_up.linear_regression()
     found = block(read(made_up.CONFIG, scores), About())
     found = dataclasses.replace(found, caption=LABELS[0], sentences=tuple(f"{s} {FILE}" for s in found.sentences))
-    made = page.write(tmp_path, found, advise.page_text(given, scores, (), LABELS[0]), {LABELS[0]: FILE})
+    made = page.write(tmp_path, found, advise.page_text(given, found.data, scores, (), LABELS[0]), {LABELS[0]: FILE})
     read_in = Read(made.read_text(encoding="utf-8"))
     assert dangers(read_in) == []
     assert read_in.text.count(LABELS[0]) >= 4

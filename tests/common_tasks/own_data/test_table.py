@@ -79,11 +79,13 @@ def test_text_is_coded_by_its_levels_and_the_page_says_so(tmp_path, frame):
     assert said["y"] == "target, number"
     args = SimpleNamespace(task="regression", epsilon=[1.0], delta=1e-5)
     scores = pd.DataFrame({"epsilon": ["0.9"], "setting": ["epsilon=1"]})
-    text = compare.page_text(args, known, scores)
+    data = pd.DataFrame(columns=["dataset", "unit", "low", "epsilon"])
+    text = compare.page_text(args, known, scores, data)
+    assert text.first[0].startswith("First, state the ranges of your columns: 3 of 7 have none here")
     assert "The levels of sex are taken from the rows" in text.read
     assert "separated by commas, with a decimal point and a header line. Rows are counted from 1." in text.read
     stated = facts(path, "y", "regression", given=Given(drop=("day",), levels={"sex": ("F", "M")}))
-    assert "taken from" not in compare.page_text(args, stated, scores).read
+    assert "taken from" not in compare.page_text(args, stated, scores, data).read
     assert stated.columns == ["a b", "c", "sex=M", "sex=(other)", "sex=(missing)", "flag"]
 
 
@@ -127,7 +129,7 @@ def test_targets_that_do_not_fit(tmp_path, frame):
     for target, task, said in (
         ("z", "regression", "no column 'z'; the columns are a b, c, y, class"),
         (None, "regression", "needs --target COLUMN"),
-        ("y", "classification", "has 80 values; classification is of two classes"),
+        ("y", "classification", "has 80 classes: the classification of the common tasks"),
         ("class", "regression", "column 'class': the target is text"),
     ):
         with pytest.raises(TableError) as e:
@@ -170,6 +172,7 @@ def test_files_that_are_not_there(tmp_path, frame):
         (["--epsilon", "nan"], "--epsilon nan is no budget"),
         (["--epsilon", "1", "1"], "the same number twice"),
         (["--delta", "1"], "--delta 1 is no probability"),
+        (["--classes", "3"], "--classes 3: the classification of the common tasks is a logistic regression of two"),
         (["--minutes", "0"], "--minutes 0; give a number above 0"),
         (["--name", "../x"], "--name '../x'"),
         (["--task", "ranking"], "'ranking' is not one of"),
