@@ -13,7 +13,8 @@ from workflow import yaml_file
 
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator that adds the options of :func:`stated`."""
+    """A decorator that adds the options of :func:`stated`. A command with a ``--columns`` of its own keeps that."""
+    own = {p.name for p in getattr(function, "__click_params__", [])}
     options = [
         click.option(
             "--columns", default="", metavar="A,B,C", help="names of all columns of a file without a header line"
@@ -25,7 +26,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="public levels of columns of text, as lines `column: [level, level]`",
         ),
     ]  # fmt: skip
-    for option in reversed(options):
+    for option in reversed(options[1:] if "columns" in own else options):
         function = option(function)
     return function
 
