@@ -25,6 +25,7 @@ from common_tasks import advice, best
 from common_tasks.advice.answer import titled
 from common_tasks.advice.sentences import listed
 from common_tasks.own_data import arguments, first, page, study, surrogates
+from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import visible
 from datasets.reader import TableError, look
 from workflow.imports import code_hash
@@ -110,6 +111,8 @@ def size_of(path: Path | None, target: str | None, task: str, given: Mapping[str
     if target is None and task != "density":
         raise click.UsageError(f"Missing option '--target': {task} needs the column of {path} that is predicted")
     layout, rows = look(path, target, task, stated(given, rows_are_public=False))
+    if task == "classification" and target and len(layout.column(target).levels) != 2:
+        raise TableError(f"{path}: target '{target}' has {len(layout.column(target).levels)} classes: {TWO_CLASSES}")
     inputs = len(layout.inputs(target))
     print(f"./bench advise: {visible(path.name)}: {rows} rows, {inputs} inputs; nothing else is used", file=sys.stderr)
     return rows, inputs

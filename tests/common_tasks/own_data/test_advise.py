@@ -221,6 +221,10 @@ def test_the_size_of_a_file_counts_levels_as_columns(tmp_path, capsys):
     given = {"no_header": False, "drop": (), "levels": levels, "columns": "", "rows": None}
     assert advise.size_of(path, "y", "regression", given) == (80, 4)
     assert "rows.csv: 80 rows, 4 inputs; nothing else is used" in capsys.readouterr().err
+    path.write_text("a,y\n1,0\n2,1\n3,2\n")
+    assert cli.main(["advise", str(path), "--target", "y", "--task", "classification"]) == 1
+    assert "target 'y' has 3 classes: the classification of the common tasks" in capsys.readouterr().err
+    path.write_text("a;sex;y\n1,5;M;2\n")
     assert cli.main(["advise", str(path), "--target", "y", "--task", "regression"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "column 'sex': 'M' is text; list the column's levels, which have to be public" in line
