@@ -82,7 +82,7 @@ class Column:
 
     @property
     def words(self) -> str:
-        """What was done to it."""
+        """The treatment of the column, in words."""
         if self.kind == BOOLEAN:
             return "true or false, coded as 1 and 0"
         if self.kind != LEVELS:
@@ -132,7 +132,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user states about a file.
+    """The user's statements about a file.
 
     Parameters
     ----------

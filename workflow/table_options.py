@@ -32,7 +32,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stated(given: Mapping[str, Any], rows_are_public: bool) -> Given:
-    """What the options say. Raises TableError for a file of levels that cannot be read."""
+    """The user's statements in the options. Raises TableError for a file of levels that cannot be read."""
     path = given["levels"]
     if path is not None and not path.is_file():
         raise TableError(f"no file {path}; write a line `column: [level, level]` for each column of text")

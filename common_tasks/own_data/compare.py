@@ -119,7 +119,7 @@ def in_short(known: table.Facts) -> str:
 
 
 def columns_of(known: table.Facts) -> list[dict[str, str]]:
-    """What was done to each column of the file, plain text."""
+    """A row per column of the file that says what was done to it, plain text."""
     out = []
     for column in known.layout.columns:
         words = column.words

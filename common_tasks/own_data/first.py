@@ -1,4 +1,4 @@
-"""What a page says first, as plain text: the ranges, whether the rows are too few for epsilon, a rare class."""
+"""The first sentences of a page, as plain text: the ranges, too few rows for epsilon, a rare class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONSTANT = "predict_mean"
 
 
 def ranges(unknown: int, columns: int) -> str:
-    """Of a table: how many of its columns have no stated range, and how to state one. "" if all are stated."""
+    """A sentence on how many columns of a table have no stated range, and how to state one. "" if all have one."""
     if not unknown:
         return ""
     return (
@@ -27,7 +27,7 @@ def ranges(unknown: int, columns: int) -> str:
 
 
 def assumed_ranges(known: bool) -> str:
-    """Of synthetic tables: what was assumed of ranges. "" if they are known."""
+    """A sentence on the ranges that synthetic tables are without. "" if their ranges are known."""
     if known:
         return ""
     return (
@@ -38,11 +38,11 @@ def assumed_ranges(known: bool) -> str:
 
 
 def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[str]:
-    """For each epsilon, where no private method is significantly better than the trivial baseline, and what helps.
+    """A sentence for each epsilon at which no private method is significantly better than the trivial baseline.
 
     Parameters
     ----------
-    data : ``advice.Block.data``; on its scale 0 is the trivial baseline. Of another scale nothing is said.
+    data : ``advice.Block.data``; 0 is the trivial baseline. Rows of another unit than "scaled" are not used.
     rows : rows of a fit.
     names : data set -> its words.
     """
@@ -61,7 +61,7 @@ def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[s
 
 
 def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFrame) -> str:
-    """Of two classes, that one is rare, and how well a constant prediction does. "" if none is rare.
+    """A sentence on a rare class of two, and on how well a constant prediction does. "" if none is rare.
 
     ``counts``: rows of each class; ``scores``: tidy scores, whose ``CONSTANT`` is averaged over the splits.
     """

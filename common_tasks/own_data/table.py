@@ -29,7 +29,7 @@ TWO_CLASSES = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What the file of the data set holds.
+    """The content of the file of a data set.
 
     ``columns``: the inputs, levels as columns of 0 and 1; ``bounds``: column -> [lower, upper], the target by its name;
     ``counts``: rows of each class.
