@@ -24,7 +24,7 @@ __all__ = ["DataError", "DataSet", "Loaded", "RawFile", "Source", "Table", "get"
 OUTSIDE = "DPBAYES_DATASETS"
 
 # Files of this folder that are no data set.
-_PLUMBING = frozenset({"base", "fetch", "files", "store", "synthetic"})
+_PLUMBING = frozenset({"base", "fetch", "files", "reader", "store", "synthetic"})
 
 
 @cache

@@ -19,18 +19,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import click
 import jinja2
-import numpy as np
 import yaml
 
 import datasets
-from datasets.base import DataError, read_delimited
-from datasets.files import ROOT, write_text
+from datasets.files import ROOT, visible, write_text
+from datasets.reader import NUMBER, Column, Given, Layout, TableError, last_column, look, table
 from methods import contract
 from models import kind as model_kinds
 from workflow import papers
+from workflow.cli import Several
+from workflow.table_options import stated, table_options
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: kind of model -> code of its simplest posterior; the file says what the keys are.
@@ -159,82 +161,68 @@ def check_word(what: str, word: str) -> None:
         raise Refused(f"rename the {what} {word!r}: no double quotes, backslashes, dollar signs or control characters")
 
 
-def described(path: Path, target: str | None, task: str) -> dict:
+def described(path: Path, target: str | None, task: str, given: Given) -> dict:
     """The facts of a table at hand that the skeleton needs. Raises Refused."""
     check_word("file", path.name)
-    if not path.is_file():
-        raise Refused(f"no file {path}")
     try:
-        head = path.read_text(encoding="utf-8").partition("\n")[0]
-    except UnicodeDecodeError as error:
-        raise Refused(f"{path.name} is not UTF-8 ({error}); save it as UTF-8") from None
-    if head.startswith("\ufeff"):
-        raise Refused(f"{path.name} begins with a byte-order mark; save it as UTF-8 without one")
-    delimiter = ";" if head.count(";") > head.count(",") else ","
-    header = [h.strip().strip('"') for h in head.split(delimiter)]
-    if len(header) < 2 or len(set(header)) < len(header) or not all(header):
-        raise Refused(f"{path.name}: the first line is no header of two or more different names: {head[:80]}")
-    for name in header:
-        check_word(f"column of {path.name},", name)
-    target = target or header[-1]
-    if target not in header:
-        raise Refused(f"{path.name} has no column '{target}'; its header: {', '.join(header)}")
-    columns = tuple(h for h in header if h != target)
-    try:
-        rows = read_delimited(path, delimiter, (*columns, target))
-    except DataError as error:
-        # its advice is for a file that was fetched
-        raise Refused(f"{error}".replace("; delete the file and fetch it again", "; correct the table")) from None
-    if not np.isfinite(rows).all():
-        raise Refused(
-            f"{path.name}: row {int(np.argwhere(~np.isfinite(rows))[0][0]) + 1} has a number that is not finite"
-        )
-    if len(rows) < 2:
+        target = target or last_column(path, given)
+        layout, rows = look(path, target, task, given)
+        table(path, layout, target if task != "density" else None)
+    except TableError as error:
+        raise Refused(visible(str(error))) from None
+    for column in layout.columns:
+        check_word(f"column of {path.name},", column.name)
+        for level in column.levels:
+            check_word(f"level in {path.name},", level)
+    if rows < 2:
         raise Refused(f"{path.name} has one row; give one to train on and one to test on at least")
-    labels: tuple[str, ...] = ()
-    if task == "classification":
-        found = np.unique(rows[:, -1])
-        if not np.array_equal(found, np.arange(len(found))) or len(found) < 2:
-            raise Refused(
-                f"{path.name}: '{target}' has {', '.join(f'{v:g}' for v in found[:5])}; give classes 0, 1, ..."
-            )
-        labels = tuple(f"{v:g}" for v in found)
+    labels = layout.column(target).levels if task == "classification" else ()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    told = {"file": path.name, "columns": columns, "target": target, "rows": len(rows), "sha256": digest}
-    return told | {"task": task, "labels": labels, "delimiter": delimiter}
+    told = {"file": path.name, "layout": layout, "target": target, "rows": rows, "sha256": digest}
+    return told | {"task": task, "labels": labels}
 
 
 def made_up(name: str) -> dict:
     """The facts of a made-up table, for a skeleton without one."""
-    told = {"file": f"{name}.csv", "columns": ("first", "second"), "target": "target", "rows": 100, "sha256": "0" * 64}
-    return told | {"task": "regression", "labels": (), "delimiter": ","}
+    layout = Layout(tuple(Column(word, NUMBER) for word in ("first", "second", "target")))
+    told = {"file": f"{name}.csv", "layout": layout, "target": "target", "rows": 100, "sha256": "0" * 64}
+    return told | {"task": "regression", "labels": ()}
 
 
-@command.command()
+@command.command(cls=Several)
 @name_of("data set")
 @click.argument(
     "file",
     required=False,
     type=click.Path(path_type=Path),
-    help="its table: CSV of numbers with a header; default: made up",
+    help="its table, with a header line; default: placeholder values",
 )
 @click.option("--target", help="name of the target's column; default: the last one")
 @click.option(
-    "--task", type=click.Choice(TASKS), default="regression", help="classes are 0, 1, ... (default: regression)"
-)
-def dataset(name: str, file: Path | None, target: str | None, task: str) -> None:
+    "--task", type=click.Choice(TASKS), default="regression",
+    help="classes are 0, 1, ..., or listed by --levels (default: regression)",
+)  # fmt: skip
+@table_options
+def dataset(name: str, file: Path | None, target: str | None, task: str, **given: Any) -> None:
     """Write a data set: one file, datasets/<name>.py."""
     check_name("name", name)
     if name in datasets.names():
         raise Refused(f"there is a data set '{name}' already (datasets/{name}.py)")
-    if not file and (target or task != "regression"):
-        raise Refused("--target and --task speak of a table: name its file")
-    told = described(file, target, task) if file else made_up(name)
+    if not file and (target or task != "regression" or any(given.values())):
+        raise Refused("all options are about a table: name its file")
+    try:
+        told = described(file, target, task, stated(given, rows_are_public=False)) if file else made_up(name)
+    except TableError as error:
+        raise Refused(visible(str(error))) from None
     path = f"datasets/{name}.py"
     write_new({path: render("dataset.py", name, **told)})
+    layout, inputs = told["layout"], told["layout"].inputs(told["target"])
+    if file:
+        columns = [f"{c.name}: {c.words}" for c in layout.columns if c.name != told["target"]]
+        click.echo("\n".join([layout.words, *columns]))
     after = "" if file else "name, columns, rows and sha256 of its file, "
     click.echo(
-        f"{path}: {told['rows']} rows, {len(told['columns'])} inputs; an experiment names it under `datasets`\n"
+        f"{path}: {told['rows']} rows, {len(inputs)} inputs; an experiment names it under `datasets`\n"
         f"next: {after}its licence and documented ranges; put the table at DPBAYES_MIRROR/{name}/{told['file']} or "
         "give its address as a Source; `./bench test tests/datasets/test_registry.py`"
     )

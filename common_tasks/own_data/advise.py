@@ -1,6 +1,7 @@
-"""``./bench advise``: which private method to take for rows of a given size, without reading a private row.
+"""``./bench advise``: which private method to take for rows of a given size, without a try on a private row.
 
     ./bench advise --task regression --rows 5000 --columns 12 --epsilon 1
+    ./bench advise FILE.csv --target COLUMN --task regression --epsilon 1
 
 Every private method of the common tasks fits made-up tables of that size (``common_tasks.own_data.surrogates``), of
 several shapes, several of each, under the budget: with its default settings, and with those that the common tasks'
@@ -11,7 +12,11 @@ from __future__ import annotations
 
 import math
 import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import click
 import pandas as pd
@@ -19,10 +24,12 @@ import pandas as pd
 from common_tasks import advice, best
 from common_tasks.advice.answer import titled
 from common_tasks.advice.sentences import listed
-from common_tasks.own_data import arguments, page, study, surrogates
+from common_tasks.own_data import arguments, first, page, study, surrogates
+from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import visible
-from reports.site.document import plain
+from datasets.reader import TableError, look
 from workflow.imports import code_hash
+from workflow.table_options import stated, table_options
 
 #: numbers of a made-up table that memory is asked for.
 LARGEST = 60_000_000
@@ -37,19 +44,38 @@ from common_tasks.own_data.surrogates import data_set
 DATASET = data_set("{name}", "{task}", rows={rows}, columns={columns}, seeds={seeds}, known_ranges={known})
 '''
 WHY = (
-    "No private row was read, and that is the point: to try methods on private rows and keep the best is to publish "
-    "which one won, and no epsilon here counts that release. Made-up rows cost nothing."
+    "No method was tried on a private row, and that is the point: to try methods on private rows and keep the best is "
+    "to publish which one won, and no epsilon here counts that release. Synthetic rows cost nothing. The numbers of "
+    "rows and columns are taken as public."
 )
 
 
 @arguments.command("advise", "Writes results/advise/NAME/index.html. Killed, the same command goes on where it was.")
-@click.option("--rows", type=arguments.WHOLE, required=True, metavar="N", help="rows of your table")
-@click.option("--columns", type=arguments.WHOLE, required=True, metavar="D", help="its inputs, without the target")
+@click.argument(
+    "file",
+    required=False,
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="your table, for its numbers of rows and inputs; nothing else of it is used",
+)
+@click.option("--target", metavar="COLUMN", help="of FILE.csv: what is predicted")
+@click.option("--rows", type=arguments.WHOLE, metavar="N", help="rows of your table, without FILE.csv")
+@table_options
+@click.option(
+    "--columns",
+    metavar="D",
+    default="",
+    help="its inputs, without the target; of FILE.csv: names of all columns if it has no header line, as A,B,C",
+)
 @click.option("--seeds", type=arguments.WHOLE, default=5, metavar="K", help="tables of each shape (default: 5)")
 @click.option("--known-ranges", is_flag=True, help="the range of every column is public (default: estimated privately)")
 def command(**given) -> None:
-    """Which private method is best for rows of this size? Tries all on synthetic tables, and reads no private row."""
+    """Which private method is best for rows of this size? Tries all on synthetic tables, and none on a private row."""
     args = SimpleNamespace(**given)
+    try:
+        args.rows, args.columns = size_of(args.file, args.target, args.task, given)
+    except TableError as e:
+        raise click.ClickException(visible(str(e))) from None
     if args.rows < FEWEST_ROWS:
         raise click.UsageError(f"--rows {args.rows}; give at least {FEWEST_ROWS}")
     if args.columns < 1:
@@ -68,6 +94,32 @@ def command(**given) -> None:
         advise(args)
     except study.StudyError as e:
         raise click.ClickException(visible(str(e))) from None
+
+
+def size_of(path: Path | None, target: str | None, task: str, given: Mapping[str, Any]) -> tuple[int, int]:
+    """Rows and inputs, levels as columns of 0 and 1: as they are given, or those of the file. Raises UsageError."""
+    if path is None:
+        for name in ("target", "no_header", "drop", "levels"):
+            if given[name]:
+                raise click.UsageError(f"--{name.replace('_', '-')} is about FILE.csv; name it")
+        for name in ("rows", "columns"):
+            if given[name] in (None, ""):
+                raise click.UsageError(f"Missing option '--{name}', or a FILE.csv to take it from")
+        return given["rows"], arguments.WHOLE.convert(given["columns"], _option("columns"), None)
+    if given["rows"] is not None:
+        raise click.UsageError("--rows is for use without FILE.csv; leave out one of the two")
+    if target is None and task != "density":
+        raise click.UsageError(f"Missing option '--target': {task} needs the column of {path} that is predicted")
+    layout, rows = look(path, target, task, stated(given, rows_are_public=False))
+    if task == "classification" and target and len(layout.column(target).levels) != 2:
+        raise TableError(f"{path}: target '{target}' has {len(layout.column(target).levels)} classes: {TWO_CLASSES}")
+    inputs = len(layout.inputs(target))
+    print(f"./bench advise: {visible(path.name)}: {rows} rows, {inputs} inputs; nothing else is used", file=sys.stderr)
+    return rows, inputs
+
+
+def _option(name: str) -> click.Parameter:
+    return next(p for p in command.params if p.name == name)
 
 
 def advise(args: SimpleNamespace) -> None:
@@ -109,8 +161,7 @@ def advise(args: SimpleNamespace) -> None:
     )
     block = arguments.block_of(what, frame, about)
     real = on_real_tables(args.task, epsilons)
-    print(real)
-    arguments.finish(what, block, page_text(args, frame, shapes, real), left)
+    arguments.finish(what, block, page_text(args, block.data, frame, shapes, real), left)
 
 
 def on_real_tables(task: str, epsilons: tuple[float, ...]) -> str:
@@ -155,7 +206,7 @@ def limits(args, shapes: tuple[str, ...]) -> str:
     )
 
 
-def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> page.Text:
+def page_text(args, data: pd.DataFrame, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> page.Text:
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     command = f"./bench advise --task {args.task} --rows {args.rows} --columns {args.columns} --epsilon "
     command += f"{budget.replace(',', '')} --delta {args.delta:g} --seeds {args.seeds}"
@@ -164,7 +215,12 @@ def page_text(args, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> 
     command += f" --methods {' '.join(args.methods)}" if args.methods else ""
     return page.Text(
         title=f"Private {args.task} for {args.rows} rows and {args.columns} columns at epsilon = {budget}",
-        before=[f"Made by `{command}`. {WHY}", plain(real)],
+        before=[f"Made by `{command}`. {WHY}"],
+        first=[
+            first.assumed_ranges(args.known_ranges),
+            *first.too_small(data, args.rows, {s: f"the shape {s.replace('_', ' ')}" for s in shapes}),
+            real,
+        ],
         by="By shape of the made-up tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[

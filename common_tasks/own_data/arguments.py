@@ -17,6 +17,7 @@ import yaml
 from common_tasks import advice, scores
 from common_tasks.own_data import page
 from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
+from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import ROOT, visible
 from evaluation.summary import read_scores
 from workflow.cli import Several
@@ -55,6 +56,9 @@ def command(program: str, after: str) -> Callable[[Callable[..., None]], click.C
     shared = [
         click.option("--task", required=True, type=click.Choice(list(KINDS)), help="which common task"),
         click.option(
+            "--classes", type=WHOLE, default=2, metavar="K", help="of a classification: only 2 (default: 2)"
+        ),
+        click.option(
             "--epsilon", type=float, multiple=True, default=[1.0], metavar="E...",
             help="budgets, add/remove (default: 1)",
         ),
@@ -86,6 +90,8 @@ def command(program: str, after: str) -> Callable[[Callable[..., None]], click.C
 
 def check(program: str, args: SimpleNamespace, rows: int) -> None:
     """Raises UsageError for a budget or limit that means nothing; warns of a delta that is too large."""
+    if args.classes != 2:
+        raise click.UsageError(f"--classes {args.classes}: {TWO_CLASSES}")
     for epsilon in args.epsilon:
         if not (math.isfinite(epsilon) and epsilon > 0):
             raise click.UsageError(f"--epsilon {epsilon:g} is no budget; give a number above 0")
@@ -150,7 +156,12 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
 def finish(study: Study, block: advice.Block, text: page.Text, left_out: Mapping[str, str]) -> None:
     """Write the page and say in short what it says."""
     path = page.write(study.folder, block, text, left_out)
-    said = [*block.sentences, *(f"Left out: {name}: {why}." for name, why in left_out.items()), f"Page: {path}"]
+    said = [
+        *filter(None, text.first),
+        *block.sentences,
+        *(f"Left out: {name}: {why}." for name, why in left_out.items()),
+        f"Page: {path}",
+    ]
     print(visible("\n".join(said)))
 
 

@@ -4,12 +4,14 @@
 
 Ten random splits, nine tenths to train and one to test, every private method of the common task under the budget:
 with its default settings, and with those that the common tasks' tuning chose where they differ. A range that no file
-states is bought from the budget, as in the common tasks.
+states is estimated privately from the budget, as in the common tasks.
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,10 +19,12 @@ import click
 import pandas as pd
 
 from common_tasks import advice
-from common_tasks.own_data import arguments, page, study, table
+from common_tasks.own_data import arguments, first, page, study, table
 from datasets.files import visible
+from datasets.reader import LEVELS, TableError
 from reports.site.document import plain
 from workflow.imports import code_hash
+from workflow.table_options import stated, table_options
 
 SPLITS = 10
 _FILE = '''"""A table that was declared public, written by ./bench compare; reader {code}."""
@@ -34,7 +38,7 @@ DATASET = data_set(Path(__file__).with_suffix(".yaml"))
 WHY = (
     "The table was declared public: all scores below are of its rows without noise, and the best method by them is a "
     "choice that its rows made. For private rows that would be a release which no epsilon here counts; there, "
-    "`./bench advise` tries made-up rows of the same size."
+    "`./bench advise` tries synthetic rows of the same size."
 )
 
 
@@ -43,19 +47,21 @@ WHY = (
     "Ranges (--bounds) are lines `column: [lower, upper]`, of what is known without the rows. Writes "
     "results/compare/NAME/index.html. Killed, the same command goes on where it was.",
 )
-@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.csv", help="comma separated, with a header line")
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.csv", help="the table, with a header line")
 @click.option("--target", metavar="COLUMN", help="what is predicted; under density: a column to leave out")
 @click.option(
     "--bounds", type=click.Path(path_type=Path), metavar="FILE.yaml", help="public ranges (default: private estimates)"
 )
+@table_options
 def command(**given) -> None:
     """Which private method is best on this table? The table has to be public: its scores are shown without noise."""
     args = SimpleNamespace(**given)
     try:
-        known = table.facts(args.file, args.target, args.task, args.bounds)
+        known = table.facts(args.file, args.target, args.task, args.bounds, stated(given, rows_are_public=True))
         arguments.check("compare", args, known.rows * 9 // 10)
+        print(visible(f"./bench compare: {args.file.name}: {in_short(known)}"), file=sys.stderr)
         compare(args, known)
-    except (table.TableError, study.StudyError) as e:
+    except (TableError, study.StudyError) as e:
         raise click.ClickException(visible(str(e))) from None
 
 
@@ -97,7 +103,7 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
         limits=limits(known),
     )
     block = arguments.block_of(what, frame, about)
-    arguments.finish(what, block, page_text(args, known, frame), left)
+    arguments.finish(what, block, page_text(args, known, frame, block.data), left)
 
 
 def limits(known: table.Facts) -> str:
@@ -105,19 +111,54 @@ def limits(known: table.Facts) -> str:
     return f"These are the {known.rows} rows of {known.file} and one model; other rows may give another order."
 
 
-def page_text(args, known: table.Facts, frame: pd.DataFrame) -> page.Text:
+def in_short(known: table.Facts) -> str:
+    """How many columns of each kind there are, plain text."""
+    kinds = Counter(c.kind for c in known.layout.columns if c.name != known.target)
+    said = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
+    return f"{known.rows} rows, {kinds.total()} columns ({said}), coded as {len(known.columns)} inputs"
+
+
+def columns_of(known: table.Facts) -> list[dict[str, str]]:
+    """A row per column of the file that says what was done to it, plain text."""
+    out = []
+    for column in known.layout.columns:
+        words = column.words
+        if column.name == known.target and known.task != "density":
+            classes = ", ".join(f"'{label}' is {k}" for k, label in enumerate(known.labels))
+            words = f"target: {classes}" if classes else f"target, {words}"
+        pair = known.bounds.get(column.name)
+        if pair:
+            words += f"; range [{pair[0]:g}, {pair[1]:g}]"
+        out.append({"column": column.name, "what was done": words})
+    return out
+
+
+def page_text(args, known: table.Facts, frame: pd.DataFrame, data: pd.DataFrame) -> page.Text:
+    """The page of scores ``frame`` and advice ``data``."""
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     wanted = [*known.columns, *([known.target] if args.task == "regression" else [])]
-    bought = [c for c in wanted if c not in known.bounds]
-    ranges = "The ranges of all columns are those of the file." if not bought else (
-        f"Ranges of {len(bought)} of {len(wanted)} columns are bought from the budget "
-        f"({', '.join(map(plain, bought[:8]))}{', ...' if len(bought) > 8 else ''})."
+    unknown = [c for c in wanted if c not in known.bounds]
+    ranges = "The ranges of all columns are stated." if not unknown else (
+        f"Ranges of {len(unknown)} of {len(wanted)} columns are estimated privately from the budget "
+        f"({', '.join(map(plain, unknown[:8]))}{', ...' if len(unknown) > 8 else ''})."
+    )  # fmt: skip
+    taken = [c.name for c in known.layout.columns if c.kind == LEVELS and c.public != "stated"]
+    levels = (
+        f" The levels of {', '.join(map(plain, taken[:8]))}{', ...' if len(taken) > 8 else ''} are taken from the "
+        "rows, which are public by the user's word. The guarantee takes the levels as known."
     )  # fmt: skip
     zero, one = map(plain, known.labels or ("", ""))
     classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
+        first=[
+            first.ranges(len(unknown), len(wanted)),
+            first.rare_class(known.counts, known.labels, frame),
+            *first.too_small(data, known.rows * 9 // 10, {d: known.file for d in data["dataset"]}),
+        ],
+        columns=columns_of(known),
+        read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",
         after=[
             f"{arguments.guarantee(args, frame)} {ranges}{classes}",
             f"{SPLITS} random splits, nine tenths of the rows to train and one to test. Intervals are over the splits, "

@@ -31,8 +31,10 @@ table { display: block; overflow-x: auto; overflow-wrap: normal; }
 class Text:
     """What the page says besides the block.
 
-    ``title``: plain text; ``before``: paragraphs below it; ``by``: heading of the table of scores by data set, and what
-    its columns mean; ``after``: paragraphs at the end. Paragraphs are Markdown: values in them go through ``plain``.
+    ``title``: plain text; ``first``: what decides, plain text; ``before``: paragraphs below; ``by``: heading of the
+    table of scores by data set, and what its columns mean; ``columns``: rows of a table on the columns of the file,
+    plain text, and ``read``: how the file was read; ``after``: paragraphs at the end. Paragraphs are Markdown: values
+    in them go through ``plain``.
     """
 
     title: str
@@ -40,6 +42,9 @@ class Text:
     by: str = ""
     meaning: Mapping[str, str] | None = None
     after: Sequence[str] = ()
+    columns: Sequence[Mapping[str, str]] = ()
+    read: str = ""
+    first: Sequence[str] = ()
 
 
 def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -> Path:
@@ -56,7 +61,13 @@ def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -
 def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
     """The page as Markdown. All of the block is plain text."""
     said, caption = [plain(s) for s in block.sentences], plain(block.caption)
-    parts = [f"# {plain(text.title)}", *text.before, "## Which method", "\n".join(f"1. {s}" for s in said)]
+    parts = [
+        f"# {plain(text.title)}",
+        *map(plain, text.first),
+        *text.before,
+        "## Which method",
+        "\n".join(f"1. {s}" for s in said),
+    ]
     parts += [f"![Scores of the private methods with intervals. {caption}](figure.svg)", caption]
     parts += ["## Methods", table(block.table)]
     if text.by:
@@ -64,6 +75,8 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
         parts += ["\n".join(f"- {name}: {words}" for name, words in (text.meaning or {}).items())]
     if left_out:
         parts += ["## Left out", "\n".join(f"- {plain(name)}: {plain(why)}" for name, why in left_out.items())]
+    if text.columns:
+        parts += ["## What was done to each column", text.read, table(pd.DataFrame(text.columns))]
     parts += ["## What this is", *text.after]
     parts += ["Numbers: [table.csv](table.csv), [advice.csv](advice.csv); figure: [figure.svg](figure.svg)."]
     return "\n\n".join(p for p in parts if p) + "\n"

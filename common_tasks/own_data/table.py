@@ -1,32 +1,39 @@
-"""A table of one's own that is declared public: a CSV file, its target and what is known of its ranges."""
+"""A table of one's own: its file as ``datasets.reader`` reads it, its target, and what is known of its ranges."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import yaml
 
+from datasets import reader
 from datasets.base import DataSet, RawFile, Table
+from datasets.reader import NUMBER, WHOLE, Given, Layout, TableError
 from workflow import yaml_file
 
 #: rows below which ten splits say nothing: a test part would have fewer than five.
 FEWEST = 50
-
-
-class TableError(ValueError):
-    """A table that cannot be compared on; the message names the file, what is wrong and the remedy."""
+#: why there are two, and what to do with more.
+TWO_CLASSES = (
+    "the classification of the common tasks is a logistic regression of two classes, and no private method here fits "
+    "it to more; code one class against the rest as the target, and compare on each"
+)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the file of the data set holds. ``bounds``: column -> [lower, upper], the target by its name."""
+    """The content of the file of a data set.
+
+    ``columns``: the inputs, levels as columns of 0 and 1; ``bounds``: column -> [lower, upper], the target by its name;
+    ``counts``: rows of each class.
+    """
 
     file: str
     sha256: str
@@ -36,81 +43,37 @@ class Facts:
     task: str
     labels: list[str]
     bounds: dict[str, list[float]]
+    layout: Layout
+    counts: list[int]
 
 
-def facts(path: Path, target: str | None, task: str, bounds: Path | None = None) -> Facts:
+def facts(path: Path, target: str | None, task: str, bounds: Path | None = None, given: Given | None = None) -> Facts:
     """Read and check the table. Raises TableError."""
-    frame = read(path)
     if task != "density" and target is None:
-        raise TableError(f"{path}: {task} needs --target COLUMN; the columns are {_some(frame.columns)}")
-    if target is not None and target not in frame.columns:
-        raise TableError(f"{path} has no column '{target}'; the columns are {_some(frame.columns)}")
-    columns = [c for c in frame.columns if c != target]
-    if not columns:
-        raise TableError(f"{path} has no column besides the target '{target}'; give at least one input")
-    if len(frame) < FEWEST:
-        raise TableError(f"{path} has {len(frame)} rows; give at least {FEWEST}, a tenth of which test in each split")
-    labels = _labels(path, frame[target]) if task == "classification" else []
-    numbers = [*columns, *([target] if task == "regression" else [])]
-    _check_numbers(path, frame, numbers)
-    known = ranges(bounds, frame, numbers) if bounds else {}
+        raise TableError(f"{path}: {task} needs --target COLUMN")
+    layout, rows = reader.look(path, target, task, given or Given(rows_are_public=True))
+    columns = layout.inputs(target)
+    if rows < FEWEST:
+        raise TableError(f"{path} has {rows} rows; give at least {FEWEST}, a tenth of which test in each split")
+    labels = layout.column(target).levels if task == "classification" and target else ()
+    if task == "classification" and len(labels) != 2:
+        raise TableError(f"{path}: target '{target}' has {len(labels)} classes: {TWO_CLASSES}")
+    numbers = [c.name for c in layout.columns if c.kind in (NUMBER, WHOLE)]
+    values = reader.read(path, layout)
+    for column in layout.columns:
+        # a level that is stated and not there is a column of zeros, whatever the rows
+        varies = not column.coded or (column.public == "stated" and column.name != target)
+        if not varies and np.ptp(values[column.name]) == 0:
+            raise TableError(f"{path}: column '{column.name}' is constant; leave it out with --drop")
+    known = ranges(bounds, values, numbers) if bounds else {}
+    coded = zip(columns, layout.bounds(target), strict=True)
+    known |= {name: [*pair] for name, pair in coded if pair is not None}
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Facts(path.name, digest, len(frame), columns, target or "", task, labels, known)
+    counts = np.bincount(values[target].astype(int), minlength=2).tolist() if labels else []
+    return Facts(path.name, digest, rows, [*columns], target or "", task, [*labels], known, layout, counts)
 
 
-def read(path: Path) -> pd.DataFrame:
-    """The table as text and numbers. Raises TableError where it cannot be read."""
-    if not path.is_file():
-        raise TableError(f"no file {path}; name a CSV file with a header line")
-    try:
-        frame = pd.read_csv(path, skipinitialspace=True)
-    except (ValueError, OSError, UnicodeDecodeError) as e:
-        raise TableError(f"{path} cannot be read as CSV ({str(e).splitlines()[0]}); save it with commas") from None
-    frame.columns = [str(c).strip() for c in frame.columns]
-    if twice := sorted({c for c in frame.columns if list(frame.columns).count(c) > 1}):
-        raise TableError(f"{path} has two columns '{twice[0]}'; rename one")
-    return frame
-
-
-def _some(names: Any) -> str:
-    names = list(names)
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
-def _labels(path: Path, column: pd.Series) -> list[str]:
-    """The two classes of a target, as the file words them, sorted. Raises TableError."""
-    if column.isna().any():
-        raise TableError(f"{path}: target '{column.name}' is empty in row {_first(column.isna())}; drop those rows")
-    found = sorted(column.unique().tolist())
-    if len(found) != 2:
-        raise TableError(f"{path}: target '{column.name}' has {len(found)} values; classification is of two classes")
-    return [str(v) for v in found]
-
-
-def _check_numbers(path: Path, frame: pd.DataFrame, columns: list[str]) -> None:
-    """Every column holds finite numbers, and more than one. Raises TableError."""
-    for c in columns:
-        column = frame[c]
-        if not pd.api.types.is_numeric_dtype(column):
-            text = pd.to_numeric(column, errors="coerce").isna() & column.notna()
-            row = f" (row {_first(text)}: '{column[text].iloc[0]}')" if text.any() else ""
-            raise TableError(f"{path}: column '{c}' is text{row}; code it as numbers, or drop it")
-        bad = ~np.isfinite(column.to_numpy(np.float64))
-        if bad.any():
-            raise TableError(
-                f"{path}: column '{c}' is empty, NaN or infinite in {bad.sum()} rows, the first is row "
-                f"{_first(pd.Series(bad))}; drop or fill those rows"
-            )
-        if column.nunique() == 1:
-            raise TableError(f"{path}: column '{c}' is constant ({column.iloc[0]}); drop it")
-
-
-def _first(mask: pd.Series) -> int:
-    """Number of the first row that is marked, the line after the header is row 1."""
-    return int(np.flatnonzero(mask.to_numpy())[0]) + 1
-
-
-def ranges(path: Path, frame: pd.DataFrame, columns: list[str]) -> dict[str, list[float]]:
+def ranges(path: Path, values: Mapping[str, np.ndarray], columns: Sequence[str]) -> dict[str, list[float]]:
     """Ranges of a YAML file, ``column: [lower, upper]``. Raises TableError where they do not fit the table."""
     if not path.is_file():
         raise TableError(f"no file {path}; write a line `column: [lower, upper]` for each range that is known")
@@ -118,8 +81,9 @@ def ranges(path: Path, frame: pd.DataFrame, columns: list[str]) -> dict[str, lis
     if not isinstance(given, dict):
         raise TableError(f"{path}: give lines `column: [lower, upper]`")
     if unknown := [c for c in given if c not in columns]:
-        raise TableError(f"{path}: '{unknown[0]}' is no column that takes a range; those are {_some(columns)}")
-    return {c: _range(path, c, frame[c].to_numpy(np.float64), given[c]) for c in given}
+        some = ", ".join(columns[:8]) + (f" and {len(columns) - 8} more" if len(columns) > 8 else "")
+        raise TableError(f"{path}: '{unknown[0]}' is no column that takes a range; those are {some}")
+    return {c: _range(path, c, values[c], given[c]) for c in given}
 
 
 def _range(path: Path, name: str, values: np.ndarray, given: Any) -> list[float]:
@@ -133,7 +97,7 @@ def _range(path: Path, name: str, values: np.ndarray, given: Any) -> list[float]
     if values.min() < low or values.max() > high:
         raise TableError(
             f"{path}: [{low:g}, {high:g}] does not cover column '{name}', whose values go from {values.min():g} to "
-            f"{values.max():g}; widen it, or leave it out and it is bought"
+            f"{values.max():g}; widen it, or leave it out and it is estimated privately"
         )
     return [low, high]
 
@@ -145,7 +109,8 @@ def write_facts(known: Facts) -> str:
 
 def data_set(path: Path) -> DataSet:
     """The data set of a file of facts, named like that file."""
-    known = Facts(**yaml.safe_load(path.read_text(encoding="utf-8")))
+    given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    known = Facts(**{**given, "layout": Layout.of(given["layout"])})
     bounds = {c: tuple(v) for c, v in known.bounds.items()}
     return DataSet(
         name=path.stem,
@@ -161,7 +126,7 @@ def data_set(path: Path) -> DataSet:
         parse=lambda raw: parse(Path(raw), known),
         x_bounds=tuple(bounds.get(c) for c in known.columns),
         y_bounds=bounds.get(known.target),
-        bounds_citation="the file of ranges" if bounds else "",
+        bounds_citation="the file of ranges, and the coding of columns as 0 and 1" if bounds else "",
         extremes=() if bounds else None,
         task=known.task,
         labels=tuple(known.labels),
@@ -170,13 +135,7 @@ def data_set(path: Path) -> DataSet:
 
 def parse(path: Path, known: Facts) -> Table:
     """The table of a file that has been checked; classes by their place in ``labels``."""
-    frame = read(path)
-    x = np.ascontiguousarray(frame[known.columns].to_numpy(np.float64))
-    if known.task == "classification":
-        y = (frame[known.target].astype(str) == known.labels[1]).to_numpy(np.float64)
-    else:
-        y = frame[known.target].to_numpy(np.float64) if known.task == "regression" else np.zeros(len(frame))
-    return Table(x, y, tuple(known.columns))
+    return reader.table(path, known.layout, known.target if known.task != "density" else None)
 
 
 def name_of(path: Path) -> str:

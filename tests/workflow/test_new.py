@@ -168,6 +168,23 @@ def test_a_data_set_is_described_from_its_file(tmp_path):
     assert made["DATASET"].labels == ("0", "1")
 
 
+def test_a_data_set_with_text_and_without_a_header_line(tmp_path):
+    """Levels are stated, never read off the rows; their names in the program are texts."""
+    table, root = tmp_path / "rows.csv", tmp_path / "root"
+    table.write_text("M;1,5;yes\n;2,5;no\n{x};3,25;no\n")
+    (tmp_path / "levels.yaml").write_text("sex: [F, M, '{x}']\n'y': ['yes', 'no']\n")
+    given = ["--columns", "sex,a,y", "--levels", str(tmp_path / "levels.yaml"), "--task", "classification"]
+    assert cli.main(["new", "dataset", "mine", str(table), *given], root) == 0
+    made = {}
+    exec((root / "datasets/mine.py").read_text(), made)
+    found = made["DATASET"]
+    assert found.columns == ("sex=M", "sex={x}", "sex=(other)", "sex=(missing)", "a")
+    assert (found.labels, found.x_bounds) == (("yes", "no"), (*[(0.0, 1.0)] * 4, None))
+    rows, _ = fetch.build(found, (table,))
+    assert rows.x.tolist() == [[1, 0, 0, 0, 1.5], [0, 0, 0, 1, 2.5], [0, 1, 0, 0, 3.25]]
+    assert rows.y.tolist() == [0, 1, 1]
+
+
 def _placed(dataset, table, folder):
     """The data set, with its file where a mirror has it."""
     place = folder / "mirror" / dataset.name / dataset.raw[0].name
@@ -187,18 +204,20 @@ def test_a_data_set_without_file_or_address_says_where_it_is_looked_for(tmp_path
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n1,x\n", "rows.csv cannot be read"),
-        ("a,a\n1,2\n", "no header of two or more different names"),
-        ("a\n1\n", "no header of two or more different names"),
-        ("a,b\n1,nan\n", "row 1 has a number that is not finite"),
-        ("a,b\n1,2\n2,3\n", "'b' has 2, 3; give classes 0, 1, ..."),
-        ("a,c\n1,2\n", "rows.csv has no column 'b'; its header: a, c"),
-        ("a,$b\n1,2\n", "rename the column of rows.csv, '$b'"),
-        ("a,b\x1b[31m\n1,2\n", r"rename the column of rows.csv, 'b\x1b[31m'"),
-        ("a,b\n1,é\n".encode("latin-1"), "rows.csv is not UTF-8"),
-        ("\ufeffa,b\n1,2\n", "rows.csv begins with a byte-order mark"),
-        ("a,b\n1,2\n", "rows.csv has one row"),
-        ("a,b\n1,Süd\n", "column 2.); correct the table"),
+        ("a,b\n1,x\n", "the target 'b' has x; state its classes with --levels FILE, or code them as 0, 1"),
+        ("a,a\n1,2\n", "rows.csv has two columns 'a'; rename one"),
+        ("b\n1\n0\n", "no column besides the target"),
+        ("a,b\nred,0\n", "row 1, column 'a': 'red' is text; list the column's levels, which have to be public"),
+        ("a,b\n1,0\nnan,1\n", "row 2, column 'a': the number is missing"),
+        ("a,b\n1,2\n2,3\n", "the target 'b' has 2, 3; state its classes with --levels FILE, or code them as 0, 1"),
+        ("a,c\n1,2\n", "rows.csv has no column 'b'; the columns are a, c"),
+        ("a,$b,b\n1,2,0\n2,3,1\n", "rename the column of rows.csv, '$b'"),
+        ("a,b,b\x1b[31m\n1,0,3\n2,1,4\n", r"rename the column of rows.csv, 'b\x1b[31m'"),
+        ("a,c\x1b[31m\n1,2\n", "the columns are a, c\ufffd[31m"),
+        (b"a,b\n1,\x81\n", "rows.csv is neither UTF-8 nor Windows-1252"),
+        ("1,0\n2,1\n", "rows.csv has no header line"),
+        ("a,b\n1,0\n", "the target 'b' has one class; give two or more"),
+        ("a,b\n1,0\n2,Süd\n", "row 2, column 'b': 'Süd' is no number, as other rows have"),
     ],
 )
 def test_a_table_that_cannot_be_taken_is_refused(text, words, tmp_path, capsys):

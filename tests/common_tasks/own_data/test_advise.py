@@ -189,7 +189,12 @@ def test_scores_are_by_shape_and_seed():
         (["--rows", "100", "--columns", "2", "--seeds", "1"], "an interval needs at least 2"),
         (["--rows", "1000000", "--columns", "50"], "fewer --seeds, or fewer --rows"),
         (["--rows", "100", "--columns", "2", "--epsilon", "0"], "--epsilon 0 is no budget"),
-        (["--columns", "2"], "Missing option '--rows'"),
+        (["--columns", "2"], "Missing option '--rows', or a FILE.csv to take it from"),
+        (["--rows", "100"], "Missing option '--columns', or a FILE.csv to take it from"),
+        (["--rows", "100", "--columns", "a,b"], "Invalid value for '--columns': 'a,b' is no whole number"),
+        (["--rows", "100", "--columns", "2", "--no-header"], "--no-header is about FILE.csv; name it"),
+        (["rows.csv", "--rows", "100"], "--rows is for use without FILE.csv"),
+        (["rows.csv"], "Missing option '--target'"),
         (["--rows", "1e6", "--columns", "50"], "tables of 1000000 x 50 are"),
         (["--rows", "1.5", "--columns", "2"], "Invalid value for '--rows': '1.5' is no whole number"),
         (["--rows", "many", "--columns", "2"], "Invalid value for '--rows': 'many' is no whole number"),
@@ -208,6 +213,23 @@ def test_the_command_line_of_advise_says_it_in_one_line(given, said, capsys):
     assert said in line
 
 
+def test_the_size_of_a_file_counts_levels_as_columns(tmp_path, capsys):
+    """Of a private file: levels are stated, with one for other texts and one for gaps, and never read off its rows."""
+    path, levels = tmp_path / "rows.csv", tmp_path / "levels.yaml"
+    path.write_text("a;sex;y\n" + "1,5;M;2\n2,5;F;3\n" * 40)
+    levels.write_text("sex: [F, M]\n")
+    given = {"no_header": False, "drop": (), "levels": levels, "columns": "", "rows": None}
+    assert advise.size_of(path, "y", "regression", given) == (80, 4)
+    assert "rows.csv: 80 rows, 4 inputs; nothing else is used" in capsys.readouterr().err
+    path.write_text("a,y\n1,0\n2,1\n3,2\n")
+    assert cli.main(["advise", str(path), "--target", "y", "--task", "classification"]) == 1
+    assert "target 'y' has 3 classes: the classification of the common tasks" in capsys.readouterr().err
+    path.write_text("a;sex;y\n1,5;M;2\n")
+    assert cli.main(["advise", str(path), "--target", "y", "--task", "regression"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "column 'sex': 'M' is text; list the column's levels, which have to be public" in line
+
+
 @pytest.mark.parametrize(("given", "number"), [("1e6", 1_000_000), ("5000", 5000), ("2.5e3", 2500), ("1_000", 1000)])
 def test_a_number_of_rows_may_be_written_with_an_exponent(given, number):
     words = ["--task", "regression", "--rows", given, "--columns", "2"]
@@ -222,7 +244,7 @@ def test_cores_of_the_environment_may_be_all(monkeypatch):
 def test_an_option_takes_several_words():
     words = ["--task", "regression", "--rows", "100", "--epsilon", "0.1", "8", "--columns", "2", "--methods", "a", "b"]
     found = advise.command.make_context("advise", [*words, "--epsilon", "1"]).params
-    assert (found["epsilon"], found["methods"], found["columns"]) == ((0.1, 8.0, 1.0), ("a", "b"), 2)
+    assert (found["epsilon"], found["methods"], found["columns"]) == ((0.1, 8.0, 1.0), ("a", "b"), "2")
 
 
 def test_scores_by_shape_have_a_row_per_method():

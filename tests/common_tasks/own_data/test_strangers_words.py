@@ -32,6 +32,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 RUN, RAN = "document.documentElement.dataset.ran=1", "data-ran="
 FILE = f"_a_<img src=x onerror={RUN}>.csv"
 SECRET = "the content of another file"
+LEVELS = (f"<i onclick={RUN}>", "*a*", "=2+2")
 LABELS = (f"<script>{RUN}</script>", "*no*")
 
 
@@ -86,19 +87,22 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, len(names))), columns=names)
     frame["class"] = [LABELS[k % 2] for k in range(60)]
+    frame["text"] = [LEVELS[k % 3] for k in range(60)]
     frame.to_csv(folder / FILE, index=False)
     known = table.facts(folder / FILE, "class", "classification")
-    assert (known.columns, known.labels) == (names, sorted(LABELS))
+    coded = [f"text={level}" for level in sorted(LEVELS)[1:]]
+    assert (known.columns, known.labels) == ([*names, *coded], sorted(LABELS))
     scores = made_up.linear_regression()
     args = Namespace(task="classification", epsilon=[1.0], delta=1e-5)
     found = block(read(made_up.CONFIG, scores), About(limits=compare.limits(known)))
     found.table.insert(1, names[0], LABELS[0])
     found.table.insert(1, "=1+1", "@SUM(A1)")
-    text = compare.page_text(args, known, scores)
+    text = compare.page_text(args, known, scores, found.data)
     left = {"a <b>method</b>": f"<script>{RUN}</script>"}
     words = [
         FILE,
         *LABELS,
+        sorted(LEVELS)[0],
         "=1+1",
         "@SUM(A1)",
         *left,
@@ -186,7 +190,7 @@ def test_the_page_of_advise_shows_its_words_too(written, tmp_path):
     scores = made_up.linear_regression()
     found = block(read(made_up.CONFIG, scores), About())
     found = dataclasses.replace(found, caption=LABELS[0], sentences=tuple(f"{s} {FILE}" for s in found.sentences))
-    made = page.write(tmp_path, found, advise.page_text(given, scores, (), LABELS[0]), {LABELS[0]: FILE})
+    made = page.write(tmp_path, found, advise.page_text(given, found.data, scores, (), LABELS[0]), {LABELS[0]: FILE})
     read_in = Read(made.read_text(encoding="utf-8"))
     assert dangers(read_in) == []
     assert read_in.text.count(LABELS[0]) >= 4
@@ -261,7 +265,7 @@ def test_compare_from_its_file_to_the_browser(tmp_path, asked):
     source = (out / "index.html").read_text(encoding="utf-8")
     assert dangers(Read(source)) == []
     assert SECRET not in source
-    words = [FILE, *LABELS, *names, f"Ranges of {len(names)} of {len(names) + 1} columns are bought"]
+    words = [FILE, *LABELS, *names, f"Ranges of {len(names)} of {len(names) + 1} columns are estimated privately"]
     shown_and_nothing_else(out / "index.html", [w.replace("\x07", "�").replace("\x1b", "�") for w in words])
     assert asked[1] == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,9 @@ import yaml
 
 import datasets
 from common_tasks.own_data import compare, table
-from common_tasks.own_data.table import TableError, facts
+from common_tasks.own_data.table import facts
 from datasets.fetch import build
+from datasets.reader import ABSENT, Given, TableError
 from workflow import cli
 
 
@@ -58,6 +60,35 @@ def test_density_needs_no_target(tmp_path, frame):
     assert (known.target, known.columns) == ("", ["a b", "c"])
 
 
+def test_text_is_coded_by_its_levels_and_the_page_says_so(tmp_path, frame):
+    """Their range is known; what is stated has a level for any other text and one for a gap."""
+    given = frame.drop(columns="class").assign(
+        sex=["M", "F", None, "I"] * 20, flag=["yes", "no"] * 40, day="2011-01-01"
+    )
+    path = csv(tmp_path, given)
+    known = facts(path, "y", "regression", given=Given(drop=("day",), rows_are_public=True))
+    coded = ["sex=I", "sex=M", f"sex={ABSENT}", "flag"]
+    assert known.columns == ["a b", "c", *coded]
+    assert known.bounds == {name: [0.0, 1.0] for name in coded}
+    (tmp_path / "own_t.yaml").write_text(table.write_facts(known))
+    made, _ = build(table.data_set(tmp_path / "own_t.yaml"), (path,))
+    np.testing.assert_array_equal(made.x[:4, 2:], [[0, 1, 0, 1], [0, 0, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0]])
+    said = {r["column"]: r["what was done"] for r in compare.columns_of(known)}
+    assert said["sex"].startswith("4 levels, taken from the rows; coded as 3 columns of 0 and 1, all of them 0 for 'F'")
+    assert (said["flag"], said["day"]) == ("true or false, coded as 1 and 0; range [0, 1]", "left out")
+    assert said["y"] == "target, number"
+    args = SimpleNamespace(task="regression", epsilon=[1.0], delta=1e-5)
+    scores = pd.DataFrame({"epsilon": ["0.9"], "setting": ["epsilon=1"]})
+    data = pd.DataFrame(columns=["dataset", "unit", "low", "epsilon"])
+    text = compare.page_text(args, known, scores, data)
+    assert text.first[0].startswith("First, state the ranges of your columns: 3 of 7 have none here")
+    assert "The levels of sex are taken from the rows" in text.read
+    assert "separated by commas, with a decimal point and a header line. Rows are counted from 1." in text.read
+    stated = facts(path, "y", "regression", given=Given(drop=("day",), levels={"sex": ("F", "M")}))
+    assert "taken from" not in compare.page_text(args, stated, scores, data).read
+    assert stated.columns == ["a b", "c", "sex=M", "sex=(other)", "sex=(missing)", "flag"]
+
+
 def wrong(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     out = frame.drop(columns="class")
     if what == "nan":
@@ -78,10 +109,10 @@ def wrong(frame: pd.DataFrame, what: str) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("nan", "column 'c' is empty, NaN or infinite in 1 rows, the first is row 4"),
-        ("inf", "column 'c' is empty, NaN or infinite in 1 rows, the first is row 1"),
-        ("constant", "column 'c' is constant (2.0); drop it"),
-        ("text", "column 'c' is text (row 2: 'red')"),
+        ("nan", "row 4, column 'c': the number is missing, in 1 of 80 rows"),
+        ("inf", "row 1, column 'c': 'inf' is no number, as other rows have"),
+        ("constant", "column 'c' is constant; leave it out with --drop"),
+        ("text", "row 2, column 'c': 'red' is no number, as other rows have"),
         ("few", "has 49 rows; give at least 50"),
         ("target only", "no column besides the target"),
     ],
@@ -98,8 +129,8 @@ def test_targets_that_do_not_fit(tmp_path, frame):
     for target, task, said in (
         ("z", "regression", "no column 'z'; the columns are a b, c, y, class"),
         (None, "regression", "needs --target COLUMN"),
-        ("y", "classification", "has 80 values; classification is of two classes"),
-        ("class", "regression", "column 'class' is text"),
+        ("y", "classification", "has 80 classes: the classification of the common tasks"),
+        ("class", "regression", "column 'class': the target is text"),
     ):
         with pytest.raises(TableError) as e:
             facts(path, target, task)
@@ -141,6 +172,7 @@ def test_files_that_are_not_there(tmp_path, frame):
         (["--epsilon", "nan"], "--epsilon nan is no budget"),
         (["--epsilon", "1", "1"], "the same number twice"),
         (["--delta", "1"], "--delta 1 is no probability"),
+        (["--classes", "3"], "--classes 3: the classification of the common tasks is a logistic regression of two"),
         (["--minutes", "0"], "--minutes 0; give a number above 0"),
         (["--name", "../x"], "--name '../x'"),
         (["--task", "ranking"], "'ranking' is not one of"),
@@ -151,6 +183,24 @@ def test_the_command_line_of_compare_says_it_in_one_line(tmp_path, frame, argume
     assert cli.main(["compare", *given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
+
+
+def test_a_file_without_a_header_line_and_its_options(tmp_path, frame, capsys):
+    """The command itself: refused in one line; with the options it goes on to the next check."""
+    path = tmp_path / "My table.csv"
+    frame.to_csv(path, index=False, header=False)
+    given = ["compare", str(path), "--task", "classification", "--target", "c4", "--epsilon", "-1"]
+    assert cli.main(given) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "has no header line" in line
+    assert "--no-header" in line
+    assert cli.main([*given, "--no-header", "--drop", "c2", "c3"]) == 2
+    assert "--epsilon -1 is no budget" in capsys.readouterr().err
+    (tmp_path / "levels.yaml").write_text("c4: ['no']\n")
+    assert cli.main([*given, "--no-header", "--levels", str(tmp_path / "levels.yaml")]) == 1
+    assert "the target 'c4' has one class" in capsys.readouterr().err
+    assert cli.main([*given, "--no-header", "--levels", str(tmp_path / "nowhere.yaml")]) == 1
+    assert "nowhere.yaml; write a line `column: [level, level]`" in capsys.readouterr().err
 
 
 def test_a_large_delta_is_warned_of(tmp_path, frame, capsys):

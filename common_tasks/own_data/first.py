@@ -1,0 +1,83 @@
+"""The first sentences of a page, as plain text: the ranges, too few rows for epsilon, a rare class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from common_tasks.advice.answer import NEXT
+from common_tasks.advice.sentences import listed
+
+#: share of the rows below which a class is called rare.
+RARE = 0.1
+#: baseline that predicts the same for each row: the mean of the training targets.
+CONSTANT = "predict_mean"
+
+
+def ranges(unknown: int, columns: int) -> str:
+    """A sentence on how many columns of a table have no stated range, and how to state one. "" if all have one."""
+    if not unknown:
+        return ""
+    return (
+        f"First, state the ranges of your columns: {unknown} of {columns} have none here, so a private method "
+        "estimates them and spends a part of epsilon on that. Write lines `column: [lower, upper]` to a YAML file and "
+        "give it with --bounds. A range has to be known without the rows, such as from a document or a scale."
+    )
+
+
+def assumed_ranges(known: bool) -> str:
+    """A sentence on the ranges that synthetic tables are without. "" if their ranges are known."""
+    if known:
+        return ""
+    return (
+        "First, state the ranges of your columns if you know them without the rows, such as from a document or a "
+        "scale. This run takes no range as known, so a private method estimates them and spends a part of epsilon on "
+        "that. The same command with --known-ranges shows what stated ranges change."
+    )
+
+
+def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[str]:
+    """A sentence for each epsilon at which no private method is significantly better than the trivial baseline.
+
+    Parameters
+    ----------
+    data : ``advice.Block.data``; 0 is the trivial baseline. Rows of another unit than "scaled" are not used.
+    rows : rows of a fit.
+    names : data set -> its words.
+    """
+    here = data[(data["dataset"] != NEXT) & (data["unit"] == "scaled") & data["low"].notna()]
+    best = here.groupby(["epsilon", "dataset"], sort=False)["low"].max()
+    out = []
+    for epsilon in here["epsilon"].unique():
+        few = [names.get(d, d) for (e, d), low in best.items() if e == epsilon and low <= 0]
+        if few:
+            out.append(
+                f"Too few rows for epsilon = {epsilon}, as far as was shown: on {listed(few)} with {rows} rows, no "
+                "private method is significantly better than the trivial baseline, whose score is 0 (level 95 %). More "
+                "rows, stated ranges, fewer columns or a larger epsilon may help."
+            )
+    return out
+
+
+def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFrame) -> str:
+    """A sentence on a rare class of two, and on how well a constant prediction does. "" if none is rare.
+
+    ``counts``: rows of each class; ``scores``: tidy scores, whose ``CONSTANT`` is averaged over the splits.
+    """
+    if not counts or min(counts) >= RARE * sum(counts):
+        return ""
+    few, most = (list(labels)[list(counts).index(f(counts))] for f in (min, max))
+    constant = scores[(scores["method"] == CONSTANT) & (scores["status"] == "ok")]
+    mean = constant["value"].astype(float).groupby(constant["metric"]).mean()
+    told = [f"{words} {mean[m]:.4g}" for m, words in _METRICS.items() if m in mean]
+    here = f" Over the splits, the constant prediction has a mean {listed(told)}." if told else ""
+    return (
+        f"The classes are unbalanced: '{few}' is the class of {min(counts)} of {sum(counts)} rows "
+        f"({min(counts) / sum(counts):.2%}). A prediction of '{most}' for each row is right for "
+        f"{max(counts) / sum(counts):.2%} of them, and finds no '{few}'.{here} A small test error "
+        f"does not show that a method finds '{few}': compare with these numbers."
+    )
+
+
+_METRICS = {"test_error": "test error of", "test_log_likelihood": "test log-likelihood per row of"}

@@ -1,0 +1,573 @@
+"""The reader of a table that somebody has as a CSV file: ``look`` finds what its columns are, ``read`` gives numbers.
+
+``look`` finds the encoding, the separator, the decimal sign and the kind of each column, and refuses what it would
+have to guess. Its result, a ``Layout``, is all that ``read`` needs, so that the same file always gives the same
+numbers. A column of text is coded by its levels: a column of 0 and 1 for each level except the first.
+
+Levels are public knowledge: a name of a level that only one row has would say that this row is there. They are taken
+from the rows only if ``look`` is told that the rows are public.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from datasets.base import Bounds, DataError, Table
+
+#: what stands for a missing value, besides an empty field.
+MISSING = frozenset(
+    {"", "?", ".", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "#null!", "#div/0!", "missing"}
+)
+#: the levels that every declared list of levels gets: a text that it does not name, and a missing value.
+OTHER, ABSENT = "(other)", "(missing)"
+#: different texts that a column may have if its levels are taken from the rows.
+MOST_LEVELS = 100
+#: kinds of column.
+NUMBER, WHOLE, BOOLEAN, LEVELS, LEFT_OUT = "number", "whole number", "true or false", "levels", "left out"
+_YES_AND_NO = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
+_SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "vertical bars", ",": "commas", " ": "blanks"}
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+#: 1,234 is a thousand or one and a quarter.
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+_DATE = re.compile(
+    r"(?:[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-/.])(?:[0-9]{1,2}|[A-Za-z]{3,9})\2(?:[0-9]{4}|[0-9]{2})"
+    r"|[0-9]{1,2}\.? [A-Za-z]{3,9}\.? [0-9]{4}|[A-Za-z]{3,9}\.? [0-9]{1,2}, [0-9]{4})"
+    r"(?:[T ]+[0-9]{1,2}:[0-9]{2}.*)?|[0-9]{1,2}:[0-9]{2}(?::[0-9.]+)?(?: ?[AaPp]\.?[Mm]\.?)?"
+)
+_SAMPLE_CHARACTERS, _SAMPLE_LINES = 200_000, 100
+
+
+class TableError(DataError, ValueError):
+    """A table that cannot be read as it is; the message names the file, row, column and remedy."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the file: its name, its kind (``NUMBER``, ...), and of ``LEVELS`` the levels.
+
+    ``levels`` has ``OTHER`` and ``ABSENT`` at its end if they are levels. The first level has no column of its own.
+    ``public``: how the levels are known, in words.
+    """
+
+    name: str
+    kind: str
+    levels: tuple[str, ...] = ()
+    public: str = ""
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """Names of the columns of numbers that it becomes."""
+        if self.kind == LEFT_OUT:
+            return ()
+        return tuple(f"{self.name}={level}" for level in self.levels[1:]) if self.kind == LEVELS else (self.name,)
+
+    @property
+    def bounds(self) -> tuple[Bounds, ...]:
+        """The range of each of those that its coding fixes, else None."""
+        return ((0.0, 1.0) if self.kind in (LEVELS, BOOLEAN) else None,) * len(self.coded)
+
+    @property
+    def words(self) -> str:
+        """The treatment of the column, in words."""
+        if self.kind == BOOLEAN:
+            return "true or false, coded as 1 and 0"
+        if self.kind != LEVELS:
+            return self.kind
+        return (
+            f"{len(self.levels)} levels, {self.public}; coded as {len(self.coded)} "
+            f"column{'s' if len(self.coded) != 1 else ''} of 0 and 1, all of them 0 for '{self.levels[0]}'"
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file is read. ``columns``: one per field of a line, in their order. ``separator``: " " is white space."""
+
+    columns: tuple[Column, ...]
+    header: bool = True
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+    def inputs(self, target: str | None) -> tuple[str, ...]:
+        """Names of the columns of numbers, without the target."""
+        return tuple(name for c in self.columns if c.name != target for name in c.coded)
+
+    def bounds(self, target: str | None) -> tuple[Bounds, ...]:
+        """Ranges of :meth:`inputs` that the coding fixes, else None."""
+        return tuple(bounds for c in self.columns if c.name != target for bounds in c.bounds)
+
+    def column(self, name: str) -> Column:
+        """The column of that name. Raises KeyError."""
+        return {c.name: c for c in self.columns}[name]
+
+    @property
+    def words(self) -> str:
+        """How the file was read, as one sentence."""
+        return (
+            f"Read as {self.encoding.upper().removesuffix('-SIG')}, separated by {_SEPARATORS[self.separator]}, with a "
+            f"decimal {'comma' if self.decimal == ',' else 'point'} and {'a' if self.header else 'no'} header line."
+        )
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Layout:
+        """The layout that ``dataclasses.asdict`` wrote, lists for tuples."""
+        columns = tuple(Column(**{**c, "levels": tuple(c["levels"])}) for c in values["columns"])
+        return Layout(**{**values, "columns": columns})
+
+
+@dataclass(frozen=True)
+class Given:
+    """The user's statements about a file.
+
+    Parameters
+    ----------
+    columns : names of all columns of a file without a header line; () if it has one.
+    no_header : the file has no header line; without ``columns`` they are c1, c2, ...
+    drop : columns to leave out.
+    levels : column -> its public levels.
+    rows_are_public : levels that are not stated may be taken from the rows.
+    """
+
+    columns: tuple[str, ...] = ()
+    no_header: bool = False
+    drop: tuple[str, ...] = ()
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rows_are_public: bool = False
+
+
+def look(path: Path, target: str | None, task: str, given: Given) -> tuple[Layout, int]:
+    """The layout of a file, and how many rows it has. Raises TableError.
+
+    ``task``: "regression" or "classification", whose ``target`` may not be missing, or "density", which leaves the
+    target out. The target of a classification is a column of levels: its classes, without ``OTHER`` and ``ABSENT``.
+    """
+    text, encoding = _decoded(path)
+    separator = _separator(text)
+    records = _records(path, text, separator)
+    first = next(records, None)
+    if first is None:
+        raise TableError(f"{path} is empty; give a CSV file with a header line and rows")
+    header = not (given.columns or given.no_header)
+    names = _names(path, first, given)
+    if target is not None and target not in names:
+        raise TableError(f"{path} has no column '{_shown(target)}'; the columns are {_some(names)}")
+    if task == "density" and target is not None:
+        given = replace(given, drop=(*given.drop, target))
+    for what, words in (("--drop", given.drop), ("--levels", given.levels)):
+        if unknown := [w for w in words if w not in names]:
+            raise TableError(
+                f"{path} has no column '{_shown(unknown[0])}', which is named by {what}; the columns are {_some(names)}"
+            )
+    if target in given.drop and task != "density":
+        raise TableError(f"{path}: the target '{_shown(target or '')}' is left out by --drop; take it out there")
+    seen = [_Seen(n in given.drop, n in given.levels) for n in names]
+    rows, again = 0, [False] * len(first)
+    for rows, record in enumerate(records if header else chain([first], records), start=1):
+        for k, value in enumerate(record):
+            seen[k].take(rows, value)
+            again[k] = again[k] or value == first[k]
+    if header and all(again):
+        raise TableError(
+            f"{path} has no header line, or has it twice: the values of its first line are there again in rows below; "
+            f"drop the second, or {_NAMES}"
+        )
+    if rows == 0:
+        raise TableError(f"{path} has no rows; give rows below the header line")
+    used = [k for k, n in enumerate(names) if n not in given.drop]
+    if unnamed := [k for k in used if not first[k] and header]:
+        k = unnamed[0]
+        raise TableError(f"{path}: column {k + 1} has no name; give it one, or leave it out with --drop c{k + 1}")
+    decimal = _decimal(path, [(names[k], seen[k]) for k in used])
+    columns = [
+        Column(n, LEFT_OUT) if n in given.drop else _column(path, n, seen[k], n == target, task, given, header, rows)
+        for k, n in enumerate(names)
+    ]
+    layout = Layout(tuple(columns), header, separator, decimal, encoding)
+    coded = Counter(layout.inputs(target))
+    if not coded:
+        raise TableError(f"{path} has no column besides the target '{_shown(target or '')}'; give at least one input")
+    if task == "classification" and target and len(layout.column(target).levels) < 2:
+        raise TableError(f"{path}: the target '{_shown(target)}' has one class; give two or more")
+    if twice := [n for n, count in coded.items() if count > 1]:
+        raise TableError(f"{path}: a column and a level both become '{_shown(twice[0])}'; rename the column")
+    return layout, rows
+
+
+def last_column(path: Path, given: Given) -> str:
+    """The name of the last column. Raises TableError."""
+    text, _ = _decoded(path)
+    return _names(path, next(_records(path, text, _separator(text)), []), given)[-1:][0]
+
+
+def read(path: Path, layout: Layout) -> dict[str, np.ndarray]:
+    """Name of each column that is not left out -> (n,) float64: its numbers, or the places of its levels.
+
+    Columns are found by the header line, or without one by their place. Raises TableError for a column that is not
+    there, or a value that the layout has no place for.
+    """
+    text, _ = _decoded(path, layout.encoding)
+    records = _records(path, text, layout.separator)
+    wanted = [c for c in layout.columns if c.kind != LEFT_OUT]
+    stated = () if layout.header else tuple(c.name for c in layout.columns)
+    first = next(records, [])
+    place = {name: k for k, name in enumerate(_names(path, first, Given(columns=stated)))}
+    if absent := [c.name for c in wanted if c.name not in place]:
+        raise TableError(f"{path} has no column '{_shown(absent[0])}'; its columns are {_some([*place])}")
+    used = [(place[c.name], c, _converter(c, layout.decimal), array("d")) for c in wanted]
+    for row, record in enumerate(records if layout.header else chain([first], records), start=1):
+        for k, column, convert, values in used:
+            try:
+                values.append(convert(record[k]))
+            except (KeyError, ValueError):
+                what = f"none of its {len(column.levels)} levels" if column.levels else f"no {column.kind}"
+                raise TableError(
+                    f"{_at(path, row, column.name)}: '{_shown(record[k])}' is {what}; correct it, or drop the row"
+                ) from None
+    return {c.name: np.array(values) for _, c, _, values in used}
+
+
+def table(path: Path, layout: Layout, target: str | None) -> Table:
+    """The inputs as numbers, levels as columns of 0 and 1, and the target, zeros without one. Raises TableError."""
+    values = read(path, layout)
+    parts, n = [], len(next(iter(values.values())))
+    for column in layout.columns:
+        if column.name == target or not column.coded:
+            continue
+        got = values[column.name][:, None]
+        parts.append(got == np.arange(1, len(column.levels)) if column.kind == LEVELS else got)
+    x = np.ascontiguousarray(np.hstack(parts), dtype=np.float64)
+    return Table(x, np.zeros(n) if target is None else values[target], layout.inputs(target))
+
+
+def check_levels(path: Path, given: Any) -> dict[str, tuple[str, ...]]:
+    """Levels by column, as a file states them: lists of words or numbers. Raises TableError that names the file."""
+    if not isinstance(given, dict):
+        raise TableError(f"{path}: give lines `column: [level, level]`")
+    found = {}
+    for name, levels in given.items():
+        if not isinstance(levels, list) or not levels:
+            raise TableError(f"{path}: '{_shown(name)}' has {levels!r}; give a list of levels")
+        for level in levels:
+            if isinstance(level, bool) or not isinstance(level, str | int | float):
+                raise TableError(f"{path}: '{_shown(name)}' has the level {level!r}; write it as a word in quotes")
+        words = tuple(str(level).strip() for level in levels)
+        if twice := [w for w, count in Counter(words).items() if count > 1]:
+            raise TableError(f"{path}: '{_shown(name)}' has the level '{_shown(twice[0])}' twice; give each once")
+        if {OTHER, ABSENT} & set(words):
+            raise TableError(f"{path}: '{_shown(name)}' names {OTHER} or {ABSENT}, which it has anyway; leave them out")
+        found[name] = words
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- the file
+
+_NAMES = "give --columns with all names, separated by commas, or --no-header, which names them c1, c2, ..."
+
+
+def _decoded(path: Path, encoding: str = "") -> tuple[str, str]:
+    """The text, and the name of its encoding: that of a byte-order mark, UTF-8, or Windows-1252."""
+    if not path.is_file():
+        raise TableError(f"no file {path}; name a CSV file")
+    try:
+        content = path.read_bytes()
+    except OSError as e:
+        raise TableError(f"{path} cannot be read ({e.strerror}); name a file that you may read") from None
+    if content[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        raise TableError(f"{path} is a workbook or an archive, no text; save the sheet as CSV")
+    marks = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+    marked = [name for mark, name in marks.items() if content.startswith(mark)]
+    for name in [encoding] if encoding else marked or ["utf-8", "windows-1252"]:
+        try:
+            text = content.decode(name)
+        except UnicodeDecodeError:
+            continue
+        if "\0" in text:
+            raise TableError(f"{path} has zero bytes, so it is no text; save it as CSV in UTF-8")
+        return text, name
+    raise TableError(f"{path} is neither UTF-8 nor Windows-1252; save it as UTF-8")
+
+
+def _fields(text: str, separator: str) -> Iterator[list[str]]:
+    """The fields of each line that is not empty. Raises csv.Error for a quote that is not closed."""
+    if separator == " ":
+        yield from (line.split() for line in text.splitlines() if line.strip())
+        return
+    made = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    yield from ([value.strip() for value in record] for record in made if record)
+
+
+def _records(path: Path, text: str, separator: str) -> Iterator[list[str]]:
+    """As :func:`_fields`. Raises TableError for a line with fewer or more fields than the first."""
+    width, line = 0, 0
+    try:
+        for line, record in enumerate(_fields(text, separator), start=1):
+            width = width or len(record)
+            if len(record) != width:
+                raise TableError(
+                    f"{path}: line {line} (empty ones not counted) has {len(record)} fields, the first has {width}, "
+                    f"separated by {_SEPARATORS[separator]}; correct it, with quotes around a text that has one"
+                )
+            yield record
+    except csv.Error as e:
+        raise TableError(
+            f"{path}: line {line + 1} (empty ones not counted) cannot be read ({e}); close or double its quotes"
+        ) from None
+
+
+def _separator(text: str) -> str:
+    """The separator by which the first lines have the same number of fields; if none does, the most regular one."""
+    sample = text[:_SAMPLE_CHARACTERS]
+    if len(sample) < len(text):
+        sample = sample[: sample.rfind("\n") + 1] or sample
+    best, most = ",", 0
+    for separator in _SEPARATORS:
+        if separator == " " and any(s in sample for s in _SEPARATORS if s != " "):
+            continue
+        widths: list[int] = []
+        try:
+            for record in _fields(sample, separator):
+                widths.append(len(record))
+                if len(widths) == _SAMPLE_LINES:
+                    break
+        except csv.Error:
+            pass
+        if not widths:
+            continue
+        width, count = Counter(widths).most_common(1)[0]
+        if width > 1 and count == len(widths):
+            return separator
+        if width > 1 and count > most:
+            best, most = separator, count
+    return best
+
+
+def _names(path: Path, first: Sequence[str], given: Given) -> list[str]:
+    """Names of the columns. Raises TableError if the first line is no header and should be one."""
+    if given.columns or given.no_header:
+        names = [*given.columns] or [f"c{k + 1}" for k in range(len(first))]
+        if len(names) != len(first):
+            raise TableError(f"{path} has {len(first)} columns, and --columns names {len(names)}; name each")
+        if not all(names):
+            raise TableError(f"--columns has no name for column {names.index('') + 1} of {path}; name each")
+    else:
+        for value in first:
+            if _NUMBER.fullmatch(value) or _DATE.fullmatch(value) or (value and value.lower() in MISSING):
+                raise TableError(
+                    f"{path} has no header line: its first line has '{_shown(value)}', which is a value; {_NAMES}"
+                )
+        names = [value or f"c{k + 1}" for k, value in enumerate(first)]
+    if twice := [n for n, count in Counter(names).items() if count > 1]:
+        raise TableError(f"{path} has two columns '{_shown(twice[0])}'; rename one")
+    return names
+
+
+# ------------------------------------------------------------------------------------------------------- a column
+
+
+@dataclass
+class _Seen:
+    """What the values of a column were, with the first row of each sort.
+
+    ``left_out``: not looked at. ``coded``: by levels that are stated, so that none of its values is a number.
+    """
+
+    left_out: bool
+    coded: bool
+    numbers: int = 0
+    whole: bool = True
+    texts: int = 0
+    dates: int = 0
+    missing: int = 0
+    values: set[str] = field(default_factory=set)
+    text: tuple[int, str] = (0, "")
+    absent: int = 0
+    #: first number with a decimal point, with a comma, and with a comma that cannot be one of thousands.
+    point: tuple[int, str] = (0, "")
+    comma: tuple[int, str] = (0, "")
+    clear: bool = False
+
+    def take(self, row: int, value: str) -> None:
+        if self.left_out:
+            return
+        if not self.coded and _NUMBER.fullmatch(value):
+            self.numbers += 1
+            if not _WHOLE.fullmatch(value):
+                self.whole = False
+                if "," in value:
+                    self.comma = self.comma if self.comma[0] else (row, value)
+                    self.clear = self.clear or not _THOUSANDS.fullmatch(value)
+                elif "." in value:
+                    self.point = self.point if self.point[0] else (row, value)
+        elif value.lower() in MISSING:
+            self.missing += 1
+            self.absent = self.absent or row
+            return
+        else:
+            self.texts += 1
+            self.dates += _DATE.fullmatch(value) is not None
+            if not self.text[0]:
+                self.text = row, value
+        if len(self.values) <= MOST_LEVELS:
+            self.values.add(value)
+
+
+def _decimal(path: Path, columns: Sequence[tuple[str, _Seen]]) -> str:
+    """The decimal sign of all columns. Raises TableError where there are two, or commas that may be of thousands."""
+    commas = [(name, *s.comma) for name, s in columns if s.comma[0]]
+    points = [(name, *s.point) for name, s in columns if s.point[0]]
+    if not commas:
+        return "."
+    name, row, value = commas[0]
+    if points:
+        other, at, point = points[0]
+        raise TableError(
+            f"{_at(path, row, name)}: '{value}' has a comma, and '{point}' in row {at} of column '{_shown(other)}' a "
+            "point; write all numbers with one decimal sign, and none for thousands"
+        )
+    if not any(s.clear for _, s in columns):
+        raise TableError(
+            f"{_at(path, row, name)}: the comma of '{value}' may be a decimal sign or one of thousands; write such "
+            "numbers with a decimal point, or without a sign for thousands"
+        )
+    return ","
+
+
+def _column(
+    path: Path, name: str, seen: _Seen, is_target: bool, task: str, given: Given, header: bool, rows: int
+) -> Column:
+    """What a column is. Raises TableError that says what to do with it."""
+    drop = f"leave it out with --drop {name}" if name.isprintable() and " " not in name else "leave it out with --drop"
+    if is_target and task != "density":
+        drop = "drop the row"
+        if seen.missing and not (name in given.levels and task == "regression"):
+            raise TableError(f"{_at(path, seen.absent, name)}: the target is missing; drop such rows ({seen.missing})")
+    classes = is_target and task == "classification"
+    if name in given.levels:
+        levels = given.levels[name]
+        if is_target and not classes:
+            raise TableError(f"{path}: the target '{_shown(name)}' of a regression has levels; leave them out")
+        return Column(name, LEVELS, levels if classes else (*levels, OTHER, ABSENT), "stated")
+    if not seen.numbers and not seen.texts:
+        raise TableError(f"{path}: column '{_shown(name)}' is empty; {drop}")
+    if seen.numbers and seen.texts:
+        row, value = seen.text
+        hint = "; if the first line is a header, leave out --no-header and --columns" if row == 1 and not header else ""
+        raise TableError(
+            f"{_at(path, row, name)}: '{_shown(value)}' is no number, as other rows have; correct it, or list the "
+            f"levels of the column with --levels{hint}"
+        )
+    if classes:
+        return _classes(path, name, seen, given)
+    if seen.numbers:
+        if seen.missing:
+            raise TableError(
+                f"{_at(path, seen.absent, name)}: the number is missing, in {seen.missing} of {rows} rows; fill or "
+                f"drop those rows, or {drop}"
+            )
+        return Column(name, WHOLE if seen.whole else NUMBER)
+    row, value = seen.text
+    if 2 * seen.dates > seen.texts:
+        raise TableError(
+            f"{_at(path, row, name)}: '{_shown(value)}' is a date or a time; write parts of it that matter, such as "
+            f"month or hour, as columns of their own, and {drop}"
+        )
+    if is_target:
+        raise TableError(
+            f"{_at(path, row, name)}: the target is text ('{_shown(value)}'), and a regression is of numbers; name "
+            "another target, or --task classification"
+        )
+    if not seen.missing and any({v.lower() for v in seen.values} <= set(pair) for pair in _YES_AND_NO):
+        return Column(name, BOOLEAN)
+    if not given.rows_are_public:
+        raise TableError(
+            f"{_at(path, row, name)}: '{_shown(value)}' is text; list the column's levels, which have to be public, "
+            f"with --levels FILE, or {drop}"
+        )
+    if len(seen.values) > MOST_LEVELS:
+        raise TableError(
+            f"{path}: column '{_shown(name)}' has more than {MOST_LEVELS} different texts (row {row}: "
+            f"'{_shown(value)}'); {drop}, or list the levels that matter with --levels FILE"
+        )
+    levels = (*sorted(seen.values), *([ABSENT] if seen.missing else []))
+    if len(levels) == 1:
+        raise TableError(f"{path}: column '{_shown(name)}' is constant ('{_shown(value)}'); {drop}")
+    return Column(name, LEVELS, levels, "taken from the rows")
+
+
+def _classes(path: Path, name: str, seen: _Seen, given: Given) -> Column:
+    """The target of a classification whose classes are not stated."""
+    key = _key(seen.values)
+    found = {key(v): v for v in sorted(seen.values, reverse=True)}
+    if len(seen.values) > MOST_LEVELS:
+        raise TableError(f"{path}: the target '{_shown(name)}' has more than {MOST_LEVELS} values, so it is no class")
+    counted = seen.numbers and sorted(found) == list(range(len(found)))
+    if not (given.rows_are_public or counted):
+        raise TableError(
+            f"{path}: the target '{_shown(name)}' has {_some(sorted(seen.values))}; state its classes with --levels "
+            "FILE, or code them as 0, 1, ..."
+        )
+    return Column(name, LEVELS, tuple(found[k] for k in sorted(found)), "taken from the rows")
+
+
+def _key(levels: Sequence[str] | set[str]) -> Callable[[str], Any]:
+    """By what two levels are the same: as numbers if all are, so that 01 is 1; else as texts."""
+    if all(_NUMBER.fullmatch(level) for level in levels):
+        return lambda value: float(value.replace(",", ".")) if _NUMBER.fullmatch(value) else value
+    return str
+
+
+def _converter(column: Column, decimal: str) -> Callable[[str], float]:
+    """Text -> number. It raises KeyError or ValueError for a text without one."""
+    if column.kind == BOOLEAN:
+        truth = {word: float(k == 0) for pair in _YES_AND_NO for k, word in enumerate(pair)}
+        return lambda value: truth[value.lower()]
+    if column.kind == LEVELS:
+        key = _key([level for level in column.levels if level not in (OTHER, ABSENT)])
+        place = {level if level in (OTHER, ABSENT) else key(level): float(k) for k, level in enumerate(column.levels)}
+
+        def coded(value: str) -> float:
+            found = place.get(key(value))
+            if found is None:
+                found = place[ABSENT if value.lower() in MISSING and ABSENT in place else OTHER]
+            return found
+
+        return coded
+
+    def number(value: str) -> float:
+        if not _NUMBER.fullmatch(value) or (decimal == "." and "," in value):
+            raise ValueError(value)
+        found = float(value.replace(",", "."))
+        if not math.isfinite(found):
+            raise ValueError(value)
+        return found
+
+    return number
+
+
+def _at(path: Path, row: int, name: str) -> str:
+    return f"{path}, row {row}, column '{_shown(name)}'"
+
+
+def _shown(value: str) -> str:
+    """A value in a message: one line, not long."""
+    value = " ".join(str(value).split())
+    return value if len(value) <= 60 else f"{value[:57]}..."
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(_shown, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

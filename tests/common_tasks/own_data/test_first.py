@@ -1,0 +1,55 @@
+"""What the pages of `compare` and `advise` say first. About 1 CPU second."""
+
+import pandas as pd
+import pytest
+
+from common_tasks.own_data import first
+
+
+def test_ranges_come_first_unless_all_are_stated():
+    assert first.ranges(0, 3) == ""
+    said = first.ranges(8, 10)
+    assert said.startswith("First, state the ranges of your columns: 8 of 10 have none here")
+    assert "`column: [lower, upper]`" in said
+    assert "--bounds" in said
+    assert first.assumed_ranges(True) == ""
+    assert "--known-ranges" in first.assumed_ranges(False)
+
+
+def scores(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["epsilon", "dataset", "unit", "low"])
+
+
+def test_too_few_rows_are_said_where_no_method_is_better_than_the_baseline():
+    """By the lower end of the best interval; what the model expects of the next table does not count."""
+    data = scores(
+        ("1", "curved", "scaled", -0.2),
+        ("1", "curved", "scaled", 0.0),
+        ("1", "linear", "scaled", -0.1),
+        ("1", "linear", "scaled", 0.4),
+        ("1", "(next table)", "scaled", -1.0),
+        ("8", "curved", "scaled", 0.1),
+    )
+    (said,) = first.too_small(data, 400, {"curved": "the shape curved"})
+    assert said.startswith("Too few rows for epsilon = 1, as far as was shown: on the shape curved with 400 rows")
+    assert first.too_small(data.assign(unit="nats"), 400, {}) == []
+    assert first.too_small(data.assign(low=float("nan")), 400, {}) == []
+
+
+@pytest.mark.parametrize(("counts", "share"), [((995, 5), "0.50%"), ((5, 995), "0.50%"), ((91, 9), "9.00%")])
+def test_a_rare_class_is_warned_of_with_the_constant_prediction(counts, share):
+    rows = [("predict_mean", "ok", "test_error", "0.004"), ("predict_mean", "ok", "test_error", "0.006")]
+    rows += [("predict_mean", "ok", "test_log_likelihood", "-0.03"), ("dpvi", "ok", "test_error", "0.5")]
+    frame = pd.DataFrame(rows, columns=["method", "status", "metric", "value"])
+    said = first.rare_class(counts, ("good", "bad"), frame)
+    few, most = ("bad", "good") if counts[0] > counts[1] else ("good", "bad")
+    assert f"'{few}' is the class of {min(counts)} of {sum(counts)} rows ({share})" in said
+    assert f"A prediction of '{most}' for each row" in said
+    assert "a mean test error of 0.005 and test log-likelihood per row of -0.03." in said
+
+
+def test_classes_that_are_not_rare_are_not_warned_of():
+    frame = pd.DataFrame(columns=["method", "status", "metric", "value"])
+    assert first.rare_class((90, 10), ("a", "b"), frame) == ""
+    assert first.rare_class((), (), frame) == ""
+    assert "Over the splits" not in first.rare_class((99, 1), ("a", "b"), frame)
