@@ -64,6 +64,7 @@ def test_a_draw_has_rows_too_and_a_declared_failure_is_a_leak():
         "diagnostics": tables.PASSED,
         "events": tables.PASSED,
         "posterior": tables.PASSED,
+        "supports": tables.PASSED,
     }
 
 

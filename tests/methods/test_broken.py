@@ -86,11 +86,16 @@ except contract.BrokenAdapter as e:
 def test_ctrl_c_stops_the_program_while_a_file_is_imported(copy, line):
     path = copy / "methods/baselines/ridge.py"
     path.write_text(f"print('here', flush=True)\n{line}\n")
-    command = [sys.executable, "-c", "from methods import contract\ncontract.names()\nprint('went on')"]
-    process = subprocess.Popen(command, cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "here\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    # a job in the background of a shell without job control inherits that Ctrl-C is ignored
+    heard = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = [sys.executable, "-c", f"{heard}from methods import contract\ncontract.names()\nprint('went on')"]
+    with subprocess.Popen(command, cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert out == ""
     assert "KeyboardInterrupt" in err
     assert process.returncode
