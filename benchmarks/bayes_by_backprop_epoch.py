@@ -36,7 +36,6 @@ import pandas as pd
 import torch
 
 from methods._shared.bayes_by_backprop import gradients, training, variational
-from methods._shared.bayes_by_backprop.rows import Rows
 from models.bnn_classification import GaussianPrior, layers
 from privacy.budget import BudgetSpec, PoissonSampler
 from privacy.ledger import Relation, Sampling
@@ -56,7 +55,7 @@ class Problem:
         self.widths, self.lot, self.rate = widths, lot, lot / rows
         self.x = rng.random((rows, widths[0]), dtype=np.float32)
         self.x *= rng.random(self.x.shape, dtype=np.float32) < 0.19
-        self.rows = Rows(self.x.astype(np.float64), rng.integers(0, widths[-1], rows), 1.0, widths)
+        self.rows = training.Rows(self.x.astype(np.float64), rng.integers(0, widths[-1], rows), 1.0, widths)
         self.start = variational.start(widths, rng)
         self.batches = PoissonSampler(rows, self.rate, rng.spawn(1)[0])
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.bayes_by_backprop import training
-from methods._shared.bayes_by_backprop.rows import rows_of
 from methods._shared.bayes_by_backprop.settings import TrainingSettings
 from methods.contract import Fit, Method
 from models.task import Task
@@ -43,7 +42,7 @@ class ClassifierSGD(Method):
 
         from methods._shared.bayes_by_backprop import gradients, variational
 
-        s, rows = settings, rows_of(task, private=False)
+        s, rows = settings, training.rows_of(task, private=False)
         w = variational.start(rows.widths, rng).float()
         optimiser = variational.optimiser(s, [{"params": [w]}])
         recorder = variational.Recorder(s.snapshots)

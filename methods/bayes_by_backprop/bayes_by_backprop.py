@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from methods._shared.bayes_by_backprop import training
-from methods._shared.bayes_by_backprop.rows import rows_of
 from methods._shared.bayes_by_backprop.settings import VariationalSettings, prior_of
 from methods.contract import Fit, Method
 from models.task import Task
@@ -50,7 +49,7 @@ class BayesByBackprop(Method):
 
         from methods._shared.bayes_by_backprop import gradients, variational
 
-        s, rows = settings, rows_of(task, private=False)
+        s, rows = settings, training.rows_of(task, private=False)
         prior = prior_of(s)
         q = variational.MeanField(variational.start(rows.widths, rng).float(), s.rho_start)
         normals = variational.Normals(len(q.mean), rng)

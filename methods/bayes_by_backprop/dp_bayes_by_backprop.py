@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from methods._shared.bayes_by_backprop import training
-from methods._shared.bayes_by_backprop.rows import rows_of
 from methods._shared.bayes_by_backprop.settings import LEAKS, PrivateVariationalSettings, prior_of
 from methods.contract import Apart, Counterpart, Fit, Method
 from models.task import Task
@@ -55,7 +54,7 @@ class DPBayesByBackprop(Method):
         multiplier, Diverged where the parameters leave the finite range."""
         from methods._shared.bayes_by_backprop import gradients, variational
 
-        s, rows = settings, rows_of(task, private=True)
+        s, rows = settings, training.rows_of(task, private=True)
         prior = prior_of(s)
         claimed = training.poisson_plan(task.public.n, s.batch_size, s.epochs)
         sigma = training.poisson_noise_multiplier(self.name, budget, claimed)

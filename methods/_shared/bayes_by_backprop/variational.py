@@ -13,7 +13,7 @@ import torch
 
 from methods._shared.bayes_by_backprop.gradients import device
 from methods._shared.bayes_by_backprop.kernels import softplus
-from methods._shared.bayes_by_backprop.rows import Rows
+from methods._shared.bayes_by_backprop.training import Rows
 from models.bnn_classification import (
     ClassifierMeanField,
     ClassifierPoint,
