@@ -8,6 +8,7 @@ import pandas as pd
 
 from common_tasks.advice.answer import NEXT
 from common_tasks.advice.sentences import listed
+from evaluation.metrics import METRICS, main_metrics
 
 #: share of the rows below which a class is called rare.
 RARE = 0.1
@@ -70,7 +71,7 @@ def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFram
     few, most = (list(labels)[list(counts).index(f(counts))] for f in (min, max))
     constant = scores[(scores["method"] == CONSTANT) & (scores["status"] == "ok")]
     mean = constant["value"].astype(float).groupby(constant["metric"]).mean()
-    told = [f"{words} {mean[m]:.4g}" for m, words in _METRICS.items() if m in mean]
+    told = [f"{METRICS[m].title} of {mean[m]:.4g}" for m in main_metrics() if m in mean]
     here = f" Over the splits, the constant prediction has a mean {listed(told)}." if told else ""
     return (
         f"The classes are unbalanced: '{few}' is the class of {min(counts)} of {sum(counts)} rows "
@@ -78,6 +79,3 @@ def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFram
         f"{max(counts) / sum(counts):.2%} of them, and finds no '{few}'.{here} A small test error "
         f"does not show that a method finds '{few}': compare with these numbers."
     )
-
-
-_METRICS = {"test_error": "test error of", "test_log_likelihood": "test log-likelihood per row of"}

@@ -44,6 +44,7 @@ def test_its_releases_are_recorded(own):
     assert all(any(same_event(e, event) for e in recorder.events) for event in fit.ledger)
 
 
+@pytest.mark.nightly
 @each(FITS)
 def test_broken_budgets_are_caught(own):
     """A fit whose only release is a draw has no noise to break, and its event is written with the draw."""

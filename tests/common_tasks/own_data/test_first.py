@@ -45,7 +45,7 @@ def test_a_rare_class_is_warned_of_with_the_constant_prediction(counts, share):
     few, most = ("bad", "good") if counts[0] > counts[1] else ("good", "bad")
     assert f"'{few}' is the class of {min(counts)} of {sum(counts)} rows ({share})" in said
     assert f"A prediction of '{most}' for each row" in said
-    assert "a mean test error of 0.005 and test log-likelihood per row of -0.03." in said
+    assert "a mean test error of 0.005 and test log-likelihood of -0.03." in said
 
 
 def test_classes_that_are_not_rare_are_not_warned_of():

@@ -58,6 +58,7 @@ def centres_of(fitted) -> np.ndarray:
     return means[distance.argmin(axis=0)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["em", *MEANS])
 @pytest.mark.parametrize("bounds", [BOUNDS, None], ids=["documented", "own moments"])
 def test_without_privacy_the_clusters_are_found(name, bounds):

@@ -401,12 +401,14 @@ def test_privacy_of_the_joint_release_is_measured(kind):
     assert checks_of_the_joint_release(kind) == {}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["known noise", "bought ranges"])
 @pytest.mark.parametrize("mutant", MUTANTS["dp_em_corrected"], ids=lambda m: m.name.replace(" ", "_"))
 def test_every_mutant_of_the_joint_release_is_killed(kind, mutant):
     assert mutants.kills(JOINT, mutant, lambda method: checks_of_the_joint_release(kind, method))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["known noise", "bought ranges"])
 @pytest.mark.parametrize("name", ["release thrown away", "half the sensitivity", "a third of the steps announced"])
 def test_a_broken_budget_of_the_joint_release_is_caught(kind, name):
