@@ -122,6 +122,7 @@ def section_of(
         text=plain(block.sentences[0]),
         sentences=[plain(s) for s in block.sentences[1:]],
         table=f"```{{rst-class}} compact\n```\n\n{table}",
+        caption=plain(block.budget),
         tables=tables_,
         figures=[Figure(name, f"Scores of private methods: {block.title}", block.caption), *figures],
     )
@@ -145,7 +146,7 @@ def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
             numbers += [f"{least[m]:.2f} to {most[m]:.2f}", family.set_title(where[m])]
             numbers += [str(r["scored"]), r["settings"], f"{r['rhat']:.3f}", f"{r['ess']:.0f}"]
             rows.append((answer.name(r["method"]), [entry(n) for n in numbers]))
-        heads = ["best on the next table", "expected regret", "expected score"]
+        heads = ["probability of being best on the next table", "expected regret", "expected score"]
         heads += ["best, without any one table", "least without", "tables with a score", "settings"]
         heads += ["R-hat", "effective draws"]
         blocks.append(Block(f"epsilon = {epsilon}", "Method", heads, rows))

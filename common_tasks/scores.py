@@ -42,7 +42,7 @@ REFERENCES = {name: kind_of(name).references for name in kinds()}
 FAILED = ("failed", "timeout", "diverged")
 #: a fit that fails with one of these, on every split, has refused: its reason says why. A refusal is no defeat.
 REFUSALS = ("MethodError: ", "BudgetExceeded: ")
-REFUSED = "refused"
+REFUSED = "not_supported"
 ROOT = Path(__file__).parent.parent
 #: stands behind the name of a data set whose guarantees are conditional.
 CONDITIONAL_MARK = "*"

@@ -84,8 +84,8 @@ class Tables:
 @dataclass(frozen=True)
 class AdviceSection:
     """Advice for one task, Markdown. ``text``: take this, also on the front page; ``sentences``: because, and limits;
-    ``table``: of the methods. The first of ``figures`` stands on the page of the task. The others and ``tables`` stand
-    on the page of its details.
+    ``table``: of the methods, with its ``caption``. The first of ``figures`` stands on the page of the task. The others
+    and ``tables`` stand on the page of its details.
     """
 
     id: str
@@ -93,6 +93,7 @@ class AdviceSection:
     text: str = ""
     sentences: Sequence[str] = ()
     table: str = ""
+    caption: str = ""
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
 

@@ -41,6 +41,7 @@ class Block:
     data : numbers of table and figure, a row per method, epsilon and data set ("(next table)": what the model expects).
     sentences : take this; because; limits. Each is a paragraph of plain text.
     caption : of the figure.
+    budget : of the table: epsilon, delta, neighbours, and why a score can be above 1.
     winners : epsilon -> winner.
     """
 
@@ -51,6 +52,7 @@ class Block:
     data: pd.DataFrame
     sentences: tuple[str, str, str]
     caption: str
+    budget: str
     winners: dict[str, Winner]
 
 
@@ -93,4 +95,6 @@ def block(family: Family, about: About | None = None) -> Block | None:
     said = (sentences.take(found), sentences.because(found), sentences.limits(found))
     winners = {e: found.at(e).winner for e in found.epsilons}
     svg, caption = figure.draw(found)
-    return Block(family.task, words, table.build(found), svg, found.data(), said, caption, winners)
+    return Block(
+        family.task, words, table.build(found), svg, found.data(), said, caption, table.caption(found), winners
+    )

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from common_tasks import best
 from common_tasks.advice.answer import Answer
-from common_tasks.advice.table import LOOKED_AT
+from common_tasks.advice.table import LOOKED_AT, listed
 
-#: so many names stand in a sentence; the table has all.
-NAMED = 4
 CHOOSING = "To choose a method by scores on private rows is a release of its own, which no epsilon here counts."
-
-
-def listed(names: Sequence[str], word: str = "and") -> str:
-    """Names in words; more than ``NAMED`` are counted."""
-    if len(names) > NAMED:
-        names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
-    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def take(found: Answer) -> str:
@@ -50,7 +39,7 @@ def take(found: Answer) -> str:
         out.append(f"{what} leaving out any one {found.sets}.")
     if unstable:
         shaky = [e for e in order if found.at(e).winner.without]
-        out.append(f"The answer at epsilon = {listed(shaky)} does not survive leaving out one {found.sets}.")
+        out.append(f"The answer at epsilon = {listed(shaky)} changes for at least one {found.sets} that is left out.")
     for (epsilon, methods), sets in unstable.items():
         now, verb = listed([found.name(m) for m in methods]), "is" if len(methods) == 1 else "are"
         out.append(f"At epsilon = {epsilon}, without {listed(sets, 'or')}, {now} {verb} first instead.")
@@ -79,11 +68,14 @@ def because(found: Answer) -> str:
         last = last if found.about.limits else "No method is called best."
         return " ".join([*out, "The number after ± is half a 95 % interval over the splits.", last])
     rated, count = int((fitted.frame["without"] == "").sum()), len(fitted.scores.tables)
+    unrated = len(fitted.scores.methods) - rated
     out.append(
         f"A method is best on a table if no other score is more than {best.TIE} higher. A hierarchical model of the "
-        f"{rated} methods and {count} tables gives the probability of this on the next table. The expected regret is "
-        "the mean distance to the highest score there."
+        f"{rated} methods with a score and the {count} tables gives the probability of this on the next table."
     )
+    if unrated:
+        out.append(f"The table also lists {unrated} method{'s' if unrated > 1 else ''} without a score.")
+    out.append("The expected regret is the mean distance to the highest score there, on the same scale.")
     regrets = realised(fitted)
     if regrets:
         mean = sum(regrets.values()) / len(regrets)

@@ -18,6 +18,10 @@ CALIBRATION = {
     "coverage_90": "90 % intervals cover",
     "expected_calibration_error": "calibration error of probabilities",
 }
+#: neighbouring relation -> how neighbours differ.
+RELATIONS = {"add_remove": "one row more or less (add/remove)", "replace_one": "one replaced row (replace one)"}
+#: so many names stand in a sentence; the table has all.
+NAMED = 4
 #: stands behind a score on a table that was looked at while the method was designed.
 LOOKED_AT = "†"
 
@@ -39,7 +43,7 @@ def build(found: Answer) -> pd.DataFrame:
         row = {"method": found.name(method)}
         if len(whole):
             told = whole.loc[method] if counted else None
-            row["best on the next table"] = "-" if told is None else f"{told['probability']:.2f}"
+            row["probability of being best on the next table"] = "-" if told is None else f"{told['probability']:.2f}"
             row["expected regret"] = "-" if told is None else f"{told['regret']:.2f}"
             row["median score (range)"] = _range(scores, method) if counted else _why(found, method)
         else:
@@ -54,7 +58,7 @@ def build(found: Answer) -> pd.DataFrame:
             values = [r["mean"] for r in at if r]
             row[CALIBRATION[metric]] = f"{100 * math.fsum(values) / len(values):.1f} %" if values else "-"
         if any(_noise_aware(a, family.kind) for a in scores.arms.values()):
-            row["intervals count the noise"] = "yes" if _noise_aware(arm, family.kind) else "no"
+            row["intervals count the privacy noise"] = "yes" if _noise_aware(arm, family.kind) else "no"
         if tuned:
             row["settings"] = scores.settings[method] if rated else "-"
         if len(set(filter(None, splits.values()))) > 1:
@@ -62,6 +66,43 @@ def build(found: Answer) -> pd.DataFrame:
         row["seconds per fit"] = _mean_of([spent[d, arm]["seconds"][0] for d in scores.named if (d, arm) in spent])
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def caption(found: Answer) -> str:
+    """The budget of the table, by the rows of its fits, and why a score can be above 1."""
+    scores = found.at(found.main).scores
+    shown = {(a.method, a.setting): found.name(m) for m, a in scores.arms.items()}
+    shown |= {
+        (source.method, source.setting): shown[a.method, a.setting]
+        for (_, a), (source, _) in found.family.defaults.items()
+        if (a.method, a.setting) in shown
+    }
+    rows = found.family.scores
+    pairs = zip(rows["method"], rows["setting"], strict=True)
+    rows = rows.assign(title=[shown.get(pair, "") for pair in pairs])
+    rows = rows[(rows["title"] != "") & (rows["delta"] != "")]
+    delta = " or ".join(f"{d:g}" for d in sorted(set(rows["delta"].astype(float))))
+    of = {r: sorted(set(here["title"])) for r, here in rows.groupby("relation")}
+    of = sorted(of.items(), key=lambda pair: -len(pair[1]))
+    words = [RELATIONS.get(relation, relation.replace("_", " ")) for relation, _ in of]
+    words[1:] = [f"for {listed(names)} {w}" for w, (_, names) in zip(words[1:], of[1:], strict=True)]
+    out = [
+        f"The table is for epsilon = {found.main} and delta = {delta}.",
+        f"Neighbouring tables differ by {listed(words)}.",
+    ]
+    if scores.scaled:
+        out.append(
+            "A score above 1 is possible: a private fit may predict better than the exact posterior if the model does "
+            "not hold for the table."
+        )
+    return " ".join(out)
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Names in words; more than ``NAMED`` are counted."""
+    if len(names) > NAMED:
+        names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
+    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _noise_aware(arm: Arm, kind: str) -> bool:

@@ -177,10 +177,10 @@ def on_real_tables(task: str, epsilons: tuple[float, ...]) -> str:
     for epsilon in sorted(nearest, key=float):
         won = best.winner(frame[frame["epsilon"] == epsilon])
         names = listed([titled(m, kind) for m in won.methods], "or")
+        left = "survives leaving out any one table" if won.stable else "changes for at least one table that is left out"
         said.append(
             f"On {won.tables} real tables at epsilon = {epsilon}, take {names}: best on the next table with "
-            f"probability {won.probability:.2f}, expected regret {won.regret:.2f}. This answer "
-            f"{'survives' if won.stable else 'does not survive'} leaving out any one table."
+            f"probability {won.probability:.2f}, expected regret {won.regret:.2f}. This answer {left}."
         )
     return " ".join(said)
 

@@ -27,6 +27,16 @@ from reports.verdict import FAMILY, REFUTED
 
 #: findings that the front page names first, where they are there.
 FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
+#: what the expected regret of the pages "Which method" is.
+REGRET = (
+    "The expected regret of a method is its mean distance to the best method's score, on the scale where 0 is the "
+    "training mean and 1 the exact posterior."
+)
+#: which of two programs answers which question.
+ADVISE = (
+    "If you know your numbers of rows and columns, `./bench advise` compares methods on synthetic tables of that size; "
+    "this page averages over tables of many sizes."
+)
 #: headings of the counts of verdicts.
 COUNTED = ["Reproduced", "Compatible", "Inconclusive", "Refuted", "No score"]
 
@@ -84,7 +94,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     answered = [part for part in content.papers if part.answered]
     page.part("cards", items=[
         {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
-        {"href": "which-method.html", "title": "Which method", "text": "For your data."},
+        {"href": "which-method.html", "title": "Which method", "text": "What did best on public tables."},
         {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed and real epsilon."},
     ])  # fmt: skip
     page.part("finder")
@@ -139,12 +149,12 @@ def _first(text: str) -> str:
 
 
 def _short(advice: str) -> str:
-    """The first sentence of the advice on a task, with those that say whether it survives leaving out a table.
+    """The first sentence of the advice on a task, with those that say whether it changes if a table is left out.
 
     All of it if none says so: the first sentence alone would be stronger than the advice.
     """
     first, *rest = re.split(r"(?<=\.)\s+(?=[A-Z])", advice)
-    limits = [s for s in rest if "survive" in s]
+    limits = [s for s in rest if re.search(r"survives? leaving out|that is left out", s)]
     return " ".join([first, *limits]) if limits else advice
 
 
@@ -260,23 +270,26 @@ def _missing(content: Content, known: dict[str, str]) -> Document:
 
 
 def picture_caption(content: Content, of: str = "paper") -> str:
-    """Which readings a picture of verdicts counts, by its data, and how many numbers are refuted as printed.
+    """Which readings a picture of verdicts counts, and how many numbers are refuted: by the bars, and as printed.
 
     ``of``: what each bar is of.
     """
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
-    counted = f"Each bar counts the distinct published numbers of one {of} ({by.total():,} in all)"
-    if by["authors"] and by["printed"]:
-        how = f"{by['authors']:,} by the authors' code, and the other {by['printed']:,} as printed"
-        said = [f"{counted}: {how}."]
-    else:
-        how = "authors' code" if by["authors"] else "algorithm as printed"
-        said = [f"{counted}. The verdict is that of the {how}."]
+    judged = "the authors' code" if by["authors"] else "the text of the papers"
+    judged += ", or the text if that code was not run" if by["authors"] and by["printed"] else ""
+    refuted = sum(int(frame["verdict"].isin(REFUTED).sum()) for frame in first)
+    said = [
+        f"Each bar is one {of}.",
+        f"The bars judge {judged}: {refuted:,} of {by.total():,} published numbers are refuted (better, worse or "
+        "different).",
+    ]
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
-        said.append(f"As printed, {refuted:,} of {len(printed):,} numbers are refuted.")
+        said.append(
+            f"What the papers print was run for {len(printed):,} numbers, and {refuted:,} of these are refuted."
+        )
     return " ".join(said)
 
 
@@ -331,6 +344,7 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
         )
         yield page
         return
+    page.say(f"{REGRET} {ADVISE}")
     for section in advice.sections:
         page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {section.text}")
     page.heading("How the winner is found")
@@ -353,11 +367,14 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
 def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
     """One table, one figure and three short paragraphs."""
     page = Document(f"which-method/{section.id}", f"Which method: {section.title}", known)
-    page.say("All private methods of this task ran on the same tables at the same budget.")
+    page.say(f"All private methods of this task ran on the same tables at the same budget. {ADVISE}")
+    if "regret" in section.text:
+        page.say(REGRET)
     page.part("banner", text=content.banner, loud=content.scale != "full")
     for word, said in zip(("Take this", "Because", "Limits"), (section.text, *section.sentences), strict=False):
         page.say(f"**{word}.** {said}")
     if section.table:
+        page.say(section.caption)
         page.say(section.table)
     paper_page.figures_of(page, section.figures[:1], content)
     page.say(

@@ -43,7 +43,7 @@ def test_three_paragraphs_a_table_and_a_figure(three):
     take, because, limits = three.sentences
     assert take.startswith("At epsilon = 1, take NA-DPVI: it is best on the next table with probability 1.00")
     assert take.endswith("This answer survives leaving out any one table.")
-    assert "A hierarchical model of the 3 methods and 5 tables" in because
+    assert "A hierarchical model of the 3 methods with a score and the 5 tables" in because
     assert "These are 5 tables (" in limits
     assert "To choose a method by scores on private rows is a release" in limits
     assert list(three.table["method"]) == ["NA-DPVI", "DPVIm", "DP-SGD (baseline)"]
@@ -54,7 +54,7 @@ def test_three_paragraphs_a_table_and_a_figure(three):
 def test_the_table_shows_coverage_and_who_counts_the_noise(three):
     at = three.table.set_index("method")
     assert at.loc["NA-DPVI", "90 % intervals cover"].startswith(("87.", "88."))
-    assert dict(at["intervals count the noise"]) == {"NA-DPVI": "yes", "DPVIm": "no", "DP-SGD (baseline)": "no"}
+    assert dict(at["intervals count the privacy noise"]) == {"NA-DPVI": "yes", "DPVIm": "no", "DP-SGD (baseline)": "no"}
     assert at.loc["NA-DPVI", "median score (range)"].startswith("0.")
 
 
@@ -62,7 +62,7 @@ def test_the_data_hold_every_score_and_the_next_table(three):
     at = three.data.set_index(["method", "dataset"])
     for method, level in LEVELS.items():
         assert at.loc[(method, "wine"), "score"] == pytest.approx(level + 2, abs=0.02)
-        shown = float(three.table["best on the next table"][list(LEVELS).index(method)])
+        shown = float(three.table["probability of being best on the next table"][list(LEVELS).index(method)])
         assert at.loc[(method, NEXT), "probability"] == pytest.approx(shown, abs=0.005)
     assert len(three.data) == 3 * 6
 
@@ -124,6 +124,21 @@ def test_methods_without_a_score_stand_in_the_table_with_the_reason():
     last = made.table.iloc[-1]
     assert (last["method"], last["median score (range)"]) == ("Posterior sample", "not supported")
     assert "Without a score: Posterior sample." in made.sentences[2]
+    assert "of the 3 methods with a score" in made.sentences[1]
+    assert "The table also lists 1 method without a score." in made.sentences[1]
+
+
+def test_the_caption_has_the_budget_of_the_rows(three):
+    assert three.budget.startswith(
+        "The table is for epsilon = 1 and delta = 1e-05. Neighbouring tables differ by one row"
+    )
+    assert "A score above 1 is possible" in three.budget
+    frame = only(LEVELS)
+    mine = frame["method"] == "dpvim"
+    frame.loc[mine, "relation"], frame.loc[mine, "delta"] = "replace_one", "1e-06"
+    said = block(family(frame)).budget
+    assert "delta = 1e-06 or 1e-05." in said
+    assert "one row more or less (add/remove) and for DPVIm one replaced row (replace one)." in said
 
 
 def test_a_method_on_some_tables_and_on_fewer_splits_is_named():

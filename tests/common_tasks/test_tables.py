@@ -300,7 +300,7 @@ def test_a_refusal_is_told_from_a_failure():
     rows = made_up.bad(made_up.CONFIG, "wine", "posterior_sampling_diffused", "epsilon=1", "failed", reason)
     family = common_scores.read(made_up.CONFIG, pd.concat([frame, pd.DataFrame(rows)], ignore_index=True))
     refused = arm(family, "posterior_sampling_diffused", "1")
-    assert family.status["wine", refused] == ("refused", reason)
+    assert family.status["wine", refused] == (common_scores.REFUSED, reason)
 
 
 def test_the_controls_are_shown_where_they_were_made(tmp_path):
