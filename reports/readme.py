@@ -18,14 +18,26 @@ import pandas as pd
 from datasets.files import ROOT, write_text
 from evaluation.metrics import METRICS, OF_ERROR
 from methods import contract
-from reports import ceiling, evidence, findings, frames, manual, pooled, reference, scoreboard, verdict, verdict_figure
+from reports import (
+    ceiling,
+    evidence,
+    findings,
+    frames,
+    manual,
+    pooled,
+    published,
+    reference,
+    scoreboard,
+    verdict,
+    verdict_figure,
+)
 from reports import papers as judged
 from reports.config import READING_TITLES
 from reports.findings import Finding
 from reports.frames import Frames
 from reports.published import SOURCE_TITLES
 from reports.site.status import privacy_status
-from reports.verdicts import read_findings
+from reports.verdicts import judged_together, read_findings
 from workflow import committed, measured, new
 from workflow.papers import papers
 
@@ -183,6 +195,7 @@ def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> di
         "pythons": pythons(),
         "skeleton": skeleton(),
         "family": verdict.FAMILY,
+        "judged_together": judged_together(published.load()),
         "level": round(100 * (1 - verdict.AGREE)),
         "margin": round(100 * OF_ERROR.part),
         **example(rows, ceilings),

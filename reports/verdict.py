@@ -9,7 +9,7 @@ or a box plot is a kind of evidence (:mod:`reports.evidence`).
 
     better, worse,  p <= 1 % / family; ``differs`` of a metric without a direction, such as a posterior mean or a chosen
     differs         threshold. The three are refutations. family: the published cells of a reading that are judged
-                    together (290 for the five first sources, fixed for good; a later source has its own), so the chance
+                    together (290 for the first sources, fixed for good; a later source has its own), so the chance
                     of any false one among them is at most 1 % (``rank``: for any distribution; ``t`` and ``normal``:
                     for normal scores)
     inconclusive    p <= 5 %, or nothing can be said (a single run of ours against a mean)
@@ -32,7 +32,7 @@ from evaluation.metrics import METRICS, NONE, UNJUDGED, UP, Metric
 from reports.evidence import AGREE, Printed, Runs, bound_of_means
 
 ANY_FALSE = 0.01
-#: published cells of the five first sources: the number by which ANY_FALSE is divided.
+#: published cells of the first sources (``reports.verdicts.judged_together``), by which ANY_FALSE is divided.
 FAMILY = 290
 
 VERDICTS = ("reproduced", "compatible", "inconclusive", "better", "worse", "differs")

@@ -20,7 +20,7 @@ from reports import findings as finding_texts
 from reports import published as published_numbers
 from reports.config import READINGS, ReportError
 from reports.evidence import Printed, Runs, batch, printed
-from reports.published import KEY
+from reports.published import KEY, SOURCE_TITLES
 from reports.verdict import FAMILY, Case, Verdict, equivalent, judge
 from workflow.papers import REFERENCE, papers
 from workflow.published import answers as answers_in
@@ -131,6 +131,13 @@ def family_of(source: str, numbers: pd.DataFrame) -> int:
     """
     stated = next((p.family for p in papers() if source in p.sources), 0)
     return stated or int((numbers["source"] == source).sum())
+
+
+def judged_together(numbers: pd.DataFrame) -> str:
+    """Which published cells ``FAMILY`` counts, in words. ``numbers``: of ``reports.published.load``."""
+    counts = numbers["source"].value_counts(sort=False)
+    *most, last = (f"{n} of {SOURCE_TITLES[s]}" for s, n in counts.items() if family_of(s, numbers) == FAMILY)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def answers_of(config: dict[str, Any], cell, numbers: pd.DataFrame) -> list[dict[str, Any]]:

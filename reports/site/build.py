@@ -41,7 +41,7 @@ def write(out: Path, content: Content) -> None:
         documents = [
             *pages.documents(content, published, out / "downloads"),
             *cells.documents(content, published),
-            *catalogue.documents(content, published),
+            *catalogue.documents(content),
             *docs.documents({f.id: f.title for f in content.findings}),
         ]
         for document in documents:

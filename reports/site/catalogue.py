@@ -14,16 +14,15 @@ import pandas as pd
 
 import datasets
 from methods import contract
-from methods.contract import Method, Role
+from methods.contract import Apart, Method, Role, counterpart
 from reports import lower_bounds
 from reports.config import READING_TITLES
-from reports.ledger import TOTAL
-from reports.site.cells import Cell
-from reports.site.content import Content
+from reports.ledger import ANSWER, TOTAL
+from reports.site.content import Content, distinct
 from reports.site.document import Document, plain
 from reports.site.mathml import equations, summary
 from reports.site.status import privacy_status
-from reports.site.words import SIGNS, cited, number, relation, setting_value
+from reports.site.words import SIGNS, cited, method_title, number, relation, setting_value
 from reports.verdict import VERDICTS
 from workflow.papers import REFERENCE
 
@@ -36,15 +35,25 @@ COUNTED = (*VERDICTS, "no_score")
 #: columns with a documented range that are listed at most.
 COLUMNS = 60
 #: of an address that no committed table of addresses has (``python -m datasets.fetch --check``).
-NEVER = "never seen from here"
+NEVER = "not yet fetched by the check"
+#: accountants (``privacy.accountants.NAMES``) in words; the first does not count sampling.
+GDP = "Gaussian DP"
+ACCOUNTANTS = {
+    "gdp": GDP,
+    "pure": "sum of pure epsilons",
+    "dp_accounting_pld": "privacy loss distributions, dp-accounting",
+    "dp_accounting_rdp": "Rényi DP, dp-accounting",
+    "autodp_rdp": "Rényi DP, autodp",
+    "prv": "privacy random variables, prv-accountant",
+}
 
 
-def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
-    yield from _methods(content, published)
+def documents(content: Content) -> Iterator[Document]:
+    yield from _methods(content)
     yield from _datasets(content)
 
 
-def _methods(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
+def _methods(content: Content) -> Iterator[Document]:
     names = contract.names()
     index = Document("methods/index", "Methods", {f.id: f.title for f in content.findings})
     index.say(
@@ -70,7 +79,7 @@ def _methods(content: Content, published: Mapping[str, Sequence[Cell]]) -> Itera
     )
     index.toctree([f"methods/{n}" for n in names])
     yield index
-    answers = _answers(published)
+    answers = _answers(content)
     spent = _spent(content.ledger)
     seconds = _seconds(content.scores)
     for name in names:
@@ -96,7 +105,13 @@ def _adapters(name: str) -> list[Method]:
 
 
 def _kinds(name: str) -> list[str]:
-    return [k.replace("_", " ") for m in _adapters(name) for k in m.models]
+    """The kinds of model that a method has an adapter for; one that the adapter refuses says so."""
+    return [k.replace("_", " ") + (" (refused)" if _refused(m, k) else "") for m in _adapters(name) for k in m.models]
+
+
+def _refused(method: Method, kind: str) -> bool:
+    limit = counterpart(method, kind)
+    return limit is not None and limit.apart is Apart.REFUSED
 
 
 def _method(
@@ -114,7 +129,7 @@ def _method(
             ("Source", cited(own.reference).split("; ")),
             ("Role", [ROLES[own.role]]),
             ("Models", [", ".join(_kinds(name))]),
-            ("Default settings", [", ".join(str(c) for c in own.constants) or "not stated"]),
+            ("Origin of the defaults", [", ".join(str(c) for c in own.constants) or "not stated"]),
             ("Code", [type(own).__module__.replace(".", "/") + ".py"]),
         ],
     )
@@ -133,8 +148,8 @@ def _method(
     page.heading("Published numbers")
     if answers:
         page.say(
-            "Verdicts on the published numbers that this method was run for, by [reading](/glossary.md). The tables "
-            "of the papers are the evidence."
+            "Verdicts on the published numbers that this method was run for, by [reading](/glossary.md). A number that "
+            "repeats another is not counted. The tables of the papers are the evidence."
         )
         columns = ["Paper", "Column", "Reading", "Numbers", *(f"{SIGNS[w]} {w.replace('_', ' ')}" for w in COUNTED)]
         page.part("frame", columns=columns, rows=answers, label="Verdicts")
@@ -157,13 +172,30 @@ def _method(
     _leaks(page, adapters)
     if spent:
         page.say(
-            "The ledger gives the epsilon of all releases together, by each accountant. The delta is that of the "
-            "budget. A row holds all cells with the same claim."
+            "Each accountant computes an upper bound on the epsilon of all releases together, at the delta of the "
+            "budget. Only the smallest of these bounds counts, and it is the epsilon of a cell. The last column says "
+            "for how many cells that is this accountant's bound. A row holds all cells with the same claim."
         )
+        if any(row[5] == "inf" for row in spent):
+            page.say("No accountant counts for a cell whose epsilon is infinite.")
+        if any(GDP in row[3] for row in spent):
+            page.say(
+                "Gaussian DP ignores the sampling of rows. Its bound can be far above the epsilon of a method that "
+                "draws its batches at random."
+            )
         page.part(
             "folded",
             summary="Epsilon by claim and accountant",
-            columns=["Claimed", "Delta", "Relation", "Accountant", "Smallest", "Largest", "Cells"],
+            columns=[
+                "Claimed",
+                "Delta",
+                "Relation",
+                "Accountant",
+                "Smallest",
+                "Largest",
+                "Cells",
+                "Cells where it counts",
+            ],
             rows=spent,
             label="Ledger",
         )
@@ -179,6 +211,10 @@ def _method(
     audit = _audit(content.audit, name)
     if audit:
         page.say(f"**Audit on toy tasks.** {_audited(content.audit, name)} [Privacy](/privacy.md) explains the checks.")
+        page.say(
+            "The audit checks that the ledger is true, and not that the claimed epsilon is. A method whose claim is "
+            "refuted can pass it."
+        )
         page.part(
             "folded",
             summary="Every check of the audit",
@@ -301,14 +337,14 @@ def _comments(cls: type) -> dict[str, str]:
     return comments
 
 
-def _answers(published: Mapping[str, Sequence[Cell]]) -> dict[str, list[list]]:
-    """Method of ours -> rows: paper, column, reading and verdicts."""
+def _answers(content: Content) -> dict[str, list[list]]:
+    """Method of ours -> rows: paper, column, reading and verdicts of its distinct numbers."""
     count: dict[tuple, dict[str, int]] = {}
-    for key, cells in published.items():
-        for c in cells:
-            for row in c.rows:
-                at = count.setdefault((row["our_method"], key, c.method, row["reading"]), {})
-                at[row["verdict"]] = at.get(row["verdict"], 0) + 1
+    for part in content.parts:
+        for row in distinct(part).to_dict("records") if part.answered else ():
+            column = method_title(row["method"], part.titles)
+            at = count.setdefault((row["our_method"], part.key, column, row["reading"]), {})
+            at[row["verdict"]] = at.get(row["verdict"], 0) + 1
     out: dict[str, list[list]] = {}
     for (ours, key, column, reading), by in count.items():
         judged = [by.get(w, 0) for w in VERDICTS]
@@ -320,7 +356,10 @@ def _answers(published: Mapping[str, Sequence[Cell]]) -> dict[str, list[list]]:
 
 
 def _spent(ledger: pd.DataFrame) -> dict[str, list[list[str]]]:
-    """Method -> rows of its ledger: claimed, delta, relation, accountant, least and largest epsilon, cells."""
+    """Method -> rows of its ledger: claimed, delta, relation, accountant, least and largest epsilon, cells, answers.
+
+    Answers: the cells whose epsilon is this accountant's bound. Where no bound is finite, it is no accountant's.
+    """
     if not len(ledger):
         return {}
     total = ledger[ledger["event"] == TOTAL].copy()
@@ -328,16 +367,17 @@ def _spent(ledger: pd.DataFrame) -> dict[str, list[list[str]]]:
     total = total[total["size"].notna()]
     out: dict[str, list[list[str]]] = {}
     keys = ["method", "epsilon_claimed", "delta", "relation", "accountant"]
-    for (method, *keyed), g in total.fillna({"epsilon_claimed": ""}).groupby(keys, sort=False):
+    for (method, *keyed), g in total.fillna({"epsilon_claimed": "", "reason": ""}).groupby(keys, sort=False):
         claimed, delta, of, accountant = map(str, keyed)
         row = [
             _short(claimed) or "none",
             _short(delta),
             relation(of),
-            accountant or "none: nothing bounds it",
+            f"{ACCOUNTANTS[accountant]} ({accountant})" if accountant else "none: nothing bounds it",
         ]
+        counts = g.loc[g["reason"].str.contains(ANSWER, regex=False), "cell"].nunique()
         out.setdefault(method, []).append(
-            [*row, number(g["size"].min()), number(g["size"].max()), str(g["cell"].nunique())]
+            [*row, number(g["size"].min()), number(g["size"].max()), str(g["cell"].nunique()), str(counts)]
         )
     for rows in out.values():
         rows.sort(key=lambda r: (_float(r[0]), r[2], r[3]))
@@ -385,11 +425,14 @@ def _audited(audit: Sequence[pd.DataFrame], name: str) -> str:
     checks, mutants = (table[table["method"] == name] for table in audit[:2])
     results = checks["result"].value_counts()
     passed, leaks = int(results.get("passed", 0)), int(results.get("leak", 0))
-    out = [f"{passed} of {len(checks)} checks passed."]
-    if leaks:
-        out.append(f"{leaks} found a leak that the method names.")
+    out = [f"{passed} of {len(checks) - leaks} checks passed."]
     if failed := len(checks) - passed - leaks:
         out.append(f"{failed} failed.")
+    if leaks:
+        out.append(
+            f"{leaks} more found a leak that the method names. Such a leak is measured on the method as it is, and "
+            "everything else on a copy in which it is closed."
+        )
     if len(mutants):
         caught = int((mutants["killed"].astype(str) == "1").sum())
         out.append(f"The checks caught {caught} of {len(mutants)} mutants.")
@@ -467,6 +510,11 @@ def _dataset(
             "knowledge. A guarantee that takes them for free is conditional on them."
         )
         page.part("frame", columns=["Column", "Smallest", "Largest", "Kind"], rows=rows, label="Public ranges")
+        if None in (d.x_bounds or (None,)):
+            page.say(
+                "An input that is not listed has no documented range. In the common tasks, a private method that needs "
+                "one estimates it privately, from its budget."
+            )
     else:
         page.say(
             "No range of a column is documented. A private method that needs one estimates it privately, from its "
@@ -502,7 +550,7 @@ def _ranges(d: datasets.DataSet) -> list[list[str]]:
         if b is not None
     ]
     if len(rows) > COLUMNS and len({tuple(r[1:]) for r in rows}) == 1:
-        return [[f"all {len(rows)} columns", *rows[0][1:]]]
+        return [[f"{len(rows)} of {len(d.columns) + (d.y_bounds is not None)} columns", *rows[0][1:]]]
     return rows if len(rows) <= COLUMNS else [*rows[:COLUMNS], [f"and {len(rows) - COLUMNS} more", "", "", ""]]
 
 

@@ -138,8 +138,14 @@ def shown_reading(first: pd.DataFrame) -> str:
     return ", ".join(READING_TITLES[r] for r in READINGS if r in there)
 
 
-def as_printed(part: Part) -> pd.DataFrame:
-    """Verdicts of the distinct numbers of a paper that were scored as printed, a row per number."""
+def distinct(part: Part) -> pd.DataFrame:
+    """Verdicts of a paper, a row per distinct number and reading: no copies, and no answers in another protocol."""
     v = part.verdicts
     main = (v["headline"] == "yes") | bool(part.judged)  # such a paper has one protocol, and marks one reading
-    return v[main & ~v["copy"] & (v["reading"] == "printed") & v["verdict"].isin(VERDICTS)].drop_duplicates(KEY)
+    return v[main & ~v["copy"]]
+
+
+def as_printed(part: Part) -> pd.DataFrame:
+    """Verdicts of the distinct numbers of a paper that were scored as printed, a row per number."""
+    v = distinct(part)
+    return v[(v["reading"] == "printed") & v["verdict"].isin(VERDICTS)].drop_duplicates(KEY)

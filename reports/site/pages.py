@@ -13,7 +13,7 @@ import yaml
 
 from datasets.files import ROOT
 from evaluation.metrics import METRICS
-from reports import ceiling, claims, glossary, palette, pooled, scoreboard
+from reports import ceiling, claims, glossary, palette, pooled, published, scoreboard
 from reports.blocks import Table
 from reports.config import READING_TITLES
 from reports.contents import Advice, AdviceSection
@@ -24,6 +24,7 @@ from reports.site.content import Content, Part, as_printed, counts, first_readin
 from reports.site.document import HERE, Document, plain
 from reports.site.words import method_title
 from reports.verdict import FAMILY, REFUTED
+from reports.verdicts import judged_together
 
 #: findings that the front page names first, where they are there.
 FIRST = ("dp-sep-columns", "privacy-claims", "wang2018-wrong-factor")
@@ -300,7 +301,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         {
             "href": f"papers/{p.key}.html",
             "text": p.title,
-            "more": f"{len(first_readings(p.verdicts))} published numbers, {claims.counted(p.claims)}",
+            "more": f"{len(first_readings(p.verdicts)):,} published numbers, {claims.counted(p.claims)}",
         }
         for p in content.papers
     ]
@@ -450,7 +451,8 @@ def _glossary(content: Content, known: dict[str, str]) -> Document:
     page = Document("glossary", "Glossary, and what a verdict means", known)
     page.say("This page defines the verdicts on numbers and claims, and the words of this suite.")
     page.part("legend")
-    page.say((HERE / "templates" / "verdicts.md").read_text(encoding="utf-8").replace("FAMILY", str(FAMILY)))
+    text = (HERE / "templates" / "verdicts.md").read_text(encoding="utf-8")
+    page.say(text.replace("FAMILY", str(FAMILY)).replace("TOGETHER", plain(judged_together(published.load()))))
     page.heading("Words of this suite")
     page.part("words", items=glossary.load())
     return page

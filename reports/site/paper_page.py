@@ -15,7 +15,7 @@ from reports.claims.record import HOLDS, PROVED, UNTESTED
 from reports.config import READING_TITLES, READINGS
 from reports.figure import Figure
 from reports.findings import Finding
-from reports.site.content import Content, Part, first_readings, shown_reading
+from reports.site.content import Content, Part, distinct, first_readings, shown_reading
 from reports.site.document import Document, plain
 from reports.site.words import method_title
 from reports.verdict import REFUTED, VERDICTS
@@ -139,8 +139,8 @@ def _board(part: Part, full: bool) -> list[dict[str, Any]]:
     Corrected methods are other algorithms, and are left out.
     """
     rows, ceilings = [], ceiling.read()
-    heads = part.verdicts[~part.verdicts["copy"] & part.verdicts["reading"].isin(scoreboard.ORDER)]
-    heads = heads if part.judged else heads[heads["headline"] == "yes"]
+    heads = distinct(part)
+    heads = heads[heads["reading"].isin(scoreboard.ORDER)]
     for (source, reading), group in heads.groupby(["source", "reading"], sort=False):
         head = f"{part.sources.get(source, source)}: " if len(part.sources) > 1 else ""
         found = group["verdict"].value_counts()
@@ -179,7 +179,7 @@ def _card(part: Part, content: Content) -> list[tuple[str, list[Any]]]:
         first = first_readings(v)
         readings = ", ".join(READING_TITLES[r] for r in READINGS if r in set(v["reading"]))
         scope.append(
-            f"{len(first)} published numbers of {first['method'].nunique()} methods on {first['dataset'].nunique()} "
+            f"{len(first):,} published numbers of {first['method'].nunique()} methods on {first['dataset'].nunique()} "
             f"data sets, in {first[['source', 'table']].drop_duplicates().shape[0]} tables"
         )
         scope.append(f"readings: {readings}")
@@ -252,8 +252,7 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
     else:
         easy.append("all of its data can be had")
     if {"printed", "authors"} <= set(v["reading"]):
-        headline = v if part.judged else v[v["headline"] == "yes"]
-        both = headline.pivot_table(
+        both = distinct(part).pivot_table(
             index=["table", "dataset", "method", "setting", "metric"],
             columns="reading",
             values="verdict",
@@ -262,7 +261,9 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
         both = both.dropna(subset=["printed", "authors"])
         unlike = int((both["printed"] != both["authors"]).sum())
         if unlike:
-            hard.append(f"text and code are two algorithms: {unlike} of {len(both)} numbers get another verdict")
+            hard.append(
+                f"text and code are two algorithms: {unlike} of {len(both)} distinct numbers get another verdict"
+            )
     none = without[(without["published_std"] == "") & (without["statistic"] == "")]  # a box has its quartiles
     if len(none):
         hard.append(f"{len(none)} of {len(without)} numbers are printed without a spread")
@@ -337,11 +338,11 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
         columns = ["Where", "Method", "Reading", "Numbers", *(w.capitalize() for w in REFUTED)]
         rows = [[row[k] for k in there] for row in refuted]
         page.part("frame", columns=[columns[k] for k in there], rows=rows, label="Refuted numbers")
-    distinct = claims.distinct(part.claims)
-    open_claims = distinct[~distinct["verdict"].isin(SETTLED)]
+    tested = claims.distinct(part.claims)
+    open_claims = tested[~tested["verdict"].isin(SETTLED)]
     if len(open_claims):
         page.say(
-            f'For {len(open_claims)} of {len(distinct)} claims the verdict is another one than "holds". The '
+            f'For {len(open_claims)} of {len(tested)} claims the verdict is another one than "holds". The '
             "[page of claims](claims.md) has the numbers, and the claims that could not be tested."
         )
         rows = [[c["place"], {"verdict": c["verdict"]}, c["statement"] or c["quote"]] for c in
@@ -378,9 +379,8 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
 
 def _refuted(part: Part) -> list[list[str]]:
     """Counts of refuted numbers by place, method and reading of the paper; rows without one are left out."""
-    v = part.verdicts
-    main = v["headline"].eq("yes") | bool(part.judged)
-    v = v[main & ~v["copy"] & v["reading"].isin(scoreboard.ORDER)]
+    v = distinct(part)
+    v = v[v["reading"].isin(scoreboard.ORDER)]
     rows = []
     for (table, method, reading), group in v.groupby(["table", "method", "reading"], sort=False):
         found = group["verdict"].value_counts()

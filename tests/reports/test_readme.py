@@ -118,7 +118,7 @@ def test_the_worked_example_says_what_its_rows_say(texts):
     assert rows["printed"]["p"] <= limit < rows["corrected"]["p"] <= verdict.AGREE < rows["authors"]["p"]
     assert (rows["printed"]["p_kind"], rows["printed"]["verdict"]) == ("rank", "worse")
     assert {r["n"] for r in rows.values()} == {rows["authors"]["n"]}
-    assert f"| authors' code | {rows['authors']['mean']:.3f} |" in texts["docs/explanation/verdicts.md"]
+    assert f"| authors' code | authors | {rows['authors']['mean']:.3f} |" in texts["docs/explanation/verdicts.md"]
 
 
 def test_the_figure_shows_every_number(texts):

@@ -1,4 +1,5 @@
 import math
+import re
 
 import pandas as pd
 import pytest
@@ -9,8 +10,8 @@ from reports.config import ReportError, load
 from reports.published import KEY
 from reports.site.document import HERE
 from reports.site.words import SIGNS
-from reports.verdict import VERDICTS
-from reports.verdicts import COLUMNS, build, family_of, read_findings
+from reports.verdict import FAMILY, VERDICTS
+from reports.verdicts import COLUMNS, build, family_of, judged_together, read_findings
 from workflow.papers import experiments, papers
 from workflow.published import in_scope
 
@@ -187,6 +188,14 @@ def test_a_later_source_is_a_family_of_its_own():
     (stated,) = {p.family for p in papers() if "vinaroz2023dpsep" in p.sources}
     assert family_of("vinaroz2023dpsep", numbers) == stated
     assert family_of("later2030x", numbers) == 7
+
+
+def test_the_shared_family_counts_the_numbers_of_its_sources():
+    """The words that pages show: their counts add up to the divisor."""
+    said = judged_together(published.load())
+    counted = [int(n) for n in re.findall(r"(?:^|, | and )(\d+) of ", said)]
+    assert len(counted) > 1
+    assert sum(counted) == FAMILY
 
 
 def test_lost_splits_are_counted_and_cap_the_verdict(config, scores):

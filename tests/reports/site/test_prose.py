@@ -15,7 +15,7 @@ def test_pages_keep_the_rules(committed, tmp_path, capsys):
     every = [
         *pages.documents(committed, found, tmp_path),
         *cells.documents(committed, found),
-        *catalogue.documents(committed, found),
+        *catalogue.documents(committed),
         *docs.documents({f.id: f.title for f in committed.findings}),
     ]
     wanted = (d for d in every if any(fnmatch(d.path, p) for p in RULES["site"]))

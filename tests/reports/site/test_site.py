@@ -226,9 +226,9 @@ def test_an_address_says_when_it_was_last_right_or_that_it_was_never_seen(tmp_pa
         monkeypatch.setattr(catalogue, "seen", lambda: known(path))
         return next(d.text() for d in catalogue._datasets(content) if d.path == "datasets/wine")
 
-    assert page(tmp_path / "none.csv").count("<td>never seen from here</td>") == 2
+    assert page(tmp_path / "none.csv").count("<td>not yet fetched by the check</td>") == 2
     text = page(made)
-    assert text.count("<td>never seen from here</td>") == 1
+    assert text.count("<td>not yet fetched by the check</td>") == 1
     assert "<td>2026-12-02: the right file</td>" in text
     made.write_text(made.read_text().replace("yes,", "no,HTTP 404"))
     assert "<td>2026-12-02: HTTP 404</td>" in page(made)
@@ -281,7 +281,8 @@ def test_the_audit_of_a_method_is_counted_in_words():
     checks = pd.DataFrame({"method": ["a", "a", "a", "b"], "result": ["passed", "leak", "failed", "passed"]})
     mutants = pd.DataFrame({"method": ["a", "a"], "killed": [1, 0]})
     assert catalogue._audited((checks, mutants), "a") == (
-        "1 of 3 checks passed. 1 found a leak that the method names. 1 failed. The checks caught 1 of 2 mutants."
+        "1 of 2 checks passed. 1 failed. 1 more found a leak that the method names. Such a leak is measured on the "
+        "method as it is, and everything else on a copy in which it is closed. The checks caught 1 of 2 mutants."
     )
     assert catalogue._audited((checks, mutants), "b") == "1 of 1 checks passed."
 
