@@ -270,27 +270,20 @@ def _missing(content: Content, known: dict[str, str]) -> Document:
     return page
 
 
-def picture_caption(content: Content, of: str = "paper") -> str:
-    """Which readings a picture of verdicts counts, and how many numbers are refuted: by the bars, and as printed.
-
-    ``of``: what each bar is of.
-    """
+def picture_caption(content: Content) -> str:
+    """Which readings a picture of verdicts counts, and how many numbers are refuted: by the bars, and as printed."""
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
     judged = "the authors' code" if by["authors"] else "the text of the papers"
-    judged += ", or the text if that code was not run" if by["authors"] and by["printed"] else ""
+    judged += ", or else the text" if by["authors"] and by["printed"] else ""
     refuted = sum(int(frame["verdict"].isin(REFUTED).sum()) for frame in first)
     said = [
-        f"Each bar is one {of}.",
-        f"The bars judge {judged}: {refuted:,} of {by.total():,} published numbers are refuted (better, worse or "
-        "different).",
+        f"The bars judge {judged}: {refuted:,} of {by.total():,} numbers are refuted.",
     ]
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
-        said.append(
-            f"What the papers print was run for {len(printed):,} numbers, and {refuted:,} of these are refuted."
-        )
+        said.append(f"What the papers print was run for {len(printed):,} numbers: {refuted:,} are refuted.")
     return " ".join(said)
 
 
@@ -328,7 +321,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         page.heading("Verdicts by method")
         page.part("legend")
         page.part("picture", groups=groups, of="Paper and method")
-        page.say(picture_caption(content, "method"))
+        page.say(picture_caption(content))
     page.toctree([*(f"papers/{p.key}" for p in content.papers), "missing"])
     return page
 

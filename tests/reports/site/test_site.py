@@ -511,11 +511,9 @@ def test_the_caption_and_the_picture_are_of_one_reading(committed):
     assert shown["authors"]
     assert shown["printed"]
     refuted = sum(verdict in ("better", "worse", "differs") for _, verdict in expected.values())
-    bars = "The bars judge the authors' code, or the text if that code was not run"
-    assert f"{bars}: {refuted:,} of {len(expected):,} published numbers are refuted" in said
-    printed_words = (
-        f"What the papers print was run for {len(printed):,} numbers, and {sum(printed.values()):,} of these"
-    )
+    bars = "The bars judge the authors' code, or else the text"
+    assert f"{bars}: {refuted:,} of {len(expected):,} numbers are refuted." in said
+    printed_words = f"What the papers print was run for {len(printed):,} numbers: {sum(printed.values()):,}"
     assert f"{printed_words} are refuted." in said
     assert sum(printed.values()) > 0
 
