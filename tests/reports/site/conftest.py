@@ -59,7 +59,13 @@ def housed(tmp_path_factory):
                 figures=drawn, judged="so", runs=runs)  # fmt: skip
     table = Table("scores", "Scores", "", [Block("", "Method", ["score"], [("DPVI", [entry("0.5")])])])
     section = AdviceSection(
-        "t", "Task", "Take DPVI.", ["So.", "Few."], "| method | score |\n|:--|:--|\n| DPVI | 0.5 |", [table], drawn
+        "t",
+        "Task",
+        "Take DPVI.",
+        ["So.", "Few."],
+        "| method | score |\n|:--|:--|\n| DPVI | 0.5 |",
+        tables=[table],
+        figures=drawn,
     )
     advice = Advice([section], notes=("How it is read.",))
     content = Content("t", "full", "full scale", "made up", files, [part], [], [], advice, pd.DataFrame(),
