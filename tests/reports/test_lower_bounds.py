@@ -32,7 +32,7 @@ def test_every_private_method_is_committed_with_a_bound_or_a_reason():
     assert not frame["method"].duplicated().any()
     assert ((frame["lower"] != "") | (frame["reason"] != "")).all()
     found = frame[frame["lower"] != ""]
-    assert len(found) > 15
+    assert len(found) > 30
     assert set(found["false_alarm"]) == {"0.05"}
     for bound, epsilon in (("lower", "epsilon"), ("lower_gdp", "epsilon"), ("wide_lower", "wide_epsilon")):
         given = found[found[bound] != ""]
