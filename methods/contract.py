@@ -308,8 +308,10 @@ _HERE = Path(__file__).parent
 #: environment variable with further files of methods, separated as in PATH, and the group of entry points of installed
 #: packages: methods from outside. A file is as one of this folder; an entry point names the module of a method.
 OUTSIDE, GROUP = "DPBAYES_METHODS", "dpbayes_bench.methods"
-#: variables of a run: where its plan notes the file that it imports, and the files that have ended an earlier plan.
-IMPORTING, ENDED = "DPBAYES_IMPORTING", "DPBAYES_ENDED"
+#: variable of a run with the files that have ended its plan when they were imported.
+ENDED = "DPBAYES_ENDED"
+#: is told each file before it is imported, and "" when that is over; the plan of a run sets it.
+on_import: Callable[[str], object] = bool
 
 
 #: fields that are read of every method when a run is planned, and their types.
@@ -354,7 +356,6 @@ def _scan() -> _Scan:
     broken: dict[str, str] = {}
     paths: dict[str, str] = {}
     titles: dict[str, str] = {}
-    note = os.environ.pop(IMPORTING, "")  # of the plan, not of its jobs
     ended = os.environ.get(ENDED, "").split(os.pathsep)
     for name, file, load in [*_ours(), *_outside()]:
         if name in paths:  # the first keeps the name, so that no file takes a method away from another
@@ -364,7 +365,7 @@ def _scan() -> _Scan:
         if file in ended:
             broken[name] = f"{file} cannot be imported: it ends the process that does"
             continue
-        with _interrupts() as asked, _noted(note, file):
+        with _interrupts() as asked, _told(file):
             try:
                 adapters = _adapters(load(), name, file)
                 for title in {m.title for m in adapters}:
@@ -401,16 +402,13 @@ def _interrupts() -> Iterator[list[int]]:
 
 
 @contextmanager
-def _noted(note: str, file: str) -> Iterator[None]:
-    """The name of the file is in ``note`` (if it is given) for the time of the block, or if the process ends in it."""
-    if not note:
-        yield
-        return
-    Path(note).write_text(file, encoding="utf-8")
+def _told(file: str) -> Iterator[None]:
+    """``on_import`` is told the file, and then that it is imported, unless the process ends in the block."""
+    on_import(file)
     try:
         yield
     finally:
-        Path(note).unlink(missing_ok=True)
+        on_import("")
 
 
 def _in_words(error: BaseException) -> str:

@@ -108,7 +108,7 @@ def planned(command: list[str], lock: int, folder: Path) -> int:
     while True:
         note.unlink(missing_ok=True)
         importing.unlink(missing_ok=True)
-        os.environ |= {store.LEFT_OUT: str(note), contract.IMPORTING: str(importing)}
+        os.environ |= {store.LEFT_OUT: str(note), store.IMPORTING: str(importing)}
         os.environ[contract.ENDED] = os.pathsep.join(ended)
         code = run(command, lock)
         if not importing.is_file() or code in TOLD:

@@ -298,8 +298,19 @@ def drop(partial: Path) -> None:
 
 #: variable with the file in which a plan lists the methods that are left out.
 LEFT_OUT = "DPBAYES_LEFT_OUT"
+#: variable with the file in which a plan notes which file of a method it imports.
+IMPORTING = "DPBAYES_IMPORTING"
 #: value of the config's ``retry`` -> statuses that the next call tries again.
 RETRIED = {"timeout": ("timeout",), "failed": ("timeout", "failed")}
+
+
+def importing(file: str) -> None:
+    """Note the file of a method that is imported, "" when that is over (``methods.contract.on_import``)."""
+    if note := os.environ.get(IMPORTING):
+        if file:
+            write_text(Path(note), file)
+        else:
+            Path(note).unlink(missing_ok=True)
 
 
 def losses_of(results: str | Path, name: str) -> Path:

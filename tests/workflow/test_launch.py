@@ -118,7 +118,8 @@ PLAN = """
 import os
 from pathlib import Path
 from methods import contract
-contract._ours = list
+from workflow.store import importing
+contract._ours, contract.on_import = list, importing
 Path(os.environ["DPBAYES_LEFT_OUT"]).write_text("".join(f"{why}\\n" for why in contract.broken()))
 """
 
