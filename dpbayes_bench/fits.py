@@ -45,7 +45,7 @@ class PrivacyLeakWarning(UserWarning):
 
 
 class BudgetSpent(RuntimeError):
-    """A further fit would cost more than an :class:`Accountant` has left."""
+    """An :class:`Accountant` has too little left for a fit."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class Privacy:
 
     @property
     def guarantee(self) -> str:
-        """One sentence."""
+        """A sentence."""
         if not math.isfinite(self.epsilon) or not self.relation:
             return "No guarantee: the method claims none, or releases private numbers without noise."
         words = {"add_remove": "one row more or less", "replace_one": "one row changed"}[self.relation]
@@ -279,7 +279,7 @@ class Privacy:
 
     @property
     def limits(self) -> list[str]:
-        """What the guarantee does not cover, a sentence each."""
+        """What it does not cover, a sentence each."""
         out = []
         if not self.secret_noise:
             out.append("The noise follows from random_state: no guarantee holds for anybody who knows or guesses it.")
@@ -297,7 +297,7 @@ class Privacy:
 
     @property
     def intervals(self) -> str:
-        """Whether the intervals can be trusted, one sentence or two."""
+        """Whether the intervals can be trusted."""
         if self.is_point:
             return "It is a single value of the parameters, without a spread: all draws are equal."
         if self.noise_aware:

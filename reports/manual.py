@@ -169,9 +169,7 @@ def python() -> str:
 def python_fits() -> str:
     """The functions and classes of ``dpbayes_bench`` that fit, with their docstrings."""
     lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Fits in Python", ""]
-    lines += [
-        "A private fit needs the extra `fit`. [A guide](../how-to/fit-a-private-posterior.md) shows two. `evaluate`,"
-    ]
+    lines += ["A private fit needs the extra `fit`. See the [guide](../how-to/fit-a-private-posterior.md). `evaluate`,"]
     lines += ["`check_method` and `judge` need a checkout.", ""]
     return "\n".join([*lines, *documented(fits=True)]).rstrip("\n") + "\n"
 
