@@ -95,15 +95,17 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
     code = code_hash("common_tasks.own_data.table")
     # the digest of the facts makes another file of it where they differ, and so the table is read again
     left = study.write(what, _FILE.format(code=f"{code}, facts {study.digest(facts)}"))
-    study.run(what, args.cores, folder / "logs" / "snakemake.log", "./bench compare")
-    frame = arguments.scores_of(what)
     about = advice.About(
         reference=arguments.reference(args.task),
         tuning=what.tuning.words,
         limits=limits(known),
     )
-    block = arguments.block_of(what, frame, about)
-    arguments.finish(what, block, page_text(args, known, frame, block.data), left)
+
+    def drawn(frame: pd.DataFrame) -> tuple[advice.Block, page.Text]:
+        block = arguments.block_of(what, frame, about)
+        return block, page_text(args, known, frame, block.data)
+
+    arguments.run(what, args.cores, "./bench compare", drawn, left)
 
 
 def limits(known: table.Facts) -> str:

@@ -22,7 +22,7 @@ def ranges(unknown: int, columns: int) -> str:
         return ""
     return (
         f"First, state the ranges of your columns: {unknown} of {columns} have none here, so a private method "
-        "estimates them and spends a part of epsilon on that. Write lines `column: [lower, upper]` to a YAML file and "
+        'estimates them and spends a part of epsilon on that. Write lines such as "age: [0, 120]" to a YAML file and '
         "give it with --bounds. A range has to be known without the rows, such as from a document or a scale."
     )
 
@@ -41,15 +41,22 @@ def assumed_ranges(known: bool) -> str:
 def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[str]:
     """A sentence for each epsilon at which no private method is significantly better than the trivial baseline.
 
+    One sentence for all if the reference without privacy is not better either: then there is no scale.
+
     Parameters
     ----------
-    data : ``advice.Block.data``; 0 is the trivial baseline. Rows of another unit than "scaled" are not used.
+    data : ``advice.Block.data``; 0 is the trivial baseline if the unit is "scaled".
     rows : rows of a fit.
     names : data set -> its words.
     """
     here = data[(data["dataset"] != NEXT) & (data["unit"] == "scaled") & data["low"].notna()]
     best = here.groupby(["epsilon", "dataset"], sort=False)["low"].max()
     out = []
+    if len(data) and not (data["unit"] == "scaled").any():
+        out.append(
+            f"Too few rows, or too little in the inputs: on {listed([*names.values()])} with {rows} rows, the model is "
+            "not significantly better than the trivial baseline even without privacy (level 95 %)."
+        )
     for epsilon in here["epsilon"].unique():
         few = [names.get(d, d) for (e, d), low in best.items() if e == epsilon and low <= 0]
         if few:
@@ -77,5 +84,6 @@ def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFram
         f"The classes are unbalanced: '{few}' is the class of {min(counts)} of {sum(counts)} rows "
         f"({min(counts) / sum(counts):.2%}). A prediction of '{most}' for each row is right for "
         f"{max(counts) / sum(counts):.2%} of them, and finds no '{few}'.{here} A small test error "
-        f"does not show that a method finds '{few}': compare with these numbers."
+        f"does not show that a method finds '{few}'. Read the AUC and the balanced accuracy, which are 0.5 for a "
+        "constant prediction."
     )

@@ -10,7 +10,7 @@ def test_ranges_come_first_unless_all_are_stated():
     assert first.ranges(0, 3) == ""
     said = first.ranges(8, 10)
     assert said.startswith("First, state the ranges of your columns: 8 of 10 have none here")
-    assert "`column: [lower, upper]`" in said
+    assert '"age: [0, 120]"' in said
     assert "--bounds" in said
     assert first.assumed_ranges(True) == ""
     assert "--known-ranges" in first.assumed_ranges(False)
@@ -32,7 +32,8 @@ def test_too_few_rows_are_said_where_no_method_is_better_than_the_baseline():
     )
     (said,) = first.too_small(data, 400, {"curved": "the shape curved"})
     assert said.startswith("Too few rows for epsilon = 1, as far as was shown: on the shape curved with 400 rows")
-    assert first.too_small(data.assign(unit="nats"), 400, {}) == []
+    (said,) = first.too_small(data.assign(unit="nats"), 400, {"curved": "mine.csv"})
+    assert said.startswith("Too few rows, or too little in the inputs: on mine.csv with 400 rows, the model is not")
     assert first.too_small(data.assign(low=float("nan")), 400, {}) == []
 
 
@@ -46,6 +47,7 @@ def test_a_rare_class_is_warned_of_with_the_constant_prediction(counts, share):
     assert f"'{few}' is the class of {min(counts)} of {sum(counts)} rows ({share})" in said
     assert f"A prediction of '{most}' for each row" in said
     assert "a mean test error of 0.005 and test log-likelihood of -0.03." in said
+    assert said.endswith("Read the AUC and the balanced accuracy, which are 0.5 for a constant prediction.")
 
 
 def test_classes_that_are_not_rare_are_not_warned_of():
