@@ -189,8 +189,6 @@ def test_the_time_is_forecast_before_the_start():
     said = study.forecast(both, {"a": 0, "b": 5}, {"a": 10.0, "b": 20.0}, cores=2)
     # 4 + 100 s of a, half of 4 + 200 s of b, 20 s of the run; two jobs share two processes
     assert said.startswith("15 fits of 2 methods, about 4 min of CPU time by the committed runs, so 2 min or more")
-        "15 fits of 2 methods, about 4 min of CPU time by the committed runs, so 2 min or more with 2"
-    )
 
 
 def test_the_page_fills_as_methods_finish(tmp_path, monkeypatch):
