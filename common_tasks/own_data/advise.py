@@ -220,6 +220,7 @@ def page_text(args, data: pd.DataFrame, frame: pd.DataFrame, shapes: tuple[str, 
         first=[
             first.assumed_ranges(args.known_ranges),
             *first.too_small(data, args.rows, {s: f"the shape {s.replace('_', ' ')}" for s in shapes}),
+            first.more_rows(study.COMMON[args.task]),
             real,
         ],
         by="By shape of the made-up tables",

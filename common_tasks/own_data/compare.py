@@ -151,13 +151,15 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, data: pd.DataFrame)
     )  # fmt: skip
     zero, one = map(plain, known.labels or ("", ""))
     classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
+    small = first.too_small(data, known.rows * 9 // 10, {d: known.file for d in data["dataset"]})
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
         first=[
             first.ranges(len(unknown), len(wanted)),
             first.rare_class(known.counts, known.labels, frame),
-            *first.too_small(data, known.rows * 9 // 10, {d: known.file for d in data["dataset"]}),
+            *small,
+            first.more_rows(study.COMMON[args.task]) if small else "",
         ],
         columns=columns_of(known),
         read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",

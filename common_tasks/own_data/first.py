@@ -1,4 +1,4 @@
-"""The first sentences of a page, as plain text: the ranges, too few rows for epsilon, a rare class."""
+"""The first sentences of a page, as plain text: the ranges, too few rows for epsilon, more rows, a rare class."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from common_tasks import sizes
 from common_tasks.advice.answer import NEXT
 from common_tasks.advice.sentences import listed
 from evaluation.metrics import METRICS, main_metrics
@@ -66,6 +67,28 @@ def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[s
                 "rows, stated ranges, fewer columns or a larger epsilon may help."
             )
     return out
+
+
+def more_rows(task: str) -> str:
+    """A sentence on what more rows and a larger epsilon change, by the committed tables. "" for a task without effects.
+
+    ``task``: a common task, such as "linear_regression" (``common_tasks.sizes``).
+    """
+    every = sizes.committed()
+    here = every[(every["task"] == task) & (every["method"] == sizes.EVERY)].set_index("of")
+    if here.empty:
+        return ""
+    said = []
+    for term, words in (("rows", "as many rows multiply"), ("epsilon", "the epsilon multiplies")):
+        factor, low, high = here.loc[term, ["factor", "low", "high"]]
+        number = f"{factor:.2f} [{low:.2f}, {high:.2f}]"
+        unsure = ", which is not shown to differ from 1" if low <= 1 <= high else ""
+        said.append(f"ten times {words} it by {number}{unsure}")
+    return (
+        f"The cost of privacy is 1 - score. On {here.loc['rows', 'tables']} real tables, over all methods, {said[0]}; "
+        f"{said[1]} (95 % intervals). These are differences between tables: what more rows of one table change was not "
+        "run."
+    )
 
 
 def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFrame) -> str:

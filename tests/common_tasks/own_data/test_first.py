@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from common_tasks import sizes
 from common_tasks.own_data import first
 
 
@@ -55,3 +56,14 @@ def test_classes_that_are_not_rare_are_not_warned_of():
     assert first.rare_class((90, 10), ("a", "b"), frame) == ""
     assert first.rare_class((), (), frame) == ""
     assert "Over the splits" not in first.rare_class((99, 1), ("a", "b"), frame)
+
+
+def test_what_more_rows_change_is_read_from_the_committed_effects():
+    table = sizes.committed()
+    for task in ("linear_regression", "logistic_regression"):
+        mine = table[(table["task"] == task) & (table["method"] == sizes.EVERY) & (table["of"] == "rows")]
+        said = first.more_rows(task)
+        assert f"ten times as many rows multiply it by {mine['factor'].item():.2f} [" in said
+        not_shown = mine["low"].item() <= 1 <= mine["high"].item()
+        assert (", which is not shown to differ from 1" in said.partition(";")[0]) == not_shown
+    assert first.more_rows("density") == ""
