@@ -320,7 +320,7 @@ def noise_words() -> str:
 class Predictive:
     """The predictive distribution of the target of n rows, in its original units.
 
-    ``mean`` and ``variance`` are arrays (n,). Of a logistic model they are those of the class, 0 or 1.
+    ``mean`` and ``variance`` are arrays (n,). For a logistic model they are those of the class, 0 or 1.
     """
 
     mean: np.ndarray
