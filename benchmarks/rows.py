@@ -58,13 +58,13 @@ def private_fit(task: str, name: str, x, y) -> Callable[[], object]:
     from models.task import PublicKnowledge, Task
     from privacy.budget import BudgetSpec
 
-    box = ((-1.0, 1.0),) * x.shape[1]
+    bounds = ((-1.0, 1.0),) * x.shape[1]
     target = (-1.0, 1.0) if task == "regression" else (0.0, 1.0)
     model = kind.kind(KINDS[task]).model(**MODEL[task])
     method = contract.get(name, KINDS[task])
 
     def of(rows: int) -> tuple:
-        public = PublicKnowledge(rows, box, target, "made up")
+        public = PublicKnowledge(rows, bounds, target, "made up")
         return Task("rows", model, x[:rows], y[:rows], public), BudgetSpec(**BUDGET).open(np.random.default_rng(1))
 
     settings = method.Settings()
@@ -210,15 +210,15 @@ def table(rows: Sequence[int], columns: Sequence[int], wanted: Sequence[str], li
     for task in KINDS:
         names = [n for n in (*OTHERS, *methods_of(task)) if not wanted or n in (*wanted, BASE)]
         for d in columns:
-            lost: set[str] = set()
+            dropped: set[str] = set()
             for n in sorted(rows):
-                for name in (k for k in names if k not in lost):
+                for name in (k for k in names if k not in dropped):
                     found = measured(task, name, n, d, limit)
                     base = next((r for r in out if same_table(r, found) and r["method"] == BASE), found)
                     if found["status"] == "ok" and base["status"] == "ok":
                         found["ratio"] = found["seconds"] / max(base["seconds"], 1e-9)
                     if found["status"] != "ok":
-                        lost.add(name)
+                        dropped.add(name)
                     out.append(found)
                     print(json.dumps({k: v for k, v in found.items() if v != ""}), file=sys.stderr, flush=True)
     return pd.DataFrame(out, columns=COLUMNS)

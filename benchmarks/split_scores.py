@@ -112,8 +112,8 @@ def table(found: dict[tuple, np.ndarray]) -> pd.DataFrame:
         parts = components(values)
         noise = parts[2] / (parts[1] + parts[2])
         sds = np.sqrt(parts.clip(0))
-        told = [*share(values), noise, *sds]
-        out.append((what, method, f"{epsilon:g}" if epsilon else "", *(round(float(v), 4) for v in told)))
+        entries = [*share(values), noise, *sds]
+        out.append((what, method, f"{epsilon:g}" if epsilon else "", *(round(float(v), 4) for v in entries)))
     return pd.DataFrame(out, columns=COLUMNS)
 
 

@@ -52,7 +52,7 @@ def tuned_rows(families: Sequence[Family]) -> list[tuple[str, list[Row]]]:
 
 def tuned_frame(families: Sequence[Family]) -> pd.DataFrame:
     """One row a tuned setting, data set and metric: what is committed of the second column, for findings to count."""
-    rows = [r for _, found in tuned_rows(families) for r in found]
+    rows = [r for _, group in tuned_rows(families) for r in group]
     return pd.DataFrame(rows, columns=[c for c in COLUMNS if c not in ("title", "reason", "scale")])
 
 
@@ -60,14 +60,14 @@ def tuned_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.DataF
     """A row a tuned setting, data set and metric, beside the default; None where nothing is tuned."""
     rows = tuned_rows(families)
     count = dict.fromkeys(COMPARED, 0)
-    for r in (r for _, found in rows for r in found if r.get("compared")):
+    for r in (r for _, group in rows for r in group if r.get("compared")):
         count[r["compared"]] += 1
-    told = ", ".join(f"{words} in {n}" for words, n in count.items())
+    counted = ", ".join(f"{words} in {n}" for words, n in count.items())
     notes = (
         "As many settings of every method were tried on synthetic rows of the data set's shape (workflow/tuning.py). "
         "The table has the best one if it gained enough there. If none did, the default was chosen, and is in the "
         "tuned columns of the tables of scores. Tuned settings are compared with the default on the real data, by 95 % "
-        f"intervals about the distribution of the data, one per comparison: {told}.",
+        f"intervals about the distribution of the data, one per comparison: {counted}.",
     )
     return _table("common_tuned", "Tuned on synthetic surrogate data, compared with the default", rows, notes, scale)
 
@@ -86,16 +86,16 @@ def ablations_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.D
 def _table(name: str, title: str, rows: Sequence[tuple[str, list[Row]]], notes: tuple[str, ...], scale: str):
     heads = ["data set", "metric", "epsilon", "this setting", "default"]
     heads += ["better than it by (95 %, distribution of the data)", "95 % on these rows (splits that both have)"]
-    rows = [(words, found) for words, found in rows if found]
+    rows = [(words, group) for words, group in rows if group]
     if not rows:
         return None
-    blocks = [Block(words, "Method", heads, [(r["title"], _entries(r)) for r in found]) for words, found in rows]
+    blocks = [Block(words, "Method", heads, [(r["title"], _entries(r)) for r in group]) for words, group in rows]
     what = (
         "Mean ± standard deviation over splits (their number), and the paired difference with two intervals. One is "
         "corrected for splits that share rows (Nadeau and Bengio 2003), and is about the distribution of the data. The "
         "plain one is about these rows, over all their splits and all privacy noise."
     )
-    long = pd.DataFrame([r | {"scale": scale} for _, found in rows for r in found], columns=COLUMNS)
+    long = pd.DataFrame([r | {"scale": scale} for _, group in rows for r in group], columns=COLUMNS)
     return Table(name, title, SCALE_BANNERS[scale], blocks, (what, *notes)), long
 
 
@@ -145,7 +145,7 @@ def _rows(family: Family, dataset: str, arm: Arm) -> list[Row]:
 
 def _entries(row: Row) -> list[Entry]:
     what = [dataset_title(row["dataset"]), METRICS[row["metric"]].heading]
-    told = _score(row["mean"], row["std"], f" ({row['n']})") if row["n"] else row["status"]
+    score = _score(row["mean"], row["std"], f" ({row['n']})") if row["n"] else row["status"]
     default, gap, rows = "-", "-", "-"
     if "default_mean" in row:
         asked = row["default_setting"].removeprefix("epsilon=")
@@ -154,7 +154,7 @@ def _entries(row: Row) -> list[Entry]:
     if "better_by" in row:
         gap = f"{row['better_by']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
         rows = f"{row['rows_low']:.3g} to {row['rows_high']:.3g} ({row['pairs']})"
-    return [entry(words) for words in (*what, row["epsilon_claimed"] or "-", told, default, gap, rows)]
+    return [entry(words) for words in (*what, row["epsilon_claimed"] or "-", score, default, gap, rows)]
 
 
 def _score(mean: float, std: float, after: str) -> str:

@@ -42,8 +42,8 @@ def _ahead(d: Difference | None) -> bool:
 
 def reference(family: Family, dataset: str, metric: str) -> Arm | None:
     """The first reference without privacy that has a score, default settings."""
-    found = (a for a in family.of(REFERENCE, column=("", False)) if (dataset, a, metric) in family.values)
-    return next(found, None)
+    arms = (a for a in family.of(REFERENCE, column=("", False)) if (dataset, a, metric) in family.values)
+    return next(arms, None)
 
 
 def gap(family: Family, dataset: str, metric: str, a: Arm, b: Arm, ratio: float = RATIO_90_10) -> Difference | None:

@@ -42,7 +42,7 @@ def simulate(sets: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Mome
     from scipy.stats import norm, t
 
     model = BoundedLinearRegression().inner
-    z, found = np.empty(sets), []
+    z, rows = np.empty(sets), []
     for i in range(sets):
         theta = model.sample_prior(1, rng, INPUTS)[0]
         x = rng.uniform(-1.0, 1.0, (ROWS, INPUTS))
@@ -52,8 +52,8 @@ def simulate(sets: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Mome
         root = np.linalg.solve(q.factor, np.eye(INPUTS + 1)[0])
         scale = np.sqrt(q.scale / q.shape * (root @ root))
         z[i] = norm.ppf(t.cdf((theta[0] - q.mean[0]) / scale, 2 * q.shape))
-        found.append(moments(q.sample(DRAWS, rng)))
-    return z, found
+        rows.append(moments(q.sample(DRAWS, rng)))
+    return z, rows
 
 
 def table(sets: int = SETS, seed: int = 0) -> list[dict]:

@@ -26,12 +26,12 @@ def reason_of(method: str, kind: str) -> str:
     """Why a method does not fit a kind of model, in its own words; "" where it says that it does."""
     from methods import contract
 
-    found = adapter(method, kind)
-    if found is None:
+    method_class = adapter(method, kind)
+    if method_class is None:
         return "there is no such method any more"
-    if kind not in found.models:
-        return contract.fits(found)
-    said = found.supports(kind_of(kind).tiny[kind](_ROWS, 0))
+    if kind not in method_class.models:
+        return contract.fits(method_class)
+    said = method_class.supports(kind_of(kind).tiny[kind](_ROWS, 0))
     return "" if said is None else said.removeprefix(f"{method} ")  # the table names the method, too
 
 
@@ -50,8 +50,8 @@ def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
             runs = any(a.method == method for a in f.arms)
             constants = _constants(f, method) if runs else ""
             entries.append(entry(*text, after=(constants,), marks=footnotes(reason)))
-            told = {"method": method, "title": _title(method, families), "task": f.task, "entry": "; ".join(text)}
-            long.append(told | {"constants": constants, "reason": reason, "runs": runs})
+            cell_row = {"method": method, "title": _title(method, families), "task": f.task, "entry": "; ".join(text)}
+            long.append(cell_row | {"constants": constants, "reason": reason, "runs": runs})
         rows[any(row["runs"] for row in long[-len(families) :])].append((_title(method, families), entries))
     lines: list[tuple[str, list[Entry]]] = []
     for runs, head in ((True, "Methods that run on a common task"), (False, "Methods that run on none")):
@@ -68,17 +68,17 @@ def matrix_table(families: Sequence[Family], scale: str) -> tuple[Table, pd.Data
 
 
 def _title(method: str, families: Sequence[Family]) -> str:
-    found = [title(method, f.kind) for f in families]
-    return next((t for t in found if t != method), method)
+    titles = [title(method, f.kind) for f in families]
+    return next((t for t in titles if t != method), method)
 
 
 def _entry(family: Family, method: str) -> tuple[list[str], str]:
     """(lines, reason): the status with its reason; or that it does not run and why. Never empty."""
     arms = [a for a in family.arms if a.method == method]
-    told = [_status(family, a) for a in arms]
-    reason = next((r for s, r in told if s != "ok" and r), "")
+    statuses = [_status(family, a) for a in arms]
+    reason = next((r for s, r in statuses if s != "ok" and r), "")
     if arms:
-        words = dict.fromkeys(s for s, _ in told)
+        words = dict.fromkeys(s for s, _ in statuses)
         scored = "ok" in words
         reason = _UNRANKED if scored and all(a.role == BARE for a in arms) else "" if scored else reason
         return ["scored" if scored else ", ".join(words).replace("_", " ")], reason
@@ -87,20 +87,20 @@ def _entry(family: Family, method: str) -> tuple[list[str], str]:
 
 
 def _constants(family: Family, method: str) -> str:
-    found = adapter(method, family.kind)
-    return "" if found is None else "; ".join(found.constants)
+    method_class = adapter(method, family.kind)
+    return "" if method_class is None else "; ".join(method_class.constants)
 
 
 def _status(family: Family, arm: Arm) -> tuple[str, str]:
     """Status of an arm over the data sets: ok where any of them has a score."""
-    found = [family.status[d, arm] for d in family.datasets if (d, arm) in family.status]
-    return next((f for f in found if f[0] == "ok"), found[0] if found else ("not run", ""))
+    statuses = [family.status[d, arm] for d in family.datasets if (d, arm) in family.status]
+    return next((f for f in statuses if f[0] == "ok"), statuses[0] if statuses else ("not run", ""))
 
 
 def _left_out(family: Family, method: str) -> str:
     """Why a method that could fit this model has no cell of this experiment."""
-    found = adapter(method, family.kind)
-    relation = found.privacy
+    method_class = adapter(method, family.kind)
+    relation = method_class.privacy
     if relation is None:
         return "fits this model without privacy; this experiment names its configurations and has others"
     if str(relation) != "add_remove":

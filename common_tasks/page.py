@@ -132,11 +132,11 @@ def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
     """The posterior at every epsilon: a block per epsilon, rows methods; the long frame has every table left out."""
     blocks, long = [], []
     for epsilon in family.epsilons if family.metrics else ():
-        found = best.fit(family, epsilon, best.About())
-        if found.frame.empty:
+        fitted = best.fit(family, epsilon, best.About())
+        if fitted.frame.empty:
             continue
-        whole = found.frame[found.frame["without"] == ""]
-        left = found.frame[found.frame["without"] != ""].set_index("without").groupby("method")["probability"]
+        whole = fitted.frame[fitted.frame["without"] == ""]
+        left = fitted.frame[fitted.frame["without"] != ""].set_index("without").groupby("method")["probability"]
         least, most, where = left.min(), left.max(), left.idxmin()
         answer = Answer(family, best.About())
         rows = []
@@ -150,7 +150,7 @@ def best_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None:
         heads += ["best, without any one table", "least without", "tables with a score", "settings"]
         heads += ["R-hat", "effective draws"]
         blocks.append(Block(f"epsilon = {epsilon}", "Method", heads, rows))
-        long.append(found.frame)
+        long.append(fitted.frame)
     if not blocks:
         return None
     notes = (
@@ -170,11 +170,11 @@ def sizes_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame] | None
     answer = Answer(family, best.About())
     rows = []
     for method, of in long.groupby("method", sort=False):
-        told = [f"{r['factor']:.2f} [{r['low']:.2f}, {r['high']:.2f}]" for r in of.to_dict("records")]
+        entries = [f"{r['factor']:.2f} [{r['low']:.2f}, {r['high']:.2f}]" for r in of.to_dict("records")]
         first = of.iloc[0]
-        told += [str(first["tables"]), f"{first['at_an_end']:.0%}"]
+        entries += [str(first["tables"]), f"{first['at_an_end']:.0%}"]
         name = method if method == common_sizes.EVERY else answer.name(method)
-        rows.append((name, [entry(t) for t in told]))
+        rows.append((name, [entry(t) for t in entries]))
     heads = [f"ten times the {t}" if t != "epsilon" else "ten times epsilon" for t in common_sizes.TERMS]
     block = Block("", "Method", [*heads, "tables", "scores at an end"], rows)
     notes = (

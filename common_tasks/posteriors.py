@@ -58,13 +58,13 @@ def why_not(cell: Cell) -> str:
 
 def tasks() -> dict[str, Cell]:
     """Name of each common task with committed scores, ``<data set>-<family>`` -> one cell of it, at full scale."""
-    found: dict[str, Cell] = {}
+    cell_of: dict[str, Cell] = {}
     for experiment, path in PAPER.experiments.items():
         if not committed.path_of(papers.REFERENCE, experiment).is_file():
             continue
         for cell in cells(path, "full"):
-            found.setdefault(f"{cell.dataset}-{experiment.removeprefix('common_')}", cell)
-    return found
+            cell_of.setdefault(f"{cell.dataset}-{experiment.removeprefix('common_')}", cell)
+    return cell_of
 
 
 def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | None]:
@@ -73,7 +73,7 @@ def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | N
     Raises ValueError for chains that have not converged.
     """
     task, frame = make_task(cell, data, SPLIT), public_frame(cell, data, SPLIT)
-    box = frame.task(task)
+    scaled_task = frame.task(task)
     info = {
         "task": name,
         "dataset": cell.dataset,
@@ -83,16 +83,18 @@ def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | N
         "model": dict(cell.model),
         "frame": _frame(frame),
         "data_hash": data.data_hash,
-        "rows_hash": hashlib.sha256(np.ascontiguousarray(box.x).tobytes() + box.y.tobytes()).hexdigest()[:16],
+        "rows_hash": hashlib.sha256(
+            np.ascontiguousarray(scaled_task.x).tobytes() + scaled_task.y.tobytes()
+        ).hexdigest()[:16],
         "parameters": [*data.columns, "intercept"],
     }
     if cell.about.exact == CONJUGATE:
         info |= {"how": "closed form: normal-inverse-gamma", "settings": {}, "versions": versions("numpy", "scipy")}
         info["parameters"].append("noise_variance")
-        return _hashed(info | _closed_form(box)), None
+        return _hashed(info | _closed_form(scaled_task)), None
     info |= {"how": "draws of NumPyro's No-U-Turn sampler", "settings": CHAINS}
     info["versions"] = versions("numpy", "scipy", "jax", "numpyro")
-    draws = _drawn(box, np.random.default_rng(cell.seed(SPLIT, "reference posterior")))
+    draws = _drawn(scaled_task, np.random.default_rng(cell.seed(SPLIT, "reference posterior")))
     return _hashed(info | told_of(draws)), draws
 
 
@@ -122,20 +124,20 @@ def _closed_form(box) -> dict[str, Any]:
     """Moments and quantiles of weights (Student t) and noise variance (inverse gamma); ``box``: the task in the box."""
     from scipy.stats import invgamma, t
 
-    found = box.model.exact_posterior(box.x, box.y)
-    a, b = found.shape, found.scale
-    inverse = np.linalg.inv(found.factor)
+    exact = box.model.exact_posterior(box.x, box.y)
+    a, b = exact.shape, exact.scale
+    inverse = np.linalg.inv(exact.factor)
     spread = inverse.T @ inverse
     scale = np.sqrt(b / a * np.diag(spread))
     mean, variance = b / (a - 1), b**2 / ((a - 1) ** 2 * (a - 2))
     covariance = np.zeros((len(spread) + 1,) * 2)
     covariance[:-1, :-1], covariance[-1, -1] = mean * spread, variance
-    summary = {"mean": [*found.mean, mean], "sd": np.sqrt(np.diag(covariance))}
+    summary = {"mean": [*exact.mean, mean], "sd": np.sqrt(np.diag(covariance))}
     for word, level in QUANTILES.items():
-        summary[word] = [*(found.mean + scale * t.ppf(level, 2 * a)), invgamma.ppf(level, a, scale=b)]
+        summary[word] = [*(exact.mean + scale * t.ppf(level, 2 * a)), invgamma.ppf(level, a, scale=b)]
     return {
         "closed_form": {
-            "mean": found.mean.tolist(),
+            "mean": exact.mean.tolist(),
             "weights_covariance_over_variance": spread.tolist(),
             "shape": a,
             "scale": b,
@@ -156,8 +158,8 @@ def _drawn(box, rng: np.random.Generator) -> np.ndarray:
     from methods._shared.logistic.sampler import Target
     from methods._shared.logistic_gaussian.posterior import signed
 
-    found = long_chains(signed(box), Target(1.0, 1.0 / box.model.prior_sd**2), rng, **CHAINS)
-    return found.draws.astype(np.float32)
+    chains = long_chains(signed(box), Target(1.0, 1.0 / box.model.prior_sd**2), rng, **CHAINS)
+    return chains.draws.astype(np.float32)
 
 
 def told_of(draws: np.ndarray) -> dict[str, Any]:
@@ -209,8 +211,8 @@ def rank_normal(draws: np.ndarray) -> np.ndarray:
 
 def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
     """Compute and write the posteriors of the tasks named (default: all that have one); gives their names."""
-    found, done = tasks(), []
-    for name, cell in found.items():
+    todo, done = tasks(), []
+    for name, cell in todo.items():
         if why_not(cell) or (only and name not in only):
             continue
         info, draws = compute(name, cell, datasets.load(data / f"{cell.dataset}.npz"))
@@ -219,7 +221,7 @@ def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:
                 np.savez_compressed(f, draws=draws)
         write_json(folder / f"{name}.json", info)
         done.append(name)
-    absent = {name: why for name, cell in found.items() if (why := why_not(cell))}
+    absent = {name: why for name, cell in todo.items() if (why := why_not(cell))}
     write_json(folder / ABSENT, absent)
     return done
 
@@ -230,17 +232,17 @@ def differences(folder: Path, other: Path) -> list[str]:
     Both have independent draws where they were made with other libraries; 6 standard errors of one of some 200 means
     are passed by chance once in 10^6.
     """
-    told = []
+    lines = []
     for path in sorted(other.glob("*-*.json")):
         ours, theirs = (json.loads((f / path.name).read_text(encoding="utf-8")) for f in (folder, other))
         (a, b), sd = ([np.array(i["summary"]["mean"]) for i in (ours, theirs)], np.array(ours["summary"]["sd"]))
         ess = np.array(ours["summary"].get("ess_bulk", np.full(len(sd), 1e12)))
         far = float(np.max(np.abs(a - b) / sd / np.sqrt(2 / ess)))
         if ours["hash"] != theirs["hash"]:
-            told.append(f"{path.stem}: hash {ours['hash']} is committed, {theirs['hash']} computed")
+            lines.append(f"{path.stem}: hash {ours['hash']} is committed, {theirs['hash']} computed")
         elif far > 6:
-            told.append(f"{path.stem}: a mean is {far:.1f} standard errors from the committed one")
-    return told
+            lines.append(f"{path.stem}: a mean is {far:.1f} standard errors from the committed one")
+    return lines
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -42,22 +42,22 @@ def pooled(found: Sequence[Reliability]) -> list[dict]:
 
 def unpooled(rows: Sequence[dict]) -> Reliability:
     """What :func:`pooled` made these rows of, as if it were one split."""
-    found = Reliability(*np.zeros((3, CALIBRATION_BINS)))
+    total = Reliability(*np.zeros((3, CALIBRATION_BINS)))
     for row in rows:
-        for name, bins in found._asdict().items():
+        for name, bins in total._asdict().items():
             bins[row["bin"] - 1] = row[name]
-    return found
+    return total
 
 
 def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]:
     """Rows of one cell; none where no fit is ok."""
     key = {"dataset": cell.dataset, "method": cell.method, "setting": cell.setting}
-    found = []
+    counts = []
     if restored := {r["cell"] for r in record_of(cell, fits)["reused"]}:
         rows = committed[committed["cell"].isin(restored)].to_dict("records")
         if restored == {cell.id}:
             return rows
-        found.append(unpooled(rows))
+        counts.append(unpooled(rows))
     for k, posterior in fits_of(cell, fits):
         _, test = cell.split_rows(data, k)
         # the stream that the scores are made with
@@ -65,8 +65,8 @@ def of_cell(cell: Cell, fits: Path, data, committed: pd.DataFrame) -> list[dict]
             predictive = posterior.predictive(data.x[test], np.random.default_rng(cell.seed(k, "predict")))
             p = np.asarray(predictive.mean)
         if np.isfinite(p).all():
-            found.append(class_reliability(p, data.y[test]))
-    return [{"cell": cell.id, **key, **row} for row in pooled(found)]
+            counts.append(class_reliability(p, data.y[test]))
+    return [{"cell": cell.id, **key, **row} for row in pooled(counts)]
 
 
 def tables(request: Request) -> dict[str, str]:

@@ -18,8 +18,8 @@ TUNED = "common_tuned.csv"
 def tables(run: Run) -> Tables:
     """No table of all methods (the page has them); how far released draws are from exact ones."""
     named = run.config.get("extra_full", [])
-    found = sampler_tables.distance_table(run.extra, named, run.scale) if run.extra else None
-    return Tables([], [found] if found else [])
+    distances = sampler_tables.distance_table(run.extra, named, run.scale) if run.extra else None
+    return Tables([], [distances] if distances else [])
 
 
 def page(runs: list[Run], whole: Whole) -> Added:

@@ -149,8 +149,8 @@ class Family:
         """Scores by split of the arms that can be compared: those with a score, and those that failed (empty)."""
         out = {}
         for arm in arms:
-            if found := self.values.get((dataset, arm, metric)):
-                out[arm] = found
+            if scores := self.values.get((dataset, arm, metric)):
+                out[arm] = scores
             elif self.status.get((dataset, arm), ("", ""))[0] in FAILED:
                 out[arm] = {}
         return out
@@ -180,7 +180,7 @@ def read(config: dict[str, Any], scores: pd.DataFrame) -> Family:
     for (dataset, arm), (source, _) in defaults.items():
         status[dataset, arm] = status[dataset, source]
         for table in (summary, values):
-            table |= {(d, arm, m): found for (d, a, m), found in table.items() if (d, a) == (dataset, source)}
+            table |= {(d, arm, m): by_split for (d, a, m), by_split in table.items() if (d, a) == (dataset, source)}
     present = set(scores["dataset"])
     ordered = sorted(
         {*arms.values(), *(arm for _, arm in defaults)},
@@ -260,11 +260,11 @@ def taken_over(
         if not tuneable or ABLATION in source.setting.split(";") or source.epsilon not in epsilons:
             continue
         arm = Arm(source.method, f"tuned;epsilon={source.epsilon}", source.epsilon, True, source.role)
-        found = tuned.get(dataset, {}).get(source.method, {}).get(source.epsilon)
-        if (dataset, arm) in status or (found and found["settings"]):
+        choice = tuned.get(dataset, {}).get(source.method, {}).get(source.epsilon)
+        if (dataset, arm) in status or (choice and choice["settings"]):
             continue
         method = adapter(source.method, kind)
-        why = DEFAULT if found else NOT_TUNED if method is not None and method.grid else NO_GRID
+        why = DEFAULT if choice else NOT_TUNED if method is not None and method.grid else NO_GRID
         out[dataset, arm] = source, why
     return out
 
@@ -304,12 +304,12 @@ def role_of(method: str, kind: str, budgeted: bool) -> str:
     """One of ``ROLES``. ``budgeted``: it runs under an epsilon."""
     if not budgeted and method in REFERENCES.get(kind, ()):
         return REFERENCE
-    found = adapter(method, kind)
-    if found is not None and found.role is not Role.METHOD:
+    method_class = adapter(method, kind)
+    if method_class is not None and method_class.role is not Role.METHOD:
         return PRIVATE_YARDSTICK if budgeted else FREE_YARDSTICK
     if not budgeted:
         return FREE
-    return BARE if found is not None and found.privacy is None else PRIVATE
+    return BARE if method_class is not None and method_class.privacy is None else PRIVATE
 
 
 def adapter(method: str, kind: str):
@@ -327,14 +327,14 @@ def trivial(arm: Arm, kind: str) -> bool:
 
     The other controls give the exact answer: they are references.
     """
-    found = adapter(arm.method, kind)
-    return arm.role == FREE_YARDSTICK and found is not None and found.role is Role.CONTROL
+    method_class = adapter(arm.method, kind)
+    return arm.role == FREE_YARDSTICK and method_class is not None and method_class.role is Role.CONTROL
 
 
 def title(method: str, kind: str) -> str:
     """Its heading; the name of a method that is gone."""
-    found = adapter(method, kind)
-    return method if found is None else found.title
+    method_class = adapter(method, kind)
+    return method if method_class is None else method_class.title
 
 
 def name_of(arm: Arm, kind: str) -> str:
@@ -345,12 +345,12 @@ def name_of(arm: Arm, kind: str) -> str:
 
 def constants_of(family: Family, dataset: str, arm: Arm) -> str:
     """Where the settings of an arm on a data set come from: chosen by the tuning, or what the method states."""
-    found = adapter(arm.method, family.kind)
-    if found is None:
+    method_class = adapter(arm.method, family.kind)
+    if method_class is None:
         return ""
     if arm.tuned and not family.mark(dataset, arm):
-        return f"tuned on surrogate data ({len(found.grid)} settings)"
-    return "; ".join(found.constants) or "not stated"
+        return f"tuned on surrogate data ({len(method_class.grid)} settings)"
+    return "; ".join(method_class.constants) or "not stated"
 
 
 def column_words(column: tuple[str, bool]) -> str:

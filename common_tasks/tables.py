@@ -218,7 +218,7 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
     """A block a data set; a row an arm: coverage or calibration error, distance to the exact posterior, cost."""
     metrics = [m for m in CALIBRATION if any(key[2] == m for key in family.summary)]
     spent, footnotes, blocks, long = costs(family), Footnotes(), [], []
-    told = [c for c in COSTS if any(each[c][2] for each in spent.values())]
+    shown = [c for c in COSTS if any(each[c][2] for each in spent.values())]
     for dataset in family.datasets:
         present = [a for a in family.arms if (dataset, a) in family.status]
         rows: list[tuple[str, list[Entry]]] = []
@@ -231,10 +231,10 @@ def calibration_table(family: Family, scale: str) -> tuple[Table, pd.DataFrame]:
                 ids.append("")
                 for arm in (a for a in part if a.column == column):
                     name = ", ".join(filter(None, (name_of(arm, family.kind), family.mark(dataset, arm))))
-                    rows.append((name, _calibration(family, dataset, arm, metrics, told, footnotes)))
+                    rows.append((name, _calibration(family, dataset, arm, metrics, shown, footnotes)))
                     ids.append(calibration_id(family, dataset, arm))
                     long.append(_long_calibration(family, dataset, arm, metrics, spent))
-        heads = [*(CALIBRATION[m] for m in metrics), *(COSTS[c] for c in told)]
+        heads = [*(CALIBRATION[m] for m in metrics), *(COSTS[c] for c in shown)]
         blocks.append(Block(_heading(family, dataset), "Method", heads, rows, ids=ids))
     notes = (
         "Means over splits. Coverage is the share of test targets in the central predictive interval of that level. "
@@ -263,8 +263,8 @@ def _calibration(family: Family, dataset: str, arm: Arm, metrics, told, footnote
     status, reason = family.status[dataset, arm]
     if (dataset, arm) not in spent:
         return [entry(verdict=status, marks=footnotes(reason)), *[entry("-")] * (len(metrics) + len(told) - 1)]
-    found = [family.summary.get((dataset, arm, m)) for m in metrics]
-    scores = [entry("-") if r is None else entry(f"{r['mean']:.3g}") for r in found]
+    summaries = [family.summary.get((dataset, arm, m)) for m in metrics]
+    scores = [entry("-") if r is None else entry(f"{r['mean']:.3g}") for r in summaries]
     return [*scores, *(entry(_short(spent[dataset, arm][c][0])) for c in told)]
 
 

@@ -308,9 +308,9 @@ def from_results(results: Path, out: Path, scale: str) -> site.Content:
     pairs = [(c, _scores(c["experiment"], files[c["experiment"]], scale)) for c in loaded]
     path = results / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    found = collect(pairs, results / "fits", results / "data", out, scale, manifest, extra=results / "extra")
-    assert found is not None
-    return found
+    collected = collect(pairs, results / "fits", results / "data", out, scale, manifest, extra=results / "extra")
+    assert collected is not None
+    return collected
 
 
 def all_methods(run: Run) -> list[Pair]:

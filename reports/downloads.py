@@ -51,8 +51,8 @@ def scores(results: Path | None = None) -> pd.DataFrame:
 
 def _paper(experiment: str) -> str:
     """Key of the paper of an experiment; "" for one of no paper."""
-    found = papers.paper_of(experiment)
-    return found.key if found else ""
+    paper = papers.paper_of(experiment)
+    return paper.key if paper else ""
 
 
 def claim_rows(results: Path | None = None) -> pd.DataFrame:
@@ -141,9 +141,9 @@ def write(out: Path, results: Path | None = None) -> list[Path]:
         if name == "verdicts":
             write_text(out / "verdicts.json", as_json(frame))
             made.append(out / "verdicts.json")
-    told = tables.dictionary()
-    write_text(out / "dictionary.csv", csv_text(told))
-    write_text(out / "dictionary.md", as_markdown(told))
+    dictionary = tables.dictionary()
+    write_text(out / "dictionary.csv", csv_text(dictionary))
+    write_text(out / "dictionary.md", as_markdown(dictionary))
     return [*made, out / "dictionary.csv", out / "dictionary.md"]
 
 

@@ -69,12 +69,17 @@ def split(path: Path) -> tuple[dict, str]:
     if len(parts) == 3:
         start, front, body = parts
     try:
-        told = yaml.load(front, _Loader)
+        front_matter = yaml.load(front, _Loader)
     except yaml.YAMLError as e:
         raise FindingError(f"{path.name}: front matter: {e}") from None
-    if start or not isinstance(told, dict) or set(told) - set(KEYS) or not {"title", "summary"} <= set(told):
+    if (
+        start
+        or not isinstance(front_matter, dict)
+        or set(front_matter) - set(KEYS)
+        or not {"title", "summary"} <= set(front_matter)
+    ):
         raise FindingError(f"{path.name}: it must begin with a line '---', the keys {', '.join(KEYS)}, and '---'")
-    return told, body
+    return front_matter, body
 
 
 def read_committed(folder: Path = REFERENCE, have: Mapping[str, pd.DataFrame] | None = None) -> Read:
@@ -126,8 +131,8 @@ def sources() -> list[Path]:
 
 def home_of(finding: str) -> str:
     """The folder of a finding's rendered text, relative to the root; ``reports/findings`` for an unknown one."""
-    found = next((p.parent.parent for p in sources() if p.stem == finding), HERE)
-    return str(found.relative_to(ROOT))
+    home = next((p.parent.parent for p in sources() if p.stem == finding), HERE)
+    return str(home.relative_to(ROOT))
 
 
 def render(folder: Path | None = None, tables: Frames | None = None) -> list[Finding]:

@@ -90,12 +90,12 @@ def numbers(frame: pd.DataFrame, column: str) -> list[float]:
     if not values:
         raise FrameError(f"{_name(frame)}: no row has a {column}")
     try:
-        found = [float(v) for v in values]
+        values_read = [float(v) for v in values]
     except ValueError as e:
         raise FrameError(f"{_name(frame)}: {column}: {e}; add a condition such as status='ok'") from None
-    if any(map(math.isnan, found)):
+    if any(map(math.isnan, values_read)):
         raise FrameError(f"{_name(frame)}: a {column} is missing")
-    return found
+    return values_read
 
 
 def interval(frame: pd.DataFrame, form: str = "+.3g") -> str:

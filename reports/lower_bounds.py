@@ -78,10 +78,10 @@ def lower_bound_row(method: str, frame: pd.DataFrame | None = None) -> list[str]
     ``frame``: rows of ``audit.bounds``; None takes the committed ones.
     """
     frame = read() if frame is None else frame
-    found = frame[frame["method"] == method].to_dict("records")
-    if not found:
+    rows = frame[frame["method"] == method].to_dict("records")
+    if not rows:
         return [*[""] * len(_NUMBERS), NOT_RUN]
-    (row,) = found
+    (row,) = rows
     return [*("" if row[n] == "" else f"{float(row[n]):.2f}" for n in _NUMBERS), row["reason"]]
 
 

@@ -58,7 +58,7 @@ def load() -> list[Paper]:
 
     Raises ValueError where the finding to name first is not there.
     """
-    found = []
+    keys = []
     for key, (paper, program) in programs().items():
         path = paper.reference / VERDICTS
         if not path.is_file():
@@ -71,8 +71,8 @@ def load() -> list[Paper]:
                 f"{paper.home}: no finding '{program.finding}'; there are {', '.join(f.id for f in texts)}"
             )
         said = _claims(paper.reference / "claims.csv", key)
-        found.append(Paper(key, paper.title, texts, first, verdicts, said, paper.reference, program))
-    return found
+        keys.append(Paper(key, paper.title, texts, first, verdicts, said, paper.reference, program))
+    return keys
 
 
 def build(key: str, scores: Path, checks: Path, out: Path, seal: bool = False) -> None:
@@ -84,13 +84,13 @@ def build(key: str, scores: Path, checks: Path, out: Path, seal: bool = False) -
     """
     paper, program = programs()[key]
     out.mkdir(parents=True, exist_ok=True)
-    found = read_scores(scores)
-    wrong = set(found["scale"]) - {"full"}
+    scores_read = read_scores(scores)
+    wrong = set(scores_read["scale"]) - {"full"}
     if wrong and out.resolve() == paper.reference.resolve():
         raise ValueError(f"{scores}: scores of scale {sorted(wrong)}; only full may become reference")
     for name in program.checks:
         _copy(checks / f"{name}.csv", out / f"{name}.csv")
-    for name, frame in resolve(program.tables)(found, out).items():
+    for name, frame in resolve(program.tables)(scores_read, out).items():
         write(out / name, frame, seal=seal)
     (out / "scores").mkdir(exist_ok=True)
     for path in sorted(scores.glob("*.csv.gz")):
@@ -100,8 +100,8 @@ def build(key: str, scores: Path, checks: Path, out: Path, seal: bool = False) -
 def render(key: str, reference: Path) -> dict[str, str]:
     """Id -> rendered Markdown of the findings of a paper, from the tables of ``reference``."""
     paper, _ = programs()[key]
-    found = findings.render(paper.home / "findings" / "source", Frames(findings.read_below(reference)))
-    return {f.id: f.text for f in found}
+    rendered = findings.render(paper.home / "findings" / "source", Frames(findings.read_below(reference)))
+    return {f.id: f.text for f in rendered}
 
 
 def write_findings(key: str, reference: Path, out: Path | None = None) -> None:
@@ -174,8 +174,8 @@ def _claims(path: Path, source: str) -> pd.DataFrame:
 def _findings(folder: Path) -> list[Finding]:
     out = []
     for path in sorted(folder.glob("*.md")):
-        told, _ = findings.split(folder / "source" / path.name)
-        out.append(Finding(path.stem, told["title"], path.read_text(encoding="utf-8"), told["summary"]))
+        front_matter, _ = findings.split(folder / "source" / path.name)
+        out.append(Finding(path.stem, front_matter["title"], path.read_text(encoding="utf-8"), front_matter["summary"]))
     return out
 
 

@@ -39,8 +39,8 @@ def load(*homes: Path) -> pd.DataFrame:
     Columns: the six of ``KEY``, mean, std, n_runs (strings, as printed), digits, n_published (int), std_kind,
     same_as, note. Raises ValueError as ``workflow.published.read``, and where two papers share a cell.
     """
-    found = [f for f in (_load(Path(home)) for home in homes or folders()) if len(f)]
-    every = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
+    frames = [f for f in (_load(Path(home)) for home in homes or folders()) if len(f)]
+    every = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
     if every.duplicated(KEY).any():
         raise ValueError(f"two papers have the cell {every[every.duplicated(KEY)].iloc[0][KEY].tolist()}")
     return every
@@ -61,7 +61,9 @@ def is_copy(rows: pd.DataFrame, numbers: pd.DataFrame | None = None) -> np.ndarr
 def dataset_sizes() -> pd.DataFrame:
     """Published sizes of the data sets, of all papers: source, table, dataset, n, d (strings)."""
     paths = [p.home / SIZES for p in of_experiments() if (p.home / SIZES).is_file()]
-    found = [pd.DataFrame(published.table(path, ["source", "table", "dataset", "n", "d"])) for path in paths]
+    frames = [pd.DataFrame(published.table(path, ["source", "table", "dataset", "n", "d"])) for path in paths]
     return (
-        pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["source", "table", "dataset", "n", "d"])
+        pd.concat(frames, ignore_index=True)
+        if frames
+        else pd.DataFrame(columns=["source", "table", "dataset", "n", "d"])
     )

@@ -70,8 +70,8 @@ def counts(rows: pd.DataFrame, by: Sequence[str] = ("source",)) -> pd.DataFrame:
 
 def by_reading(verdicts: pd.DataFrame) -> pd.DataFrame:
     """:func:`counts` per source and reading, in the order of the readings."""
-    found = counts(verdicts, ("source", "reading"))
-    return found.sort_values("reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True)
+    table = counts(verdicts, ("source", "reading"))
+    return table.sort_values("reading", key=lambda c: c.map(READINGS.index), kind="stable", ignore_index=True)
 
 
 def with_ceiling(rows: pd.DataFrame, by: Sequence[str] = ("source",), ceilings: pd.DataFrame | None = None):
@@ -96,9 +96,9 @@ def missing(rows: pd.DataFrame) -> pd.DataFrame:
     ``rows`` have the columns source, method, verdict and reason, whose text after "remedy:" says what it would take.
     """
     without = rows[~rows["verdict"].isin(VERDICTS)]
-    told = [re.split(r"[;.]?\s*remedy:\s*", r, maxsplit=1, flags=re.IGNORECASE) for r in without["reason"]]
+    parts = [re.split(r"[;.]?\s*remedy:\s*", r, maxsplit=1, flags=re.IGNORECASE) for r in without["reason"]]
     out = without.assign(
-        why=[t[0].split(" Tried:")[0].rstrip(".") for t in told], remedy=[t[1] if len(t) > 1 else "" for t in told]
+        why=[t[0].split(" Tried:")[0].rstrip(".") for t in parts], remedy=[t[1] if len(t) > 1 else "" for t in parts]
     )
     keys = ["source", "verdict", "why", "remedy"]
     return out.groupby(keys, sort=False).agg(numbers=("method", "size"), methods=("method", "nunique")).reset_index()

@@ -234,12 +234,12 @@ def group_of(method: str, claims_epsilon: bool, answers: bool = False) -> str:
     from methods.contract import Role
 
     try:
-        found = contract.get(method)
+        method_class = contract.get(method)
     except KeyError:
         return GROUPS[0] if claims_epsilon else GROUPS[1]
-    if found.role is not Role.METHOD and not answers:
+    if method_class.role is not Role.METHOD and not answers:
         return GROUPS[2]
-    return GROUPS[0] if claims_epsilon or found.privacy is not None else GROUPS[1]
+    return GROUPS[0] if claims_epsilon or method_class.privacy is not None else GROUPS[1]
 
 
 def all_methods_table(
@@ -275,11 +275,11 @@ def all_methods_table(
                 part = [a for a in arms if group_of(a[0], a[0] in claiming, a[0] in answering) == heading]
                 lines += [(heading, [])] if part else []
                 for m, s in part:
-                    found = [cells.get((d, m, s, metric)) for d in datasets]
-                    entries = [_summary_entry(r, footnotes) for r in found]
+                    summaries = [cells.get((d, m, s, metric)) for d in datasets]
+                    entries = [_summary_entry(r, footnotes) for r in summaries]
                     row_title = method_title(m) + (f" [{s}]" if s else "")
-                    lines.append((row_title, [entry(_epsilons(found)), *entries]))
-                    rows += [{**r, "title": method_title(m), "group": heading, "scale": scale} for r in found if r]
+                    lines.append((row_title, [entry(_epsilons(summaries)), *entries]))
+                    rows += [{**r, "title": method_title(m), "group": heading, "scale": scale} for r in summaries if r]
             heading = f"Protocol {protocol}: {metric_heading(metric)}"
             blocks.append(Block(heading, "Method", ["epsilon", *map(dataset_title, datasets)], lines))
     table = Table(

@@ -100,13 +100,13 @@ def costs(experiment: str, scores: pd.DataFrame, methods: Collection[str], folde
     old = committed.read(folder, experiment)
     took = {(r["cell"], r["split"]): r for r in scores[scores["seconds"] != ""].to_dict("records")}
     mine = old["method"].isin(methods) & (old["seconds"] != "")
-    found = [
+    rows = [
         took.get(key) if m else None for key, m in zip(zip(old["cell"], old["split"], strict=True), mine, strict=True)
     ]
     for column in MEASURED:
-        old[column] = [was if r is None else r[column] for r, was in zip(found, old[column], strict=True)]
+        old[column] = [was if r is None else r[column] for r, was in zip(rows, old[column], strict=True)]
     write_bytes(committed.path_of(folder, experiment), committed.encoded(old))
-    return sum(r is not None for r in found)
+    return sum(r is not None for r in rows)
 
 
 def _differences(
@@ -114,8 +114,8 @@ def _differences(
 ) -> list[str]:
     """What is missing of a method in an experiment, or which of its rows differ; counts its numbers in ``out``."""
     name, cells = "/".join(entry), known.entries[entry]
-    if lost := [c.id for c in cells if c.id not in by_cell]:
-        return [f"{name}: {len(cells) - len(lost)} of {len(cells)} cells were run; {lost[0]} was not"]
+    if missing := [c.id for c in cells if c.id not in by_cell]:
+        return [f"{name}: {len(cells) - len(missing)} of {len(cells)} cells were run; {missing[0]} was not"]
     if restored := [c.id for c in cells if _restored(fits / f"{c.id}.json")]:
         return [f"{name}: {restored[0]} was restored from the reference; run it without reuse"]
     numbers = [n for c in cells for n in regression.compare(c, by_cell[c.id], known.rows_of(c), range(c.splits))]

@@ -37,8 +37,8 @@ class Wrong(ValueError):
 
 def close(word: str, known: Collection[str]) -> str:
     """``did you mean X?`` where a known word is near, else all known words."""
-    if found := difflib.get_close_matches(word, list(known), n=1, cutoff=0.6):
-        return f"did you mean '{found[0]}'?"
+    if matches := difflib.get_close_matches(word, list(known), n=1, cutoff=0.6):
+        return f"did you mean '{matches[0]}'?"
     return f"there are {', '.join(known)}"
 
 

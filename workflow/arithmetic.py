@@ -54,10 +54,10 @@ def runs_the_kernels(cpuinfo: Path = CPUINFO) -> bool:
 
 def environment(cpuinfo: Path = CPUINFO) -> dict[str, str]:
     """Variables of every process that makes numbers."""
-    found = flags(cpuinfo)
-    if not found >= _NEEDED:
+    processor = flags(cpuinfo)
+    if not processor >= _NEEDED:
         return dict(ONE_THREAD)
-    without = ",".join(name for name, needed in _AVX512.items() if found >= needed)
+    without = ",".join(name for name, needed in _AVX512.items() if processor >= needed)
     return ONE_THREAD | KERNELS | ({"NPY_DISABLE_CPU_FEATURES": without} if without else {})
 
 

@@ -56,15 +56,15 @@ from workflow.worker import Worker, adopt_orphans, end_below
 def find(config: str, scale: str, name: str) -> list[Cell]:
     """The cell of that id, or the cells of that family."""
     known = cells(config, scale)
-    if found := [c for c in known if c.id == name] or families(known).get(name):
-        return found
+    if matches := [c for c in known if c.id == name] or families(known).get(name):
+        return matches
     raise SystemExit(f"{config} at scale {scale} has no cell and no family '{name}'; `./bench -n` lists them")
 
 
 def cells_of(config: str, scale: str, job: str) -> list[Cell]:
     """The cells of that job. Exits with the reason if there is no such job."""
-    if found := jobs(cells(config, scale)).get(job):
-        return found
+    if of_job := jobs(cells(config, scale)).get(job):
+        return of_job
     raise SystemExit(f"{config} at scale {scale} has no job '{job}'; `./bench -n` lists them")
 
 

@@ -77,8 +77,8 @@ def read(folder: Path, experiment: str) -> pd.DataFrame:
 
 def ledgers(folder: Path = papers.REFERENCE) -> pd.DataFrame:
     """The committed ledgers of all experiments below ``folder``, columns ``LEDGER_COLUMNS``, every column text."""
-    found = {p.name: p for home in papers.homes(folder) for p in home.glob(f"ledgers/*{SUFFIX}")}
-    frames = [pd.read_csv(found[name], dtype=str, keep_default_na=False) for name in sorted(found)]
+    paths = {p.name: p for home in papers.homes(folder) for p in home.glob(f"ledgers/*{SUFFIX}")}
+    frames = [pd.read_csv(paths[name], dtype=str, keep_default_na=False) for name in sorted(paths)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=LEDGER_COLUMNS, dtype=str)
 
 
@@ -135,9 +135,9 @@ def restored_jobs(chosen: Iterable[Cell], refit: Collection[str], folder: Path =
 
     Nothing is fitted in them: ``workflow.score`` writes the fits of their cells from the reference.
     """
-    found = jobs(chosen)
-    whole = whole_cells([c for group in found.values() for c in group], folder)
-    return {name for name, group in found.items() if all(c.id in whole and c.method not in refit for c in group)}
+    by_job = jobs(chosen)
+    whole = whole_cells([c for group in by_job.values() for c in group], folder)
+    return {name for name, group in by_job.items() if all(c.id in whole and c.method not in refit for c in group)}
 
 
 def encoded(scores: pd.DataFrame) -> bytes:
@@ -154,7 +154,7 @@ def runs(folder: Path = papers.REFERENCE) -> dict[Entry, dict[str, str]]:
 
     Raises ValueError for a file with other columns.
     """
-    found = {}
+    rows = {}
     for path in (home / RUNS for home in papers.homes(folder)):
         if not path.is_file():
             continue
@@ -162,8 +162,8 @@ def runs(folder: Path = papers.REFERENCE) -> dict[Entry, dict[str, str]]:
             reader = csv.DictReader(f)
             if tuple(reader.fieldnames or ()) != RUN_COLUMNS:
                 raise ValueError(f"{path}: columns {reader.fieldnames}; they must be {', '.join(RUN_COLUMNS)}")
-            found |= {(row["experiment"], row["method"]): row for row in reader}
-    return dict(sorted(found.items()))
+            rows |= {(row["experiment"], row["method"]): row for row in reader}
+    return dict(sorted(rows.items()))
 
 
 def run_of(entry: Entry, manifest: Mapping) -> dict[str, str]:
@@ -180,8 +180,10 @@ def run_of(entry: Entry, manifest: Mapping) -> dict[str, str]:
 
 def versions_text(python: str, versions: Mapping[str, str]) -> str:
     """Public versions of Python and of ``LIBRARIES`` in one line; the local part of a version ("+cpu") is left out."""
-    told = [f"python {'.'.join(python.split('.')[:2])}"] if python else []
-    return ", ".join([*told, *(f"{name} {versions[name].partition('+')[0]}" for name in LIBRARIES if name in versions)])
+    words = [f"python {'.'.join(python.split('.')[:2])}"] if python else []
+    return ", ".join(
+        [*words, *(f"{name} {versions[name].partition('+')[0]}" for name in LIBRARIES if name in versions)]
+    )
 
 
 def write_runs(rows: Mapping[Entry, Mapping[str, str]], folder: Path = papers.REFERENCE) -> None:
@@ -286,6 +288,6 @@ def write_short_runs(rows: Mapping[ShortKey, float], folder: Path) -> None:
 def drop_short_runs(of: Collection[Entry], folder: Path) -> None:
     """Forget the short runs of methods whose committed scores were made anew: they were of the code before."""
     known = read_short_runs(folder)
-    kept = {key: value for key, value in known.items() if key[:2] not in of}
-    if kept != known:
-        write_short_runs(kept, folder)
+    remaining = {key: value for key, value in known.items() if key[:2] not in of}
+    if remaining != known:
+        write_short_runs(remaining, folder)

@@ -257,8 +257,8 @@ def _numbers(name: str, given: object) -> dict[str, float]:
         number = isinstance(value, numbers.Real | np.bool_) or (isinstance(value, np.ndarray) and value.size == 1)
         if not isinstance(word, str) or not number:
             raise BadFit(f"{name}: diagnostic {clean(repr(word), NAME)} is {_kind(value)}; give one number")
-        if math.isfinite(found := float(value.item() if isinstance(value, np.ndarray) else value)):
-            out[clean(word, NAME)] = found
+        if math.isfinite(as_float := float(value.item() if isinstance(value, np.ndarray) else value)):
+            out[clean(word, NAME)] = as_float
         if len(out) > ENTRIES:
             raise BadFit(f"{name}: more than {ENTRIES} diagnostics; give fewer")
     return out
@@ -348,11 +348,11 @@ def rows_of(answer: Path, pairs: Sequence[tuple], folder: Path) -> list[tuple[st
         given = json.loads(answer.read_text(encoding="utf-8"))
         if isinstance(given, dict):
             raise MachineFault(clean(str(given["fault"])))
-        found = {(str(name), int(k)): dict(row) for name, k, row in given}
+        rows = {(str(name), int(k)): dict(row) for name, k, row in given}
         asked = [(cell.id, k) for cell, k in pairs]
-        if sorted(found) != sorted(asked) or len(given) != len(asked):
-            raise ValueError(f"it is about {sorted(found)[:3]}, not about {sorted(asked)[:3]}")
-        return [(cell.id, _record(cell, k, found[cell.id, k], folder)) for cell, k in pairs]
+        if sorted(rows) != sorted(asked) or len(given) != len(asked):
+            raise ValueError(f"it is about {sorted(rows)[:3]}, not about {sorted(asked)[:3]}")
+        return [(cell.id, _record(cell, k, rows[cell.id, k], folder)) for cell, k in pairs]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, BadFit) as error:
         raise BadAnswer(f"the fit's process gave no answer that can be used: {said(error)}") from error
 

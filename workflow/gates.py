@@ -199,11 +199,11 @@ def check_programs(results: Path) -> int:
     for paper in papers.programs():
         if (folder := results / paper / "scores").is_dir():
             say(f"{paper}: {shown(folder)}")
-            found = compare_program(paper, folder)
-            for n in found:
+            differences = compare_program(paper, folder)
+            for n in differences:
                 if n.verdict == DIFFERS:
                     say(sentence(n, f"papers/{paper}/reference/scores"))
-            numbers += found
+            numbers += differences
     report(numbers)
     return int(not numbers or any(n.verdict == DIFFERS for n in numbers))
 

@@ -69,13 +69,13 @@ def imports_in(source: bytes) -> list[tuple[int, str, list[str]]]:
         tree = ast.parse(source)
     except SyntaxError:  # it can be imported by nobody, and so reaches nothing; `methods.contract.broken` names it
         return []
-    found: list[tuple[int, str, list[str]]] = []
+    imports: list[tuple[int, str, list[str]]] = []
     for node in _statements(tree):
         if isinstance(node, ast.Import):
-            found.extend((0, alias.name, []) for alias in node.names)
+            imports.extend((0, alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            found.append((node.level, node.module or "", [alias.name for alias in node.names]))
-    return found
+            imports.append((node.level, node.module or "", [alias.name for alias in node.names]))
+    return imports
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -125,9 +125,9 @@ class _Remembered:
 
 @cache
 def _remembered() -> _Remembered:
-    found = _Remembered(STORE)
-    atexit.register(found.keep)
-    return found
+    memory = _Remembered(STORE)
+    atexit.register(memory.keep)
+    return memory
 
 
 @cache
@@ -145,11 +145,11 @@ def direct_imports(module: str, root: Path = ROOT) -> frozenset[str]:
             base = ".".join([*parent, base] if base else parent)
         names.add(base)
         names.update(f"{base}.{name}" for name in imported)
-    found = {n for n in names if path_of(n, root) is not None}
-    for name in list(found):  # importing a.b.c runs a/__init__ and a.b/__init__ too
+    modules = {n for n in names if path_of(n, root) is not None}
+    for name in list(modules):  # importing a.b.c runs a/__init__ and a.b/__init__ too
         parts = name.split(".")
-        found.update(p for k in range(1, len(parts)) if path_of(p := ".".join(parts[:k]), root) is not None)
-    return frozenset(found - {module})
+        modules.update(p for k in range(1, len(parts)) if path_of(p := ".".join(parts[:k]), root) is not None)
+    return frozenset(modules - {module})
 
 
 @cache

@@ -43,8 +43,8 @@ def blas() -> str:
     """Kernel that the linear algebra library chose for this processor."""
     from threadpoolctl import threadpool_info
 
-    found = {f"{i['internal_api']} {i['version']} {i.get('architecture', '')}".strip() for i in threadpool_info()}
-    return ", ".join(sorted(found))
+    libraries = {f"{i['internal_api']} {i['version']} {i.get('architecture', '')}".strip() for i in threadpool_info()}
+    return ", ".join(sorted(libraries))
 
 
 def commit() -> str:

@@ -29,11 +29,11 @@ def recorded(path: Path = FILE) -> dict[str, dict]:
 
     Raises ValueError for an entry that has other keys.
     """
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    for name, entry in found.items():
+    sizes = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for name, entry in sizes.items():
         if not isinstance(entry, dict) or set(entry) != KEYS:
             raise ValueError(f"{path}: {name} needs the keys {', '.join(sorted(KEYS))}")
-    return found
+    return sizes
 
 
 def facts() -> dict[str, float]:

@@ -67,8 +67,8 @@ def check_name(what: str, word: str) -> None:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The question whether the known word that is nearest was meant; "" where none is near."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean '{found[0]}'?" if found else ""
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean '{matches[0]}'?" if matches else ""
 
 
 def class_name(name: str) -> str:
@@ -178,15 +178,15 @@ def described(path: Path, target: str | None, task: str, given: Given) -> dict:
         raise Refused(f"{path.name} has one row; give one to train on and one to test on at least")
     labels = layout.column(target).levels if task == "classification" else ()
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    told = {"file": path.name, "layout": layout, "target": target, "rows": rows, "sha256": digest}
-    return told | {"task": task, "labels": labels}
+    facts = {"file": path.name, "layout": layout, "target": target, "rows": rows, "sha256": digest}
+    return facts | {"task": task, "labels": labels}
 
 
 def made_up(name: str) -> dict:
     """The facts of a synthetic table, for a skeleton without one."""
     layout = Layout(tuple(Column(word, NUMBER) for word in ("first", "second", "target")))
-    told = {"file": f"{name}.csv", "layout": layout, "target": "target", "rows": 100, "sha256": "0" * 64}
-    return told | {"task": "regression", "labels": ()}
+    facts = {"file": f"{name}.csv", "layout": layout, "target": "target", "rows": 100, "sha256": "0" * 64}
+    return facts | {"task": "regression", "labels": ()}
 
 
 @command.command(cls=Several)
@@ -211,19 +211,19 @@ def dataset(name: str, file: Path | None, target: str | None, task: str, **given
     if not file and (target or task != "regression" or any(given.values())):
         raise Refused("all options are about a table: name its file")
     try:
-        told = described(file, target, task, stated(given, rows_are_public=False)) if file else made_up(name)
+        facts = described(file, target, task, stated(given, rows_are_public=False)) if file else made_up(name)
     except TableError as error:
         raise Refused(visible(str(error))) from None
     path = f"datasets/{name}.py"
-    write_new({path: render("dataset.py", name, **told)})
-    layout, inputs = told["layout"], told["layout"].inputs(told["target"])
+    write_new({path: render("dataset.py", name, **facts)})
+    layout, inputs = facts["layout"], facts["layout"].inputs(facts["target"])
     if file:
-        columns = [f"{c.name}: {c.words}" for c in layout.columns if c.name != told["target"]]
+        columns = [f"{c.name}: {c.words}" for c in layout.columns if c.name != facts["target"]]
         click.echo("\n".join([layout.words, *columns]))
     after = "" if file else "name, columns, rows and sha256 of its file, "
     click.echo(
-        f"{path}: {told['rows']} rows, {len(inputs)} inputs; an experiment names it under `datasets`\n"
-        f"next: {after}its licence and documented ranges; put the table at DPBAYES_MIRROR/{name}/{told['file']} or "
+        f"{path}: {facts['rows']} rows, {len(inputs)} inputs; an experiment names it under `datasets`\n"
+        f"next: {after}its licence and documented ranges; put the table at DPBAYES_MIRROR/{name}/{facts['file']} or "
         "give its address as a Source; `./bench test tests/datasets/test_registry.py`"
     )
 

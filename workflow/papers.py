@@ -158,14 +158,14 @@ class Paper:
 @cache
 def _homes() -> dict[str, Path]:
     """Key -> folder of everything that may be a paper."""
-    found = [*sorted((ROOT / "papers").glob("*/__init__.py")), *ROOT.glob("common_tasks/__init__.py")]
-    return {path.parent.name: path.parent for path in found}
+    inits = [*sorted((ROOT / "papers").glob("*/__init__.py")), *ROOT.glob("common_tasks/__init__.py")]
+    return {path.parent.name: path.parent for path in inits}
 
 
 @cache
 def papers() -> tuple[Paper, ...]:
     """All folders with a ``PAPER``, by key, the common tasks last. Raises ValueError for one under another name."""
-    found = []
+    records = []
     for key, home in _homes().items():
         module = importlib.import_module(".".join(home.relative_to(ROOT).parts))
         paper = vars(module).get("PAPER")
@@ -173,8 +173,8 @@ def papers() -> tuple[Paper, ...]:
             raise ValueError(f"{home}: its __init__.py sets no PAPER; `./bench new paper KEY` writes one")
         if paper.key != key:
             raise ValueError(f"{home}: PAPER.key is '{paper.key}'; name it like the folder, '{key}'")
-        found.append(paper)
-    return tuple(found)
+        records.append(paper)
+    return tuple(records)
 
 
 @cache
@@ -192,13 +192,13 @@ def programs() -> dict[str, tuple[Paper, Program]]:
 @cache
 def experiments() -> dict[str, Path]:
     """Name of each experiment -> its file, sorted by name. Raises ValueError where two papers have the same one."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for paper in papers():
         for name, path in paper.experiments.items():
-            if name in found:
-                raise ValueError(f"{path}: {found[name]} is an experiment of the same name")
-            found[name] = path
-    return dict(sorted(found.items()))
+            if name in paths:
+                raise ValueError(f"{path}: {paths[name]} is an experiment of the same name")
+            paths[name] = path
+    return dict(sorted(paths.items()))
 
 
 @cache

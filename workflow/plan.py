@@ -49,14 +49,14 @@ def reference_seconds() -> dict[tuple, tuple[float, bool]]:
     Where some splits have CPU seconds, the mean is of these.
     """
     folder = ROOT / "reports/reference"
-    found: dict[tuple, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
+    by_group: dict[tuple, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
     for name in committed.experiments(folder):
         rows = committed.read(folder, name)
         # A split has a row for each metric, and one fit.
         for row in rows[rows["seconds"] != ""].drop_duplicates(["cell", "split"]).to_dict("records"):
             seconds, cpu = seconds_of(row)
-            found[row["experiment"], row["dataset"], row["method"], row["setting"]][cpu].append(seconds)
-    return {k: (fmean(v[True] or v[False]), bool(v[True])) for k, v in found.items()}
+            by_group[row["experiment"], row["dataset"], row["method"], row["setting"]][cpu].append(seconds)
+    return {k: (fmean(v[True] or v[False]), bool(v[True])) for k, v in by_group.items()}
 
 
 def key_of(cell: Cell) -> tuple[str, str, str, str]:
@@ -150,8 +150,8 @@ def download_mb(names: set[str], results: Path | None = None) -> float:
 
 def describe(scale: str, cores: int = 2) -> str:
     """A paragraph: cells, time on several numbers of cores, download, and where the results will be."""
-    found = estimate(scale)
-    todo, jobs, unknown, by_clock = found
+    forecast = estimate(scale)
+    todo, jobs, unknown, by_clock = forecast
     there = sum((ROOT / "results/fits" / f"{c.id}.json").exists() for c in todo)
     mb = download_mb({c.dataset for c in todo}, ROOT / "results")
     text = f"bench: scale {scale}: {len(todo)} cells in {len(jobs)} jobs ({there} cells already there), "

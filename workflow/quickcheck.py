@@ -64,7 +64,7 @@ class Steps:
     @contextlib.contextmanager
     def quiet(self):
         """What is printed goes to the log, that of the processes that are started, too."""
-        kept = os.dup(2)
+        saved_stderr = os.dup(2)
         try:
             with (
                 open(self.log, "a", encoding="utf-8") as f,
@@ -74,8 +74,8 @@ class Steps:
                 os.dup2(f.fileno(), 2)
                 yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(saved_stderr, 2)
+            os.close(saved_stderr)
 
 
 def tables_for(results: Path, steps: Steps) -> Tables:
@@ -157,8 +157,8 @@ def choose(
 
     missing = []
     for method in dict.fromkeys(m for u in units for m in u.methods):
-        if lost := first(lambda u, m=method: m in u.methods):
-            missing.append((method, lost))
+        if unseen := first(lambda u, m=method: m in u.methods):
+            missing.append((method, unseen))
     for paper in dict.fromkeys(u.paper for u in units):
         first(lambda u, p=paper: u.paper == p)
     for experiment, method in dict.fromkeys((u.experiment, m) for u in units if not u.program for m in u.methods):
@@ -170,7 +170,7 @@ def choose(
 def recompute(reference: Reference, chosen: Sequence[Unit], tables: Tables, steps: Steps, jobs: int) -> list[Row]:
     """The lines of all units, with a line of progress for each; those of an interrupted call are read."""
     rows: dict[Unit, list[Row]] = {}
-    kept, ahead, start = 0, sum(u.seconds for u in chosen), time.monotonic()
+    reused, ahead, start = 0, sum(u.seconds for u in chosen), time.monotonic()
     left = ahead
     found_by = regression.recompute(
         reference, chosen, tables.get, tables.raw, jobs, tables.results / "here" / "parts", steps.log
@@ -179,13 +179,13 @@ def recompute(reference: Reference, chosen: Sequence[Unit], tables: Tables, step
         rows[unit] = regression.reader_rows(reference, unit, found)
         left -= unit.seconds
         if was_there:
-            kept, ahead = kept + 1, ahead - unit.seconds
+            reused, ahead = reused + 1, ahead - unit.seconds
             continue
         elapsed = time.monotonic() - start
         more = f"; about {clock(elapsed * left / (ahead - left))} left" if left > 0.1 else ""
         steps.say(f"{len(rows)}/{len(chosen)} {unit.label}: {said(rows[unit])} ({found.seconds:.1f} CPU s){more}")
-    if kept:
-        steps.say(f"{kept} of {len(chosen)} samples are kept from an earlier call")
+    if reused:
+        steps.say(f"{reused} of {len(chosen)} samples are kept from an earlier call")
     return [r for unit in chosen for r in rows[unit]]
 
 
@@ -214,8 +214,8 @@ def new_cells(reference: Reference) -> list[Cell]:
                 key = (experiment, cell.method, "")
             if key in out:
                 continue
-            found = [c for of in small.values() for c in of if c.method == cell.method]
-            at = [c for c in found if c.dataset == cell.dataset] if cell.dataset not in tables else found
+            same_method = [c for of in small.values() for c in of if c.method == cell.method]
+            at = [c for c in same_method if c.dataset == cell.dataset] if cell.dataset not in tables else same_method
             # an experiment's small scales may leave it out: then its first split
             out[key] = at[0] if at else dataclasses.replace(cell, splits=1)
     return list(out.values())
@@ -233,8 +233,8 @@ def run_new(of: Sequence[Cell], tables: Tables, steps: Steps) -> list[Row]:
             out.append(Row(*head, "", "", "", NOT_RUN, data))
             continue
         with steps.quiet():
-            found = run_cell(cell, data, tables.results / "here" / "new", NEW_SECONDS)
-        for row in found:
+            result = run_cell(cell, data, tables.results / "here" / "new", NEW_SECONDS)
+        for row in result:
             where = f"new here: scale {cell.scale}, {cell.splits} split{'s' * (cell.splits > 1)}; not in the reference"
             value = row["value"] if row["metric"] else row["status"]
             out.append(Row(*head, row["metric"] or "status", "", value, NEW, row["reason"] or where))
@@ -290,8 +290,8 @@ def main(results: Path = Path("results"), jobs: int | None = None) -> int:
     steps.say(f"recomputing {count} cells, about {seconds:.0f} CPU s on {jobs} cores (noise in {steps.log})")
     rows = recompute(reference, chosen, tables, steps, jobs) + missing
     rows += run_new(new_cells(reference), tables, steps)
-    told = sentence(rows)
-    write(results, report, rows, told)
+    summary = sentence(rows)
+    write(results, report, rows, summary)
     absent = sorted({r.why.partition(" Tried:")[0] for r in rows if r.verdict == NOT_RUN and "CPU s" not in r.why})
     for row in rows:
         if row.verdict == DIFFERS:
@@ -299,7 +299,7 @@ def main(results: Path = Path("results"), jobs: int | None = None) -> int:
     if absent:
         print(f"bench: not here: {absent[0]}{f' (and {len(absent) - 1} more)' if absent[1:] else ''}; {REMEDY}")
     print(f"bench: every number: {here / 'sample.csv'}")
-    print(f"bench: {told}")
+    print(f"bench: {summary}")
     print(f"bench: the report: {report / 'index.html'}" if stood else f"bench: no report; see {steps.log}", flush=True)
     return 1 if any(r.verdict == DIFFERS for r in rows) else 0
 

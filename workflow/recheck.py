@@ -77,10 +77,10 @@ def find(words: str, ids: Iterable[str], numbers: Sequence[Published]) -> tuple[
             return find(cells[0], ids, numbers)
         if len(keys) == 1 and set(cells) <= {p.cell for p in numbers if p.key == keys[0]}:
             return find(keys[0], ids, numbers)
-        found = [*keys, *cells]
-        if found:
-            some = "\n  ".join(map(shlex.quote, found[:6]))
-            raise Unknown(f"'{words}' is part of {len(found)} keys and cells; `--list` shows all:\n  {some}")
+        matches = [*keys, *cells]
+        if matches:
+            some = "\n  ".join(map(shlex.quote, matches[:6]))
+            raise Unknown(f"'{words}' is part of {len(matches)} keys and cells; `--list` shows all:\n  {some}")
         near = difflib.get_close_matches(words, [*{p.key for p in numbers}, *ids], n=3, cutoff=0.0)
         raise Unknown(
             f"no cell and no published number '{words}'; the nearest:\n  " + "\n  ".join(map(shlex.quote, near))
@@ -113,8 +113,8 @@ def recompute(reference: Reference, name: str, tables: Tables, results: Path) ->
     else:
         paper = next(key for key in papers.programs() if name in regression.own_cells(key))
         unit = regression.own_unit(paper, [name])
-    found = regression.recompute_one(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
-    rows = regression.reader_rows(reference, unit, found)
+    result = regression.recompute_one(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
+    rows = regression.reader_rows(reference, unit, result)
     return [r for r in rows if r.cell == name] if cell else rows
 
 
@@ -136,8 +136,8 @@ def table(rows: Sequence[Row], answers: Sequence[Published]) -> list[list[str]]:
             gap = ""
             if v and row.here and _same_unit(row, v):
                 gap = f"{float(row.here) - float(v['published_mean']):+.4g}"
-            told = [v.get("reading", ""), shown, gap, v.get("verdict", "")]
-            lines.append([row.measure, number(row.here), number(row.committed), row.verdict, *told])
+            entries = [v.get("reading", ""), shown, gap, v.get("verdict", "")]
+            lines.append([row.measure, number(row.here), number(row.committed), row.verdict, *entries])
     return lines
 
 

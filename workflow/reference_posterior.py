@@ -52,17 +52,17 @@ class Exact:
     def of(self, split: int) -> tuple[Frame, Moments] | None:
         """Frame and moments of one split; None where there is no reference (its fit failed, or does not run so far)."""
         if split not in self._known:
-            found = self._linear(split) if self._cell.about.exact == CONJUGATE else self._drawn(split)
-            self._known[split] = None if found is None else (public_frame(self._cell, self._data, split), found)
+            posterior = self._linear(split) if self._cell.about.exact == CONJUGATE else self._drawn(split)
+            self._known[split] = None if posterior is None else (public_frame(self._cell, self._data, split), posterior)
         return self._known[split]
 
     def _linear(self, split: int) -> Moments:
         from workflow.worker import make_task
 
         task = make_task(self._cell, self._data, split)
-        box = public_frame(self._cell, self._data, split).task(task)
+        scaled_task = public_frame(self._cell, self._data, split).task(task)
         rng = np.random.default_rng(self._cell.seed(split, "exact"))
-        return moments(box.model.exact_posterior(box.x, box.y).sample(20 * DRAWS, rng))
+        return moments(scaled_task.model.exact_posterior(scaled_task.x, scaled_task.y).sample(20 * DRAWS, rng))
 
     def _drawn(self, split: int) -> Moments | None:
         from models import posteriors

@@ -366,8 +366,8 @@ class Found:
 
     @classmethod
     def read(cls, path: Path) -> Found:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return cls(told["rows"], [Row(**r) for r in told["finished"]], told["seconds"])
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return cls(stored["rows"], [Row(**r) for r in stored["finished"]], stored["seconds"])
 
 
 def recompute_one(
@@ -787,9 +787,9 @@ class Row:
 def rows_for_reader(cell: Cell, found: Sequence[dict], old: Sequence[dict], splits: Collection[int]) -> list[Row]:
     """A recomputed cell in lines: one per metric, one per cost that is stated, one per split that failed."""
     chosen = sorted(splits)
-    told = f"split {', '.join(str(k + 1) for k in chosen)} of {cell.splits}"
+    splits_shown = f"split {', '.join(str(k + 1) for k in chosen)} of {cell.splits}"
     if len(chosen) > 3:
-        told = f"{len(chosen)} of {cell.splits} splits"
+        splits_shown = f"{len(chosen)} of {cell.splits} splits"
     line = dataclasses.replace  # of the head of each line
     head_ = Row(cell.id, paper_of(cell.experiment), cell.method, cell.dataset, "", "", "", "", "")
     numbers: dict[str, list[Number]] = {}
@@ -807,7 +807,7 @@ def rows_for_reader(cell: Cell, found: Sequence[dict], old: Sequence[dict], spli
             out.append(line(head_, measure=metric, **said))
             continue
         values = {k: _mean([float(getattr(n, k)) for n in of]) for k in ("committed", "here")}
-        why = told if worst.verdict == EQUAL else f"{told}; allowed {worst.tolerance:.2g} ({worst.why})"
+        why = splits_shown if worst.verdict == EQUAL else f"{splits_shown}; allowed {worst.tolerance:.2g} ({worst.why})"
         out.append(line(head_, measure=metric, verdict=worst.verdict, why=why, **values))
     out.sort(key=lambda r: ("status", *COST).index(r.measure) if r.measure in ("status", *COST) else len(COST) + 1)
     mine = {(str(r["split"]), r["metric"]): r for r in found if r["cell"] == cell.id}

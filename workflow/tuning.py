@@ -66,14 +66,14 @@ def choose(method, surrogate: tuple, epsilons: list[float], delta: float) -> dic
     if len(grid) != EFFORT or grid[0] != {}:
         raise ValueError(f"{method.name}: grid has {len(grid)} settings; give {EFFORT}, the first {{}} (the default)")
     method.prepare(task, method.Settings())
-    found = {}
+    chosen_settings = {}
     for epsilon in epsilons:
         scores = [log_likelihood(method, task, x, y, dict(s), epsilon, delta) for s in grid]
         chosen = dict(grid[best_of(scores)])
         numbers = [float(f"{v:.6g}") if np.isfinite(v) else None for v in scores]
-        found[f"{epsilon:g}"] = {"settings": chosen, "scores": numbers}
+        chosen_settings[f"{epsilon:g}"] = {"settings": chosen, "scores": numbers}
         print(f"{task.name}: {method.name}, epsilon = {epsilon:g}: {chosen or 'default'}", file=sys.stderr, flush=True)
-    return found
+    return chosen_settings
 
 
 def main() -> None:

@@ -22,8 +22,8 @@ def dp_sep_better_on_abalone_worse_on_adult(compared: pd.DataFrame) -> bool:
 
 def network_wins_and_loses(line: pd.DataFrame, others: pd.DataFrame) -> bool:
     """DP-VI on the network beats linear DP-SGD somewhere, and loses to two private linear methods, both on Naval."""
-    lost = others[others["high"] < 0]
-    return bool((line["low"] > 0).any()) and lost["dataset"].tolist() == ["naval"] * 2 and lost["id"].nunique() == 2
+    losses = others[others["high"] < 0]
+    return bool((line["low"] > 0).any()) and losses["dataset"].tolist() == ["naval"] * 2 and losses["id"].nunique() == 2
 
 
 def tuning_helps_but_joint_dp_em(tuned: pd.DataFrame) -> bool:

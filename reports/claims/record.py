@@ -131,8 +131,8 @@ def _costs(scores: pd.DataFrame, ledger: pd.DataFrame) -> dict[tuple, tuple[floa
     for cell, rows in total.groupby("cell", sort=False):
         epsilons = pd.to_numeric(rows["epsilon"], errors="coerce")
         answer = epsilons[rows["reason"].str.contains(ANSWER, regex=False)]
-        found = answer.iloc[0] if len(answer) else epsilons.max()
-        known[cell] = (float(pd.to_numeric(rows["epsilon_claimed"], errors="coerce").iloc[0]), float(found))
+        epsilon = answer.iloc[0] if len(answer) else epsilons.max()
+        known[cell] = (float(pd.to_numeric(rows["epsilon_claimed"], errors="coerce").iloc[0]), float(epsilon))
     return {tuple(key): known[cell] for cell, *key in names.itertuples(index=False) if cell in known}
 
 
@@ -153,10 +153,10 @@ class Context:
 
         A cell without ledger has no privacy to lose: it is a method without privacy.
         """
-        found = {self.data.cost[key[:4]] for key in self.compared if key[:4] in self.data.cost}
-        if any(math.isinf(epsilon) for _, epsilon in found):
+        costs = {self.data.cost[key[:4]] for key in self.compared if key[:4] in self.data.cost}
+        if any(math.isinf(epsilon) for _, epsilon in costs):
             return INFINITE, "epsilon is infinite by the ledger"
-        above = [(epsilon / claim, claim, epsilon) for claim, epsilon in found if epsilon > claim * (1 + ROUNDING)]
+        above = [(epsilon / claim, claim, epsilon) for claim, epsilon in costs if epsilon > claim * (1 + ROUNDING)]
         if not above:
             return WITHIN, ""
         _, claim, epsilon = max(above)
@@ -164,7 +164,7 @@ class Context:
 
     def rows(self, method: Method, tables: Sequence[str], datasets: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Published rows of one method of the paper in these tables (and data sets)."""
-        found = [
+        matches = [
             r
             for r in self.data.records
             if r["source"] == self.source
@@ -172,7 +172,7 @@ class Context:
             and r["method"] == method.name
             and (not datasets or r["dataset"] in datasets)
         ]
-        return [r for r in found if not method.setting or method.setting in r["setting"].split(";")]
+        return [r for r in matches if not method.setting or method.setting in r["setting"].split(";")]
 
     def cells(self, row: dict[str, Any]) -> list[tuple]:
         """Keys (dataset, protocol, method, setting, metric) of ours for a published row, the headline one first."""
@@ -181,9 +181,9 @@ class Context:
         if here:
             self.used.add(self.reading)
         chosen = here or [a for a in answers if a["reading"] == "printed"]
-        found = [(d, a["protocol"], a["method"], a["label"], m) for a in chosen for d, m in [ours_of(row, a)]]
-        self.compared.update(found)
-        return found
+        cells_of_ours = [(d, a["protocol"], a["method"], a["label"], m) for a in chosen for d, m in [ours_of(row, a)]]
+        self.compared.update(cells_of_ours)
+        return cells_of_ours
 
     def own(self, method: Method, beside: list[tuple]) -> list[tuple]:
         """Keys of a method of this suite on the data sets and metrics of the cells it is compared with."""

@@ -37,12 +37,12 @@ def load(home: Path = HOME) -> tuple[Claim, ...]:
     ReportError : a claim lacks what it must have, its id is not unique, or it is said to repeat one that is not in its
         file or repeats another itself.
     """
-    found = [c for path in sorted(home.glob("*/claims.py")) for c in _claims(path)]
-    ids = [c.id for c in found]
+    all_claims = [c for path in sorted(home.glob("*/claims.py")) for c in _claims(path)]
+    ids = [c.id for c in all_claims]
     for name in ids:
         if ids.count(name) > 1:
             raise ReportError(f"{home}: two claims with the id '{name}'")
-    return tuple(found)
+    return tuple(all_claims)
 
 
 def evaluate(
@@ -109,8 +109,8 @@ def own_row(
 
     ``claim``: any object with ``id``, ``place``, ``quote`` and ``statement``.
     """
-    told = {"claim": claim.id, "place": claim.place, "quote": claim.quote, "statement": claim.statement}
-    return told | summary(outcomes, privacy or {})
+    row = {"claim": claim.id, "place": claim.place, "quote": claim.quote, "statement": claim.statement}
+    return row | summary(outcomes, privacy or {})
 
 
 def distinct(frame: pd.DataFrame) -> pd.DataFrame:
@@ -127,8 +127,10 @@ def counted(frame: pd.DataFrame) -> str:
     """How many distinct claims, in words: those of the text and those read off tables and figures apart."""
     read = read_off(distinct(frame))
     parts = ((int((~read).sum()), "of its text"), (int(read.sum()), "read off its tables and figures"))
-    told = [f"{n} {where}" for n, where in parts if n]
-    return f"{len(read)} claim{'' if len(read) == 1 else 's'}" + (f": {', '.join(told)}" if told else "")
+    parts_with_counts = [f"{n} {where}" for n, where in parts if n]
+    return f"{len(read)} claim{'' if len(read) == 1 else 's'}" + (
+        f": {', '.join(parts_with_counts)}" if parts_with_counts else ""
+    )
 
 
 def _outcomes(claim: Claim, data: Data) -> tuple[dict[str, Outcome], dict[str, tuple[str, str]]]:
@@ -143,14 +145,14 @@ def _outcomes(claim: Claim, data: Data) -> tuple[dict[str, Outcome], dict[str, t
 
 
 def _claims(path: Path) -> list[Claim]:
-    found = [c for c in _read(path) if isinstance(c, Claim)]
-    originals = {c.id for c in found if not c.same_as}
-    for c in found:
+    claims = [c for c in _read(path) if isinstance(c, Claim)]
+    originals = {c.id for c in claims if not c.same_as}
+    for c in claims:
         if c.same_as and c.same_as not in originals:
             raise ReportError(
                 f"{path}: claim '{c.id}' is the same as '{c.same_as}', which is no claim of its own there"
             )
-    return found
+    return claims
 
 
 def _read(path: Path) -> tuple:

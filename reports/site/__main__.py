@@ -37,8 +37,8 @@ def known(folder: Path = reference.FOLDER) -> build.Known:
     for column in ("n", "lost"):
         verdicts[column] = verdicts[column].astype(int)
     said = pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).to_dict("records")
-    told = {c.id: c.row() for c in load_claims()}
-    claims = pd.DataFrame([told[r["id"]] | r for r in said if r["id"] in told])
+    claim_rows = {c.id: c.row() for c in load_claims()}
+    claims = pd.DataFrame([claim_rows[r["id"]] | r for r in said if r["id"] in claim_rows])
     costs = committed.ledgers(folder)
     costs["epsilon"] = pd.to_numeric(costs["epsilon"], errors="coerce")
     return build.Known(verdicts, claims, costs)
