@@ -64,14 +64,14 @@ def _rows(family: Family) -> dict[tuple[str, ...], list[dict[str, Any]]]:
 
 
 def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:
-    """holds, holds but for the leaks, does not hold, no claim, no ledger, or the status of a cell without a score."""
+    """holds, holds except for named leaks, does not hold, no claim or no ledger; without a score, the cell's status."""
     if not claimed:
         return "no claim"
     if math.isnan(epsilon):
         return "no ledger" if status == "ok" else status.replace("_", " ")
     if epsilon > float(claimed) * (1 + 1e-9):
         return "does not hold"
-    return "holds but for the leaks" if leaks else "holds"
+    return "holds except for named leaks" if leaks else "holds"
 
 
 def conversion(method: str, kind: str) -> str:

@@ -176,7 +176,7 @@ def privacy_frame(
     One row per source, published column, reading, data set and method of ours with its setting; of several protocols
     the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
     epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant, sampling, leaks, claim, reason.
-    ``claim`` is one of: holds, holds but for the leaks, does not hold, no ledger, or the status of a cell without
+    ``claim`` is one of: holds, holds except for named leaks, does not hold, no ledger, or the status of a cell without
     scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds when the real one rounds to it. Where a table
     prints no epsilon (``epsilon_published`` is empty) the claim is that of our run.
     """
@@ -237,7 +237,7 @@ def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool) -> str:
     slack = 0.5 * 10.0 ** -len(printed.partition(".")[2]) if rounded else 1e-9 * float(printed)
     if epsilon > float(printed) + slack:
         return "does not hold"
-    return "holds but for the leaks" if leaks else "holds"
+    return "holds except for named leaks" if leaks else "holds"
 
 
 def _is_private(method: str, kind: str | None = None) -> bool:

@@ -178,7 +178,11 @@ def _docs(downloads: bool, known: dict[str, str]) -> Document:
         "checked": "Recomputed on this machine",
         "about": "Licence, citation, problems",
     }
-    page.part("linked", items=[{"href": f"{path}.html", "text": title, "more": ""} for path, title in below.items()])
+    texts = {"readme": "README", "contributing": "How to contribute", "architecture": "Map of the code",
+             "changelog": "Changes and errata"}  # fmt: skip
+    page.part(
+        "linked", items=[{"href": f"{path}.html", "text": title, "more": ""} for path, title in (below | texts).items()]
+    )
     page.toctree(below)
     return page
 

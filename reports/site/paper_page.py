@@ -16,15 +16,13 @@ from reports.config import READING_TITLES, READINGS
 from reports.figure import Figure
 from reports.findings import Finding
 from reports.site.content import Content, Part, distinct, first_readings, shown_reading
-from reports.site.document import Document, plain
+from reports.site.document import MOST, Document, plain
 from reports.site.words import method_title
 from reports.verdict import REFUTED, VERDICTS
 
 TITLE = attrgetter("title")
 #: verdicts of a claim that the page for its authors does not list.
 SETTLED = (HOLDS, PROVED, UNTESTED)
-#: characters of a page of tables; with what the theme adds, a page stays below 300 kB.
-MOST = 255_000
 
 
 def papers(part: Part, content: Content, known: dict[str, str], cells: bool) -> Iterator[Document]:
@@ -223,7 +221,7 @@ def _privacy_lines(part: Part) -> list[dict[str, Any]]:
         for block in table.blocks:
             for _, entries in block.rows:
                 for e in entries:
-                    if e.verdict in ("holds", "holds but for the leaks", "does not hold", "no ledger"):
+                    if e.verdict in ("holds", "holds except for named leaks", "does not hold", "no ledger"):
                         count[e.verdict] = count.get(e.verdict, 0) + 1
     lines = [
         {"word": w, "text": f"{n} of {sum(count.values())} (method, reading, data set)", "findings": []}

@@ -57,7 +57,7 @@ class DPVISettings:
     start_location: tuple[float, ...] = (0.0,)  # mu before the first step
     start_deviation: tuple[float, ...] = (-4.0,)  # rho before the first step; the deviation is softplus(rho)
     burn_in: float = 0.2  # part of the steps that the kept trace leaves out
-    scaling_share: float = 0.1  # part of mu^2 (Gaussian DP) for the moments, where the model's scaling is 'paid'
+    scaling_share: float = 0.1  # part of mu^2 for the moments, if the model's scaling is 'paid' (from the budget)
 
     def __post_init__(self) -> None:
         whole("dpvi", self, "steps", "draws")

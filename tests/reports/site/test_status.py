@@ -45,8 +45,8 @@ def audit(*results, kind="bnn_regression"):
             [PRIVATE, OTHER],
             NONE,
             audit("passed"),
-            "Private: add/remove (bnn regression), replace one (mixture of gaussians), audited (not for mixture of "
-            "gaussians)",
+            "Private: add/remove (network for regression), replace one (mixture of Gaussians), audited (not for "
+            "mixture of Gaussians)",
         ),
         ([OPEN], NONE, None, "Not private"),
         ([OPEN], ledger(("", 3.0)), None, "Not private"),
