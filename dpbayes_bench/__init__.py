@@ -16,18 +16,22 @@ and its unit. In a checkout the files of the checkout are read, in an installed 
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from dpbayes_bench import tables
+from dpbayes_bench import _checkout, tables
 from dpbayes_bench.posteriors import ReferencePosterior, read
 
 __all__ = [
     "ReferencePosterior", "columns", "ledger", "reference_posterior", "scores", "task", "tasks", "verdicts",
 ]  # fmt: skip
+
+if not (tables.HERE / "methods").is_dir():
+    sys.meta_path.insert(0, _checkout.SameModule())  # before the one that reads files, and would load them again
 
 #: experiments of the common tasks begin with it.
 COMMON = "common_"

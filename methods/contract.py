@@ -391,7 +391,7 @@ def _ours() -> list[tuple[str, str, Callable[[], ModuleType]]]:
     out = []
     for path in sorted(_HERE.glob("[!_]*/[!_]*.py")):
         family, name = path.parent.name, path.stem
-        load = partial(importlib.import_module, f"methods.{family}.{name}")
+        load = partial(importlib.import_module, f"{__package__}.{family}.{name}")
         out.append((name, f"methods/{family}/{path.name}", load))
     return out
 
