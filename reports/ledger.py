@@ -169,7 +169,7 @@ def _merged(events: list[dict]) -> list[dict]:
 def privacy_frame(
     verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame, model: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Claimed beside real epsilon for each published private column and each answer of ours to it.
+    """The claimed epsilon and that of the ledger for each published private column and each answer of ours to it.
 
     ``model``: of the experiment's config.
 
@@ -177,7 +177,7 @@ def privacy_frame(
     the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
     epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant, sampling, leaks, claim, reason.
     ``claim`` is one of: holds, holds except for named leaks, does not hold, no ledger, or the status of a cell without
-    scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds when the real one rounds to it. Where a table
+    scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds if the ledger's rounds to it. If a table
     prints no epsilon (``epsilon_published`` is empty) the claim is that of our run.
     """
     rows = []
@@ -348,11 +348,12 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[st
         blocks.append(Block(f"{METHOD_TITLES.get(method, method)} ({sources})", "Reading: our method", heads, rows))
     deltas = ", ".join(dict.fromkeys(d for d in frame["delta"] if d))
     notes = (
-        f"Under each data set: the real epsilon at delta {deltas or 'of the budget'}, computed from the ledger of our "
-        "runs, its accountant, and whether the claimed epsilon covers it. Leaks are ways around the ledger that no "
-        "epsilon counts.",
+        f"Under each data set: the epsilon by the ledger of our runs at delta {deltas or 'of the budget'}, its "
+        "accountant, and whether the claimed epsilon covers it. The epsilon by the ledger is the smallest bound of "
+        "several accountants. Leaks are ways around the ledger that no epsilon counts.",
     )
-    return Table(name, "Privacy: claimed and real epsilon", banner, blocks, notes, footnotes.texts), frame
+    title = "Privacy: claimed epsilon, and epsilon by the ledger"
+    return Table(name, title, banner, blocks, notes, footnotes.texts), frame
 
 
 #: what is said once a row: columns of the frame.

@@ -96,7 +96,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     page.part("cards", items=[
         {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
         {"href": "which-method.html", "title": "Which method", "text": "What did best on public tables."},
-        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed and real epsilon."},
+        {"href": "privacy.html", "title": "Privacy claims", "text": "The claimed epsilon, and that of a ledger."},
     ])  # fmt: skip
     page.part("finder")
     page.part("checked")
@@ -226,9 +226,10 @@ def _scores(page: Document, content: Content) -> None:
     titles = _titles(content)
     page.heading("How far our runs are from the published numbers")
     page.say(
-        "The effect is ours over the published number for errors, norms and divergences, and ours less the published "
-        "number for log-likelihoods and shares. Each row gives its median over all numbers of a source. The 95 % "
-        "interval resamples data sets, and is left out if there are fewer than five. These are the committed results."
+        "For errors, norms and divergences, the effect is our number divided by the published one. For log-likelihoods "
+        "and shares, it is our number minus the published one. Each row gives the median effect over all numbers of a "
+        "source. The 95 % interval resamples data sets, and is left out if there are fewer than five. These are the "
+        "committed results."
     )
     rows = [
         [titles[r["source"]], READING_TITLES[r["reading"]], METRICS[r["metric"]].title, str(r["numbers"]),
@@ -239,9 +240,8 @@ def _scores(page: Document, content: Content) -> None:
     page.part("frame", columns=columns, rows=rows, label="Pooled effects")
     page.heading("Verdicts by source")
     page.say(
-        "The number in brackets is what a perfect copy of our implementation would earn, because published runs are "
-        "noisy. "
-        "If we have few runs of a mean, it is too small for inconclusive numbers. "
+        "The number in brackets is the count that a perfect copy of our implementation would earn, because published "
+        "runs are noisy. If we have few runs behind a mean, the number in brackets is too small for inconclusive. "
         "[Numbers without a score](../missing.md) have a page with their reasons."
     )
     first = pd.concat([first_readings(part.verdicts) for part in content.papers if part.answered])
@@ -278,8 +278,10 @@ def picture_caption(content: Content) -> str:
     """Which readings a picture of verdicts counts, and how many numbers are refuted: by the bars, and as printed."""
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
-    judged = "the authors' code" if by["authors"] else "the text of the papers"
-    judged += ", or else the text" if by["authors"] and by["printed"] else ""
+    judged = "the authors' code" if by["authors"] else "the algorithms as printed"
+    judged += (
+        ", or the algorithm as printed if the code was not run separately" if by["authors"] and by["printed"] else ""
+    )
     refuted = sum(int(frame["verdict"].isin(REFUTED).sum()) for frame in first)
     said = [
         f"The bars judge {judged}: {refuted:,} of {by.total():,} numbers are refuted.",
@@ -287,13 +289,13 @@ def picture_caption(content: Content) -> str:
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
-        said.append(f"What the papers print was run for {len(printed):,} numbers: {refuted:,} are refuted.")
+        said.append(f"Run as the papers print them, {refuted:,} of {len(printed):,} numbers are refuted.")
     return " ".join(said)
 
 
 def _papers(content: Content, known: dict[str, str]) -> Document:
     page = Document("papers/index", "Results by paper", known)
-    page.say("Each paper has a page with its published numbers and claims, and with what our runs say of them.")
+    page.say("Each paper has a page that compares its published numbers and its claims with our runs.")
     items = [
         {
             "href": f"papers/{p.key}.html",
@@ -314,7 +316,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         if part.answered
     ]
     if not groups:
-        page.say("These papers print no number that could be compared. Their sentences are judged as claims.")
+        page.say("These papers print no number that can be compared. Their sentences are judged as claims.")
     if content.scale == "full" and groups:
         _scores(page, content)
         ceilings = ceiling.read()
@@ -400,7 +402,7 @@ def _task_details(section: AdviceSection, content: Content, known: dict[str, str
 def _privacy(content: Content, known: dict[str, str]) -> Document:
     page = Document("privacy", "Privacy: what an epsilon here means", known)
     page.say((HERE / "templates" / "privacy.md").read_text(encoding="utf-8"))
-    page.heading("Claimed and real epsilon, by paper")
+    page.heading("Claimed epsilon, and epsilon by the ledger")
     items = [{"href": f"papers/{p.key}/privacy.html", "text": p.title, "more": ""} for p in content.papers if p.privacy]
     if items:
         page.part("linked", items=items)

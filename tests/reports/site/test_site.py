@@ -544,20 +544,20 @@ def test_the_caption_and_the_picture_are_of_one_reading(committed):
     assert shown["authors"]
     assert shown["printed"]
     refuted = sum(verdict in ("better", "worse", "differs") for _, verdict in expected.values())
-    bars = "The bars judge the authors' code, or else the text"
+    bars = "The bars judge the authors' code, or the algorithm as printed if the code was not run separately"
     assert f"{bars}: {refuted:,} of {len(expected):,} numbers are refuted." in said
-    printed_words = f"What the papers print was run for {len(printed):,} numbers: {sum(printed.values()):,}"
-    assert f"{printed_words} are refuted." in said
+    words = f"Run as the papers print them, {sum(printed.values()):,} of {len(printed):,} numbers are refuted."
+    assert words in said
     assert sum(printed.values()) > 0
 
 
-@pytest.mark.parametrize(("reading", "words"), [("printed", "text of the papers"), ("authors", "authors' code")])
+@pytest.mark.parametrize(("reading", "words"), [("printed", "algorithms as printed"), ("authors", "authors' code")])
 def test_the_caption_of_one_reading_names_no_other(reading, words):
     rows = verdicts()
     rows = rows[rows["reading"] == reading]
     said = pages_of.picture_caption(SimpleNamespace(papers=[SimpleNamespace(verdicts=rows, answered=True, judged="")]))
     assert f"The bars judge the {words}: " in said
-    assert ("authors" in said, "text" in said) == (reading == "authors", reading == "printed")
+    assert ("authors" in said, "as printed" in said) == (reading == "authors", reading == "printed")
 
 
 def test_a_reading_has_one_label_on_all_pages(site):
