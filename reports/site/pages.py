@@ -375,6 +375,10 @@ def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Do
         page.say(f"**{word}.** {said}")
     if section.table:
         page.say(section.caption)
+        if all(name in section.table for name in ("DP-VI", "DPVI")):  # tables have no tooltips
+            page.say(
+                "DP-VI is the method of Vinaroz & Park (2023), and DPVI is that of Jälkö, Dikmen & Honkela (2017)."
+            )
         page.say(section.table)
     paper_page.figures_of(page, section.figures[:1], content)
     page.say(
