@@ -223,7 +223,8 @@ def _table_title(table: str) -> str:
 def _places(chunk: _Chunk) -> str:
     """What a page shows, in words: its tables, or the data sets of a table that goes over several pages."""
     if len(chunk) > 1:
-        return f"{_table_title(chunk[0][0])} to {_table_title(chunk[-1][0])}"
+        titles = [_table_title(table) for table, _ in chunk]
+        return plain(", ".join(titles) if len(titles) < 4 else f"{titles[0]} to {titles[-1]}")
     table, of = chunk[0]
     ends = list(dict.fromkeys(c.dataset for c, *_ in of))
     return plain(f"{_table_title(table)}, {' to '.join(dict.fromkeys((ends[0], ends[-1])))}")

@@ -94,8 +94,8 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     )
     answered = [part for part in content.papers if part.answered]
     page.part("cards", items=[
-        {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
-        {"href": "which-method.html", "title": "Which method", "text": "What did best on public tables."},
+        {"href": "papers/index.html", "title": "Results by paper", "text": "Each published number next to ours."},
+        {"href": "which-method.html", "title": "Which method", "text": "The best methods on public tables."},
         {"href": "privacy.html", "title": "Privacy claims", "text": "The claimed epsilon, and that of a ledger."},
     ])  # fmt: skip
     page.part("finder")
@@ -300,7 +300,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         {
             "href": f"papers/{p.key}.html",
             "text": p.title,
-            "more": f"{len(first_readings(p.verdicts)):,} published numbers, {claims.counted(p.claims)}",
+            "more": _holds(p),
         }
         for p in content.papers
     ]
@@ -332,10 +332,20 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
     return page
 
 
+def _holds(part: Part) -> str:
+    """How many numbers and claims of a paper are compared, in words."""
+    numbers = f"{len(first_readings(part.verdicts)):,} published numbers" if part.answered else ""
+    counted = claims.counted(part.claims) if len(part.claims) else ""
+    return ", ".join(filter(None, (numbers, counted))) or "its methods, without a published number or claim"
+
+
 def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> Iterator[Document]:
     """The page of all tasks, a page per task, a page of its details, and one of what belongs to all tasks."""
     page = Document("which-method", "Which method should I use?", known)
-    page.say("All private methods ran on the same tables at the same budget. A task has one answer, or none.")
+    page.say(
+        "Within a task, all private methods ran on the same tables at the same budgets. A task has one answer per "
+        "epsilon, or none."
+    )
     page.part("banner", text=content.banner, loud=content.scale != "full")
     if advice is None:
         page.say(
@@ -367,7 +377,7 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
 def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
     """One table, one figure and three short paragraphs."""
     page = Document(f"which-method/{section.id}", f"Which method: {section.title}", known)
-    page.say(f"All private methods of this task ran on the same tables at the same budget. {ADVISE}")
+    page.say(f"All private methods of this task ran on the same tables at the same budgets. {ADVISE}")
     if "regret" in section.text:
         page.say(REGRET)
     page.part("banner", text=content.banner, loud=content.scale != "full")
@@ -375,7 +385,7 @@ def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Do
         page.say(f"**{word}.** {said}")
     if section.table:
         page.say(section.caption)
-        if all(name in section.table for name in ("DP-VI", "DPVI")):  # tables have no tooltips
+        if all(plain(name) in section.table for name in ("DP-VI", "DPVI")):  # tables have no tooltips
             page.say(
                 "DP-VI is the method of Vinaroz & Park (2023), and DPVI is that of Jälkö, Dikmen & Honkela (2017)."
             )

@@ -51,7 +51,9 @@ def privacy_status(adapters: Sequence[Method], ledger: pd.DataFrame, audit: pd.D
     kinds = {r: [kind_title(k) for k, of in private.items() if of == r] for r in dict.fromkeys(private.values())}
     said = ", ".join(relation(r) + (f" ({'; '.join(of)})" if len(kinds) > 1 else "") for r, of in kinds.items())
     leaks = any(m.leaks for m in adapters if m.privacy)
-    return f"Private: {said}, {_audited(private, audit)}" + (", except for named leaks" if leaks else "")
+    return f"Private: {said}, {_audited(private, audit)}" + (
+        "; with leaks that its epsilon does not count" if leaks else ""
+    )
 
 
 def _audited(kinds: Sequence[str], audit: pd.DataFrame | None) -> str:

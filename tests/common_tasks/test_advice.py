@@ -78,7 +78,7 @@ def test_methods_that_tie_are_named_together():
 
 def test_fewer_tables_give_scores_and_no_winner():
     made = block(family(only(LEVELS, sets=SETS[:2]), SETS[:2]))
-    assert made.sentences[0] == "No general advice: 2 tables are too few, 5 are the least."
+    assert made.sentences[0] == "No general advice: 2 tables are too few, at least 5 are needed."
     assert made.winners["1"].methods == ()
     assert list(made.table["method"]) == ["DP-SGD (baseline)", "DPVIm", "NA-DPVI"]  # by name, not by score
     assert made.table["Wine"].str.contains("±").all()
@@ -89,7 +89,9 @@ def test_a_table_of_ones_own_says_who_is_best_on_it():
     """The second is a hundredth of the scale behind the first at most."""
     levels = {"na_dpvi": -1.3, "dpvim": -1.302, "dp_sgd": -1.7}
     made = block(family(only(levels, sets=["wine"]), ["wine"]), About(limits="These are my rows."))
-    assert made.sentences[0].startswith("No general advice: 1 table is too few, 5 are the least. On this table, at eps")
+    assert made.sentences[0].startswith(
+        "No general advice: 1 table is too few, at least 5 are needed. On this table, at eps"
+    )
     assert "NA-DPVI and DPVIm are best, with a score of 0." in made.sentences[0] or (
         "DPVIm and NA-DPVI are best, with a score of 0." in made.sentences[0]
     )
@@ -102,7 +104,7 @@ def test_without_a_scale_scores_are_in_their_own_unit():
     here = frame["method"] == "exact_posterior"
     frame.loc[here, "value"] = [repr(float(v) - 1.0) for v in frame.loc[here, "value"]]
     made = block(family(frame))
-    assert made.sentences[0].startswith("No general advice: there is no common scale: Exact posterior is not")
+    assert made.sentences[0].startswith("No general advice: there is no common scale, because Exact posterior is not")
     assert "in nats" in made.sentences[1]
     assert made.data.set_index(["method", "dataset"]).loc[("dpvim", "wine"), "score"] == pytest.approx(-1.5, abs=0.02)
 
@@ -203,7 +205,7 @@ def test_committed_tasks_without_advice_say_so():
     from workflow import committed, papers
 
     (made,) = blocks(committed.read(papers.REFERENCE, "common_density"))
-    assert made.sentences[0] == "No general advice: 3 tables are too few, 5 are the least."
+    assert made.sentences[0] == "No general advice: 3 tables are too few, at least 5 are needed."
     assert all(s.endswith(".") and "nan" not in s for s in made.sentences)
 
 

@@ -47,7 +47,7 @@ class DPVISettings:
 
     steps: int = 10_000  # T, noisy gradient steps
     sampling_rate: float = 0.1  # kappa, chance of a row to be in a batch
-    draws: int = 10  # K, draws of theta a step, shared by all rows
+    draws: int = 10  # K, draws of theta per step, shared by all rows
     clip: float = 2.0  # C, Euclidean norm of a row's scaled gradient in (mu, rho)
     location_scale: float = 1.0  # c_mu, factor of the gradient in mu before it is clipped
     deviation_scale: float = 120.0  # c_rho, factor of the gradient in rho before it is clipped

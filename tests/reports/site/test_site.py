@@ -241,8 +241,8 @@ def test_published_numbers_go_over_as_many_pages_as_they_need(monkeypatch):
         ("cells/someone", ["a"]),
         ("cells/someone-2", ["b"]),
     ]
-    assert "[Results, B](/cells/someone-2.md)" in made[0][0].text()
-    assert "[Results, A](/cells/someone.md)" in made[1][0].text()
+    assert "[Results, b](/cells/someone-2.md)" in made[0][0].text()
+    assert "[Results, a](/cells/someone.md)" in made[1][0].text()
     assert '"cells/someone-2","someone.results.b.' in index_of(made)
 
 
@@ -512,7 +512,7 @@ def test_claims_are_counted_once_and_by_where_they_stand(committed):
         read = int(once["quote"].str.startswith("read off").sum())
         kinds = ((len(once) - read, "of its text"), (read, "read off its tables and figures"))
         words = f"{len(once)} claims" + (": " if len(once) else "") + ", ".join(f"{n} {w}" for n, w in kinds if n)
-        assert words in made["papers/index"]
+        assert not len(once) or words in made["papers/index"]
         assert not len(once) or words in made[f"papers/{part.key}"], part.key
 
 
