@@ -238,11 +238,11 @@ def test_published_numbers_go_over_as_many_pages_as_they_need(monkeypatch):
     content = SimpleNamespace(findings=(), parts=[part], ledger=none)
     made = list(cells_of.pages(content, {"someone": cells_of._cells(part)}))
     assert [(d.path, [c.dataset for c in of]) for d, of in made] == [
-        ("cells/someone", ["a"]),
-        ("cells/someone-2", ["b"]),
+        ("cells/someone", ["A"]),
+        ("cells/someone-2", ["B"]),
     ]
-    assert "[Results, b](/cells/someone-2.md)" in made[0][0].text()
-    assert "[Results, a](/cells/someone.md)" in made[1][0].text()
+    assert "[Results, B](/cells/someone-2.md)" in made[0][0].text()
+    assert "[Results, A](/cells/someone.md)" in made[1][0].text()
     assert '"cells/someone-2","someone.results.b.' in index_of(made)
 
 
