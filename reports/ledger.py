@@ -22,7 +22,6 @@ from privacy.ledger import Event, Ledger, Mechanism
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import READING_TITLES
 from reports.published import METHOD_TITLES, PRIVATE, SOURCE_TITLES
-from reports.site.words import relation
 from reports.tables import dataset_title, natural
 from reports.verdict import NO_SCORE
 from workflow import committed
@@ -334,7 +333,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[st
             ours_is = sorted({f"{float(r['epsilon_claimed']):g}" for r in part.to_dict("records")})
             entries = [entry(printed or f"none printed; ours {' or '.join(ours_is)}")]
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
-            entries += [entry(" + ".join(dict.fromkeys(relation(t) for t in part[k] if t)) or "-") for k in _FACTS]
+            entries += [entry(" + ".join(dict.fromkeys(_words(t) for t in part[k] if t)) or "-") for k in _FACTS]
             leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_under(model, ours, d)))
             entries.append(entry("" if leaks else "none named", marks=leaks))
             merged.setdefault((reading, ours, *entries), []).append(setting)
@@ -359,6 +358,11 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[st
 
 #: what is said once a row: columns of the frame.
 _FACTS = ("relation", "sampling")
+
+
+def _words(name: str) -> str:
+    """A relation or a sampling scheme for readers: "add/remove", "full batch"."""
+    return name.replace("add_remove", "add/remove").replace("_", " ")
 
 
 def _privacy_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
