@@ -156,8 +156,10 @@ def pages(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator
                 "reading. The [glossary](/glossary.md) explains readings and verdicts."
             )
             if len(made) > 1:
-                places = [f"[{_places(of)}](/{d.path}.md)" for d, of in zip(made, chunks, strict=True) if d is not page]
-                page.say(f"Other parts of this list: {'; '.join(places)}.")
+                page.say(f"This is part {n + 1} of {len(made)}. These are the other parts.")
+                others = [pair for pair in zip(made, chunks, strict=True) if pair[0] is not page]
+                items = [{"href": f"{d.path}.html", "text": _places(of), "more": ""} for d, of in others]
+                page.part("linked", items=items)
             page.part("finder")
             _show(page, chunk, part)
             if not n:
@@ -224,10 +226,10 @@ def _places(chunk: _Chunk) -> str:
     """What a page shows, in words: its tables, or the data sets of a table that goes over several pages."""
     if len(chunk) > 1:
         titles = [_table_title(table) for table, _ in chunk]
-        return plain(", ".join(titles) if len(titles) < 4 else f"{titles[0]} to {titles[-1]}")
+        return ", ".join(titles) if len(titles) < 4 else f"{titles[0]} to {titles[-1]}"
     table, of = chunk[0]
     ends = list(dict.fromkeys(c.dataset for c, *_ in of))
-    return plain(f"{_table_title(table)}, {' to '.join(dict.fromkeys((ends[0], ends[-1])))}")
+    return f"{_table_title(table)}, {' to '.join(dict.fromkeys((ends[0], ends[-1])))}"
 
 
 def _by_table(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:

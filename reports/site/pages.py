@@ -94,9 +94,9 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     )
     answered = [part for part in content.papers if part.answered]
     page.part("cards", items=[
-        {"href": "papers/index.html", "title": "Results by paper", "text": "Each published number next to ours."},
+        {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
         {"href": "which-method.html", "title": "Which method", "text": "The best methods on public tables."},
-        {"href": "privacy.html", "title": "Privacy claims", "text": "The claimed epsilon, and that of a ledger."},
+        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed epsilon, and epsilon by the ledger."},
     ])  # fmt: skip
     page.part("finder")
     page.part("checked")
@@ -279,9 +279,7 @@ def picture_caption(content: Content) -> str:
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
     judged = "the authors' code" if by["authors"] else "the algorithms as printed"
-    judged += (
-        ", or the algorithm as printed if the code was not run separately" if by["authors"] and by["printed"] else ""
-    )
+    judged += ", or else the algorithm as printed" if by["authors"] and by["printed"] else ""
     refuted = sum(int(frame["verdict"].isin(REFUTED).sum()) for frame in first)
     said = [
         f"The bars judge {judged}: {refuted:,} of {by.total():,} numbers are refuted.",
@@ -289,7 +287,7 @@ def picture_caption(content: Content) -> str:
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
-        said.append(f"Run as the papers print them, {refuted:,} of {len(printed):,} numbers are refuted.")
+        said.append(f"As printed, {refuted:,} of {len(printed):,} are refuted.")
     return " ".join(said)
 
 
