@@ -370,10 +370,10 @@ def _posterior(family: Family, epsilon: str, scores: Scores) -> pd.DataFrame:
 
 def _no_advice(family: Family, scores: Scores, about: About) -> str:
     if not scores.scaled:
-        return "there is no common scale: " + ends(family, family.datasets[0], about)[2]
+        return "there is no common scale, because " + ends(family, family.datasets[0], about)[2]
     if len(scores.tables) < FEWEST_TABLES:
         n = len(scores.tables)
-        return f"{n} table{'s are' if n > 1 else ' is'} too few, {FEWEST_TABLES} are the least"
+        return f"{n} table{'s are' if n > 1 else ' is'} too few, at least {FEWEST_TABLES} are needed"
     if np.isfinite(scores.counted).any(axis=1).sum() < 2:
         return "fewer than two methods have a score"
     return ""

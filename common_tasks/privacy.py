@@ -64,14 +64,14 @@ def _rows(family: Family) -> dict[tuple[str, ...], list[dict[str, Any]]]:
 
 
 def claim(claimed: str, epsilon: float, leaks: bool, status: str) -> str:
-    """holds, holds but for the leaks, does not hold, no claim, no ledger, or the status of a cell without a score."""
+    """holds, holds except for named leaks, does not hold, no claim or no ledger; without a score, the cell's status."""
     if not claimed:
         return "no claim"
     if math.isnan(epsilon):
         return "no ledger" if status == "ok" else status.replace("_", " ")
     if epsilon > float(claimed) * (1 + 1e-9):
         return "does not hold"
-    return "holds but for the leaks" if leaks else "holds"
+    return "holds except for named leaks" if leaks else "holds"
 
 
 def conversion(method: str, kind: str) -> str:
@@ -122,14 +122,14 @@ def privacy_table(
         heads = [*map(f.set_title, f.datasets), "delta", "neighbours", "accountant", "converted", "leaks"]
         blocks.append(Block(f.title.partition(":")[0], "Method", heads, rows))
     notes = (
-        "Each data set has the epsilon that is recomputed from the ledger of the run (the largest over all splits), "
-        "and whether the claim covers it. Columns without a documented range are scaled by moments that are estimated "
+        "Each data set has the epsilon by the ledger of the run (the largest over all splits), and whether the claim "
+        "covers it. Columns without a documented range are scaled by moments that are estimated "
         "from the same epsilon (table common_ranges). If the mechanism releases a posterior sample, its bound is "
         "written and proved. Leaks are ways around the ledger that no epsilon counts.",
         *([CONDITIONAL_NOTE] if any(f.conditional for f in families) else []),
         *more,
     )
-    title = "Common tasks: claimed and real epsilon"
+    title = "Common tasks: claimed epsilon, and epsilon by the ledger"
     table = Table("common_privacy", title, SCALE_BANNERS[scale], blocks, notes, footnotes.texts)
     return table, frame.assign(scale=scale)
 

@@ -24,6 +24,7 @@ from reports import leaks, lower_bounds, tables, two_posteriors
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.config import ReportError
 from reports.reference import FOLDER
+from reports.site.words import kind_title
 
 FILES = CHECKS, MUTANTS = "privacy_audit.csv", "mutants.csv"
 TOY = "Toy tasks of a dozen rows"
@@ -53,7 +54,7 @@ def audit_table(checks: pd.DataFrame, mutants: pd.DataFrame) -> tuple[Table, pd.
             rows.append((_name(method, kind, case), _entries(here, broken, footnotes)))
         heads = ["neighbours", "checks passed", "bound reached", "power: 2/3 of the noise", "power: 1.5 x the rate"]
         heads += ["mutants caught", "declared leaks at work"]
-        title = "papers with their own code" if kind == OWN_CODE else str(kind).replace("_", " ")
+        title = "papers with their own code" if kind == OWN_CODE else kind_title(str(kind))
         blocks.append(Block(title, "Method", heads, rows))
     notes = (
         "Each private method on a toy task, record and replay on its neighbours and the noise it draws. No check "

@@ -18,6 +18,7 @@ from privacy import floating_point
 from privacy.ledger import Relation
 from reports.blocks import Block, Table, entry
 from reports.ledger import CONDITIONAL, guarded, guards
+from reports.site.words import kind_title
 
 NAMED, DERIVED = "named by the method", "derived for every method: "
 #: kind of a leak -> question
@@ -109,7 +110,7 @@ def _names(rows: pd.DataFrame, every: Mapping[str, set[str]]) -> str:
     """Titles, each with its kinds of model where they are not ``every`` one that it fits."""
     told = []
     for title, of in rows.groupby("title", sort=True)["kind"].agg(set).items():
-        kinds = ", ".join(sorted(kind.replace("_", " ") for kind in of))
+        kinds = "; ".join(sorted(map(kind_title, of)))
         told.append(title if of == every[title] else f"{title} ({kinds})")
     return "; ".join(told)
 

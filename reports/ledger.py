@@ -169,15 +169,15 @@ def _merged(events: list[dict]) -> list[dict]:
 def privacy_frame(
     verdicts: pd.DataFrame, scores: pd.DataFrame, ledger: pd.DataFrame, model: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Claimed beside real epsilon for each published private column and each answer of ours to it.
+    """The claimed epsilon and that of the ledger for each published private column and each answer of ours to it.
 
     ``model``: of the experiment's config.
 
     One row per source, published column, reading, data set and method of ours with its setting; of several protocols
     the dearest. Columns: source, method, setting, reading, dataset, our_method, our_setting, protocol,
     epsilon_published, epsilon_claimed, epsilon, delta, relation, accountant, sampling, leaks, claim, reason.
-    ``claim`` is one of: holds, holds but for the leaks, does not hold, no ledger, or the status of a cell without
-    scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds when the real one rounds to it. Where a table
+    ``claim`` is one of: holds, holds except for named leaks, does not hold, no ledger, or the status of a cell without
+    scores ("no data", "failed", ...) with its reason. "epsilon ~ 1" holds if the ledger's rounds to it. If a table
     prints no epsilon (``epsilon_published`` is empty) the claim is that of our run.
     """
     rows = []
@@ -237,7 +237,7 @@ def _claim(epsilon: float, printed: str, rounded: bool, leaks: bool) -> str:
     slack = 0.5 * 10.0 ** -len(printed.partition(".")[2]) if rounded else 1e-9 * float(printed)
     if epsilon > float(printed) + slack:
         return "does not hold"
-    return "holds but for the leaks" if leaks else "holds"
+    return "holds except for named leaks" if leaks else "holds"
 
 
 def _is_private(method: str, kind: str | None = None) -> bool:
@@ -333,7 +333,7 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[st
             ours_is = sorted({f"{float(r['epsilon_claimed']):g}" for r in part.to_dict("records")})
             entries = [entry(printed or f"none printed; ours {' or '.join(ours_is)}")]
             entries += [_privacy_entry(at.get(d), footnotes) for d in datasets]
-            entries += [entry(" + ".join(dict.fromkeys(t for t in part[k] if t)) or "-") for k in _FACTS]
+            entries += [entry(" + ".join(dict.fromkeys(_words(t) for t in part[k] if t)) or "-") for k in _FACTS]
             leaks = footnotes(*dict.fromkeys(leak for d in datasets for leak in leaks_under(model, ours, d)))
             entries.append(entry("" if leaks else "none named", marks=leaks))
             merged.setdefault((reading, ours, *entries), []).append(setting)
@@ -348,15 +348,21 @@ def privacy_table(frame: pd.DataFrame, name: str, banner: str, model: Mapping[st
         blocks.append(Block(f"{METHOD_TITLES.get(method, method)} ({sources})", "Reading: our method", heads, rows))
     deltas = ", ".join(dict.fromkeys(d for d in frame["delta"] if d))
     notes = (
-        f"Under each data set: the real epsilon at delta {deltas or 'of the budget'}, computed from the ledger of our "
-        "runs, its accountant, and whether the claimed epsilon covers it. Leaks are ways around the ledger that no "
-        "epsilon counts.",
+        f"Under each data set: the epsilon by the ledger of our runs at delta {deltas or 'of the budget'}, its "
+        "accountant, and whether the claimed epsilon covers it. The epsilon by the ledger is the smallest bound of "
+        "several accountants. Leaks are ways around the ledger that no epsilon counts.",
     )
-    return Table(name, "Privacy: claimed and real epsilon", banner, blocks, notes, footnotes.texts), frame
+    title = "Privacy: claimed epsilon, and epsilon by the ledger"
+    return Table(name, title, banner, blocks, notes, footnotes.texts), frame
 
 
 #: what is said once a row: columns of the frame.
 _FACTS = ("relation", "sampling")
+
+
+def _words(name: str) -> str:
+    """A relation or a sampling scheme for readers: "add/remove", "full batch"."""
+    return name.replace("add_remove", "add/remove").replace("_", " ")
 
 
 def _privacy_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
@@ -370,4 +376,4 @@ def _privacy_entry(r: dict[str, Any] | None, footnotes: Footnotes) -> Entry:
         remark += ", or with noise on what nothing bounds"
     if remark:  # no accountant, and why
         return entry(real, verdict=r["claim"], marks=footnotes(remark))
-    return entry(real, verdict=r["claim"], after=(f"by {name}",) if name else ())
+    return entry(real, verdict=r["claim"], after=(f"by {name.replace('_', ' ')}",) if name else ())

@@ -17,7 +17,7 @@ from models.mixture_regression import MixtureRegression
 from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
 
-#: radius of the ball that rows are clipped to, over sqrt(d), box units (a column has a standard deviation near 1)
+#: radius of the ball that rows are clipped to, over sqrt(d), in units of the scaled columns (standard deviation near 1)
 RADIUS = 1.5
 
 

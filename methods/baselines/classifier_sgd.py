@@ -27,7 +27,7 @@ class ClassifierSGD(Method):
         """Numbers without a source are choices of this suite."""
 
         epochs: int = 60  # passes over the rows (blundell2015weight: 600)
-        batch_size: int = 128  # rows a step (blundell2015weight, section 5.1)
+        batch_size: int = 128  # rows per step (blundell2015weight, section 5.1)
         optimiser: str = "sgd"  # with momentum; or "adam"
         learning_rate: float = 0.01  # per step, of the mean gradient
         momentum: float = 0.9  # of "sgd": fraction of the last step that is kept

@@ -38,7 +38,7 @@ class DeepEnsemble(Method):
         members: int = 5  # networks in the ensemble (Lakshminarayanan et al. 2017, section 3.1)
         epochs: int = 200  # most passes over the training rows (choice of this suite; early stopping decides)
         patience: int = 20  # passes without a new least validation error before a member stops (choice of this suite)
-        batch_size: int = 32  # rows a step (choice of this suite)
+        batch_size: int = 32  # rows per step (choice of this suite)
         learning_rate: float = 0.003  # of Adam, scaled units (choice of this suite)
         validation: float = 0.1  # share of the training rows held out, drawn anew for each member
 

@@ -51,7 +51,7 @@ class DPSingleGaussian(InFrame):
     class Settings:
         """The radius was chosen on synthetic data, none of the suite's."""
 
-        radius: float = RADIUS  #: of the ball, over sqrt(d), box units (a column has a standard deviation near 1)
+        radius: float = RADIUS  #: of the ball, over sqrt(d), in units of the scaled columns (deviation near 1)
         eigenvalue_floor: float = 1e-6  #: smallest eigenvalue of the covariance, squared units of the unit ball
 
         def __post_init__(self) -> None:

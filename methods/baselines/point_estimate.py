@@ -40,7 +40,7 @@ class PointEstimate(Method):
         """Stochastic gradient descent with momentum on the squared loss, constant learning rate."""
 
         epochs: int = 40  # passes over the training rows (Hernandez-Lobato & Adams 2015, section 5.1)
-        batch_size: int = 10  # rows a step (choice of this suite; the source does not print it)
+        batch_size: int = 10  # rows per step (choice of this suite; the source does not print it)
         momentum: float = 0.9  # fraction of the last step that is kept (choice of this suite)
         learning_rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # grid, per step (choice of this suite)
         weight_decays: tuple[float, ...] = (0.0, 1e-4, 1e-3)  # grid, times |u|^2 / 2 (choice of this suite)

@@ -37,7 +37,7 @@ class Ridge(Method):
 
         smallest: float = 1e-6  # least penalty on the squared weights (scaled inputs and target; choice of this suite)
         largest: float = 1e4  # greatest penalty, same units (choice of this suite)
-        count: int = 41  # number of penalties on the grid: four a decade (choice of this suite)
+        count: int = 41  # number of penalties on the grid: four per decade (choice of this suite)
 
         def __post_init__(self) -> None:
             positive("ridge", self, "smallest", "largest")

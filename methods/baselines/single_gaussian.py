@@ -29,7 +29,7 @@ class SingleGaussian(InFrame):
 
     @dataclass(frozen=True)
     class Settings:
-        eigenvalue_floor: float = 1e-6  #: smallest eigenvalue of the covariance, box units squared
+        eigenvalue_floor: float = 1e-6  #: smallest eigenvalue of the covariance, units of the scaled columns, squared
 
         def __post_init__(self) -> None:
             positive("single_gaussian", self, "eigenvalue_floor")

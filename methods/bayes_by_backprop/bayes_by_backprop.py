@@ -34,7 +34,7 @@ class BayesByBackprop(Method):
         """Numbers without a source are choices of this suite."""
 
         epochs: int = 60  # passes over the rows (blundell2015weight: 600)
-        batch_size: int = 128  # rows a step (blundell2015weight, section 5.1)
+        batch_size: int = 128  # rows per step (blundell2015weight, section 5.1)
         optimiser: str = "adam"  # or "sgd", with momentum
         learning_rate: float = 1e-3  # per step, of the mean gradient
         momentum: float = 0.9  # of "sgd": fraction of the last step that is kept

@@ -94,8 +94,8 @@ class StepSettings:
 class TraceSettings(StepSettings):
     """Of DPVI and the readings of its trace."""
 
-    draws: int = 4  # K, draws of theta a step, shared by all rows
-    deviation_step: float = SQRT2  # v of rho, likewise
+    draws: int = 4  # K, draws of theta per step, shared by all rows
+    deviation_step: float = SQRT2  # v of rho: the same for the deviations
 
     def __post_init__(self) -> None:
         super().__post_init__()

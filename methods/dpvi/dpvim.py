@@ -44,14 +44,14 @@ class DPVIM(Together, Method):
         #: v: the privacy noise alone moves a coordinate of mu by v / sqrt(2 D) over the run (NA-DPVI's rule); sgd only
         location_step: tuple[float, ...] = (SQRT2,)
         deviation_ratio: float = 1.0  # learning rate of rho over that of mu; sgd only
-        optimiser: str = "sgd"  # "sgd" (NA-DPVI's convention) or "adam" (original program)
-        adam_rate: float = 1e-3  # learning rate of adam (original program)
+        optimiser: str = "sgd"  # "sgd" (NA-DPVI's convention) or "adam" (authors' code)
+        adam_rate: float = 1e-3  # learning rate of adam (authors' code)
         start_location: tuple[float, ...] = (0.0,)  # mu before the first step
         start_deviation: tuple[float, ...] = (-4.0,)  # rho before the first step; the deviation is softplus(rho)
-        average_from: str = "fraction"  # "fraction": burn_in of the run is left out; "slope": original program's rule
+        average_from: str = "fraction"  # "fraction": burn_in of the run is left out; "slope": authors' code's rule
         burn_in: float = 0.2  # part of the steps that the average leaves out
         trace_variance: bool = True  # add the variance of the kept iterates of mu
-        scaling_share: float = 0.1  # part of mu^2 (Gaussian DP) for the moments, where the model's scaling is 'paid'
+        scaling_share: float = 0.1  # part of mu^2 for the moments, if the model's scaling is 'paid' (from the budget)
 
         def __post_init__(self) -> None:
             whole("dpvim", self, "steps")

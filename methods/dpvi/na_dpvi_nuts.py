@@ -29,10 +29,10 @@ class NADPVINUTS(Reading):
     class Settings(NoiseAwareSettings):
         """As :class:`NoiseAwareSettings`, and those of the sampler; chains run one after the other."""
 
-        num_warmup: int = 1000  # steps a chain to adapt step size and mass matrix, thrown away (authors' program)
-        num_samples: int = 4000  # draws a chain after that (authors' program)
+        num_warmup: int = 1000  # steps per chain to adapt step size and mass matrix, thrown away (authors' code)
+        num_samples: int = 4000  # draws per chain after that (authors' code)
         chains: int = 2  # independent chains; R-hat needs 2 or more (the authors' program runs 1)
-        max_tree_depth: int = 10  # at most 2^this leapfrog steps a draw (NumPyro's default)
+        max_tree_depth: int = 10  # at most 2^this leapfrog steps per draw (NumPyro's default)
         target_accept: float = 0.8  # mean acceptance probability aimed at (NumPyro's default)
         stored_draws: int = 1000  # most draws of phi* stored, evenly spaced over all chains (size of the posterior)
 

@@ -20,8 +20,9 @@ from privacy.ledger import Relation
 class DPEM(Method):
     """DP-EM as its authors' code runs it (Park et al. 2017): MAP EM with noisy weights, means and covariances.
 
-    Nothing bounds what the code's scales hide, so every event is written with an infinite sensitivity. The budget's
-    (epsilon, delta) is what the code believes to spend; the eps' of each release that follows from it is a diagnostic.
+    The scales of its noise follow from private numbers, and nothing bounds what they hide. So the ledger has each event
+    with an infinite sensitivity. The budget's (epsilon, delta) is what the code believes to spend. The epsilon of each
+    release that follows from it is a diagnostic.
     Weights, means and covariances are estimated even if the task knows the noise.
     """
 
@@ -163,9 +164,9 @@ FRAME_LEAK = Leak(
 
 
 class DPEMMixture(InFrame, DPEM):
-    """The authors' DP-EM on columns scaled to [-1, 1], whose ledger says infinity at every budget.
+    """The authors' DP-EM on columns scaled to [-1, 1], with an infinite epsilon at every budget by its ledger.
 
-    The budget's (epsilon, delta) is what the code believes to spend, in mode ``record``. The composition is the moments
+    The budget's (epsilon, delta) is what the code believes to spend, and only recorded. The composition is the moments
     accountant by consistent formulas, because the code's own grid has no entry at epsilon = 0.1.
     """
 
@@ -190,7 +191,8 @@ class DPEMMixture(InFrame, DPEM):
 class DPEMLinear(RegressionInFrame, DPEM):
     """The authors' DP-EM on the joint distribution of inputs and target, read as the target given the inputs.
 
-    Its ledger says infinity at every budget; mode ``record``. Settings as for a density of scaled columns.
+    Its epsilon is infinite at every budget by its ledger, so a budget only records what it releases. The settings are
+    those for a density of scaled columns.
     """
 
     models = ("bounded_linear_regression",)

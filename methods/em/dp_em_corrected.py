@@ -301,7 +301,7 @@ class DPEMCorrectedMixture(InFrame, DPEMCorrected):
         """The constants were chosen on synthetic mixtures, none on a data set of the suite."""
 
         iterations: int = 10  #: J, full-batch M-steps, all charged (code of Park et al.: 10)
-        radius: float = RADIUS  #: of the ball, over sqrt(d), box units
+        radius: float = RADIUS  #: of the ball, over sqrt(d), units of the scaled columns
         start_variance: float = 0.1  #: variance of the components at the start, squared units of the unit ball
         eigenvalue_floor: float = 1e-5  #: smallest eigenvalue of a covariance, squared units of the unit ball
 

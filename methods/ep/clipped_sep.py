@@ -203,11 +203,11 @@ class ClippedSEPLogistic(InFrame):
 
 # Algorithm 3 of Vinaroz & Park 2023 without its noise, for a mixture of Gaussians on inputs scaled to [-1, 1].
 class ClippedSEPMixture(SitesInFrame, ClippedSEP):
-    """The same on columns scaled to [-1, 1], with other defaults than printed.
+    """Clipped SEP without noise on columns scaled to [-1, 1], with other defaults than printed.
 
     As printed (C = 1, gamma = 1) a pass takes in 1 / N of the data, and the prior itself is cut to norm 1. Here gamma
     is N, which is the step of SEP, and C is the norm of the site of a typical row under the prior, as of the corrected
-    DP-SEP. The printed values are the second entry of the grid.
+    DP-SEP. The printed values are the second entry of the grid of settings.
     """
 
     models = ("bounded_mixture",)

@@ -146,7 +146,7 @@ class SEPLogistic(InFrame):
     class Settings:
         epochs: int = 8  #: passes over the rows; leaves exp(-8) of the start (choice of this suite)
         coefficient: float = 1.0  #: k of theta <- theta + k (f_n - f); 1: damping 1 / n of f (Li et al. 2015)
-        batches: int = 20  #: batches an epoch; a batch replaces about 1 / batches of theta (choice of this suite)
+        batches: int = 20  #: batches per epoch; a batch replaces about 1 / batches of theta (choice of this suite)
 
         def __post_init__(self) -> None:
             whole("sep", self, "epochs", "batches")

@@ -47,7 +47,7 @@ class ChainSettings:
     batch_rows: int | None = None  #: expected rows of a gradient's batch; None: ``BATCH_ROWS``, network 500
     clip: float = 1.0  #: gradients: norm at which a row is clipped, over the target's ``norm`` (choice of this suite)
     burn_in: float = 0.5  #: part of the chain that is thrown away (choice of this suite)
-    #: most draws that are kept, evenly spaced after burn-in; 1: the last one alone. The ledger pays for all of them.
+    #: most draws that are kept, evenly spaced after burn-in; 1: the last one only. All are charged to the budget.
     draws: int = 500
 
     def __post_init__(self) -> None:

@@ -40,10 +40,10 @@ class NUTS(Method):
     class Settings:
         """Chains run one after the other, in single precision."""
 
-        num_warmup: int = 500  # steps a chain to adapt step size and mass matrix, thrown away (choice of this suite)
-        num_samples: int = 1000  # draws a chain after that (choice of this suite)
+        num_warmup: int = 500  # steps per chain to adapt step size and mass matrix, thrown away (choice of this suite)
+        num_samples: int = 1000  # draws per chain after that (choice of this suite)
         chains: int = 4  # independent chains; R-hat needs 2 or more (choice of this suite)
-        max_tree_depth: int = 10  # at most 2^this leapfrog steps a draw (NumPyro's default)
+        max_tree_depth: int = 10  # at most 2^this leapfrog steps per draw (NumPyro's default)
         target_accept: float = 0.8  # mean acceptance probability aimed at (Hoffman & Gelman 2014, section 4.2)
         networks: int = 500  # most networks stored, evenly spaced over all draws (size of the stored posterior)
         probes: int = 50  # training inputs at which the function's R-hat and ESS are taken
@@ -183,8 +183,8 @@ class NUTSLogistic(InFrame):
         """Chains run side by side, from draws of the Laplace approximation."""
 
         chains: int = 4  #: independent chains; R-hat needs 2 or more (choice of this suite)
-        num_warmup: int = 100  #: steps a chain to adapt step size and mass matrix, thrown away (choice of this suite)
-        num_samples: int = 250  #: draws a chain after that (choice of this suite)
+        num_warmup: int = 100  #: steps per chain to adapt step size and mass matrix, thrown away (choice of this suite)
+        num_samples: int = 250  #: draws per chain after that (choice of this suite)
 
         def __post_init__(self) -> None:
             whole("nuts", self, "chains", "num_warmup")

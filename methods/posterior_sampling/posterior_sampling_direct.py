@@ -17,8 +17,8 @@ from privacy.ledger import Relation
 class PosteriorSamplingDirect(Method):
     """A posterior sample without tempering, calibrated to no budget.
 
-    It has a price all the same, which the ledger holds. The price is finite at orders below 1 + the smallest Beta or
-    Dirichlet parameter of the prior. A budget in mode ``enforce`` refuses a sample whose price is too high.
+    The sample still costs privacy, and the ledger has the cost. It is finite at orders below 1 + the smallest Beta or
+    Dirichlet parameter of the prior. An enforced budget refuses a sample whose cost is above it.
     """
 
     name = "posterior_sampling_direct"
@@ -41,7 +41,7 @@ class PosteriorSamplingDirect(Method):
 class PosteriorSamplingDirectLinear(LinearPosteriorDraw):
     """One posterior sample of Bayesian linear regression, neither flattened nor concentrated.
 
-    The sample is refused if its price is infinite or above the budget.
+    The sample is refused if its cost is infinite or above the budget.
     """
 
     name = "posterior_sampling_direct"

@@ -24,8 +24,8 @@ from privacy.ledger import Event, Relation
 class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
     """A posterior sample with the prior beta = beta0 and the whole likelihood, calibrated to no budget.
 
-    It has a price all the same (theorem 16 at beta0), which the ledger holds. A budget in mode ``enforce`` refuses a
-    sample whose price is too high. A Renyi order of the budget is one of the orders of the curve.
+    The sample still costs privacy (theorem 16 at beta0), and the ledger has the cost. An enforced budget refuses a
+    sample whose cost is above it. A Renyi order of the budget is one of the orders of the curve.
     """
 
     name = "posterior_sampling_glm_direct"
@@ -43,7 +43,7 @@ class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
 class PosteriorSamplingGLMDirectLogistic(InFrame):
     """A sample of the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
 
-    Its price is the curve order x D prior_sd^2 / 2. This is a quarter of theorem 16, which is for an exchanged record:
+    Its cost is the curve order x D prior_sd^2 / 2. This is a quarter of theorem 16, which is for an exchanged record:
     here one term of the log-likelihood differs, not two. An enforced budget that is smaller is refused with the epsilon
     that it would need.
     """

@@ -79,7 +79,7 @@ class VinarozDPVICorrected(Method):
         draws: int = 2  #: L in training; the noise of privacy is far above that of the draws
         predictive_draws: int = 20  #: L in prediction, as in Table 7
         travel: float = 0.4  #: standard deviation of the privacy noise's path in a scaled coordinate
-        max_rate: float = 3.0  #: largest learning rate, in clip norms a step
+        max_rate: float = 3.0  #: largest learning rate, in clip norms per step
         start_sd: float = 0.05  #: starting standard deviation of a weight, in units of 1/sqrt(fan-in)
         variance_step: float = 0.1  #: scale of a variance's coordinate, in units of start_sd
         scaling_share: float = 0.1  #: part of mu^2 (Gaussian differential privacy) for standardisation

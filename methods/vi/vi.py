@@ -55,7 +55,7 @@ class VI(Method):
         prior_precision: float = 100.0  #: lambda
         draws: int = 20  #: L, Monte Carlo draws of the first layer
         kl_weight: float = 0.01  #: beta
-        momentum: float = 0.2
+        momentum: float = 0.2  #: fraction of the last step that is kept
         start_scale: float = 1.0  #: standard deviation of the start of every m and rho
 
         def __post_init__(self) -> None:

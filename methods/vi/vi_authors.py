@@ -46,7 +46,7 @@ class VIAuthors(Method):
         prior_precision: float = 100.0  #: lambda
         draws: int = 20  #: L, Monte Carlo draws of each layer
         kl_weight: float = 0.01  #: beta
-        momentum: float = 0.2
+        momentum: float = 0.2  #: fraction of the last step that is kept
 
         def __post_init__(self) -> None:
             whole("vi_authors", self, "epochs", least=0)

@@ -152,7 +152,7 @@ def coverage_table(
     return table, long.assign(scale=scale)
 
 
-_COST_HEADS = ("real epsilon", "delta", "neighbours", "accountant")
+_COST_HEADS = ("epsilon by the ledger", "delta", "neighbours", "accountant")
 
 
 def _cost(r: dict[str, Any], footnotes: Footnotes, model: dict[str, Any]) -> list[Entry]:

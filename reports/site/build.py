@@ -10,11 +10,12 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from datasets.files import ROOT
 from reports.site import catalogue, cells, docs, pages
 from reports.site.content import Content
 from reports.site.document import HERE, Document
@@ -38,9 +39,10 @@ def write(out: Path, content: Content) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as made:
         source, site = Path(made) / "source", Path(made) / "site"
         published = cells.collect(content)
+        numbers = list(cells.pages(content, published))
         documents = [
             *pages.documents(content, published, out / "downloads"),
-            *cells.documents(content, published),
+            *(page for page, _ in numbers),
             *catalogue.documents(content),
             *docs.documents({f.id: f.title for f in content.findings}),
         ]
@@ -50,7 +52,7 @@ def write(out: Path, content: Content) -> None:
             path.write_text(document.text(), encoding="utf-8")
         shutil.copytree(HERE / "static", source / "_static", ignore=shutil.ignore_patterns("checked.js"))
         (source / "_static" / "datatables.js").write_text(classic(_itables("dt_bundle.js")), encoding="utf-8")
-        (source / "_static" / "cells-index.js").write_text(index_of(published), encoding="utf-8")
+        (source / "_static" / "cells-index.js").write_text(index_of(numbers), encoding="utf-8")
         _sphinx(source, site, Path(made) / "doctrees", content.title)
         for folder in ("tables", "figures"):
             if (content.files / folder).is_dir():
@@ -89,11 +91,11 @@ def classic(module: str) -> str:
     return f"(() => {{\n{code}\nwindow.dpbayesTables = {{ {exports} }};\n}})();\n{licences}\n"
 
 
-def index_of(published: Mapping[str, Sequence[cells.Cell]]) -> str:
-    """What the search for numbers reads: page, key, label and numbers of every published cell."""
+def index_of(shown: Sequence[tuple[Document, Sequence[cells.Cell]]]) -> str:
+    """What the search for numbers reads: page, key, label and numbers of every published number."""
     rows = [
-        [page, c.key, f"{c.dataset}, {c.method}{', ' if c.setting else ''}{c.setting}, {c.metric}", c.numbers]
-        for page, of in published.items()
+        [page.path, c.key, f"{c.dataset}, {c.method}{', ' if c.setting else ''}{c.setting}, {c.metric}", c.numbers]
+        for page, of in shown
         for c in of
     ]
     return f"window.dpbayesCells = {json.dumps(rows, ensure_ascii=False, separators=(',', ':'))};\n"
@@ -122,6 +124,8 @@ def _sphinx(source: Path, out: Path, doctrees: Path, title: str) -> None:
     from sphinx.application import Sphinx
     from sphinx.util.docutils import docutils_namespace
 
+    for picture in docs.PICTURES:
+        shutil.copy(ROOT / picture, source / "_static")
     said = io.StringIO()
     settings = {
         "project": title,

@@ -22,7 +22,18 @@ from reports.site.content import Content, distinct
 from reports.site.document import Document, plain
 from reports.site.mathml import equations, summary
 from reports.site.status import privacy_status
-from reports.site.words import SIGNS, cited, method_title, number, relation, setting_value
+from reports.site.words import (
+    SIGNS,
+    SOURCE_KEY,
+    citations,
+    cited,
+    described,
+    kind_title,
+    method_title,
+    number,
+    relation,
+    setting_value,
+)
 from reports.verdict import VERDICTS
 from workflow.papers import REFERENCE
 
@@ -70,12 +81,30 @@ def _methods(content: Content) -> Iterator[Document]:
                 {"href": f"methods/{name}.html", "text": m.title},
                 statuses[name],
                 ROLES[m.role],
-                ", ".join(_kinds(name)),
+                "; ".join(_kinds(name)),
                 cited(m.reference),
             ]
         )
     index.part(
-        "frame", columns=["Method", "Privacy", "Role", "Models", "Source"], rows=rows, label="Methods", sortable=True
+        "frame",
+        columns=["Method", "Privacy", "Role", "Kinds of model", "Source"],
+        rows=rows,
+        label="Methods",
+        sortable=True,
+    )
+    index.heading("Kinds of model")
+    index.say(
+        "A method names the kinds of model that it fits. A common task is a set of public tables on which all methods "
+        "of one kind are compared, as [Which method](/which-method.md) shows."
+    )
+    kinds = {k: described("kinds").get(k, {}).get("meaning", "") for n in names for m in _adapters(n) for k in m.models}
+    index.part(
+        "frame",
+        columns=["Kind of model", "Meaning", "Name in files"],
+        rows=[
+            [kind_title(k), meaning, k] for k, meaning in sorted(kinds.items(), key=lambda pair: kind_title(pair[0]))
+        ],
+        label="Kinds of model",
     )
     index.toctree([f"methods/{n}" for n in names])
     yield index
@@ -106,7 +135,7 @@ def _adapters(name: str) -> list[Method]:
 
 def _kinds(name: str) -> list[str]:
     """The kinds of model that a method has an adapter for; one that the adapter refuses says so."""
-    return [k.replace("_", " ") + (" (refused)" if _refused(m, k) else "") for m in _adapters(name) for k in m.models]
+    return [kind_title(k) + (" (refused)" if _refused(m, k) else "") for m in _adapters(name) for k in m.models]
 
 
 def _refused(method: Method, kind: str) -> bool:
@@ -128,7 +157,7 @@ def _method(
             ("Name", [name]),
             ("Source", cited(own.reference).split("; ")),
             ("Role", [ROLES[own.role]]),
-            ("Models", [", ".join(_kinds(name))]),
+            ("Kinds of model", _kinds(name)),
             ("Origin of the defaults", [", ".join(str(c) for c in own.constants) or "not stated"]),
             ("Code", [type(own).__module__.replace(".", "/") + ".py"]),
         ],
@@ -137,12 +166,13 @@ def _method(
         page.heading("Equations")
         page.say(shown)
     page.heading("How it works here")
-    described: dict[str, list[str]] = {}
+    page.say("The page of [methods](/methods/index.md#kinds-of-model) explains the kinds of model.")
+    texts: dict[str, list[str]] = {}
     for m in adapters:
-        described.setdefault(_docstring(m), []).extend(k.replace("_", " ") for k in m.models)
-    for text, kinds in described.items():
-        if len(described) > 1:
-            page.say(f"**Model: {plain(', '.join(kinds))}**")
+        texts.setdefault(_docstring(m), []).extend(map(kind_title, m.models))
+    for text, kinds in texts.items():
+        if len(texts) > 1:
+            page.say(f"**Model: {plain('; '.join(kinds))}**")
         page.say(text)
     _settings(page, adapters)
     page.heading("Published numbers")
@@ -233,12 +263,12 @@ def _settings(page: Document, adapters: Sequence[Method]) -> None:
     for m in adapters:
         rows = settings_of(m)
         if rows:
-            tables.setdefault(repr(rows), (rows, []))[1].extend(k.replace("_", " ") for k in m.models)
+            tables.setdefault(repr(rows), (rows, []))[1].extend(map(kind_title, m.models))
     page.heading("Settings")
     if not tables:
         page.say("It has no settings.")
     for rows, kinds in tables.values():
-        label = ", ".join(kinds)
+        label = "; ".join(kinds)
         page.say(f"**Model: {plain(label)}**")
         page.part("frame", columns=["Setting", "Default", "Meaning and source"], rows=rows, label=f"Settings: {label}")
 
@@ -268,7 +298,7 @@ def _limits(page: Document, adapters: Sequence[Method]) -> None:
                 given = ", ".join(f"{k} = {v}" for k, v in limit.settings.items()) or (
                     "defaults" if limit.method else ""
                 )
-                rows.append([kind.replace("_", " "), twin, band, given, limit.reason])
+                rows.append([kind_title(kind), twin, band, given, limit.reason])
     if not rows:
         return
     page.heading("Non-private limit")
@@ -311,12 +341,13 @@ def settings_of(method: Method) -> list[list[str]]:
     for f in dataclasses.fields(method.Settings):
         default = f.default if f.default is not dataclasses.MISSING else f.default_factory()
         comment = re.sub(r":\w+:`~?([^`]+)`", r"\1", comments.get(f.name, ""))
+        comment = SOURCE_KEY.sub(lambda key: citations().get(key[0], key[0]).partition(" (")[0], comment)
         out.append([f.name, setting_value(default), comment.replace("``", "")])
     return out
 
 
 def _comments(cls: type) -> dict[str, str]:
-    """``#:`` comments above or behind the fields of a class."""
+    """Comments behind the fields of a class, and ``#:`` comments above them."""
     try:
         lines = inspect.getsource(cls).splitlines()
     except OSError:
@@ -328,7 +359,7 @@ def _comments(cls: type) -> dict[str, str]:
         elif above and (more := re.match(r"\s*#\s?(.*)", line)):
             above.append(more[1])
         elif field := re.match(r"\s+(\w+)\s*:", line):
-            behind = re.search(r"#:\s?(.*)$", line)
+            behind = re.search(r"#:?\s?(?!noqa|fmt:|type:)(.*)$", line)
             if behind or above:
                 comments[field[1]] = " ".join([*above, *([behind[1]] if behind else [])])
             above = []
@@ -415,7 +446,7 @@ def _audit(audit: Sequence[pd.DataFrame], name: str) -> list[list]:
         return []
     checks = audit[0]
     return [
-        [r["kind"].replace("_", " "), r["check"].replace("_", " "), r["result"], str(r["found"] or "")]
+        [kind_title(r["kind"]), r["check"].replace("_", " "), r["result"], str(r["found"] or "")]
         for r in checks[checks["method"] == name].fillna("").to_dict("records")
     ]
 
@@ -445,20 +476,22 @@ def _datasets(content: Content) -> Iterator[Document]:
     index = Document("datasets/index", "Data sets", known)
     index.say(
         "Genuine tables are fetched and checked by their sha256. Simulated rows follow the distribution of a published "
-        "study. Synthetic rows are drawn by this suite."
+        "study. Synthetic rows are drawn by this suite for its tests."
     )
     rows = [
         [
             {"href": f"datasets/{n}.html", "text": d.title},
             KINDS_OF_ROWS[d.kind],
             d.task,
-            f"{d.n_rows:,} x {d.n_inputs:,}",
+            f"{d.n_rows:,}",
+            f"{d.n_inputs:,}",
+            _target(d),
             d.licence or "none stated",
             d.doi or "none",
         ]
         for n, d in ((n, datasets.get(n)) for n in names)
     ]
-    columns = ["Data set", "Rows", "Task", "Rows x inputs", "Licence", "DOI"]
+    columns = ["Data set", "Kind of rows", "Task", "Rows", "Inputs", "Target", "Licence", "DOI"]
     index.part("frame", columns=columns, rows=rows, label="Data sets", sortable=True)
     index.toctree([f"datasets/{n}" for n in names])
     yield index
@@ -476,19 +509,24 @@ def _dataset(
         f"{plain(d.title)} has {d.n_rows:,} {KINDS_OF_ROWS[d.kind]} rows with {d.n_inputs:,} "
         f"{'input' if d.n_inputs == 1 else 'inputs'}. It is used for {d.task}."
     )
-    unit = f" ({d.unit})" if d.unit else ""
+    about = described("datasets").get(d.name, {})
+    unit = about.get("unit") or d.unit or "none"
     splits = f"{d.n_splits} in the literature's standard set" if d.kind == "table" else "fresh rows for each replicate"
     page.part(
         "card",
         rows=[
             ("Name", [d.name]),
-            ("Target", [(d.target or "none") + unit]),
+            *((title, [about[key]]) for key, title in (("row", "A row is"), ("inputs", "Inputs")) if about.get(key)),
+            ("Target", [_target(d)]),
+            ("Unit of the target", [unit]),
             ("Licence", [d.licence or "none stated"]),
             ("DOI", [d.doi or "none"]),
             ("Splits", [splits]),
             ("sha256 of the table", [d.table_sha256 or "not stated"]),
         ],
     )
+    if about.get("note"):
+        page.say(plain(about["note"]))
     if d.raw:
         page.heading("Source")
         raw = [
@@ -528,6 +566,11 @@ def _dataset(
     else:
         page.say("No experiment of this report uses it.")
     return page
+
+
+def _target(d: datasets.DataSet) -> str:
+    """What the target means, in words; what its file says if ``datasets.csv`` lacks it."""
+    return described("datasets").get(d.name, {}).get("target") or d.target or "none"
 
 
 def seen(path: Path = REFERENCE / "addresses.csv") -> dict[tuple[str, str, str], str]:

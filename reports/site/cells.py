@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from methods import contract
 from reports.config import READING_TITLES, READINGS, ReportError
 from reports.published import KEY
 from reports.site.content import Content, Part
-from reports.site.document import Document, plain
+from reports.site.document import MOST, Document, plain
 from reports.site.words import (
     key_of,
     method_title,
@@ -131,40 +132,104 @@ def ours(row: Mapping[str, Any] | None) -> str:
     return f"{number(row['mean'], 5)}{spread}{runs}"
 
 
-def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[Document]:
-    """A page a part that has published cells."""
+def documents(content: Content, published: Mapping[str, Sequence[Cell]]) -> list[Document]:
+    """The pages of all published numbers."""
+    return [page for page, _ in pages(content, published)]
+
+
+def pages(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator[tuple[Document, list[Cell]]]:
+    """Per part as many pages as its published numbers need (``MOST``), each with the numbers that it shows."""
     known = {f.id: f.title for f in content.findings}
     methods = set(contract.names())
     for part in content.parts:
         if part.key not in published:
             continue
-        page = Document(f"cells/{part.key}", f"{part.title}: every published number", known)
+        chunks = _chunks(part, published[part.key], _Runs(part, content.ledger), methods, known)
+        title = f"{part.title}: every published number"
+        made = [
+            Document(f"cells/{part.key}{f'-{n}' if n > 1 else ''}", title + (f", part {n}" if n > 1 else ""), known)
+            for n in range(1, len(chunks) + 1)
+        ]
+        for n, (page, chunk) in enumerate(zip(made, chunks, strict=True)):
+            page.say(
+                f"Each row is a published number of [{plain(part.title)}](/papers/{part.key}.md), with our runs by "
+                "reading. The [glossary](/glossary.md) explains readings and verdicts."
+            )
+            if len(made) > 1:
+                page.say(f"This is part {n + 1} of {len(made)}. These are the other parts.")
+                others = [pair for pair in zip(made, chunks, strict=True) if pair[0] is not page]
+                items = [{"href": f"{d.path}.html", "text": _places(of), "more": ""} for d, of in others]
+                page.part("linked", items=items)
+            page.part("finder")
+            _show(page, chunk, part)
+            if not n:
+                page.toctree([d.path for d in made[1:]])
+            yield page, [c for _, of in chunk for c, *_ in of]
+
+
+#: a published number with the HTML of its row and of its section.
+_Shown = tuple[Cell, str, str]
+#: tables of one page, each with its published numbers.
+_Chunk = list[tuple[str, list[_Shown]]]
+
+
+def _chunks(part: Part, cells: Sequence[Cell], runs: _Runs, methods: set[str], known: dict[str, str]) -> list[_Chunk]:
+    """The published numbers of a part, cut into pages."""
+    made: list[_Chunk] = [[]]
+    size = 0
+    like = Document(f"cells/{part.key}", part.title, known)
+    for table, of in _by_table(cells):
+        made[-1].append((table, []))
+        for cell in of:
+            row, section = like.piece("cells_row", c=cell), ""
+            if cell.section:
+                answers = [_answer(r, part, runs, methods) for r in cell.rows]
+                section = like.piece("cell_section", c=replace(cell, answers=answers))
+            if size and size + len(row) + len(section) > MOST:
+                made.append([(table, [])])
+                size = 0
+            size += len(row) + len(section)
+            made[-1][-1][1].append((cell, row, section))
+    return [[(table, of) for table, of in chunk if of] for chunk in made]
+
+
+def _show(page: Document, chunk: _Chunk, part: Part) -> None:
+    cells = [c for _, of in chunk for c, *_ in of]
+    if not cells[0].section and part.runs:
         page.say(
-            f"Each row is a published number of [{plain(part.title)}](/papers/{part.key}.md), with our runs by "
-            "reading. The [glossary](/glossary.md) explains readings and verdicts."
+            f"Each of our numbers has its runs below it, a dot per run. More than {FEW} runs are shown by their "
+            "quantiles. The bar is the published number. All readings in a row share one axis."
         )
-        page.part("finder")
-        cells = published[part.key]
-        if not cells[0].section and part.runs:
-            page.say(
-                f"Each of our numbers has its runs below it, a dot per run. More than {FEW} runs are shown by their "
-                "quantiles. The bar is the published number. All readings in a row share one axis."
-            )
-        index = _Runs(part, content.ledger)
-        for table, of in _by_table(cells):
-            page.heading(f"Table {table}" if len(table) < 3 else table.replace("_", " ").capitalize())
-            page.part("cells_index", rows=of, label=f"Published numbers of {table}")
-            if of[0].section:
-                page.say("**Each number with its runs, settings and ledger**")
-                for cell in of:
-                    answers = [_answer(r, part, index, methods) for r in cell.rows]
-                    page.part("cell_section", c=replace(cell, answers=answers))
-        if not cells[0].section:
-            page.say(
-                f"The runs behind these numbers, with settings and ledgers, are in `papers/{part.key}/reference/`. "
-                f"`{part.rerun}` computes all of it again."
-            )
-        yield page
+    for table, of in chunk:
+        page.heading(_table_title(table))
+        page.part(
+            "cells_index",
+            rows=Markup("\n".join(row for _, row, _ in of)),
+            readings=[r["title"] for r in of[0][0].readings],
+            label=f"Published numbers of {table}",
+        )
+        if of[0][0].section:
+            page.say("**Each number with its runs, settings and ledger**")
+            page.html("\n".join(section for *_, section in of))
+    if not cells[0].section:
+        page.say(
+            f"The runs behind these numbers, with settings and ledgers, are in `papers/{part.key}/reference/`. "
+            f"`{part.rerun}` computes all of it again."
+        )
+
+
+def _table_title(table: str) -> str:
+    return f"Table {table}" if len(table) < 3 else table.replace("_", " ").capitalize()
+
+
+def _places(chunk: _Chunk) -> str:
+    """What a page shows, in words: its tables, or the data sets of a table that goes over several pages."""
+    if len(chunk) > 1:
+        titles = [_table_title(table) for table, _ in chunk]
+        return ", ".join(titles) if len(titles) < 4 else f"{titles[0]} to {titles[-1]}"
+    table, of = chunk[0]
+    ends = list(dict.fromkeys(c.dataset for c, *_ in of))
+    return f"{_table_title(table)}, {' to '.join(dict.fromkeys((ends[0], ends[-1])))}"
 
 
 def _by_table(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:

@@ -16,6 +16,8 @@ from reports.site.words import SIGNS
 
 HERE = Path(__file__).parent
 _FENCE = "`" * 12
+#: characters of tables on a page; with what the theme adds, a page stays below 300 kB.
+MOST = 255_000
 
 
 @cache

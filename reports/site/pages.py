@@ -95,8 +95,8 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     answered = [part for part in content.papers if part.answered]
     page.part("cards", items=[
         {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
-        {"href": "which-method.html", "title": "Which method", "text": "What did best on public tables."},
-        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed and real epsilon."},
+        {"href": "which-method.html", "title": "Which method", "text": "The best methods on public tables."},
+        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed epsilon, and epsilon by the ledger."},
     ])  # fmt: skip
     page.part("finder")
     page.part("checked")
@@ -178,7 +178,11 @@ def _docs(downloads: bool, known: dict[str, str]) -> Document:
         "checked": "Recomputed on this machine",
         "about": "Licence, citation, problems",
     }
-    page.part("linked", items=[{"href": f"{path}.html", "text": title, "more": ""} for path, title in below.items()])
+    texts = {"readme": "README", "contributing": "How to contribute", "architecture": "Map of the code",
+             "changelog": "Changes and errata"}  # fmt: skip
+    page.part(
+        "linked", items=[{"href": f"{path}.html", "text": title, "more": ""} for path, title in (below | texts).items()]
+    )
     page.toctree(below)
     return page
 
@@ -222,9 +226,10 @@ def _scores(page: Document, content: Content) -> None:
     titles = _titles(content)
     page.heading("How far our runs are from the published numbers")
     page.say(
-        "The effect is ours over the published number for errors, norms and divergences, and ours less the published "
-        "number for log-likelihoods and shares. Each row gives its median over all numbers of a source. The 95 % "
-        "interval resamples data sets, and is left out if there are fewer than five. These are the committed results."
+        "For errors, norms and divergences, the effect is our number divided by the published one. For log-likelihoods "
+        "and shares, it is our number minus the published one. Each row gives the median effect over all numbers of a "
+        "source. The 95 % interval resamples data sets, and is left out if there are fewer than five. These are the "
+        "committed results."
     )
     rows = [
         [titles[r["source"]], READING_TITLES[r["reading"]], METRICS[r["metric"]].title, str(r["numbers"]),
@@ -235,9 +240,8 @@ def _scores(page: Document, content: Content) -> None:
     page.part("frame", columns=columns, rows=rows, label="Pooled effects")
     page.heading("Verdicts by source")
     page.say(
-        "The number in brackets is what a perfect copy of our implementation would earn, because published runs are "
-        "noisy. "
-        "If we have few runs of a mean, it is too small for inconclusive numbers. "
+        "The number in brackets is the count that a perfect copy of our implementation would earn, because published "
+        "runs are noisy. If we have few runs behind a mean, the number in brackets is too small for inconclusive. "
         "[Numbers without a score](../missing.md) have a page with their reasons."
     )
     first = pd.concat([first_readings(part.verdicts) for part in content.papers if part.answered])
@@ -274,8 +278,8 @@ def picture_caption(content: Content) -> str:
     """Which readings a picture of verdicts counts, and how many numbers are refuted: by the bars, and as printed."""
     first = [first_readings(part.verdicts) for part in content.papers if part.answered]
     by = Counter(reading for frame in first for reading in frame["reading"])
-    judged = "the authors' code" if by["authors"] else "the text of the papers"
-    judged += ", or else the text" if by["authors"] and by["printed"] else ""
+    judged = "the authors' code" if by["authors"] else "the algorithms as printed"
+    judged += ", or else the algorithm as printed" if by["authors"] and by["printed"] else ""
     refuted = sum(int(frame["verdict"].isin(REFUTED).sum()) for frame in first)
     said = [
         f"The bars judge {judged}: {refuted:,} of {by.total():,} numbers are refuted.",
@@ -283,18 +287,18 @@ def picture_caption(content: Content) -> str:
     printed = pd.concat([as_printed(part) for part in content.papers if part.answered])
     if by["authors"] and len(printed):
         refuted = int(printed["verdict"].isin(REFUTED).sum())
-        said.append(f"What the papers print was run for {len(printed):,} numbers: {refuted:,} are refuted.")
+        said.append(f"As printed, {refuted:,} of {len(printed):,} are refuted.")
     return " ".join(said)
 
 
 def _papers(content: Content, known: dict[str, str]) -> Document:
     page = Document("papers/index", "Results by paper", known)
-    page.say("Each paper has a page with its published numbers and claims, and with what our runs say of them.")
+    page.say("Each paper has a page that compares its published numbers and its claims with our runs.")
     items = [
         {
             "href": f"papers/{p.key}.html",
             "text": p.title,
-            "more": f"{len(first_readings(p.verdicts)):,} published numbers, {claims.counted(p.claims)}",
+            "more": _holds(p),
         }
         for p in content.papers
     ]
@@ -310,7 +314,7 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
         if part.answered
     ]
     if not groups:
-        page.say("These papers print no number that could be compared. Their sentences are judged as claims.")
+        page.say("These papers print no number that can be compared. Their sentences are judged as claims.")
     if content.scale == "full" and groups:
         _scores(page, content)
         ceilings = ceiling.read()
@@ -326,10 +330,20 @@ def _papers(content: Content, known: dict[str, str]) -> Document:
     return page
 
 
+def _holds(part: Part) -> str:
+    """How many numbers and claims of a paper are compared, in words."""
+    numbers = f"{len(first_readings(part.verdicts)):,} published numbers" if part.answered else ""
+    counted = claims.counted(part.claims) if len(part.claims) else ""
+    return ", ".join(filter(None, (numbers, counted))) or "its methods, without a published number or claim"
+
+
 def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> Iterator[Document]:
     """The page of all tasks, a page per task, a page of its details, and one of what belongs to all tasks."""
     page = Document("which-method", "Which method should I use?", known)
-    page.say("All private methods ran on the same tables at the same budget. A task has one answer, or none.")
+    page.say(
+        "Within a task, all private methods ran on the same tables at the same budgets. A task has one answer per "
+        "epsilon, or none."
+    )
     page.part("banner", text=content.banner, loud=content.scale != "full")
     if advice is None:
         page.say(
@@ -361,7 +375,7 @@ def _which(advice: Advice | None, content: Content, known: dict[str, str]) -> It
 def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Document:
     """One table, one figure and three short paragraphs."""
     page = Document(f"which-method/{section.id}", f"Which method: {section.title}", known)
-    page.say(f"All private methods of this task ran on the same tables at the same budget. {ADVISE}")
+    page.say(f"All private methods of this task ran on the same tables at the same budgets. {ADVISE}")
     if "regret" in section.text:
         page.say(REGRET)
     page.part("banner", text=content.banner, loud=content.scale != "full")
@@ -369,6 +383,10 @@ def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Do
         page.say(f"**{word}.** {said}")
     if section.table:
         page.say(section.caption)
+        if all(plain(name) in section.table for name in ("DP-VI", "DPVI")):  # tables have no tooltips
+            page.say(
+                "DP-VI is the method of Vinaroz & Park (2023), and DPVI is that of Jälkö, Dikmen & Honkela (2017)."
+            )
         page.say(section.table)
     paper_page.figures_of(page, section.figures[:1], content)
     page.say(
@@ -396,7 +414,7 @@ def _task_details(section: AdviceSection, content: Content, known: dict[str, str
 def _privacy(content: Content, known: dict[str, str]) -> Document:
     page = Document("privacy", "Privacy: what an epsilon here means", known)
     page.say((HERE / "templates" / "privacy.md").read_text(encoding="utf-8"))
-    page.heading("Claimed and real epsilon, by paper")
+    page.heading("Claimed epsilon, and epsilon by the ledger")
     items = [{"href": f"papers/{p.key}/privacy.html", "text": p.title, "more": ""} for p in content.papers if p.privacy]
     if items:
         page.part("linked", items=items)

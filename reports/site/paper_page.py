@@ -16,15 +16,13 @@ from reports.config import READING_TITLES, READINGS
 from reports.figure import Figure
 from reports.findings import Finding
 from reports.site.content import Content, Part, distinct, first_readings, shown_reading
-from reports.site.document import Document, plain
+from reports.site.document import MOST, Document, plain
 from reports.site.words import method_title
 from reports.verdict import REFUTED, VERDICTS
 
 TITLE = attrgetter("title")
 #: verdicts of a claim that the page for its authors does not list.
 SETTLED = (HOLDS, PROVED, UNTESTED)
-#: characters of a page of tables; with what the theme adds, a page stays below 300 kB.
-MOST = 255_000
 
 
 def papers(part: Part, content: Content, known: dict[str, str], cells: bool) -> Iterator[Document]:
@@ -223,7 +221,7 @@ def _privacy_lines(part: Part) -> list[dict[str, Any]]:
         for block in table.blocks:
             for _, entries in block.rows:
                 for e in entries:
-                    if e.verdict in ("holds", "holds but for the leaks", "does not hold", "no ledger"):
+                    if e.verdict in ("holds", "holds except for named leaks", "does not hold", "no ledger"):
                         count[e.verdict] = count.get(e.verdict, 0) + 1
     lines = [
         {"word": w, "text": f"{n} of {sum(count.values())} (method, reading, data set)", "findings": []}
@@ -244,13 +242,13 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
         beside = ": its verdicts are listed with those as printed" if "printed" in set(v["reading"]) else ""
         easy.append(f"the authors' code is public, and was read{beside}")
     else:
-        hard.append("no code of the authors: settings that the text leaves out had to be chosen")
+        hard.append("there is no code of the authors, so settings that the text leaves out had to be chosen")
     without = first_readings(v)
     lost = without[without["verdict"] == "no_data"]
     if len(lost):
-        hard.append(f"data that could not be had: {', '.join(sorted(set(lost['dataset'])))} ({len(lost)} numbers)")
+        hard.append(f"data that are not available: {', '.join(sorted(set(lost['dataset'])))} ({len(lost)} numbers)")
     else:
-        easy.append("all of its data can be had")
+        easy.append("all of its data are available")
     if {"printed", "authors"} <= set(v["reading"]):
         both = distinct(part).pivot_table(
             index=["table", "dataset", "method", "setting", "metric"],
@@ -262,7 +260,7 @@ def _effort(part: Part) -> tuple[list[str], list[str]]:
         unlike = int((both["printed"] != both["authors"]).sum())
         if unlike:
             hard.append(
-                f"text and code are two algorithms: {unlike} of {len(both)} distinct numbers get another verdict"
+                f"text and code differ: {unlike} of {len(both)} distinct numbers have another verdict by the code"
             )
     none = without[(without["published_std"] == "") & (without["statistic"] == "")]  # a box has its quartiles
     if len(none):
@@ -290,9 +288,9 @@ def _claims(part: Part, content: Content, known: dict[str, str]) -> Document:
         "[glossary](/glossary.md#what-the-verdict-of-a-claim-means) says what each verdict means."
     )
     page.say(
-        "The words are the source's, and what was tested is said in ours. If the source does not say on how many data "
-        "sets it holds, all that it speaks of are meant. A claim by proof is algebra or true by construction, and its "
-        "numbers check the proof."
+        "A claim is quoted in the words of its source, and what we tested is in our words. If the source does not say "
+        "on how many data sets a claim holds, we test it on all that the source names. A claim by proof is algebra or "
+        "true by construction, and its numbers check the proof."
     )
     page.part("banner", text=content.banner, loud=content.scale != "full")
     for heading, rows in claim_parts(part.claims):
@@ -306,7 +304,12 @@ def _tables(part: Part, content: Content, known: dict[str, str]) -> Iterator[Doc
     """A page per kind of table that the paper has."""
     kinds = (
         ("tables", "published tables with our numbers", "Each published table, with our runs in it.", part.tables),
-        ("privacy", "privacy", "The epsilon that each method claims, and the epsilon of its ledger.", part.privacy),
+        (
+            "privacy",
+            "privacy",
+            "The epsilon that each method claims, and the epsilon by the ledger of our runs.",
+            part.privacy,
+        ),
         ("methods", "every method on its data", "Every method of this suite on the data of this paper.", part.methods),
         ("sizes", "sizes of its data", "The data sets as this suite reads them.", part.datasets),
     )
@@ -331,8 +334,8 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
         page.say("Our runs refute no published number of the paper.")
     elif refuted:
         page.say(
-            "Our runs refute some of the published numbers. The table has the distinct numbers of each method in each "
-            "place. Better and worse say how our score compares with the published one."
+            "Our runs refute some of the published numbers. A row counts the distinct numbers of one method in one "
+            "table or figure. Better and worse say how our score compares with the published one."
         )
         there = [k for k in range(len(refuted[0])) if any(row[k] for row in refuted)]  # no column without an entry
         columns = ["Where", "Method", "Reading", "Numbers", *(w.capitalize() for w in REFUTED)]
@@ -342,8 +345,8 @@ def _authors(part: Part, content: Content, known: dict[str, str], cells: bool) -
     open_claims = tested[~tested["verdict"].isin(SETTLED)]
     if len(open_claims):
         page.say(
-            f'For {len(open_claims)} of {len(tested)} claims the verdict is another one than "holds". The '
-            "[page of claims](claims.md) has the numbers, and the claims that could not be tested."
+            f'{len(open_claims)} of {len(tested)} claims have another verdict than "holds". The [page of claims]'
+            "(claims.md) has the numbers, and the claims that could not be tested."
         )
         rows = [[c["place"], {"verdict": c["verdict"]}, c["statement"] or c["quote"]] for c in
                 open_claims.to_dict("records")]  # fmt: skip

@@ -9,7 +9,7 @@ import pandas as pd
 
 from methods.contract import Method
 from reports.ledger import ANSWER, TOTAL
-from reports.site.words import relation
+from reports.site.words import kind_title, relation
 
 #: share by which an epsilon may exceed its claim by rounding alone.
 ROUNDING = 1e-9
@@ -48,10 +48,12 @@ def privacy_status(adapters: Sequence[Method], ledger: pd.DataFrame, audit: pd.D
     private = {kind: m.privacy for m in adapters for kind in m.models if m.privacy}
     if not private:
         return "Not private"
-    kinds = {r: [k.replace("_", " ") for k, of in private.items() if of == r] for r in dict.fromkeys(private.values())}
-    said = ", ".join(relation(r) + (f" ({', '.join(of)})" if len(kinds) > 1 else "") for r, of in kinds.items())
+    kinds = {r: [kind_title(k) for k, of in private.items() if of == r] for r in dict.fromkeys(private.values())}
+    said = ", ".join(relation(r) + (f" ({'; '.join(of)})" if len(kinds) > 1 else "") for r, of in kinds.items())
     leaks = any(m.leaks for m in adapters if m.privacy)
-    return f"Private: {said}, {_audited(private, audit)}" + (", except for named leaks" if leaks else "")
+    return f"Private: {said}, {_audited(private, audit)}" + (
+        "; with leaks that its epsilon does not count" if leaks else ""
+    )
 
 
 def _audited(kinds: Sequence[str], audit: pd.DataFrame | None) -> str:
@@ -59,8 +61,8 @@ def _audited(kinds: Sequence[str], audit: pd.DataFrame | None) -> str:
         return "not audited"
     if (failed := audit[~audit["result"].isin(["passed", "leak"])]["check"]).any():
         return f"audit failed ({', '.join(dict.fromkeys(failed))})"
-    missing = [k.replace("_", " ") for k in kinds if k not in set(audit["kind"])]
-    return "audited" + (f" (not for {', '.join(missing)})" if missing else "")
+    missing = [kind_title(k) for k in kinds if k not in set(audit["kind"])]
+    return "audited" + (f" (not for {'; '.join(missing)})" if missing else "")
 
 
 def _range(values: Sequence[float]) -> str:

@@ -36,7 +36,7 @@ SIGNS = {
     "holds only beyond the claimed epsilon": "~",
     "holds only without noise": "−",
     "does not hold; holds if repaired": "−",
-    "holds but for the leaks": "~",
+    "holds except for named leaks": "~",
     "does not hold": "−",
     "undecided": "?",
     "not testable here": "∅",
@@ -89,8 +89,19 @@ def relation(word: str) -> str:
 @cache
 def citations() -> dict[str, str]:
     """Key of a source as methods name it -> the work in full."""
-    with open(HERE / "references.csv", encoding="utf-8", newline="") as f:
-        return {row["key"]: row["citation"] for row in csv.DictReader(f)}
+    return {key: row["citation"] for key, row in described("references").items()}
+
+
+@cache
+def described(name: str) -> dict[str, dict[str, str]]:
+    """What a table of this folder says for readers, by its first column: ``references``, ``kinds`` or ``datasets``."""
+    with open(HERE / f"{name}.csv", encoding="utf-8", newline="") as f:
+        return {next(iter(row.values())): row for row in csv.DictReader(f)}
+
+
+def kind_title(kind: str) -> str:
+    """A kind of model in words; its name with spaces if ``kinds.csv`` lacks it."""
+    return described("kinds")[kind]["title"] if kind in described("kinds") else kind.replace("_", " ")
 
 
 def cited(text: str) -> str:

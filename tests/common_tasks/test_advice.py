@@ -78,7 +78,7 @@ def test_methods_that_tie_are_named_together():
 
 def test_fewer_tables_give_scores_and_no_winner():
     made = block(family(only(LEVELS, sets=SETS[:2]), SETS[:2]))
-    assert made.sentences[0] == "No general advice: 2 tables are too few, 5 are the least."
+    assert made.sentences[0] == "No general advice: 2 tables are too few, at least 5 are needed."
     assert made.winners["1"].methods == ()
     assert list(made.table["method"]) == ["DP-SGD (baseline)", "DPVIm", "NA-DPVI"]  # by name, not by score
     assert made.table["Wine"].str.contains("±").all()
@@ -142,7 +142,7 @@ def test_without_a_scale_scores_are_in_their_own_unit():
     here = frame["method"] == "exact_posterior"
     frame.loc[here, "value"] = [repr(float(v) - 1.0) for v in frame.loc[here, "value"]]
     made = block(family(frame))
-    assert made.sentences[0].startswith("No general advice: there is no common scale: Exact posterior is not")
+    assert made.sentences[0].startswith("No general advice: there is no common scale, because Exact posterior is not")
     assert "in nats" in made.sentences[1]
     assert made.data.set_index(["method", "dataset"]).loc[("dpvim", "wine"), "score"] == pytest.approx(-1.5, abs=0.02)
 
@@ -243,7 +243,7 @@ def test_committed_tasks_without_advice_say_so():
     from workflow import committed, papers
 
     (made,) = blocks(committed.read(papers.REFERENCE, "common_density"))
-    assert made.sentences[0] == "No general advice: 3 tables are too few, 5 are the least."
+    assert made.sentences[0] == "No general advice: 3 tables are too few, at least 5 are needed."
     assert all(s.endswith(".") and "nan" not in s for s in made.sentences)
 
 

@@ -82,7 +82,7 @@ def test_the_privacy_of_an_ablation_is_stated(epsilon):
     none = pd.DataFrame(columns=["cell", "event", "epsilon", "reason"])
     frame = common_privacy.privacy_frame([family], none)
     mine = frame[frame["setting"].str.startswith("ablation")]
-    assert list(mine["claim"]) == ["holds but for the leaks"]  # on wine, where the range release got its guard
+    assert list(mine["claim"]) == ["holds except for named leaks"]  # on wine, where the range release got its guard
     table, _ = common_privacy.privacy_table([family], none, "full")
     assert "steps=9" in markdown(table)
 

@@ -183,12 +183,12 @@ def test_a_split_that_diverged_has_the_score_of_the_training_mean():
 
 def test_few_tables_and_tables_without_a_scale_give_no_advice():
     few = best.fit(family({"na_dpvi": {"": -1.2}, "dpvim": {"": -1.7}}, SETS[:4]), "1")
-    assert few.winner.why == "4 tables are too few, 5 are the least"
+    assert few.winner.why == "4 tables are too few, at least 5 are needed"
     assert few.frame.empty
     made = family({"na_dpvi": {"": -1.2}, "dpvim": {"": -1.7}})
     nothing = {k: v for k, v in made.values.items() if k[1].method != "predict_mean"}
     bare = scores.Family(**vars(made) | {"values": nothing})
-    assert best.fit(bare, "1").winner.why.startswith("there is no common scale: no trivial baseline")
+    assert best.fit(bare, "1").winner.why.startswith("there is no common scale, because no trivial baseline")
 
 
 @pytest.mark.parametrize(("level", "settings"), [(-1.5, "tuned"), (-1.9, "default")])

@@ -236,7 +236,7 @@ def test_every_private_cell_carries_its_guarantee(family):
 
 @pytest.mark.parametrize(
     ("claimed", "epsilon", "leaks", "status", "word"),
-    [("1", 0.999, False, "ok", "holds"), ("1", 0.999, True, "ok", "holds but for the leaks"),
+    [("1", 0.999, False, "ok", "holds"), ("1", 0.999, True, "ok", "holds except for named leaks"),
      ("1", 1.001, False, "ok", "does not hold"), ("1", math.nan, False, "ok", "no ledger"),
      ("1", math.nan, False, "not_supported", "not supported"), ("", math.inf, False, "ok", "no claim")],
 )  # fmt: skip

@@ -66,4 +66,4 @@ def test_the_guard_of_the_range_release_is_said_wherever_it_is_used_and_once():
 
 def test_an_answer_names_the_kinds_of_model_it_is_about_where_they_are_not_all():
     rows = pd.DataFrame({"title": ["A", "A", "B"], "kind": ["x_y", "z", "z"]})
-    assert leaks._names(rows, {"A": {"x_y", "z", "u"}, "B": {"z"}}) == "A (x y, z); B"
+    assert leaks._names(rows, {"A": {"x_y", "z", "u"}, "B": {"z"}}) == "A (x y; z); B"

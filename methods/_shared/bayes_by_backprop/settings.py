@@ -54,7 +54,7 @@ class PrivateSettings(TrainingSettings):
     """Clip, rate and batch of Opacus' MNIST example (the row of 1.19 and of 7.10)."""
 
     epochs: int = 30  # passes over the rows, in expectation
-    batch_size: int = 256  # L, expected rows a step
+    batch_size: int = 256  # L, expected rows per step
     clip: float = 1.5  # C, L2 norm of a row's gradient over all layers
     learning_rate: float = 0.25  # per step, of the mean gradient; of a posterior, for mu
 

@@ -47,7 +47,7 @@ class DPVISettings:
 
     steps: int = 10_000  # T, noisy gradient steps
     sampling_rate: float = 0.1  # kappa, chance of a row to be in a batch
-    draws: int = 10  # K, draws of theta a step, shared by all rows
+    draws: int = 10  # K, draws of theta per step, shared by all rows
     clip: float = 2.0  # C, Euclidean norm of a row's scaled gradient in (mu, rho)
     location_scale: float = 1.0  # c_mu, factor of the gradient in mu before it is clipped
     deviation_scale: float = 120.0  # c_rho, factor of the gradient in rho before it is clipped
@@ -57,7 +57,7 @@ class DPVISettings:
     start_location: tuple[float, ...] = (0.0,)  # mu before the first step
     start_deviation: tuple[float, ...] = (-4.0,)  # rho before the first step; the deviation is softplus(rho)
     burn_in: float = 0.2  # part of the steps that the kept trace leaves out
-    scaling_share: float = 0.1  # part of mu^2 (Gaussian DP) for the moments, where the model's scaling is 'paid'
+    scaling_share: float = 0.1  # part of mu^2 for the moments, if the model's scaling is 'paid' (from the budget)
 
     def __post_init__(self) -> None:
         whole("dpvi", self, "steps", "draws")

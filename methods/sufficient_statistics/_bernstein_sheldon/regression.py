@@ -26,7 +26,7 @@ from methods.sufficient_statistics._bernstein_sheldon.families import mixing_var
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise, NormalInverseGamma
 from models.unconstrained import UnconstrainedDraws
 
-#: draws of S tried until the conjugate update is possible (released program).
+#: draws of S tried until the conjugate update is possible (authors' code).
 TRIES = 10
 #: steps of :func:`move_together`, in turn: what moves, and the length (weights: 1 is a draw from their prior given v;
 #: both: inf is a draw of v from its prior, else a random walk of log v; noise: a random walk of log v).

@@ -11,8 +11,8 @@ from methods._shared.settings_checks import whole
 class Sweeps:
     """Lengths of the sampler: as NA-DPVI's benchmark."""
 
-    burn_in_sweeps: int = 500  # Gibbs sweeps thrown away (released program)
-    sweeps: int = 1000  # Gibbs sweeps kept, one chain, none left out (released program)
+    burn_in_sweeps: int = 500  # Gibbs sweeps thrown away (authors' code)
+    sweeps: int = 1000  # Gibbs sweeps kept, one chain, none left out (authors' code)
 
     def __post_init__(self) -> None:
         whole("Bernstein & Sheldon (2018)", self, "burn_in_sweeps", least=0)

@@ -108,7 +108,7 @@
       const list = add(box, "ul");
       for (const [page, key, label, numbers] of hits) {
         const item = add(list, "li");
-        add(item, "a", label, { href: `${here}cells/${page}.html#${encodeURIComponent(key)}` });
+        add(item, "a", label, { href: `${here}${page}.html#${encodeURIComponent(key)}` });
         add(item, "span", " " + numbers, { class: "aside-inline" });
       }
       place.before(box);

@@ -52,7 +52,7 @@ def test_the_authors_see_what_was_found_where_and_how_to_rerun_it():
     text = pages(part())["papers/someone/authors"]
     assert "It was not sent to them, and they were not asked." in text
     assert '<th scope="row">results</th><td>Ssp</td><td>as printed</td><td>2</td><td>1</td>' in text
-    assert 'For 1 of 2 claims the verdict is another one than "holds".' in text
+    assert '1 of 2 claims have another verdict than "holds".' in text
     assert "better on all" in text
     assert 'role="alert">a trial</p>' in text  # the scale of a run that is no evidence
     assert "lower" not in text  # the claim that holds

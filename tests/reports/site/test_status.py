@@ -45,8 +45,8 @@ def audit(*results, kind="bnn_regression"):
             [PRIVATE, OTHER],
             NONE,
             audit("passed"),
-            "Private: add/remove (bnn regression), replace one (mixture of gaussians), audited (not for mixture of "
-            "gaussians)",
+            "Private: add/remove (network for regression), replace one (mixture of Gaussians), audited (not for "
+            "mixture of Gaussians)",
         ),
         ([OPEN], NONE, None, "Not private"),
         ([OPEN], ledger(("", 3.0)), None, "Not private"),
@@ -76,7 +76,9 @@ def test_the_status_follows_from_ledger_and_audit(adapters, of, checks, status):
 
 def test_leaks_that_a_method_names_are_in_its_status():
     leaky = SimpleNamespace(**vars(PRIVATE) | {"leaks": ("ranges",)})
-    assert privacy_status([leaky], NONE, audit("passed")).endswith("audited, except for named leaks")
+    assert privacy_status([leaky], NONE, audit("passed")).endswith(
+        "audited; with leaks that its epsilon does not count"
+    )
     unlike = SimpleNamespace(**vars(OPEN) | {"leaks": ("ranges",)})
     assert "leaks" not in privacy_status([PRIVATE, unlike], NONE, audit("passed"))
 
