@@ -47,7 +47,7 @@ def test_an_unknown_method_is_named():
 @pytest.fixture
 def copy(tmp_path):
     for folder in ("methods", "models", "privacy"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.nbc", "*.nbi"))
     return tmp_path
 
 

@@ -70,10 +70,15 @@ def housed(tmp_path_factory):
     advice = Advice([section], notes=("How it is read.",))
     content = Content("t", "full", "full scale", "made up", files, [part], [], [], advice, pd.DataFrame(),
                       pd.DataFrame(), {})  # fmt: skip
-    few = SimpleNamespace(names=lambda: ["bayes_by_backprop"], get=contract.get, pairs=contract.pairs)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cells, "SECTIONS", 1)
-        patch.setattr(catalogue, "contract", few)
-        patch.setattr(catalogue, "datasets", SimpleNamespace(names=lambda: ["wine"], get=datasets.get))
+        only(patch, "bayes_by_backprop", "wine")
         build.write(files / "report", content)
     return files / "report"
+
+
+def only(patch, method: str, dataset: str) -> None:
+    """Of methods and data sets the catalogue has one each."""
+    few = SimpleNamespace(**vars(contract) | {"names": lambda: [method]})
+    patch.setattr(catalogue, "contract", few)
+    patch.setattr(catalogue, "datasets", SimpleNamespace(names=lambda: [dataset], get=datasets.get))
