@@ -1,4 +1,9 @@
-"""For the build alone: the committed files go into the wheel, laid out as in the checkout. Standard library only."""
+"""For the build alone: the committed files and the methods go into the wheel. Standard library only.
+
+A checkout keeps ``methods``, ``models``, ``privacy`` and ``evaluation`` at its top, where people look for them.
+Installed at the top, such names would clash with the packages of others. So the wheel holds them inside
+``dpbayes_bench``, and each import of one of them is rewritten on the way. Nothing is written twice in the repository.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,12 @@ from pathlib import Path
 from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).resolve().parent
+#: folders of the checkout that become packages inside of ``dpbayes_bench``.
+CORE = ("evaluation", "methods", "models", "privacy")
+_NAMES = "|".join(CORE)
+#: the import of a core folder, and a text that names a module of one, with a function or without.
+_IMPORT = re.compile(rf"^([ \t]*(?:from|import) )({_NAMES})(?=[ .])", re.MULTILINE)
+_TEXT = re.compile(rf'"({_NAMES})((?:\.\w+)+(?::\w+)?)"')
 
 
 def patterns() -> list[str]:
@@ -18,8 +29,15 @@ def patterns() -> list[str]:
     return re.findall(r'"([^"]+)"', told[1])
 
 
-class CommittedFiles(build_py):
-    """Build the package, and copy the committed reference into its folder ``data``."""
+def inside(source: str) -> str:
+    """The source of a module as it is inside of the package. Raises ValueError for a plain ``import methods``."""
+    if plain := re.search(rf"^[ \t]*import (?:{_NAMES})\b(?!.* as )", source, re.MULTILINE):
+        raise ValueError(f"'{plain[0].strip()}' binds a name that the package does not have; write 'from ... import'")
+    return _TEXT.sub(r'"dpbayes_bench.\1\2"', _IMPORT.sub(r"\1dpbayes_bench.\2", source))
+
+
+class Wheel(build_py):
+    """Build the package, copy the committed reference into its folder ``data``, and the core folders beside it."""
 
     def run(self) -> None:
         super().run()
@@ -35,3 +53,15 @@ class CommittedFiles(build_py):
                 copy = target / path.relative_to(HERE.parent)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copy)
+        self.core(target.parent)
+
+    def core(self, package: Path) -> None:
+        """Write the core folders, and the package's own modules, with their imports inside of it."""
+        for folder in CORE:
+            shutil.rmtree(package / folder, ignore_errors=True)
+            for path in sorted((HERE.parent / folder).rglob("*.py")):
+                copy = package / path.relative_to(HERE.parent)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text(inside(path.read_text(encoding="utf-8")), encoding="utf-8")
+        for path in package.glob("*.py"):
+            path.write_text(inside(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -98,7 +98,7 @@ def resolve(name: str) -> Callable[..., Any]:
 
 def _modules() -> Iterator[ModuleType]:
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        yield importlib.import_module(f"models.{info.name}")
+        yield importlib.import_module(f"{__package__}.{info.name}")
 
 
 @cache

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes_bench import tables
+from dpbayes_bench import _build, tables
+from methods import contract
 
 #: builds and installs a wheel
 pytestmark = pytest.mark.nightly
@@ -46,7 +47,8 @@ def installed(tmp_path_factory):
     """A folder with the wheel's content, as ``pip install --no-deps --target`` leaves it."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    for pattern in (*tables.FILES, "dpbayes_bench/*.*", "pyproject.toml", "README.md", "LICENSE"):
+    core = [f"{folder}/**/*.py" for folder in _build.CORE]
+    for pattern in (*tables.FILES, *core, "dpbayes_bench/*.*", "pyproject.toml", "README.md", "LICENSE"):
         for path in ROOT.glob(pattern):
             copy = source / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -83,6 +85,23 @@ def test_only_the_package_is_installed(installed):
     (meta,) = installed.glob("*.dist-info/METADATA")
     needs = [line for line in meta.read_text().splitlines() if line.startswith("Requires-Dist") and "extra" not in line]
     assert [n.split()[1].partition(">")[0] for n in needs] == ["numpy", "pandas"]
+
+
+def test_it_has_every_method_and_no_other_package(installed):
+    code = f"""
+import sys
+from dpbayes_bench.methods import contract
+from dpbayes_bench.models import kind
+found = [*contract.names(), *contract.broken()]
+[kind.resolve(record.scorer) for record in map(kind.kind, kind.kinds())]
+print(sorted(found), [m for m in sys.modules if m.split(".")[0] in {(*_build.CORE, "torch", "jax")}])
+"""
+    path = f"{installed}:{Path(pytest.__file__).resolve().parents[1]}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=installed, capture_output=True, text=True,
+        env={"PYTHONPATH": path, "PATH": "", "NUMBA_CACHE_DIR": str(installed / "cache")},
+    )  # fmt: skip
+    assert done.stdout.strip() == f"{sorted(contract.names())} []", done.stderr[-2000:]
 
 
 def test_it_carries_the_committed_files_as_they_are(installed):
