@@ -178,7 +178,9 @@ def together(item) -> str | None:
     """
     fixtures = {name: made[-1] for name, made in item._fixtureinfo.name2fixturedefs.items()}
     of_a_module = any(made.scope == "module" for made in fixtures.values())
-    if fixtures.keys() & {"built", "committed"} or (of_a_module and ROOT / "tests/reports" in item.path.parents):
+    if fixtures.keys() & {"built", "committed", "housed"} or (
+        of_a_module and ROOT / "tests/reports" in item.path.parents
+    ):
         return "tests/reports"
     if of_a_module:
         return item.location[0]

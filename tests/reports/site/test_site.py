@@ -118,10 +118,15 @@ def test_the_promised_addresses_are_there(site):
     assert 'name="viewport"' in (site / "index.html").read_text()
 
 
-@pytest.mark.parametrize("which", ["site", "housed"])
-def test_every_link_and_anchor_resolves(request, which):
-    site = request.getfixturevalue(which)
-    pages = request.getfixturevalue("pages") if which == "site" else read(site)
+def test_every_link_and_anchor_resolves(site, pages):
+    resolves(site, pages)
+
+
+def test_every_link_and_anchor_of_the_advice_resolves(housed):
+    resolves(housed, read(housed))
+
+
+def resolves(site, pages):
     ids = {path: set(tags.ids) for path, tags in pages.items()}
     for path, tags in pages.items():
         assert not tags.problems, path
