@@ -17,10 +17,10 @@ README = (readme.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def made():
+def made(filled_once):
     """(texts, what the templates may say): one run of ``readme.texts``."""
     names, seen = readme.names, []
-    with pytest.MonkeyPatch.context() as patch:
+    with filled_once(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(readme, "names", lambda *given: seen.append(names(*given)) or seen[0])
         texts = readme.texts()
     (known,) = seen

@@ -35,9 +35,10 @@ def verdicts():
 
 
 @pytest.fixture(scope="session")
-def committed(tmp_path_factory):
+def committed(tmp_path_factory, filled_once):
     """What the whole site shows, from the committed reference, without tables and figures: about 5 CPU seconds."""
-    return from_reference(tmp_path_factory.mktemp("committed"), drawn=False)
+    with filled_once():
+        return from_reference(tmp_path_factory.mktemp("committed"), drawn=False)
 
 
 @pytest.fixture(scope="session")

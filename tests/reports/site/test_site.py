@@ -385,7 +385,7 @@ BAD = "<img src=x onerror=alert(1)>\"'`{{7*7}}`"
 
 
 @pytest.fixture(scope="module")
-def odd(base, tmp_path_factory):
+def odd(base, tmp_path_factory, filled_once):
     """The site of a tiny run with HTML in its texts and a method that is broken, built over an older one.
 
     Of methods and data sets it has the page of one each: ``site`` has all.
@@ -404,7 +404,7 @@ def odd(base, tmp_path_factory):
     (root / "report/downloads/scores.csv.gz").write_bytes(b"0" * 2_500_000)
     (root / "report/downloads/dictionary.csv").write_text("column,meaning\nvalue,a <number>\n")
     args = ["all", "--config", str(root / "dpsep_uci.yaml"), "--results", str(root), "--scale", "tiny"]
-    with pytest.MonkeyPatch.context() as patch:
+    with filled_once(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(report.contract, "broken", lambda: ["methods/x.py cannot be imported: <b>SyntaxError"])
         only(patch, "vi", "wine")
         assert report.main(args) == 0
