@@ -85,19 +85,26 @@ class OwnFit:
                 found[check] = text
         return found
 
-    def broken_budgets(self) -> Iterator[tuple[Fault, dict[str, str]]]:
-        """Each broken budget under which this fit is another one, with what the first check finds on it."""
+    def faults(self) -> Iterator[tuple[Fault, str]]:
+        """Each broken budget under which this fit is another one, and the words with which it ends; "" if it does not.
+
+        No check is asked.
+        """
         one = audit.run(self, self.task, self.settings, self.spec, 1)
         for fault in FAULTS:
-            spec = FaultySpec(self.spec, fault)
             try:
-                other = audit.run(self, self.task, self.settings, spec, 1)
+                other = audit.run(self, self.task, self.settings, FaultySpec(self.spec, fault), 1)
             except audit.REFUSED as error:
-                yield fault, {"runs": f"{type(error).__name__}: {error}"}
+                yield fault, f"{type(error).__name__}: {error}"
                 continue
             same = np.array_equal(audit.flat_parameters(one), audit.flat_parameters(other))
             if not same or one.ledger.to_json() != other.ledger.to_json():
-                yield fault, self.found(spec, first=True)
+                yield fault, ""
+
+    def broken_budgets(self) -> Iterator[tuple[Fault, dict[str, str]]]:
+        """Each of :meth:`faults`, with what the first check finds on it."""
+        for fault, ended in self.faults():
+            yield fault, {"runs": ended} if ended else self.found(FaultySpec(self.spec, fault), first=True)
 
 
 def toy(rows: int, columns: int, limit: float, seed: int = 0) -> Task:

@@ -48,7 +48,11 @@ def load(*homes: Path) -> pd.DataFrame:
 
 def original_of(row, numbers: pd.DataFrame):
     """The row that a copy repeats (``same_as`` = "source:table"), or the row itself. Raises ValueError if lost."""
-    return published.original(row, numbers.to_dict("records")) if row["same_as"] else row
+    if not row["same_as"]:
+        return row
+    key = [*row["same_as"].split(":"), *(row[c] for c in KEY[2:])]
+    found = numbers[(numbers[KEY] == key).all(axis=1)].to_dict("records")
+    return found[0] if found else published.original(row, numbers.to_dict("records"))  # it says which one is lost
 
 
 def is_copy(rows: pd.DataFrame, numbers: pd.DataFrame | None = None) -> np.ndarray:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from datasets.files import csv_text, stacked, write_bytes, write_csv, write_text
@@ -264,13 +265,15 @@ def _text(frame: pd.DataFrame):
 def _compare(name: str, committed: pd.DataFrame, again: pd.DataFrame) -> None:
     if list(committed.columns) != list(again.columns):
         raise ReportError(f"{name}: columns {list(committed.columns)}, expected {list(again.columns)}")
-    for (_, a), (_, b) in zip(committed.iterrows(), again.iterrows(), strict=False):
-        for column in committed.columns:
-            if not _same(a[column], b[column], column):
-                raise ReportError(
-                    f"{name}: {_where(a)}: {column} is committed as '{a[column]}', the committed scores give "
-                    f"'{b[column]}'; if the change is meant, write the reference again and commit it"
-                )
+    both = min(len(committed), len(again))
+    a, b = committed.to_numpy(dtype=object)[:both], again.to_numpy(dtype=object)[:both]
+    for i, j in zip(*np.nonzero(a != b), strict=True):
+        column = committed.columns[j]
+        if not _same(a[i, j], b[i, j], column):
+            raise ReportError(
+                f"{name}: {_where(committed.iloc[i])}: {column} is committed as '{a[i, j]}', the committed scores give "
+                f"'{b[i, j]}'; if the change is meant, write the reference again and commit it"
+            )
     if len(committed) != len(again):
         raise ReportError(f"{name}: {len(committed)} rows committed, the committed scores give {len(again)}")
 

@@ -88,10 +88,14 @@ def _free_executables(executables):
     executables.free()
 
 
-#: points of a privacy loss distribution in the tests of methods, instead of 150,000 and 400,000: they ask whether a fit
-#: keeps to what its accountant says. A coarser bound is an upper bound too. How tight it is on the fine grid is tested
-#: in tests/privacy, and by what has the marker ``fine_grid``.
-COARSE = {"_PLD_POINTS": 5_000, "_PLD_LENGTH": 20_000}
+#: grids of the accountants in the tests of methods: points of a privacy loss distribution, instead of 150,000 and
+#: 400,000, and whole Renyi orders, instead of 157 of which 90 are fractions that cost a series each. The tests ask
+#: whether a fit keeps to what its accountant says. A coarser bound is an upper bound too. How tight it is on the fine
+#: grid is tested in tests/privacy, and by what has the marker ``fine_grid``.
+COARSE = {
+    "loss_distributions": {"_PLD_POINTS": 5_000, "_PLD_LENGTH": 20_000},
+    "renyi": {"_ORDERS": (*range(2, 65), 128, 256, 512, 1024)},
+}
 
 
 class _Grid:
@@ -104,12 +108,14 @@ class _Grid:
         if coarse == self.coarse:
             return
         from privacy import calibration, scaling
-        from privacy.accountants import epsilon, loss_distributions
+        from privacy.accountants import epsilon, loss_distributions, renyi
 
+        modules = {"loss_distributions": loss_distributions, "renyi": renyi}
         if coarse:
-            self.fine = {name: getattr(loss_distributions, name) for name in COARSE}
-        for name, points in (COARSE if coarse else self.fine).items():
-            setattr(loss_distributions, name, points)
+            self.fine = {name: {key: getattr(modules[name], key) for key in grid} for name, grid in COARSE.items()}
+        for name, grid in (COARSE if coarse else self.fine).items():
+            for key, points in grid.items():
+                setattr(modules[name], key, points)
         for kept in (epsilon._cost, scaling._remaining, calibration.noise_multiplier):
             kept.cache_clear()
         self.coarse = coarse
@@ -172,7 +178,9 @@ def together(item) -> str | None:
     """
     fixtures = {name: made[-1] for name, made in item._fixtureinfo.name2fixturedefs.items()}
     of_a_module = any(made.scope == "module" for made in fixtures.values())
-    if fixtures.keys() & {"built", "committed"} or (of_a_module and ROOT / "tests/reports" in item.path.parents):
+    if fixtures.keys() & {"built", "committed", "housed"} or (
+        of_a_module and ROOT / "tests/reports" in item.path.parents
+    ):
         return "tests/reports"
     if of_a_module:
         return item.location[0]

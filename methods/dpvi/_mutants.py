@@ -40,8 +40,9 @@ def _noise_aware(home: str) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
     )
     scaled = Mutant(
         "data-dependent standardisation",
-        r"design = likelihood\.design\(task\.x\)",
-        "design = likelihood.design((task.x - task.x.mean(axis=0)) / (1e-9 + task.x.std(axis=0)))",
+        r"rows = \{",
+        'task = __import__("dataclasses").replace(task, x=(task.x - task.x.mean(axis=0)) / (1e-9 + task.x.std(axis=0)))'
+        "; rows = {",
         module=shared,
         what="private moments standardise, unpaid",
         via=base or (home,),

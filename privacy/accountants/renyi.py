@@ -15,6 +15,8 @@ from privacy.ledger import Event, Ledger, Mechanism
 
 #: the smallest Renyi order that a library is asked for.
 _LOWEST_ORDER = 1.1
+#: orders at which curves of ledgers without a written bound are summed; None: those of dp-accounting
+_ORDERS: Sequence[float] | None = None
 
 
 def renyi_curve(event: Event, orders: Sequence[int]) -> dict[str, np.ndarray]:
@@ -176,7 +178,10 @@ def _epsilon_from_curves(terms: list[Term], delta: float, curve: Callable) -> fl
     from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
     written = [{a for a, _ in t.curve} for t in terms if t.mechanism is Mechanism.WRITTEN_BOUND]
-    orders = sorted(a for a in set.intersection(*written) if a > 1.01) if written else rdp.DEFAULT_RDP_ORDERS
+    if written:
+        orders = sorted(a for a in set.intersection(*written) if a > 1.01)
+    else:
+        orders = rdp.DEFAULT_RDP_ORDERS if _ORDERS is None else _ORDERS
     if not orders:
         raise NotApplicable("the written bounds have no common Renyi order above 1.01")
     orders = np.array(orders, dtype=float)

@@ -77,7 +77,7 @@ def drawing(declares: float = 1.0):
 def test_a_sound_fit_passes_and_half_its_sensitivity_is_found():
     assert drawing().found() == {}
     assert "sensitivity" in drawing(0.5).found()
-    assert len(list(drawing().broken_budgets())) >= 5
+    assert len(list(drawing().faults())) >= 5
 
 
 def test_a_draw_that_is_not_shown_to_the_recorder_is_found():

@@ -90,9 +90,10 @@ def test_leaving_out_a_table_is_a_fit_without_it():
     s, every = np.full(y.shape, 0.02), np.ones((5, 6), dtype=bool)
     seen = every.copy()
     seen[:, 2] = False
-    masked = best.sample(y, s, seen[None]).probability[0]
+    whole = {"warm_up": best.WARM_UP, "kept": best.KEPT}
+    masked = best.sample(y, s, seen[None], **whole).probability[0]
     kept = [0, 1, 3, 4, 5]
-    alone = best.sample(y[:, kept], s[:, kept], every[None][:, :, kept], seed=1).probability[0]
+    alone = best.sample(y[:, kept], s[:, kept], every[None][:, :, kept], seed=1, **whole).probability[0]
     np.testing.assert_allclose(masked, alone, atol=0.06)
 
 

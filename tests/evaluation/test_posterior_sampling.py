@@ -107,10 +107,13 @@ def test_law_of_the_gaussian_mechanism(sigma):
     assert law.weight.sum() == pytest.approx(1.0, rel=1e-12)
 
     def density(rho):
-        inside = quad(
-            lambda s: stats.norm.pdf(s, K, sigma) * stats.beta.pdf(rho, 6 + s, 112 - s),
-            max(0, K - 12 * sigma), min(N, K + 12 * sigma), limit=200,
-        )[0]  # fmt: skip
+        def both(s):
+            """Density of the count s before it is clipped, times that of rho given s."""
+            normal = -0.5 * ((s - K) / sigma) ** 2 - math.log(sigma * math.sqrt(2 * math.pi))
+            constant = math.lgamma(118) - math.lgamma(6 + s) - math.lgamma(112 - s)
+            return math.exp(normal + constant + (5 + s) * math.log(rho) + (111 - s) * math.log1p(-rho))
+
+        inside = quad(both, max(0, K - 12 * sigma), min(N, K + 12 * sigma), limit=200)[0]
         low, high = ndtr(-K / sigma), ndtr(-(N - K) / sigma)
         return low * stats.beta.pdf(rho, 6, 112) + high * stats.beta.pdf(rho, 106, 12) + inside
 

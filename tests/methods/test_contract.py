@@ -48,7 +48,7 @@ def test_an_unknown_method_is_named():
 @pytest.fixture
 def copy(tmp_path):
     for folder in ("methods", "models", "privacy"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.nbc", "*.nbi"))
     return tmp_path
 
 
@@ -76,8 +76,9 @@ def test_a_file_that_says_something_else_is_one_clear_error(copy, file, old, new
     text = (copy / file).read_text()
     assert old in text
     (copy / file).write_text(text.replace(old, new))
-    assert listing(copy).startswith(file)
-    assert words in listing(copy)
+    said = listing(copy)
+    assert said.startswith(file)
+    assert words in said
 
 
 #: hostile files of tests/workflow, and why each is left out. Cells, scores or reports of all methods ended by them.

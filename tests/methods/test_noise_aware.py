@@ -7,6 +7,9 @@ square 1. It is above 1.5 with probability 3e-5 (chi-squared, 36 degrees of free
 
 from __future__ import annotations
 
+import copy
+import functools
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,8 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetSpec
 
 LINEAR, LOGISTIC = "bounded_linear_regression", "bounded_logistic_regression"
+#: one process makes the runs that these tests share
+pytestmark = pytest.mark.xdist_group("tests/methods/test_noise_aware.py")
 ROWS, INPUTS, FITS, EPSILON, LIMIT = 2000, 3, 12, 0.3, 1.5
 
 
@@ -31,16 +36,22 @@ def table(k: int, kind: str) -> tuple[np.ndarray, Task]:
     return w, Task("z", model, x, y, PublicKnowledge(ROWS, ((-1.0, 1.0),) * INPUTS, range_of_y))
 
 
+@functools.cache
+def fitted(name: str, kind: str, k: int):
+    """The fit of table k and the state of its generator after it; several methods read one run."""
+    method, rng = contract.get(name, kind), np.random.default_rng([1, k])
+    budget = BudgetSpec(epsilon=EPSILON, delta=1e-5, mode="enforce").open(np.random.default_rng([2, k]))
+    return method.fit(table(k, kind)[1], method.Settings(), budget, rng), rng
+
+
 def rms_z(name: str, kind: str) -> float:
     method = contract.get(name, kind)
     run = contract.get(method.run_of, kind) if method.run_of else method
-    settings, z = run.Settings(), []
-    run.prepare(table(0, kind)[1], settings)
+    z = []
+    run.prepare(table(0, kind)[1], run.Settings())
     for k in range(FITS):
-        w, task = table(k, kind)
-        rng = np.random.default_rng([1, k])
-        budget = BudgetSpec(epsilon=EPSILON, delta=1e-5, mode="enforce").open(np.random.default_rng([2, k]))
-        fit = run.fit(task, settings, budget, rng)
+        w, _ = table(k, kind)
+        fit, rng = copy.deepcopy(fitted(run.name, kind, k))
         fit = method.read(fit, method.Settings(), rng) if method.run_of else fit
         theta = fit.posterior.sample(1000, np.random.default_rng(3))[:, :INPUTS]
         z.append((theta.mean(axis=0) - w) / theta.std(axis=0))

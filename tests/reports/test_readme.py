@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from reports import papers, readme, reference, scoreboard, verdict
+from reports import papers, readme, reference, verdict
 from reports.findings import Finding, folders, read_committed
 from reports.frames import FrameError, Frames
 from reports.verdict_figure import WORDS
@@ -17,8 +17,19 @@ README = (readme.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def texts():
-    return readme.texts()
+def made(filled_once):
+    """(texts, what the templates may say): one run of ``readme.texts``."""
+    names, seen = readme.names, []
+    with filled_once(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readme, "names", lambda *given: seen.append(names(*given)) or seen[0])
+        texts = readme.texts()
+    (known,) = seen
+    return texts, known
+
+
+@pytest.fixture(scope="module")
+def texts(made):
+    return made[0]
 
 
 def test_the_committed_texts_are_current(texts):
@@ -111,9 +122,9 @@ def test_the_index_lists_every_finding_of_every_folder(texts):
     assert f"All {len(listed)} findings" in README
 
 
-def test_the_worked_example_says_what_its_rows_say(texts):
+def test_the_worked_example_says_what_its_rows_say(made):
     """The sentences of the page hold for the committed verdicts: refuted as printed, in doubt if corrected."""
-    rows = readme.names(scoreboard.rows(), [], [])["example"]
+    texts, rows = made[0], made[1]["example"]
     limit = verdict.ANY_FALSE / verdict.FAMILY
     assert rows["printed"]["p"] <= limit < rows["corrected"]["p"] <= verdict.AGREE < rows["authors"]["p"]
     assert (rows["printed"]["p_kind"], rows["printed"]["verdict"]) == ("rank", "worse")
@@ -121,9 +132,9 @@ def test_the_worked_example_says_what_its_rows_say(texts):
     assert f"| authors' code | authors | {rows['authors']['mean']:.3f} |" in texts["docs/explanation/verdicts.md"]
 
 
-def test_the_figure_shows_every_number(texts):
+def test_the_figure_shows_every_number(made):
+    texts, board = made[0], made[1]["board"]
     root = ElementTree.fromstring(texts[readme.FIGURE])
-    board = readme.names(scoreboard.rows(), [], [])["board"]
     told = root.find("{*}desc").text
     for row in board:
         assert f"{row['title']}: " in told

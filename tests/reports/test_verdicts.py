@@ -83,13 +83,19 @@ def test_also_fits_names_the_methods_that_would_pass_too(verdicts, config, score
     assert pick(quick, method="sep", headline="yes")["also_fits"].eq("").all()
 
 
-def test_a_cell_without_score_passes_its_status_on(config, scores):
+@pytest.fixture
+def one_table(config):
+    """The config with one published table: its rows are a fifth."""
+    return config | {"tables": ["vinaroz2023dpsep:3"]}
+
+
+def test_a_cell_without_score_passes_its_status_on(one_table, scores):
     hit = (scores["dataset"] == "wine") & (scores["method"] == "ep")
     scores.loc[hit, ["metric", "value", "unit"]] = ""
     scores.loc[hit, "status"] = "diverged"
     scores.loc[hit, "reason"] = "variance below 0"
     scores = scores.drop_duplicates()
-    rows = pick(build(config, scores, "full", findings=NO_FINDINGS), dataset="wine", method="ep")
+    rows = pick(build(one_table, scores, "full", findings=NO_FINDINGS), dataset="wine", method="ep")
     assert set(rows["verdict"]) == {"diverged"}
     assert set(rows["reason"]) == {"variance below 0"}
     assert (rows["n"] == 0).all()
@@ -98,6 +104,7 @@ def test_a_cell_without_score_passes_its_status_on(config, scores):
 
 
 def test_missing_answer_is_an_error_at_full_and_visible_below(config, scores):
+    config["tables"] = ["vinaroz2023dpsep:5"]
     config["answers"] = [a for a in config["answers"] if a["method"] != "point_estimate"]
     with pytest.raises(
         ReportError, match="no answer for the published cell vinaroz2023dpsep table 5, naval, point_estimate"
@@ -108,10 +115,10 @@ def test_missing_answer_is_an_error_at_full_and_visible_below(config, scores):
     assert rows["reason"].tolist() == ["no cell of ours answers it"] * 6
 
 
-def test_a_method_that_cannot_be_imported_is_named_in_its_cells(config, scores, monkeypatch):
+def test_a_method_that_cannot_be_imported_is_named_in_its_cells(one_table, scores, monkeypatch):
     why = "methods/ep/dp_sep.py cannot be imported: SyntaxError"
     monkeypatch.setattr(contract, "left_out", lambda name, kind: why if name == "dp_sep" else "")
-    frame = build(config, scores[scores["method"] != "dp_sep"], "full", findings=NO_FINDINGS)
+    frame = build(one_table, scores[scores["method"] != "dp_sep"], "full", findings=NO_FINDINGS)
     gone = frame[frame["reason"] == why]
     assert set(gone["verdict"]) == {"not_run"}
     assert len(gone) < len(frame)
@@ -198,12 +205,12 @@ def test_the_shared_family_counts_the_numbers_of_its_sources():
     assert sum(counted) == FAMILY
 
 
-def test_lost_splits_are_counted_and_cap_the_verdict(config, scores):
+def test_lost_splits_are_counted_and_cap_the_verdict(one_table, scores):
     hit = (scores["dataset"] == "power") & (scores["method"] == "sep") & scores["split"].isin(["0", "1", "2"])
     scores.loc[hit, ["metric", "value", "unit"]] = ""
     scores.loc[hit, "status"] = "diverged"
     scores.loc[hit, "reason"] = "variance below 0"
-    built = build(config, scores.drop_duplicates(), "full", findings=NO_FINDINGS)
+    built = build(one_table, scores.drop_duplicates(), "full", findings=NO_FINDINGS)
     rows = pick(built, dataset="power", method="sep")
     assert set(rows["lost"]) == {3}
     assert set(rows["n"]) == {7}

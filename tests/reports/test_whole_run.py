@@ -1,6 +1,7 @@
 """A run of whole methods in experiments against the reference: what agrees is noted, the rest is named."""
 
 import json
+import shutil
 from types import SimpleNamespace
 
 import pandas as pd
@@ -19,19 +20,28 @@ ENTRIES = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
 MANIFEST = {"scale": "full", "noise": "public", "commit": "abc"}
 
 
-@pytest.fixture
-def scene(tmp_path, monkeypatch):
-    """Two closed forms on made-up wine, all their splits: a run, and a reference that holds its rows."""
-    data = tmp_path / "wine.npz"
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Two closed forms on made-up wine, all their splits: (cells, score rows, folder of the results)."""
+    root = tmp_path_factory.mktemp("run")
+    data = root / "wine.npz"
     store_wine(data)
     (config,) = (p for p in experiment_files() if load(p)["experiment"] == "dpsep_uci")
     chosen = [c for c in cells(config, "full") if c.dataset == "wine" and ("dpsep_uci", c.method) in ENTRIES]
-    reference = tmp_path / "reference"
-    results, rows = tmp_path / "results", []
+    results, rows = root / "results", []
     for c in chosen:
         one = regression.Unit("dpsep_uci", "wine", (c.id,), (c.method,), tuple(range(c.splits)))
-        rows += regression.recompute_one(one, str(data), "", str(reference), results=results).rows
-    scores = pd.DataFrame(rows).astype(str)
+        rows += regression.recompute_one(one, str(data), "", str(root / "reference"), results=results).rows
+    return chosen, pd.DataFrame(rows).astype(str), results
+
+
+@pytest.fixture
+def scene(run, tmp_path, monkeypatch):
+    """A copy of the run, and a reference that holds its rows."""
+    chosen, scores, made = run
+    reference, results = tmp_path / "reference", tmp_path / "results"
+    shutil.copytree(made, results)
+    scores = scores.copy()
     write_bytes(committed.path_of(reference, "dpsep_uci"), committed.encoded(scores))
     committed.write_runs({e: committed.run_of(e, {"commit": "old"}) for e in ENTRIES}, reference)
     known = Reference(reference)

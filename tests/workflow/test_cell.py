@@ -83,10 +83,15 @@ def run_cell(project, label):
     return json.loads((project / f"results/fits/{done.stdout.strip()}.json").read_text()), done
 
 
+@pytest.fixture(scope="module")
+def whole(project):
+    """The record of a run without a fault."""
+    return run_cell(project, "good")[0]
+
+
 @pytest.mark.parametrize(
     ("label", "status", "words"),
     [
-        ("good", "ok", ""),
         ("fails", "failed", "asked to fail"),
         ("hangs", "timeout", "timeout_s"),
         ("nan", "diverged", "NaN or infinity in the posterior"),
@@ -99,8 +104,9 @@ def test_each_end_of_a_fit_is_a_row_with_its_reason(project, label, status, word
     assert len(record["splits"]) == record["n_splits"]
 
 
-def test_an_interrupted_cell_goes_on_where_it_was_with_the_same_numbers(project):
-    whole, _ = run_cell(project, "good")
+def test_an_interrupted_cell_goes_on_where_it_was_with_the_same_numbers(project, whole):
+    assert {(r["status"], r["reason"]) for r in whole["splits"]} == {("ok", "")}
+    assert len(whole["splits"]) == whole["n_splits"]
     partial = project / "results" / "partial" / f"{whole['cell']}.jsonl"
     keep = partial.with_suffix("")
     keep.mkdir()
@@ -124,8 +130,7 @@ def test_an_interrupted_cell_goes_on_where_it_was_with_the_same_numbers(project)
     assert not partial.exists()
 
 
-def test_rows_of_other_code_are_dropped(project):
-    whole, _ = run_cell(project, "good")
+def test_rows_of_other_code_are_dropped(project, whole):
     partial = project / "results" / "partial" / f"{whole['cell']}.jsonl"
     head = {"group": [{"cell": whole["cell"], "code_hash": "of yesterday", "data_hash": whole["data_hash"]}]}
     row = {"cell": whole["cell"], "row": {**whole["splits"][0], "seconds": 123.0}}

@@ -62,7 +62,8 @@ def prepare_rows(task: Task, likelihood: Likelihood, sampling_rate: float) -> ke
     elif likelihood.name == "logistic":
         rows["start"], rows["index"], rows["entry"] = sparse_rows(task.x, likelihood)
     else:
-        rows["columns"] = np.ascontiguousarray(likelihood.design(task.x).T)
+        # a copy: of one column the transposed view is the task's own, read-only, for which all kernels compile anew
+        rows["columns"] = np.array(likelihood.design(task.x).T, order="C")
     return kernels.Rows(**rows)
 
 

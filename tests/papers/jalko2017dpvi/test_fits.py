@@ -9,7 +9,7 @@ from papers.jalko2017dpvi.fits import FITS
 def test_as_many_budgets_can_be_broken():
     """Guards the generic test against trying none."""
     (own,) = FITS
-    assert len(list(own.broken_budgets())) >= 15
+    assert len(list(own.faults())) >= 15
 
 
 def test_no_clipping_is_found(monkeypatch):

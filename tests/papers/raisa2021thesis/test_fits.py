@@ -17,7 +17,7 @@ def of(name: str):
 @pytest.mark.parametrize("name", ["DP Penalty", "DP HMC"])
 def test_as_many_budgets_can_be_broken(name):
     """Guards the generic test against trying none."""
-    assert len(list(of(name).broken_budgets())) >= 12
+    assert len(list(of(name).faults())) >= 12
 
 
 def test_half_the_sensitivity_is_found():

@@ -19,7 +19,7 @@ def of(name: str):
 )
 def test_as_many_budgets_can_be_broken(name, least):
     """Guards the generic test against trying none."""
-    assert len(list(of(name).broken_budgets())) >= least
+    assert len(list(of(name).faults())) >= least
 
 
 def test_all_readings_with_a_finite_ledger_are_there():

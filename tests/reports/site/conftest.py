@@ -35,9 +35,10 @@ def verdicts():
 
 
 @pytest.fixture(scope="session")
-def committed(tmp_path_factory):
+def committed(tmp_path_factory, filled_once):
     """What the whole site shows, from the committed reference, without tables and figures: about 5 CPU seconds."""
-    return from_reference(tmp_path_factory.mktemp("committed"), drawn=False)
+    with filled_once():
+        return from_reference(tmp_path_factory.mktemp("committed"), drawn=False)
 
 
 @pytest.fixture(scope="session")
@@ -70,10 +71,15 @@ def housed(tmp_path_factory):
     advice = Advice([section], notes=("How it is read.",))
     content = Content("t", "full", "full scale", "made up", files, [part], [], [], advice, pd.DataFrame(),
                       pd.DataFrame(), {})  # fmt: skip
-    few = SimpleNamespace(names=lambda: ["bayes_by_backprop"], get=contract.get, pairs=contract.pairs)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cells, "SECTIONS", 1)
-        patch.setattr(catalogue, "contract", few)
-        patch.setattr(catalogue, "datasets", SimpleNamespace(names=lambda: ["wine"], get=datasets.get))
+        only(patch, "bayes_by_backprop", "wine")
         build.write(files / "report", content)
     return files / "report"
+
+
+def only(patch, method: str, dataset: str) -> None:
+    """Of methods and data sets the catalogue has one each."""
+    few = SimpleNamespace(**vars(contract) | {"names": lambda: [method]})
+    patch.setattr(catalogue, "contract", few)
+    patch.setattr(catalogue, "datasets", SimpleNamespace(names=lambda: [dataset], get=datasets.get))

@@ -47,7 +47,7 @@ from reports.site.words import (
 )
 from reports.verdict import VERDICTS
 from tests.docs.prose import faults
-from tests.reports.site.conftest import RUNS, verdicts
+from tests.reports.site.conftest import RUNS, only, verdicts
 from workflow import committed as reference
 
 #: elements without an end tag.
@@ -95,6 +95,12 @@ def pages(site):
     return read(site)
 
 
+@pytest.fixture(scope="module")
+def sources(committed):
+    """Path -> Markdown of the pages of the committed reference, made once."""
+    return {d.path: d.text() for d in pages_of.documents(committed, {}, Path("nowhere"))}
+
+
 def read(site):
     """Path -> tags of each page."""
     found = {}
@@ -120,10 +126,15 @@ def test_the_promised_addresses_are_there(site):
     assert 'name="viewport"' in (site / "index.html").read_text()
 
 
-@pytest.mark.parametrize("which", ["site", "housed"])
-def test_every_link_and_anchor_resolves(request, which):
-    site = request.getfixturevalue(which)
-    pages = read(site)
+def test_every_link_and_anchor_resolves(site, pages):
+    resolves(site, pages)
+
+
+def test_every_link_and_anchor_of_the_advice_resolves(housed):
+    resolves(housed, read(housed))
+
+
+def resolves(site, pages):
     ids = {path: set(tags.ids) for path, tags in pages.items()}
     for path, tags in pages.items():
         assert not tags.problems, path
@@ -407,8 +418,11 @@ BAD = "<img src=x onerror=alert(1)>\"'`{{7*7}}`"
 
 
 @pytest.fixture(scope="module")
-def odd(base, tmp_path_factory):
-    """The site of a tiny run with HTML in its texts and a method that is broken, built over an older one."""
+def odd(base, tmp_path_factory, filled_once):
+    """The site of a tiny run with HTML in its texts and a method that is broken, built over an older one.
+
+    Of methods and data sets it has the page of one each: ``site`` has all.
+    """
     config, scores = base
     root = tmp_path_factory.mktemp("odd")
     wine = scores[scores["dataset"] == "wine"].assign(scale="tiny")
@@ -423,8 +437,9 @@ def odd(base, tmp_path_factory):
     (root / "report/downloads/scores.csv.gz").write_bytes(b"0" * 2_500_000)
     (root / "report/downloads/dictionary.csv").write_text("column,meaning\nvalue,a <number>\n")
     args = ["all", "--config", str(root / "dpsep_uci.yaml"), "--results", str(root), "--scale", "tiny"]
-    with pytest.MonkeyPatch.context() as patch:
+    with filled_once(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(report.contract, "broken", lambda: ["methods/x.py cannot be imported: <b>SyntaxError"])
+        only(patch, "vi", "wine")
         assert report.main(args) == 0
     return root / "report"
 
@@ -462,15 +477,14 @@ def test_without_files_there_is_no_page_of_downloads(site, odd):
     assert 'href="downloads.html"' in (odd / "docs.html").read_text()
 
 
-def test_every_finding_has_a_page_and_every_name_of_one_leads_there(committed):
-    made = {d.path: d.text() for d in pages_of.documents(committed, {}, Path("nowhere"))}
+def test_every_finding_has_a_page_and_every_name_of_one_leads_there(committed, sources):
     texts = [p for pattern in ("*/findings/*.md", "papers/*/findings/*.md") for p in ROOT.glob(pattern)]
     ids = {path.stem for path in texts if path.name != "README.md"}
     assert len(ids) >= 47
-    assert {p.removeprefix("findings/") for p in made if p.startswith("findings/")} == ids | {"index"}
-    index = made["findings/index"]
+    assert {p.removeprefix("findings/") for p in sources if p.startswith("findings/")} == ids | {"index"}
+    index = sources["findings/index"]
     assert {i for i in ids if f'href="../findings/{i}.html"' not in index} == set()
-    assert f"[All {len(ids)} findings]" in made["index"]
+    assert f"[All {len(ids)} findings]" in sources["index"]
     named = {
         i for part in committed.parts for f in (part.verdicts, part.claims) for t in f["finding"] for i in t.split()
     }
@@ -478,10 +492,9 @@ def test_every_finding_has_a_page_and_every_name_of_one_leads_there(committed):
     assert named <= ids
 
 
-def test_the_front_page_is_short(committed):
+def test_the_front_page_is_short(sources):
     """At most 350 words, its figure included; tasks and their advice are not in this fixture."""
-    (text,) = (d.text() for d in pages_of.documents(committed, {}, Path("nowhere")) if d.path == "index")
-    text = re.sub(r"```\{toctree\}.*?```|<span class=\"visually-hidden\">.*?</span>", " ", text, flags=re.S)
+    text = re.sub(r"```\{toctree\}.*?```|<span class=\"visually-hidden\">.*?</span>", " ", sources["index"], flags=re.S)
     text = re.sub(r"`{12}.*|(?<=\])\([^)]*\)", " ", text)  # fences, and addresses of links
     words = re.findall(r"\w[\w.,'-]*", html.unescape(re.sub(r"<[^>]+>", " ", text)))
     assert 100 < len(words) <= 280
@@ -503,17 +516,16 @@ def test_short_advice_keeps_its_limits(advice, said):
     assert pages_of._short(advice) == said
 
 
-def test_claims_are_counted_once_and_by_where_they_stand(committed):
+def test_claims_are_counted_once_and_by_where_they_stand(committed, sources):
     """Neither repetitions nor readings are counted; those of the text and those read off figures apart."""
-    made = {d.path: d.text() for d in pages_of.documents(committed, {}, Path("nowhere"))}
     for part in committed.papers:
         once = part.claims[part.claims["same_as"] == ""]
         assert not once["id"].duplicated().any()
         read = int(once["quote"].str.startswith("read off").sum())
         kinds = ((len(once) - read, "of its text"), (read, "read off its tables and figures"))
         words = f"{len(once)} claims" + (": " if len(once) else "") + ", ".join(f"{n} {w}" for n, w in kinds if n)
-        assert not len(once) or words in made["papers/index"]
-        assert not len(once) or words in made[f"papers/{part.key}"], part.key
+        assert not len(once) or words in sources["papers/index"]
+        assert not len(once) or words in sources[f"papers/{part.key}"], part.key
 
 
 def test_the_caption_and_the_picture_are_of_one_reading(committed):

@@ -47,6 +47,13 @@ def random_naturals(rng, components, d, size=1.0):
     return Naturals(np.einsum("kij,kj->ki", out, rng.standard_normal((components, d))), np.array(out))
 
 
+def rows(x):
+    """As those of a task, which are read-only: for others the kernels compile again."""
+    out = np.array(x, order="C")
+    out.setflags(write=False)
+    return out
+
+
 def copies(*naturals):
     return [np.array(a, order="C") for n in naturals for a in n]
 
@@ -58,8 +65,8 @@ def kernel_steps(
     h, L, f_h, f_L = copies(data, f)
     counts = np.zeros(len(kernel.COUNTS))
     kernel.noisy_steps(
-        x, np.asarray(order), *copies(prior), h, L, f_h, f_L, 1.0 / n, s2, k, bound, factor_bound, floor, rule, True,
-        noise, counts,
+        rows(x), np.asarray(order), *copies(prior), h, L, f_h, f_L, 1.0 / n, s2, k, bound, factor_bound, floor, rule,
+        True, noise, counts,
     )  # fmt: skip
     return Naturals(h, L), Naturals(f_h, f_L), dict(zip(kernel.COUNTS, counts, strict=True))
 
@@ -222,7 +229,7 @@ def test_ep_steps_are_those_of_the_oracle():
     sites_h, sites_L, counts = np.zeros((25, 3, 3)), np.zeros((25, 3, 3, 3)), np.zeros(len(kernel.COUNTS))
     data, own = naturals.zeros(3, 3), [naturals.zeros(3, 3)] * 25
     for _ in range(3):
-        kernel.ep_steps(x, order, *prior, h, L, sites_h, sites_L, 0.25, 0.6, counts)
+        kernel.ep_steps(rows(x), order, *prior, h, L, sites_h, sites_L, 0.25, 0.6, counts)
         for i in order:
             data, own[i] = oracle.ep_step(x[i], prior, data, own[i], 0.25, 0.6)
         order = rng.permutation(25)
@@ -307,8 +314,8 @@ def test_one_row_moves_a_step_by_no_more_than_declared(shape, first, second, cli
         h, L, f_h, f_L = copies(data, data.times(1 / n))
         counts = np.zeros(len(kernel.COUNTS))
         kernel.noisy_steps(
-            x, np.zeros(1, dtype=np.int64), *prior, h, L, f_h, f_L, 1 / n, 0.25, gamma / n, clip, clip, 1e-4, code,
-            False, SILENT, counts,
+            rows(x), np.zeros(1, dtype=np.int64), *prior, h, L, f_h, f_L, 1 / n, 0.25, gamma / n, clip, clip, 1e-4,
+            code, False, SILENT, counts,
         )  # fmt: skip
         if counts[0]:
             return
