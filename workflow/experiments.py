@@ -494,6 +494,8 @@ def _settings(method, given: dict, size: dict, where: str) -> dict:
         values = dataclasses.asdict(method.Settings(**given))
     except (TypeError, ValueError) as e:
         raise ConfigError(f"{where}: {e}") from None
+    except (Exception, SystemExit) as e:
+        raise ConfigError(f"{where}: {type(e).__name__}: {e}") from None
     for name, cap in size.get("at_most", {}).items():
         if isinstance(values.get(name), int | float) and not isinstance(values[name], bool):
             values[name] = min(values[name], cap)
