@@ -8,6 +8,7 @@ from common_tasks import best
 from common_tasks import comparisons as compare
 from common_tasks.advice.answer import Answer
 from common_tasks.advice.table import LOOKED_AT, listed
+from evaluation.metrics import METRICS
 
 CHOOSING = "To choose a method by scores on private rows is a release of its own, which no epsilon here counts."
 
@@ -59,7 +60,7 @@ def _on_this_table(found: Answer, epsilon: str) -> str:
     if max(y - 1.96 * error for y, error in at.values()) <= 0:
         return (
             f"At epsilon = {epsilon}, take none: on this table, no private method is significantly better than the "
-            "trivial baseline."
+            f"trivial baseline by the {METRICS[best.metric_of(family)].title}."
         )
     first = max(at, key=lambda m: at[m][0])
     metric = best.metric_of(family)

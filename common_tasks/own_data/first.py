@@ -63,8 +63,8 @@ def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[s
         if few:
             out.append(
                 f"Too few rows for epsilon = {epsilon}, as far as was shown: on {listed(few)} with {rows} rows, no "
-                "private method is significantly better than the trivial baseline, whose score is 0 (level 95 %). More "
-                "rows, stated ranges, fewer columns or a larger epsilon may help."
+                "private method is significantly better than the trivial baseline, whose score is 0 (test "
+                "log-likelihood, level 95 %). More rows, stated ranges, fewer columns or a larger epsilon may help."
             )
     return out
 

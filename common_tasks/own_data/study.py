@@ -200,10 +200,10 @@ def committed_tuning(task: str, rows: int, columns: int, epsilons: Sequence[floa
 
 
 def seconds_a_fit(kind: str, rows: int, columns: int) -> dict[str, float]:
-    """Seconds of one fit at this size, by method, from the committed runs of the common task of that kind.
+    """CPU seconds of one fit at this size, by method, from the committed runs of the common task of that kind.
 
-    Of the data set whose size is nearest, and as many times more as there are more numbers. A method that no committed
-    run has is not in it.
+    Seconds of the clock if a run has no others. Of the data set whose size is nearest, and as many times more as there
+    are more numbers. A method that no committed run has is not in it.
     """
     try:
         scores = committed.read(papers.REFERENCE, common_task(kind)[0])
@@ -214,7 +214,8 @@ def seconds_a_fit(kind: str, rows: int, columns: int) -> dict[str, float]:
     wanted = rows * columns
     nearest = min(size, key=lambda d: abs(math.log(size[d] / wanted)))
     here = once[once["dataset"] == nearest]
-    mean = here["seconds"].astype(float).groupby(here["method"]).mean()
+    cpu = here["cpu_seconds"].where(here["cpu_seconds"] != "", here["seconds"])
+    mean = cpu.astype(float).groupby(here["method"]).mean()
     return {m: float(s) * max(1.0, wanted / size[nearest]) for m, s in mean.items()}
 
 

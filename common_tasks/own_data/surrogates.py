@@ -36,15 +36,18 @@ RARE = 0.05
 KNOWN = 4.0
 
 
-def data_set(name: str, task: str, rows: int, columns: int, seeds: int, known_ranges: bool = False) -> DataSet:
-    """The data set of all shapes of a task, ``seeds`` blocks of each (protocol ``surrogates``).
+def data_set(
+    name: str, task: str, rows: int, columns: int, seeds: int, known_ranges: bool = False, shapes: tuple[str, ...] = ()
+) -> DataSet:
+    """The data set of all shapes of a task, or of ``shapes``, ``seeds`` blocks of each (protocol ``surrogates``).
 
     Each block has ``rows`` rows to fit and ``TEST`` to test. ``known_ranges``: the range of every column is public, and
     rows are clipped to it; else no range is. Raises ValueError for a task without shapes.
     """
     if task not in SHAPES:
         raise ValueError(f"surrogates: task = '{task}'; give {', '.join(SHAPES)}")
-    blocks = seeds * len(SHAPES[task])
+    shapes = shapes or SHAPES[task]
+    blocks = seeds * len(shapes)
     bound = (-1.0, 1.0) if known_ranges else None
     return DataSet(
         name=name,
@@ -56,7 +59,7 @@ def data_set(name: str, task: str, rows: int, columns: int, seeds: int, known_ra
         unit="",
         licence="made by this project",
         doi="",
-        generate=partial(tables, task, rows + TEST, columns, seeds, known_ranges),
+        generate=partial(tables, task, rows + TEST, columns, seeds, known_ranges, shapes=shapes),
         x_bounds=(bound,) * columns,
         y_bounds=bound if task == "regression" else None,
         bounds_citation="by construction" if known_ranges else "",
@@ -67,9 +70,11 @@ def data_set(name: str, task: str, rows: int, columns: int, seeds: int, known_ra
     )
 
 
-def tables(task: str, rows: int, columns: int, seeds: int, known: bool, rng: np.random.Generator) -> Table:
+def tables(
+    task: str, rows: int, columns: int, seeds: int, known: bool, rng: np.random.Generator, shapes: tuple[str, ...]
+) -> Table:
     """All blocks end to end: the shapes of the first seed, those of the second, ..."""
-    parts = [block(task, shape, rows, columns, known, rng) for _ in range(seeds) for shape in SHAPES[task]]
+    parts = [block(task, shape, rows, columns, known, rng) for _ in range(seeds) for shape in shapes]
     x, y = (np.concatenate([p[k] for p in parts]) for k in (0, 1))
     return Table(x, y, tuple(f"x{j + 1}" for j in range(columns)))
 

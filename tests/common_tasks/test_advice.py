@@ -132,7 +132,8 @@ def test_scores_that_are_far_off_give_bounds_and_no_empty_chart():
 def test_no_method_is_taken_where_none_is_better_than_the_baseline():
     made = block(family(only({"na_dpvi": -2.5, "dpvim": -3.0}, sets=["wine"]), ["wine"]), OWN)
     assert made.sentences[0] == (
-        "At epsilon = 1, take none: on this table, no private method is significantly better than the trivial baseline."
+        "At epsilon = 1, take none: on this table, no private method is significantly better than the trivial baseline "
+        "by the test log-likelihood."
     )
 
 

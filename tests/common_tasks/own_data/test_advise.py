@@ -22,7 +22,7 @@ from datasets.fetch import build
 from datasets.files import ROOT
 from datasets.protocols import surrogates as law
 from models.kind import kind
-from workflow import cli
+from workflow import cli, committed, papers
 from workflow.experiments import cells
 
 
@@ -182,6 +182,16 @@ def test_the_most_useful_methods_come_first_in_the_plan_and_in_the_run(tmp_path,
     names = ["dear", "cheap", "adassp", "dp_sgd", "predict_mean", "unknown", "exact_posterior"]
     first = study.leading(what, map(Cell, names))
     assert first == ["predict_mean", "exact_posterior", "dp_sgd", "adassp", "cheap", "dear"]
+
+
+def test_a_fit_costs_the_cpu_seconds_of_the_committed_runs():
+    """Those of the clock are of a busy machine, and up to four times as many for chains."""
+    scores = committed.read(papers.REFERENCE, "common_linear_regression")
+    mine = scores[(scores["method"] == "dp_sgld") & (scores["dataset"] == "protein")].drop_duplicates(["cell", "split"])
+    table = datasets.get("protein")
+    found = study.seconds_a_fit("bounded_linear_regression", table.n_rows, table.n_inputs)["dp_sgld"]
+    assert found == pytest.approx(mine["cpu_seconds"].astype(float).mean())
+    assert found < mine["seconds"].astype(float).mean()
 
 
 def test_the_time_is_forecast_before_the_start():

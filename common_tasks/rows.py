@@ -1,0 +1,274 @@
+"""How many rows a method needs: scores of the leading methods against the number of rows. Not run yet; see below.
+
+    python -m common_tasks.rows plan FOLDER     # the experiments, their data sets, what they cost, and the command
+    python -m common_tasks.rows show FOLDER     # rows.csv and rows.svg of what has run
+
+Synthetic tables follow the model: ten inputs, linear or logistic, drawn anew for each split, with 2,000 fresh rows to
+test (``common_tasks.own_data.surrogates``, shape "linear"). They are there with the range of every column known, and
+with none. Subsets of Protein and Adult are the first rows of one random order, split nine to one, with the ranges that
+their documentation states. Methods are the six of a task whose committed probability of being best is highest in the
+mean over the three budgets, with default settings; of those that read one run, the one that makes it. No number of this
+module is committed, because the whole has not run: ``plan`` says what it costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+import datasets
+from common_tasks import best, scores
+from common_tasks.own_data import study, surrogates
+from datasets import adult, protein
+from datasets.base import DataSet, Table
+from datasets.files import write_text
+from evaluation.summary import read_scores
+from methods import contract
+from reports import palette, style
+from workflow.experiments import Cell, cells
+
+ROWS = (1000, 10_000, 100_000, 1_000_000)
+COLUMNS = 10
+EPSILONS, DELTA = (0.1, 1, 8), 1e-5
+LEADING = 6
+#: splits, and of a table with a million rows, whose fits are dear.
+SPLITS, FEW = 5, 2
+#: task -> genuine table, and the sizes of its subsets.
+GENUINE = {"regression": protein.DATASET, "classification": adult.DATASET}
+SUBSETS = (1000, 10_000)
+KNOWN = {"known": True, "estimated": False}
+#: columns of ``rows.csv``; ``score`` with a 95 % interval over ``splits``, 0 the training mean, 1 without privacy.
+HEADS = ("task", "table", "rows", "ranges", "method", "title", "epsilon", "score", "low", "high", "splits")
+_FILE = '"""Written by common_tasks.rows."""\n\nfrom common_tasks.rows import {maker}\n\nDATASET = {maker}{given!r}\n'
+
+
+@dataclass(frozen=True)
+class Point:
+    """A table of the study: ``table`` is "synthetic" or the name of the data set that is thinned out."""
+
+    task: str
+    table: str
+    rows: int
+    ranges: str
+
+    @property
+    def name(self) -> str:
+        return f"rows_{self.task}_{self.rows}_{self.ranges if self.table == 'synthetic' else self.table}"
+
+    @property
+    def splits(self) -> int:
+        return FEW if self.rows >= ROWS[-1] else SPLITS
+
+    @property
+    def text(self) -> str:
+        """The file of its data set."""
+        if self.table == "synthetic":
+            return _FILE.format(maker="synthetic", given=(self.task, self.rows, self.ranges))
+        return _FILE.format(maker="subset", given=(self.task, self.rows))
+
+
+def points(task: str) -> list[Point]:
+    """All tables of a task."""
+    made = [Point(task, "synthetic", n, ranges) for n in ROWS for ranges in KNOWN]
+    return [*made, *(Point(task, GENUINE[task].name, n, "documented") for n in SUBSETS)]
+
+
+def synthetic(task: str, rows: int, ranges: str) -> DataSet:
+    """A table of ``rows`` rows per split, ranges "known" or "estimated"."""
+    point = Point(task, "synthetic", rows, ranges)
+    return surrogates.data_set(point.name, task, rows, COLUMNS, point.splits, KNOWN[ranges], shapes=("linear",))
+
+
+class _Subset(DataSet):
+    """A data set whose raw files lie in the mirror's folder of the whole table."""
+
+    @property
+    def folder(self) -> str:
+        return GENUINE[self.task].name
+
+
+def subset(task: str, rows: int) -> DataSet:
+    """The first ``rows`` rows of a random order of a genuine table, the same order for each number of rows."""
+    whole = GENUINE[task]
+    same = ("n_inputs", "columns", "target", "unit", "licence", "doi", "raw", "x_bounds", "y_bounds")
+    same += ("bounds_citation", "extremes", "task", "labels")
+    return _Subset(
+        name=Point(task, whole.name, rows, "documented").name,
+        title=f"{whole.title}, {rows} rows",
+        n_rows=rows,
+        parse=partial(_first, whole, rows),
+        **{name: getattr(whole, name) for name in same},
+    )
+
+
+def _first(whole: DataSet, rows: int, *paths: Path) -> Table:
+    assert whole.parse is not None
+    table = whole.parse(*paths)
+    kept = np.random.default_rng(0).permutation(whole.n_rows)[:rows]
+    return Table(table.x[kept], table.y[kept], table.columns)
+
+
+def leading(task: str) -> list[str]:
+    """The six methods, the highest mean probability first; of the methods that read one run, the first."""
+    frame = best.committed()
+    frame = frame[(frame["task"] == study.COMMON[task]) & (frame["without"] == "")]
+    mean = frame["probability"].groupby(frame["method"]).mean().sort_values(ascending=False)
+    runs = dict.fromkeys(contract.get(m, study.KINDS[task]).run_of or m for m in mean.index if "," not in m)
+    return [*runs][:LEADING]
+
+
+def experiment(task: str) -> dict[str, Any]:
+    """The config of one task."""
+    every = points(task)
+    arms: list[dict[str, Any]] = []
+    for protocol in ("surrogates", "literature"):
+        here = [p.name for p in every if (p.table == "synthetic") == (protocol == "surrogates")]
+        where = {"protocols": [protocol], "datasets": here}
+        arms += [{"method": m, **where} for m in study.ENDS[task]]
+        budget = {"budget": {"delta": DELTA, "mode": "enforce"}, "budget_grid": {"epsilons": [*EPSILONS]}}
+        arms += [{"method": m, **where, **budget} for m in leading(task)]
+    splits = {"by_dataset": {"default": SPLITS} | {p.name: FEW for p in every if p.splits == FEW}}
+    return {
+        "experiment": f"rows_{task}",
+        "title": f"{task.capitalize()}: score and number of rows",
+        "sources": [],
+        "model": {"kind": study.KINDS[task]},
+        "datasets": [p.name for p in every],
+        "timeout_s": 1200,
+        "protocols": {"surrogates": {"splits": splits}, "literature": {"splits": SPLITS}},
+        "scales": {"full": {}, "quick": {"datasets": [every[0].name], "splits": 1}, "tiny": {}},
+        "arms": arms,
+        "answers": [],
+    }
+
+
+def plan(folder: Path) -> list[str]:
+    """Write experiments and data sets; gives lines on the cost, and the command that runs them."""
+    files, experiments, targets, said, total = [], [], [], [], 0.0
+    for task in GENUINE:
+        for point in points(task):
+            files.append(folder / f"{point.name}.py")
+            write_text(files[-1], point.text)
+        experiments.append(folder / f"rows_{task}.yaml")
+        write_text(experiments[-1], yaml.safe_dump(experiment(task), sort_keys=False, width=120))
+        targets += [f"{folder}/scores/rows_{task}/{p.name}.csv" for p in points(task)]
+    before = datasets.outside()
+    datasets.take(files)
+    try:
+        for task, path in zip(GENUINE, experiments, strict=True):
+            seconds = cost(task, cells(path, "full"))
+            total += math.fsum(seconds.values())
+            said += [f"{name}: about {s:.0f} CPU seconds" for name, s in seconds.items()]
+    finally:
+        datasets.take(before)
+    config = [
+        f"results={folder}",
+        f"experiments={','.join(map(str, experiments))}",
+        f"datasets={','.join(map(str, files))}",
+    ]
+    return [
+        *said,
+        f"all: about {total / 60:.0f} CPU minutes by the committed runs",
+        f"./bench --cores 2 {' '.join(targets)} --config {' '.join(config)}",
+    ]
+
+
+def cost(task: str, every: list[Cell]) -> dict[str, float]:
+    """Data set -> CPU seconds of all its cells, by the committed runs of the nearest size."""
+    out: dict[str, float] = {}
+    known: dict[str, dict[str, float]] = {}
+    for cell in every:
+        about = datasets.get(cell.dataset)
+        rows = about.n_rows // about.n_splits if about.kind == "synthetic" else about.n_rows
+        if cell.dataset not in known:
+            known[cell.dataset] = study.seconds_a_fit(study.KINDS[task], rows, about.n_inputs)
+        fit = known[cell.dataset].get(cell.method, 1.0)
+        out[cell.dataset] = out.get(cell.dataset, 0.0) + study.CELL_S + cell.splits * fit
+    return out
+
+
+def table(folder: Path) -> pd.DataFrame:
+    """Columns ``HEADS``, a row per table, method and epsilon whose scores are in the folder."""
+    out: list[dict[str, Any]] = []
+    for task in GENUINE:
+        config = experiment(task)
+        for point in points(task):
+            path = folder / "scores" / f"rows_{task}" / f"{point.name}.csv"
+            if not path.is_file():
+                continue
+            family = scores.read({**config, "datasets": [point.name]}, read_scores(path))
+            about = best.About(fresh=point.table == "synthetic", reference=study.ENDS[task][1])
+            for epsilon in family.epsilons:
+                found = best.scores_of(family, epsilon, about)
+                if not found.scaled:
+                    continue
+                for method in found.methods:
+                    score, error = found.on(method, point.name)
+                    row = {"task": task, "table": point.table, "rows": point.rows, "ranges": point.ranges}
+                    row |= {"method": method, "title": scores.title(method, family.kind), "epsilon": epsilon}
+                    row |= {"score": score, "low": score - 1.96 * error, "high": score + 1.96 * error}
+                    splits = int(found.n[found.methods.index(method)].sum())
+                    out.append(row | {"splits": splits})
+    return pd.DataFrame(out, columns=HEADS)
+
+
+def words(task: str, frame: pd.DataFrame) -> str:
+    """How many scores of a task are missing from its figure. "" if none is."""
+    whole = len(points(task)) * LEADING * len(EPSILONS)
+    have = int(np.isfinite(frame.loc[frame["task"] == task, "score"]).sum())
+    return f"Not the whole: {whole - have} of {whole} scores are missing" if have < whole else ""
+
+
+def draw(frame: pd.DataFrame, task: str) -> str:
+    """SVG of one task: a panel per epsilon, and a row of panels for each kind of ranges and for the genuine table."""
+    frame = frame[(frame["task"] == task) & np.isfinite(frame["score"])]
+    rows = [("synthetic", r) for r in KNOWN] + [(GENUINE[task].name, "documented")]
+    with style.canvas(len(rows), len(EPSILONS), panel=2.2) as (figure, axes):
+        for line, (name, ranges) in zip(axes, rows, strict=True):
+            for ax, epsilon in zip(line, EPSILONS, strict=True):
+                here = frame[(frame["table"] == name) & (frame["ranges"] == ranges)]
+                here = here[here["epsilon"] == f"{epsilon:g}"]
+                for method, mine in here.sort_values("rows").groupby("method"):
+                    look = palette.look(str(method))
+                    ax.plot(mine["rows"], mine["score"], label=mine["title"].iloc[0], markersize=4, **look.line())
+                    ax.vlines(mine["rows"], mine["low"], mine["high"], color=look.colour, linewidth=0.8)
+                ax.set_xscale("log")
+                ax.set_xlim(min(ROWS) / 1.6, max(ROWS) * 1.6)
+                ax.set_ylim(-0.05, 1.1)
+                ax.set_title(f"{name.capitalize()}, ranges {ranges}, epsilon = {epsilon:g}", fontsize=7.5)
+        for ax in axes[-1]:
+            ax.set_xlabel("rows of a fit", fontsize=8)
+        for ax in axes[:, 0]:
+            ax.set_ylabel("score", fontsize=8)
+        figure.suptitle(words(task, frame), color=style.RED, fontsize=9)
+        style.legend(figure, style.labels(axes))
+        return style.svg(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How many rows a method needs: plan the experiments, or show them.")
+    parser.add_argument("what", choices=("plan", "show"))
+    parser.add_argument("folder", type=Path, help="of experiments, data sets, results and figures")
+    args = parser.parse_args()
+    if args.what == "plan":
+        print("\n".join(plan(args.folder)))
+        return
+    frame = table(args.folder)
+    if frame.empty:
+        parser.error(f"{args.folder} has no scores; run the command that `plan` prints")
+    frame.to_csv(args.folder / "rows.csv", index=False, lineterminator="\n")
+    for task in GENUINE:
+        write_text(args.folder / f"rows_{task}.svg", draw(frame, task))
+    print(f"{args.folder}/rows.csv: {len(frame)} scores; rows_{', rows_'.join(GENUINE)}.svg")
+
+
+if __name__ == "__main__":
+    main()

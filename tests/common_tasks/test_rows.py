@@ -1,0 +1,76 @@
+"""Tables, experiments and figures of the study of rows, without a fit. About 2 CPU seconds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import datasets
+from common_tasks import rows
+from common_tasks.own_data import study
+from datasets.base import DataSet, Table
+from datasets.fetch import build
+from workflow.experiments import cells
+
+
+def test_the_plan_is_one_that_the_workflow_runs(tmp_path):
+    """All cells of both tasks; what they cost, and the command, are the last lines."""
+    *each, whole, command = rows.plan(tmp_path)
+    assert len(each) == sum(len(rows.points(task)) for task in rows.GENUINE) == 20
+    assert whole.endswith("CPU minutes by the committed runs")
+    words = dict(w.split("=", 1) for w in command.split(" --config ")[1].split())
+    before = datasets.outside()
+    datasets.take(words["datasets"].split(","))
+    try:
+        found = [c for path in words["experiments"].split(",") for c in cells(path, "full")]
+    finally:
+        datasets.take(before)
+    # per table: both ends of the scale, and six methods at three budgets
+    assert len(found) == 20 * (2 + 6 * 3)
+    assert {c.splits for c in found if "1000000" in c.dataset} == {rows.FEW}
+    assert all(f"/scores/{c.experiment}/{c.dataset}.csv" in command for c in found)
+
+
+@pytest.mark.parametrize("task", list(rows.GENUINE))
+def test_leading_methods_are_private_and_share_no_run(task):
+    found = rows.leading(task)
+    assert len(found) == rows.LEADING
+    assert set(found) <= {group[0] for group in study.private_methods(study.KINDS[task])}
+
+
+def test_synthetic_tables_are_of_one_shape_with_and_without_ranges():
+    known, estimated = (rows.synthetic("classification", 1000, ranges) for ranges in rows.KNOWN)
+    made, _ = build(known)
+    assert made.x.shape == (rows.SPLITS * (1000 + 2000), rows.COLUMNS)
+    assert (known.n_splits, known.kind) == (rows.SPLITS, "synthetic")
+    assert set(known.x_bounds) == {(-1.0, 1.0)}
+    assert set(estimated.x_bounds) == {None}
+
+
+def test_a_smaller_subset_is_a_part_of_a_larger_one(monkeypatch):
+    """Rows of the whole, in one random order."""
+    whole = rows.GENUINE["regression"]
+    numbers = np.arange(whole.n_rows, dtype=float)
+    parsed = Table(np.tile(numbers[:, None], whole.n_inputs), numbers, whole.columns)
+    monkeypatch.setitem(rows.GENUINE, "regression", DataSet(**{**vars(whole), "parse": lambda path: parsed}))
+    small, large = (rows.subset("regression", n) for n in rows.SUBSETS)
+    assert (small.folder, small.x_bounds, small.n_rows) == (whole.name, whole.x_bounds, 1000)
+    kept = [d.parse("protein.csv").y for d in (small, large)]
+    assert len(set(kept[1])) == 10_000
+    np.testing.assert_array_equal(kept[0], kept[1][:1000])
+    assert not np.array_equal(kept[0], np.sort(kept[0]))
+
+
+def test_a_figure_of_a_part_says_so():
+    made = [
+        {"task": "regression", "table": p.table, "rows": p.rows, "ranges": p.ranges, "method": m, "title": m}
+        | {"epsilon": f"{e:g}", "score": 0.5, "low": 0.4, "high": 0.6, "splits": 5}
+        for p in rows.points("regression")
+        for m in rows.leading("regression")
+        for e in rows.EPSILONS
+    ]
+    whole = pd.DataFrame(made, columns=rows.HEADS)
+    assert "Not the whole" not in rows.words("regression", whole)
+    assert rows.words("regression", whole.iloc[1:]) == "Not the whole: 1 of 180 scores are missing"
+    assert rows.draw(whole.iloc[:60], "regression").lstrip().startswith("<?xml")
