@@ -283,7 +283,7 @@ class Privacy:
         out = []
         if not self.secret_noise:
             out.append("The noise follows from random_state: no guarantee holds for anybody who knows or guesses it.")
-        out.append(noise_words())
+        out.append(noise_words(self.ledger))
         out.append("It is the guarantee of one fit. The epsilons of all fits of the same rows add up.")
         out.append(f"The number of rows, {self.n_public}, is taken as public.")
         if self.citation:
@@ -308,12 +308,22 @@ class Privacy:
         )
 
 
-def noise_words() -> str:
-    """The mechanism behind a full-batch release, one sentence: the place for a discrete one."""
+def noise_words(ledger: Any) -> str:
+    """A sentence on the generators behind the releases, by what the ledger's events name."""
+    if len(ledger) and all(e.generator.startswith("OpenDP") for e in ledger):
+        return "Noise is discrete and drawn exactly, so its last digits rule out no neighbouring table."
     return (
         "Noise is drawn in double precision by a generator that is not cryptographic, so the last digits of a number "
         "can rule out a neighbouring table."
     )
+
+
+def opened(spec: Any, rows: int, rng: np.random.Generator) -> Any:
+    """The budget of a fit of so many rows: the one place that says which mechanism a full-batch release uses.
+
+    Double precision. A budget with discrete noise would be opened here.
+    """
+    return spec.open(rng)
 
 
 @dataclass(frozen=True)
@@ -658,9 +668,9 @@ def _run(adapter, kind: str, task, settings, budget: Pair, random_state: int | N
     if maker is not adapter:
         given = maker.Settings(**{f.name: getattr(settings, f.name) for f in dataclasses.fields(maker.Settings)})
     mode = "record" if adapter.privacy is None else "enforce"
-    opened = BudgetSpec(epsilon=budget[0], delta=budget[1], mode=mode).open(noise)
+    purse = opened(BudgetSpec(epsilon=budget[0], delta=budget[1], mode=mode), task.n, noise)
     maker.prepare(task, given)
-    made = maker.fit(task, given, opened, own)
+    made = maker.fit(task, given, purse, own)
     if maker is not adapter:
         made = adapter.read(made, settings, own)
     return made.posterior, made.ledger  # the diagnostics may follow from rows, and are dropped
