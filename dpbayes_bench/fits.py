@@ -17,7 +17,7 @@ import secrets
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -283,7 +283,7 @@ class Privacy:
         out = []
         if not self.secret_noise:
             out.append("The noise follows from random_state: no guarantee holds for anybody who knows or guesses it.")
-        out.append(noise_words())
+        out.append(noise_words(self.ledger))
         out.append("It is the guarantee of one fit. The epsilons of all fits of the same rows add up.")
         out.append(f"The number of rows, {self.n_public}, is taken as public.")
         if self.citation:
@@ -308,12 +308,26 @@ class Privacy:
         )
 
 
-def noise_words() -> str:
-    """The mechanism behind a full-batch release, one sentence: the place for a discrete one."""
+def noise_words(ledger: Any) -> str:
+    """A sentence on the generators behind the releases, by what the ledger's events name."""
+    if len(ledger) and all(e.generator.startswith("OpenDP") for e in ledger):
+        return "Noise is discrete and drawn exactly, so its last digits rule out no neighbouring table."
     return (
         "Noise is drawn in double precision by a generator that is not cryptographic, so the last digits of a number "
-        "can rule out a neighbouring table."
+        "can rule out a neighbouring table. The extra 'discrete' draws some releases exactly."
     )
+
+
+def specs(spec: Any, rows: int) -> list[Any]:
+    """What opens the budget of a fit, in the order in which it is tried: the one place that chooses a mechanism.
+
+    Discrete noise comes first, if the extra ``discrete`` is installed. It refuses a release that it does not cover by
+    the event alone, before a number leaves. Then the fit starts anew in double precision.
+    """
+    from privacy import discrete
+
+    covered = spec.mode == "enforce" and discrete.available() and rows <= discrete.MOST_ROWS
+    return [discrete.DiscreteSpec(spec, rows), spec] if covered else [spec]
 
 
 @dataclass(frozen=True)
@@ -651,16 +665,21 @@ def _run(adapter, kind: str, task, settings, budget: Pair, random_state: int | N
     """Posterior and ledger. A method that reads a run of another one makes that run first, under the same budget."""
     from methods import contract
     from privacy.budget import BudgetSpec
+    from privacy.discrete import NotDiscrete
 
-    noise, own = (np.random.default_rng(s) for s in np.random.SeedSequence(random_state).spawn(2))
     maker = contract.get(adapter.run_of, kind) if adapter.run_of else adapter
     given = settings
     if maker is not adapter:
         given = maker.Settings(**{f.name: getattr(settings, f.name) for f in dataclasses.fields(maker.Settings)})
-    mode = "record" if adapter.privacy is None else "enforce"
-    opened = BudgetSpec(epsilon=budget[0], delta=budget[1], mode=mode).open(noise)
     maker.prepare(task, given)
-    made = maker.fit(task, given, opened, own)
+    mode = "record" if adapter.privacy is None else "enforce"
+    spec = BudgetSpec(epsilon=budget[0], delta=budget[1], mode=mode)
+    # with random_state the noise is to follow from it, which discrete noise does not
+    for one in specs(spec, task.public.n) if random_state is None else [spec]:
+        noise, own = (np.random.default_rng(s) for s in np.random.SeedSequence(random_state).spawn(2))
+        with suppress(NotDiscrete):
+            made = maker.fit(task, given, one.open(noise), own)
+            break
     if maker is not adapter:
         made = adapter.read(made, settings, own)
     return made.posterior, made.ledger  # the diagnostics may follow from rows, and are dropped

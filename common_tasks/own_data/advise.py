@@ -28,6 +28,7 @@ from common_tasks.own_data import arguments, first, page, study, surrogates
 from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import visible
 from datasets.reader import TableError, look
+from reports.site.document import plain
 from workflow.imports import code_hash
 from workflow.table_options import stated, table_options
 
@@ -92,6 +93,19 @@ def command(**given) -> None:
         advise(args)
     except study.StudyError as e:
         raise click.ClickException(visible(str(e))) from None
+    print(visible(next_step(args)))
+
+
+def next_step(args: SimpleNamespace) -> str:
+    """A sentence on how to fit a method to private rows; "" for density, which `fit` does not know."""
+    if args.task == "density":
+        return ""
+    file, target = args.file or "FILE.csv", args.target or "COLUMN"
+    return (
+        f"Next: ./bench fit {file} --task {args.task} --target {target} --method NAME --epsilon {min(args.epsilon):g} "
+        f"--delta {args.delta:g} --bounds FILE.yaml fits one method to your rows, once. Names are those of "
+        "docs/reference/papers-and-methods.md."
+    )
 
 
 def size_of(path: Path | None, target: str | None, task: str, given: Mapping[str, Any]) -> tuple[int, int]:
@@ -226,6 +240,7 @@ def page_text(args, data: pd.DataFrame, frame: pd.DataFrame, shapes: tuple[str, 
         by="By shape of the made-up tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[
+            plain(next_step(args)),
             arguments.guarantee(args, frame),
             f"Each method fits {args.seeds} tables of each shape, drawn anew, and is scored on "
             f"{surrogates.TEST} fresh rows of each. Each table is one table of the model.",

@@ -192,7 +192,12 @@ def markdown(
         }
         for e in p.ledger
     ]  # fmt: skip
-    columns = [{"column": c.name, "what was done": c.words} for c in layout.columns if c.name != args.target]
+    # whether all numbers are whole, and how the file is encoded, would say something of single rows
+    columns = [
+        {"column": c.name, "what was done": NUMBER if c.kind == WHOLE else c.words}
+        for c in layout.columns
+        if c.name != args.target
+    ]
     stated_ranges = dict(zip(found.columns, found.asked["bounds"]["x"], strict=True))
     for row in columns:
         if pair := stated_ranges.get(row["column"]):
@@ -214,7 +219,8 @@ def markdown(
         "shows of it, must stay.",
         '```python\nimport dpbayes_bench as bench\n\nfit = bench.PrivateFit.load(".")\nfit.predict(X_new).mean\n```',
         "## What was done to each column",
-        f"{layout.words} Values outside a range are set to its nearest end.",
+        "Values outside a range are set to its nearest end. A file is refused if a row cannot be read, so this page "
+        "also says that every row could be read.",
         page.table(pd.DataFrame(columns)),
         "## Releases",
         page.table(pd.DataFrame(events)),

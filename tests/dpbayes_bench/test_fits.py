@@ -19,6 +19,8 @@ import dpbayes_bench as dpb
 from dpbayes_bench import fits
 from evaluation.intervals import predictive_cdf
 from methods.contract import names
+from privacy import discrete
+from privacy.budget import BudgetSpec
 from privacy.release import GUARANTEE, POSTERIOR, ReleaseError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -201,8 +203,25 @@ class Spy(Method):
 
 
 @pytest.mark.parametrize("method", [SSP, "adassp"])
-def test_rule_7_double_precision_is_told_at_each_fit(method):
+def test_rule_7_double_precision_is_told_at_each_fit(method, monkeypatch):
+    monkeypatch.setattr(discrete, "available", lambda: False)
     assert "double precision" in str(a_fit(method).privacy)
+
+
+def test_rule_7_a_release_that_cannot_be_discrete_is_in_double_precision(monkeypatch):
+    """A draw from a posterior has no noise that could be exchanged; no OpenDP is needed to refuse it."""
+    monkeypatch.setattr(discrete, "available", lambda: True)
+    assert len(fits.specs(BudgetSpec(epsilon=1, delta=1e-6, mode="enforce"), N)) == 2
+    assert "double precision" in str(a_fit("posterior_sampling_concentrated").privacy)
+
+
+def test_rule_7_noise_is_discrete_where_it_can_be():
+    pytest.importorskip("opendp", reason="the extra discrete is not installed")
+    found = a_fit()
+    assert "Noise is discrete" in str(found.privacy)
+    assert found.privacy.epsilon <= 1 + 1e-6
+    with pytest.warns(dpb.PrivacyLeakWarning):
+        assert "double precision" in str(a_fit(random_state=1).privacy)
 
 
 # ------------------------------------------------------------------------------------------------------ what it gives

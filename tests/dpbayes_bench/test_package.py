@@ -104,6 +104,33 @@ print(sorted(found), [m for m in sys.modules if m.split(".")[0] in {(*_build.COR
     assert done.stdout.strip() == f"{sorted(contract.names())} []", done.stderr[-2000:]
 
 
+def test_it_fits_without_a_checkout(installed, tmp_path):
+    code = """
+import sys
+import numpy as np
+import dpbayes_bench as bench
+X = np.random.default_rng(0).uniform(0, 1, (200, 2))
+bounds = bench.Bounds(x=[(0, 1), (0, 1)], y=(0, 2), citation="c")
+given = dict(epsilon=1, delta=1e-6, bounds=bounds, n_public=200)
+fit = bench.fit(X, X.sum(axis=1), model="linear", method="whitened_ssp", **given)
+fit.save(sys.argv[1])
+again = bench.PrivateFit.load(sys.argv[1])
+print((again.predict(X).mean == fit.predict(X).mean).all(), bench.list_methods("linear")["seconds"].notna().any())
+try:
+    bench.evaluate("whitened_ssp", "wine-linear_regression", 1.0)
+except ImportError as e:
+    print(e)
+"""
+    path = f"{installed}:{Path(pytest.__file__).resolve().parents[1]}"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "fit")], cwd=tmp_path, capture_output=True, text=True,
+        env={"PYTHONPATH": path, "PATH": "", "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+    )  # fmt: skip
+    first, *rest = done.stdout.splitlines() or [done.stderr[-2000:]]
+    assert first == "True True"
+    assert "evaluate needs a checkout" in " ".join(rest)
+
+
 def test_it_carries_the_committed_files_as_they_are(installed):
     carried = installed / "dpbayes_bench/data"
     wanted = [path for pattern in tables.FILES for path in ROOT.glob(pattern)]

@@ -15,6 +15,7 @@ import yaml
 import dpbayes_bench as dpb
 from common_tasks.own_data import fit
 from datasets import reader
+from dpbayes_bench import fits
 from privacy.release import GUARANTEE, POSTERIOR
 from workflow import cli
 
@@ -26,11 +27,12 @@ def write(folder: Path, **changed) -> tuple[Path, list[str]]:
     rng = np.random.default_rng(1)
     age, work = rng.uniform(20.0, 70.0, 400), rng.choice(["Private", "Never-worked", "?"], 400)
     frame = pd.DataFrame({"age": age, "work": work, "member": rng.choice(["yes", "no"], 400)})
+    frame["tenure"] = rng.integers(0, 40, 400)
     frame["gain"] = 3.0 * age + 20.0 * (work == "Private") + rng.normal(0, 5, 400)
     path = folder / "secret.csv"
     frame.assign(**changed).to_csv(path, index=False)
     (folder / "levels.yaml").write_text("work: [Never-worked, Private]\n")
-    (folder / "bounds.yaml").write_text("age: [0, 100]\ngain: [0, 400]\n")
+    (folder / "bounds.yaml").write_text("age: [0, 100]\ntenure: [0, 50]\ngain: [0, 400]\n")
     words = [str(path), "--task", "regression", "--target", "gain", "--epsilon", "1", "--delta", "1e-6"]
     words += ["--levels", str(folder / "levels.yaml"), "--bounds", str(folder / "bounds.yaml")]
     return path, words
@@ -57,9 +59,16 @@ def test_draws_are_in_original_units(ran):
     out, _ = ran
     draws = pd.read_csv(out / "draws.csv")
     levels = ["coef[work=Private]", "coef[work=(other)]", "coef[work=(missing)]"]
-    assert list(draws) == ["coef[age]", *levels, "coef[member]", "intercept", "noise_variance"]
+    assert list(draws) == ["coef[age]", *levels, "coef[member]", "coef[tenure]", "intercept", "noise_variance"]
     assert len(draws) == 500
     assert draws["coef[age]"].mean() == pytest.approx(dpb.PrivateFit.load(out).point()["coef"][0], rel=0.2)
+
+
+def test_the_page_does_not_say_what_one_row_decides(ran):
+    """With one fraction a column is no longer of whole numbers, and with one letter the encoding is another."""
+    words = (ran[0] / "fit.md").read_text().replace("\\", "")
+    assert "tenure | number; range [0, 50]" in " ".join(words.split())
+    assert not [w for w in ("whole", "UTF", "decimal", "commas") if w in words]
 
 
 def test_no_value_of_a_row_is_written(ran):
@@ -78,13 +87,14 @@ def test_the_page_has_the_guarantee_and_its_limits(ran):
     assert words.index("## The guarantee") < words.index("## Parameters")
     for said in (
         "Epsilon 1 at delta 1e-06, for one row more or less",
-        "double precision", "guarantee of one fit", "The number of rows, 400, is taken as public",
+        fits.noise_words(dpb.PrivateFit.load(ran[0]).privacy.ledger),
+        "guarantee of one fit", "The number of rows, 400, is taken as public",
         "as stated in: bounds.yaml", "5 % to 95 %, not counting the privacy noise", "No score was computed",
         "4 levels, stated", "age | number; range [0, 100]", "true or false, coded as 1 and 0",
     ):  # fmt: skip
         assert said in " ".join(words.split()), said
     assert told["epsilon"] == pytest.approx(1, abs=1e-6)
-    assert told["asked"]["bounds"]["x"] == [[0, 100], [0, 1], [0, 1], [0, 1], [0, 1]]
+    assert told["asked"]["bounds"]["x"] == [[0, 100], [0, 1], [0, 1], [0, 1], [0, 1], [0, 50]]
     assert "<table" in (ran[0] / "index.html").read_text()
 
 
@@ -113,7 +123,7 @@ def test_an_error_is_one_line_and_writes_nothing(more, said, tmp_path, capsys):
 
 def test_a_missing_range_is_named_and_may_be_estimated(tmp_path, capsys):
     _, words = write(tmp_path)
-    (tmp_path / "bounds.yaml").write_text("age: [0, 100]\n")
+    (tmp_path / "bounds.yaml").write_text("age: [0, 100]\ntenure: [0, 50]\n")
     words += ["--method", SSP, "--out", str(tmp_path / "out")]
     assert cli.main(["fit", *words]) == 1
     assert "no range is stated for gain; give lines" in capsys.readouterr().err
@@ -124,7 +134,7 @@ def test_a_missing_range_is_named_and_may_be_estimated(tmp_path, capsys):
     )  # fmt: skip
     bounds = fit.bounds_of(args, layout)
     assert bounds.y is None
-    assert bounds.x == {"age": (0, 100), "member": (0, 1)}
+    assert bounds.x == {"age": (0, 100), "tenure": (0, 50), "member": (0, 1)}
 
 
 @pytest.mark.parametrize(("column", "said"), [("age", "the number is missing"), ("gain", "the target is missing")])
