@@ -16,6 +16,8 @@ from __future__ import annotations
 import argparse
 import copy
 import importlib
+import logging
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -389,7 +391,139 @@ def few_seeds(bits: int) -> Callable:
     return make
 
 
+# ------------------------------------------------------------------------------ noise and batches that hang together
+class OneNumber:
+    """All numbers of a release have the same noise."""
+
+    def _draw(self, shape):
+        return np.full(shape, super()._draw(()))
+
+    def _fill(self, out):
+        super()._fill(out)
+        out[...] = out[:, :1]
+
+
+class InPairs:
+    """Each second release has the noise of the one before, negated."""
+
+    _before = None
+
+    def _draw(self, shape):
+        if self._before is not None and self._before.shape == shape:
+            out, self._before = -self._before, None
+            return out
+        self._before = super()._draw(shape)
+        return self._before
+
+    def _fill(self, out):
+        super()._fill(out)
+        out[1::2] = -out[: 2 * len(out[1::2]) : 2]
+
+
+class Carried:
+    """The noise of a release carries on that of the one before; each has the declared variance."""
+
+    _before = None
+
+    def _carry(self, fresh):
+        if self._before is not None and self._before.shape == fresh.shape:
+            fresh = 0.6 * self._before + 0.8 * fresh
+        self._before = fresh
+        return fresh
+
+    def _draw(self, shape):
+        return self._carry(super()._draw(shape))
+
+    def _fill(self, out):
+        super()._fill(out)
+        for k in range(len(out)):
+            out[k] = self._carry(out[k].copy())
+
+
+def batches_by(change: Callable) -> type:
+    """The mix-in whose batch of a step is ``change(draw, step, expected size)``."""
+
+    class Changed:
+        def batches(self, n, rng=None):
+            sampler = super().batches(n, rng)
+            draw = sampler.draw
+            sampler.draw = lambda step: change(draw, step, sampler.rate * n)
+            return sampler
+
+    return Changed
+
+
+def _never_empty(draw, step, expected):
+    rows = draw(step)
+    return rows if len(rows) else draw(step + 2**20)
+
+
+def _at_most(draw, step, expected):
+    return draw(step)[: math.ceil(1.5 * expected)]
+
+
+def _of_ten(draw, step, expected):
+    return draw(step % 10)
+
+
 # ----------------------------------------------------------------------------------------- what sees rows beside a fit
+def first_rows_kept(method):
+    """The copy that keeps the centre of the rows of its first fit for all others."""
+
+    def fit(self, task, settings, budget, rng):
+        if not hasattr(self, "_centre"):
+            self._centre = float(task.x.mean())
+        found = type(method).fit(self, task, settings, budget, rng)
+        return replace(found, diagnostics={**found.diagnostics, "centre": self._centre})
+
+    return subclass(method, fit=fit)
+
+
+def logged(method):
+    """The copy that writes its largest target to the log."""
+
+    def fit(self, task, settings, budget, rng):
+        logging.getLogger(__name__).info("largest target: %g", np.abs(task.y).max())
+        return type(method).fit(self, task, settings, budget, rng)
+
+    return subclass(method, fit=fit)
+
+
+def second_budget(method):
+    """The copy that opens a budget of its own, which nobody charges."""
+
+    def fit(self, task, settings, budget, rng):
+        own = budget.spec.open(rng.spawn(1)[0])
+        mechanism = own.gaussian("centre", sensitivity=1.0, noise_multiplier=1.0, relation=method.privacy, proof="none")
+        found = type(method).fit(self, task, settings, budget, rng)
+        centre = float(mechanism.release(np.clip(task.x, -1, 1).mean()))
+        return replace(found, diagnostics={**found.diagnostics, "centre": centre})
+
+    return subclass(method, fit=fit)
+
+
+def last_event_dropped(method):
+    """The copy whose ledger lacks the last event."""
+
+    def fit(self, task, settings, budget, rng):
+        found = type(method).fit(self, task, settings, budget, rng)
+        return replace(found, ledger=Ledger(found.ledger.events[:-1]))
+
+    return subclass(method, fit=fit)
+
+
+def _raw_size(mechanism, value, out):
+    part = min(1.0, float(np.linalg.norm(value)) / mechanism.event.sensitivity)
+    return value + (out - value) * part
+
+
+def _first_chunk(rows: int) -> Callable:
+    def made(real):
+        return lambda values, norm: np.concatenate([real(values[:rows], norm), np.nan_to_num(values[rows:])])
+
+    return made
+
+
 def refusing(reason: Callable[[Any], str]) -> Callable:
     """The copy whose ``supports`` gives a reason, or "", after a look at the rows."""
 
@@ -594,6 +728,34 @@ FAULTS: tuple[Fault, ...] = (
           "nothing is declared to bound what is released"),
     Fault("a sensitivity that follows the rows", BOUND, _ADASSP, LINEAR, sensitivity_of_rows,
           "the declared sensitivity grows with the mean of the rows"),
+    Fault("one number for all coordinates", LATE, _SGD, LOGISTIC, mechanism(OneNumber),
+          "noise of the wrong shape is broadcast over the release"),
+    Fault("noise in pairs", LATE, _DPVI_LOGISTIC, LOGISTIC, mechanism(InPairs),
+          "antithetic noise, so that the noise of two releases cancels"),
+    Fault("noise that is carried on", LATE, _SGD, LOGISTIC, mechanism(Carried),
+          "the noise is smoothed over the steps at the declared variance"),
+    Fault("noise that follows the raw size", READS, _SGD, LOGISTIC, released(_raw_size),
+          "the noise of a small gradient is scaled down with the gradient"),
+    Fault("no batch is empty", LATE, _SGD, LOGISTIC, mechanism(batches_by(_never_empty)),
+          "an empty batch is drawn again",
+          "of a dozen rows at rate 1/3, 8 batches of 1,000 are empty; to draw them again moves the rate by 1 %"),
+    Fault("batches are cut", LATE, _SGD, LOGISTIC, mechanism(batches_by(_at_most)),
+          "a batch holds at most 1.5 times its expected size, and the last rows are left out",
+          "the audit moves the last row, which is the one that is left out; it is read less often than declared"),
+    Fault("ten batches in turn", LATE, _SGD, LOGISTIC, mechanism(batches_by(_of_ten)),
+          "the key of a batch is that of the step in its epoch, so that each epoch has the same batches"),
+    Fault("the first rows are kept", SEES, _ADASSP, LINEAR, first_rows_kept,
+          "the centre of the first rows is kept on the adapter, and reported by the fits of others"),
+    Fault("the log tells a row", SEES, _ADASSP, LINEAR, logged, "a line of the log holds the largest target",
+          "what a fit returns is compared; its log is not, and may not leave the machine"),
+    Fault("a second budget", SEES, _ADASSP, LINEAR, second_budget,
+          "a release is made by a budget that the method has opened by itself"),
+    Fault("the last event is dropped", BOUND, "adassp", NETWORK, last_event_dropped,
+          "the ledger that is returned lacks the last event"),
+    Fault("the first chunk is clipped", BOUND, "dp_em_corrected", MIXTURE,
+          numerics(("methods.em.dp_em_corrected", "clipped", _first_chunk(32))),
+          "rows are clipped in chunks, and only the first chunk is",
+          "the toy has a dozen rows, and the first chunk 32"),
     *(Fault(f"{f.name} (every adapter)", EVERY, _SGD if f.check == "sampling" else _DPVI_LOGISTIC, LOGISTIC,
             budget_with(f), f.what) for f in BUDGET_FAULTS),
     *(Fault(f"{w.name} (every adapter)", EVERY, _DPVI_LOGISTIC, LOGISTIC, w.of, w.what) for w in WRAPPED),
@@ -603,7 +765,6 @@ FAULTS: tuple[Fault, ...] = (
 MEANT: dict[str, str] = {
     "sensitivity": "half the sensitivity (every adapter)",
     "posterior": "release thrown away (every adapter)",
-    "diagnostics": "raw loss told (every adapter)",
     "events": "a sensitivity that follows the rows",
     "same_path": "noise x .7 in the kernel of DP-SEP",
 }

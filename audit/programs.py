@@ -1,8 +1,8 @@
-"""The single fit of a paper's own program, as the audit sees a method.
+"""The single fit of a paper with its own code, as the audit sees a method.
 
-A program repeats its fits in arrays, which nothing records. The same code makes one fit through the mechanisms of a
+Such code repeats its fits in arrays, which nothing records. The same code makes one fit through the mechanisms of a
 budget (``privacy.repeats.OneFit``), and that fit is audited: all checks of ``privacy.audit``, and broken budgets that
-the checks have to catch. Each program lists its fits (``workflow.papers.Program.fits``).
+the checks have to catch. Each paper lists its fits (``workflow.papers.Program.fits``).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Released:
 
 @dataclass(frozen=True)
 class OwnFit:
-    """One fit of a paper's program: ``run`` (task, settings, budget, rng) -> what is released, by name.
+    """One fit of a paper's own code: ``run`` (task, settings, budget, rng) -> what is released, by name.
 
-    ``task``: a dozen rows; ``spec``: a budget of the program. ``short``: settings of the checks that make many fits,
-    ``settings`` where it is None; ``long``: those of late steps, which are not asked where it is None. ``unasked``:
-    check -> why it is not asked, such as no noise where the release is a draw.
+    ``task`` has a dozen rows, and ``spec`` is the budget of the fit. ``short`` has the settings of the checks that make
+    many fits; None takes ``settings``. ``long`` has those of late steps; None leaves these checks out. ``unasked`` says
+    why a check is not asked, such as that of noise if the release is a draw.
     """
 
     name: str

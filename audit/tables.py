@@ -1,13 +1,14 @@
 """Audit of every private adapter on toy tasks, and of the audit: which broken copies of an adapter does it catch?
 
     python -m audit.tables --checks results/extra/privacy_audit.csv --mutants results/extra/mutants.csv \\
-        --kept results/audit
+        --kept results/audit --fits papers.wang2018.fits:FITS
 
 Each adapter is audited on every kind of model that it fits (``audit.cases``, ``privacy.audit.Audit``): one row
 a check; that of the sensitivity says which part of it a release has reached. Then the adapter is given broken budgets
 (``privacy.faults``) and is broken itself, one line at a time (``privacy.mutants``), and audited again: one row each. A
 check that passes on the adapter and on its broken copy alike measures nothing. If an adapter names private
 standardisation among its leaks, more rows say what the leak does, and all others are of a copy in which it is closed.
+``--fits`` names the single fits of papers with their own code (``audit.programs``); their kind is ``own_code``.
 Needs no data; takes minutes, and resumes where it was stopped. The tests ask for each row what the tables say
 (tests/audit/test_private_methods.py).
 """
@@ -15,6 +16,7 @@ Needs no data; takes minutes, and resumes where it was stopped. The tests ask fo
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,12 +26,15 @@ from pathlib import Path
 import pandas as pd
 
 from audit import cases, resume
-from datasets.files import write_sealed
+from audit.programs import OwnFit
+from datasets.files import ROOT, write_sealed
 from privacy import audit, draw_audit, mutants
 
 #: of ``privacy.audit.checks``, in its order.
 CHECKS = cases.ORDER
 PASSED, FAILED, LEAK = "passed", "failed", "leak"
+#: kind of model in the rows of a paper with its own code, whose case is the paper
+OWN_CODE = "own_code"
 COLUMNS = ["method", "kind", "case", "relation", "check", "result", "found", "reached", "n", "false_alarm", "power"]
 COLUMNS += ["against"]
 MUTANT_COLUMNS = ["method", "kind", "case", "mutant", "what", "killed", "killed_by", "found"]
@@ -113,23 +118,56 @@ def case_rows(name: str, case: str) -> list[list[dict]]:
     return [list(check_rows(name, case)), list(mutant_rows(name, case))]
 
 
-def tables(wanted: Sequence[tuple[str, str]], folder: Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Checks and mutants of these cases; says on the error stream where it is, and what it took.
+def own_rows(own: OwnFit, paper: str) -> list[list[dict]]:
+    """[checks, mutants] of the single fit of a paper with its own code; its mutants are broken budgets."""
+    key, made = {"method": own.name, "kind": OWN_CODE, "case": paper}, own.audit()
+    checks, broken, failed = [], [], False
+    for check in own.asked:
+        if failed and check in audit.WHOLE_FITS:
+            continue
+        text = getattr(made, check)()
+        failed |= check == "runs" and bool(text)
+        told = {"relation": str(own.privacy), "check": check, "result": FAILED if text else PASSED, "found": text}
+        shares = {"sensitivity": made.reached, "searched": min(made.shares.values(), default=0.0)}
+        share = {"reached": f"{shares[check]:.3f}"} if check in shares else {}
+        checks.append(key | told | share | rests_on(made.evidence(check)))
+    for fault, found in own.broken_budgets():
+        told = {"mutant": fault.name, "what": fault.what, "killed": int(bool(found)), "killed_by": " ".join(found)}
+        broken.append(key | told | {"found": next(iter(found.values()), "")})
+    return [checks, broken]
+
+
+def fits_of(named: Sequence[str]) -> list[tuple[OwnFit, str]]:
+    """(fit, paper) of each "papers.KEY.module:tuple"."""
+    found = []
+    for text in named:
+        module, _, name = text.partition(":")
+        found += [(own, module.split(".")[1]) for own in getattr(importlib.import_module(module), name)]
+    return found
+
+
+def tables(
+    wanted: Sequence[tuple[str, str]], folder: Path | None = None, fits: Sequence[tuple[OwnFit, str]] = ()
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Checks and mutants of these cases and ``fits``; says on the error stream where it is, and what it took.
 
     ``folder``: keeps the rows of each case, and has those that need not be computed again (``audit.resume``).
     """
+    asked = [(name, case, resume.files_of(cases.get(name)), partial(case_rows, name, case)) for name, case in wanted]
+    for own, paper in fits:
+        files = [*resume.files_of(own), *ROOT.glob(f"papers/{paper}/*.py"), ROOT / "audit/programs.py"]
+        asked.append((own.name, paper, sorted(set(files)), partial(own_rows, own, paper)))
     checks, broken, seconds, computed = [], [], 0.0, 0
-    for k, (name, case) in enumerate(wanted, 1):
+    for k, (name, case, files, make) in enumerate(asked, 1):
         path = None if folder is None else folder / resume.file_name(name, case)
-        key = resume.key_of(resume.files_of(cases.get(name)))
-        found = resume.kept(path, key, partial(case_rows, name, case))
+        found = resume.kept(path, resume.key_of(files), make)
         checks += found.result[0]
         broken += found.result[1]
         seconds, computed = seconds + found.seconds, computed + found.now
         took = f"{found.seconds:.1f} CPU s" if found.now else "kept"
-        print(f"audit: {k} of {len(wanted)}: {name} on {case}: {took}", file=sys.stderr, flush=True)
+        print(f"audit: {k} of {len(asked)}: {name} on {case}: {took}", file=sys.stderr, flush=True)
     print(
-        f"audit: {computed} of {len(wanted)} cases computed, the others kept; all of them take {seconds / 60:.1f} CPU "
+        f"audit: {computed} of {len(asked)} cases computed, the others kept; all of them take {seconds / 60:.1f} CPU "
         "minutes",
         file=sys.stderr,
         flush=True,
@@ -142,16 +180,17 @@ def main() -> None:
     parser.add_argument("--checks", required=True, type=Path, help="CSV, one row per check")
     parser.add_argument("--mutants", required=True, type=Path, help="CSV, one row per broken copy")
     parser.add_argument("--methods", nargs="*", help="adapters, by name or <kind>/<method>; default: all")
+    parser.add_argument("--fits", nargs="*", default=[], help="papers.KEY.fits:FITS of papers with their own code")
     parser.add_argument("--kept", type=Path, help="folder that keeps the rows of each case; default: none")
     parser.add_argument("--first", action="store_true", help="the first case of each adapter only")
     args = parser.parse_args()
     known = {n for n, _ in (*cases.cases(), *cases.drawn())}
     if unknown := sorted(set(args.methods or ()) - known):
         parser.error(f"no private adapter {unknown[0]}; there are {', '.join(sorted(known))}")
-    wanted = [c for c in (*cases.cases(), *cases.drawn()) if c[0] in (args.methods or known)]
+    wanted = [c for c in (*cases.cases(), *cases.drawn()) if c[0] in (known if args.methods is None else args.methods)]
     if args.first:
         wanted = list({name: (name, case) for name, case in reversed(wanted)}.values())[::-1]
-    for path, table in zip((args.checks, args.mutants), tables(wanted, args.kept), strict=True):
+    for path, table in zip((args.checks, args.mutants), tables(wanted, args.kept, fits_of(args.fits)), strict=True):
         write_sealed(path, table.to_csv(index=False, lineterminator="\n"))
 
 

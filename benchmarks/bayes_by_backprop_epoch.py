@@ -2,7 +2,7 @@
 
     python -m benchmarks.bayes_by_backprop_epoch [results/benchmarks/bayes_by_backprop_epoch.csv] [--steps 234]
 
-Rows (an epoch of 60,000 made-up pictures, as sparse as MNIST's; Poisson batches, the same for all):
+Rows (an epoch of 60,000 synthetic pictures, as sparse as MNIST's; Poisson batches, the same for all):
 
 dp_sgd                  ours: clipped sum without per-row gradients, noise, step; float64
 dp_bayes_by_backprop_corrected    ours: the same, the draw of the weights, the update of mean and rho; float64
@@ -48,7 +48,7 @@ MISSING = "opacus is not installed, so its rows are missing; to compare: pip ins
 
 
 class Problem:
-    """Made-up pictures (rows, inputs) in [0, 1], 19 % of the pixels above 0 (as in MNIST), and random labels."""
+    """Synthetic pictures (rows, inputs) in [0, 1], 19 % of the pixels above 0 (as in MNIST), and random labels."""
 
     def __init__(self, widths=WIDTHS, rows: int = ROWS, lot: int = LOT, seed: int = 0):
         rng = np.random.default_rng(seed)

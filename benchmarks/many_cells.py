@@ -1,4 +1,4 @@
-"""Seconds and megabytes of planning 10,000 cells: a copy of the project with a made-up experiment.
+"""Seconds and megabytes of planning 10,000 cells: a copy of the project with a synthetic experiment.
 
     python -m benchmarks.many_cells [METHODS DATASETS [BUDGETS]]        (default: 100 50 2)
 

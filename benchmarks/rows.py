@@ -3,7 +3,7 @@
     python -m benchmarks.rows [results/benchmarks/rows.csv] [--rows 1000 10000 100000 1000000] [--columns 10 100]
                               [--methods NAME ...] [--limit 120]
 
-Made-up tables with public ranges, inputs and target in [-1, 1] (:func:`made_up`); default settings at epsilon = 1 and
+Synthetic tables with public ranges, inputs and target in [-1, 1] (:func:`made_up`); default settings at epsilon = 1 and
 delta = 1e-5. Every fit has a process of its own, on one thread. Libraries: ridge and logistic regression of
 scikit-learn, without privacy; where they are installed, IBM's diffprivlib (pure epsilon = 1; objective perturbation,
 functional mechanism) and Opacus (DP-SGD on a linear model, ``OPACUS_EPOCHS`` passes). Columns:
@@ -195,7 +195,7 @@ def methods_of(task: str) -> list[str]:
 
 
 def made_up(task: str, n: int, d: int):
-    """x (n, d) uniform on the box, y (n,) on a line in it with as much noise, or of class 0 and 1 by that."""
+    """x (n, d) uniform on [-1, 1], y (n,) on a line in it with as much noise, or of class 0 and 1 by that."""
     import numpy as np
 
     rng = np.random.default_rng(0)

@@ -112,7 +112,7 @@ class Scores:
         if len(y) < 2:
             return (float(y[0]), float(self.s[i, here][0])) if len(y) else (math.nan, math.nan)
         mean, sd, n = mean_std(y.tolist())
-        return mean, _student(n - 1) / _NORMAL * sd / math.sqrt(n)
+        return mean, error_of(sd, n)
 
 
 @dataclass(frozen=True)
@@ -453,9 +453,7 @@ def scores_of(family: Family, epsilon: str, about: About) -> Scores:
             bad = lost.get((dataset, source.method, source.setting), set()) - set(values)
             found += [0.0 for k in bad if split in ("", k)]
         mean, sd, n = mean_std(found)
-        # few splits estimate a spread badly: the t interval, as if it were a normal one
-        error = _student(n - 1) / _NORMAL * sd / math.sqrt(n) if n > 1 else 0.0
-        return (mean, error, n) if n else (math.nan, 0.0, 0)
+        return (mean, error_of(sd, n), n) if n else (math.nan, 0.0, 0)
 
     methods, arms, settings, cells, looks = [], {}, {}, [], []
     for name in names:
@@ -535,6 +533,14 @@ def ends(family: Family, dataset: str, about: About) -> tuple[Arm | None, Arm | 
         kind = family.kind
         return start, end, f"{title(end.method, kind)} is not significantly better than {title(start.method, kind)}"
     return start, end, ""
+
+
+def error_of(sd: float, n: int) -> float:
+    """Standard error of a mean of n splits, 0 for one split.
+
+    Few splits estimate a spread badly: 1.96 of it are half of the t interval.
+    """
+    return _student(n - 1) / _NORMAL * sd / math.sqrt(n) if n > 1 else 0.0
 
 
 @cache

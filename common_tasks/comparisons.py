@@ -29,7 +29,7 @@ Both = tuple[Difference, Difference]
 
 
 def competitors(family: Family, column: Column) -> list[Arm]:
-    """Private arms of one column: Bayesian methods and yardsticks at the same epsilon.
+    """Private arms of one column: Bayesian methods and baselines at the same epsilon.
 
     A tuned column holds every private method: with its default where that is what it has (``Family.defaults``).
     """
@@ -60,7 +60,7 @@ def both_gaps(family: Family, dataset: str, metric: str, a: Arm, b: Arm) -> Both
 
 def zero(family: Family) -> Arm | None:
     """What the scale of scores starts from: the control that looks at no input; in a family without one its only
-    yardstick without privacy."""
+    baseline without privacy."""
     free = [a for a in family.of(FREE_YARDSTICK) if not a.tuned]
     starts = [a for a in free if trivial(a, family.kind)] or free
     return starts[0] if len(starts) == 1 else None

@@ -2,11 +2,11 @@
 
     python -m workflow.extra common_tasks common_controls.csv
 
-Data sets are simulated from prior and likelihood of ``models.bounded`` (rows uniform in the box), so that the exact
+Data sets are simulated from prior and likelihood of ``models.bounded`` (rows uniform on [-1, 1]), so that the exact
 posterior covers the true parameter at every level by construction. Its standard deviations are then multiplied. One
 row a level and width: share of the data sets whose true weight (one a data set, so that they are independent) lies in
 the central interval, the binomial interval of an honest posterior, and whether the share is inside; the mean over the
-data sets of the two distances to the exact posterior stands beside it. Needs no data.
+data sets of the two distances to the exact posterior is next to it. Needs no data.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 #: behind words that stand on lines.
 PLATE = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
-#: the axis ends beyond the worst yardstick by this part of the way from the best score to it, ...
+#: the axis ends beyond the worst baseline by this part of the way from the best score to it, ...
 BEYOND = 0.6
 #: ... but no farther than what shows this part of the private scores, and this much more.
 SHOWN, MORE = 0.85, 1.3
@@ -70,7 +70,7 @@ def points(family: Family, metric: str) -> pd.DataFrame:
 
 
 def limits(table: pd.DataFrame, metric: str) -> tuple[float, float]:
-    """Range of a panel: from the best score to a little beyond the worst yardstick (without one, the middle of all).
+    """Range of a panel: from the best score to a little beyond the worst baseline (without one, the middle of all).
 
     Nearer where most private scores are: few that are far off shall not press the others together.
     """
@@ -217,7 +217,8 @@ def coverage(folder: Path, family: Family, sizes: pd.DataFrame) -> Figure | None
 
 
 def held_out(n: int) -> int:
-    """Test rows of a 90/10 split of n rows by the literature's law (``datasets.protocols.splits.literature``)."""
+    """Test rows of a 90/10 split of n rows by the literature's rule
+    (``datasets.protocols.splits.literature``)."""
     return n - (18 * n + 10) // 20
 
 

@@ -17,7 +17,7 @@ from models.kind import kind as kind_of
 from reports.blocks import Block, Entry, Footnotes, Table, entry
 from reports.tables import SCALE_BANNERS
 
-#: rows of the made-up task on which a method says whether it fits.
+#: rows of the synthetic task on which a method says whether it fits.
 _ROWS = 20
 _UNRANKED = "it claims an epsilon that its ledger does not bear out, and is compared with no other method"
 

@@ -5,7 +5,7 @@ Writes ``reference/posteriors/<data set>-<family>.json`` (and ``.npz`` with draw
 reference_posterior`` reads them.
 
 Linear regression has a closed form (normal-inverse-gamma). Logistic regression has draws of NumPyro's No-U-Turn sampler
-in double precision, from chains twice as long as those of the yardstick ``nuts``, stored at full length in
+in double precision, from chains twice as long as those of the baseline ``nuts``, stored at full length in
 single precision. R-hat and effective sample sizes are those of Vehtari, Gelman, Simpson, Carpenter & Buerkner
 (2021), rank-normalised, of split chains; nothing is written where R-hat is 1.01 or more or an effective sample size
 is below 100 a chain, the limits of that paper.

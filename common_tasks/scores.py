@@ -47,7 +47,7 @@ ROOT = Path(__file__).parent.parent
 #: stands behind the name of a data set whose guarantees are conditional.
 CONDITIONAL_MARK = "*"
 CONDITIONAL_NOTE = f"{CONDITIONAL_MARK} {CONDITIONAL}. These follow from the private rows, and no epsilon counts them."
-#: why a method stands in a tuned column with its default: that won the tuning, there is no grid to choose from, or
+#: why a method is in a tuned column with its default: that won the tuning, there is no grid to choose from, or
 #: there is one and nothing was tried on that data set.
 DEFAULT, NO_GRID, NOT_TUNED = "default", "default, no grid", "default, not tuned"
 
@@ -132,11 +132,11 @@ class Family:
         return [a for a in self.arms if a.role in roles and column in (None, a.column)]
 
     def mark(self, dataset: str, arm: Arm) -> str:
-        """What stands beside a number of a tuned column that is the default's; "" for all others."""
+        """What is next to a number of a tuned column that is the default's; "" for all others."""
         return self.defaults[dataset, arm][1] if (dataset, arm) in self.defaults else ""
 
     def mark_over(self, datasets: Iterable[str], arm: Arm) -> str:
-        """The same for a mean over data sets: on how many of them the default stands in."""
+        """The same for a mean over data sets: on how many of them the default is shown."""
         datasets = list(datasets)
         words = [w for d in datasets if (w := self.mark(d, arm))]
         if not words:
@@ -198,7 +198,7 @@ def tasks(families: Sequence[Family]) -> list[tuple[Family, list[Family]]]:
     """(family of a task, the experiments that it is made of), in the order given.
 
     Experiments of one kind of model whose titles begin alike are one task, on the tables of all of them. A table of an
-    experiment without tuning has the default settings in the tuned columns. Each table stands in one experiment only.
+    experiment without tuning has the default settings in the tuned columns. Each table is in one experiment only.
     """
     groups: dict[tuple[str, str], list[Family]] = {}
     for f in families:
@@ -241,7 +241,7 @@ def taken_over(
 ) -> dict[tuple[str, Arm], tuple[Arm, str]]:
     """(data set, tuned arm) -> (default arm whose scores it takes over, why), for every tuned column.
 
-    Taken over is the default of every private method and yardstick, at the same epsilon and on the same data set,
+    Taken over is the default of every private method and baseline, at the same epsilon and on the same data set,
     where the tuning chose the default, where the method has no ``grid``, and where nothing was tried for it on that
     data set. Not where the tuning chose other settings that have no cell: the default is not what it chose. A program
     without a guarantee is not tuned and takes part in no comparison.

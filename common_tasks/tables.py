@@ -201,7 +201,7 @@ def _key(family: Family, dataset: str, arm: Arm) -> dict[str, Any]:
 def costs(family: Family) -> dict[tuple[str, Arm], dict[str, tuple[float, float, int]]]:
     """(data set, arm) -> each of ``COSTS`` -> mean (NaN where none stands), sd and number over the splits with a score.
 
-    A default that stands in a tuned column has its own there.
+    A default that is in a tuned column has its own there.
     """
     by = {(a.method, a.setting): a for a in family.every_arm}
     ok = family.scores[(family.scores["status"] == "ok") & (family.scores["split"] != "")]

@@ -3,7 +3,7 @@
 Rows with "?" are dropped: 30,162 of adult.data, then 15,060 of adult.test. Columns: 5 numbers as they are, then a dummy
 for every level of 6 attributes in the order of the characters (education-num, native-country and relationship are left
 out). The levels are those that adult.names lists; "Never-worked" has none, because such a person has no occupation and
-so no complete row. The program takes the levels from its training rows, with the same result.
+so no complete row. The authors' code takes the levels from its training rows, with the same result.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Table:
     x : float64 (n, d), inputs in the literature's column and row order, original units.
     y : float64 (n,), target in original units; the number of the class for a classification set.
     columns : the d input names.
-    authors_order : int64 (n,) such that rows[authors_order] stand in the order that the authors of DP-SEP used;
+    authors_order : int64 (n,) such that rows[authors_order] are in the order that the authors of DP-SEP used;
         None where that is the order of the table.
     extra : float64 (n, k), columns of the file that are neither input nor target (they count in the fingerprint).
     """
@@ -90,12 +90,12 @@ class DataSet:
         whatever the rows: a scale, a coding, the domain of a simulation. A table with ranges has to say, () for none.
     range_guard : what the private release of ranges that are not documented has since a score of this table was looked
         at: a leak of every method that uses that release here. "" for most.
-    as_programmed : a simulated set that is drawn as the authors' program draws it, where the paper prints another law.
-        Its scores are those that the program computes.
+    as_programmed : a simulated set that is drawn as the authors' code draws it, where the paper prints another
+        distribution. Its scores are those that the authors' code computes.
     n_splits : number of splits in the literature's standard set.
     table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" where it is not known.
-    kind : "table" (genuine rows), "simulated" (drawn by the law of a published simulation study) or "synthetic"
-        (for time, memory and tests: never reported as a result).
+    kind : "table" (genuine rows), "simulated" (drawn by the distribution of a published simulation study) or
+        "synthetic" (for time, memory and tests: never reported as a result).
     task : "regression", "classification", or "density" (the target, if it means anything, is shown to no method).
     labels : names of the classes 0, 1, ... of a classification set.
     """

@@ -308,6 +308,8 @@ def _place(name: str, raw: RawFile, source: Source, part: Path, target: Path, op
                         file.write(block)
         except (zipfile.BadZipFile, EOFError, zlib.error) as error:
             raise _Retry(f"the zip is truncated or damaged: {_short(error)}") from error
+        except RuntimeError as error:  # it was packed again, with a password or in a way that Python does not know
+            raise _Failed(f"the zip cannot be unpacked: {_short(error)}") from error
         _expect(f"member '{source.member}'", file_sha256(temporary), raw.sha256)
 
     _rename_into(target, extract)

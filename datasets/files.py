@@ -60,7 +60,7 @@ def unbroken(path: Path) -> bool:
     content, seal = path.read_bytes(), seal_of(path)
     if not seal.is_file():  # written by hand
         return bool(content)
-    return seal.read_text(encoding="utf-8").strip() == hashlib.sha256(content).hexdigest()
+    return seal.read_bytes().strip() == hashlib.sha256(content).hexdigest().encode()
 
 
 def csv_text(frame: pd.DataFrame) -> str:

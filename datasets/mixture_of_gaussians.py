@@ -19,7 +19,8 @@ def observe(rng: np.random.Generator, means: np.ndarray, n: int) -> tuple[np.nda
 
 
 def generate(rng: np.random.Generator) -> Table:
-    """The printed law: mu_j ~ N(m, I) with m = 0 (the paper gives m no value), h_n uniform, x_n ~ N(mu_h, 0.5^2 I).
+    """The printed distribution: mu_j ~ N(m, I) with m = 0 (the paper gives m no value), h_n uniform, x_n ~ N(mu_h,
+    0.5^2 I).
 
     The target is the label, which no method sees. Blocks of :mod:`datasets.protocols.replicates`.
     """

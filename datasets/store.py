@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -12,8 +14,16 @@ import numpy as np
 from datasets.base import DataSet, Table, table_sha256
 from datasets.files import replacing
 
-#: what reading an npz file raises that is not whole.
-_UNREADABLE = (KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
+#: what reading an archive raises that is not whole. One wrong bit can also ask for a password, for another version of
+#: the archive, or for a place before its begin.
+UNREADABLE = (KeyError, ValueError, EOFError, RuntimeError, OSError, struct.error, zipfile.BadZipFile, zlib.error)
+#: errors of the system that say what a file is, not what the machine can do.
+_OF_THE_FILE = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
+
+
+def of_the_file(error: Exception) -> bool:
+    """Is the file to blame for an error of ``UNREADABLE``, and not the machine?"""
+    return not isinstance(error, OSError) or error.errno in _OF_THE_FILE
 
 
 class Damaged(ValueError):
@@ -91,8 +101,10 @@ def status(path: str | Path) -> str:
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as npz:
             return str(npz["status"])
-    except (*_UNREADABLE, FileNotFoundError):
-        return ""
+    except UNREADABLE as error:
+        if of_the_file(error):
+            return ""
+        raise
 
 
 def load(path: str | Path) -> Loaded:
@@ -117,7 +129,9 @@ def load(path: str | Path) -> Loaded:
                 raw_sha256=tuple(map(str, npz["raw_sha256"])),
                 data_hash=str(npz["table_sha256"]),
             )
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
+        if not of_the_file(error):
+            raise
         what = f"has no array {error}" if isinstance(error, KeyError) else f"is damaged ({error})"
         aside = set_aside(path)
         words = f"{path} {what} and was set aside as {aside.name}"

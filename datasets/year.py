@@ -17,7 +17,7 @@ _LINES_PER_BLOCK = 10_000
 def parse(path: Path) -> Table:
     """YearPredictionMSD.txt: no header, comma separated, year first and 90 inputs after it.
 
-    Read in blocks: 448 MB of text become 375 MB of numbers, and no more than a block stands beside them.
+    Read in blocks: 448 MB of text become 375 MB of numbers, and no more than a block is next to them.
     """
     path = Path(path)
     n = _count_lines(path)

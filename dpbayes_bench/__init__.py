@@ -1,5 +1,4 @@
-"""The committed results of dpbayes-bench as data frames and arrays: verdicts on published numbers of differentially
-private Bayesian inference, and the scores of every method on the common tasks.
+"""dpbayes-bench in Python: its committed results as data frames and arrays, and private fits on arrays of one's own.
 
     import dpbayes_bench as bench
 
@@ -9,8 +8,10 @@ private Bayesian inference, and the scores of every method on the common tasks.
     bench.tasks()                                           names of the common tasks
     bench.task("wine-linear_regression", epsilon=1.0)       all methods on one of them at one budget
     bench.reference_posterior("wine-linear_regression")     its exact posterior
+    bench.list_methods(model="linear", private=True)        what can be fitted
+    bench.fit(X, y, ...)                                    a private posterior
 
-Needs numpy and pandas; nothing is fitted, fetched or written. ``columns(table)`` says what each column holds, its type
+Results need numpy and pandas. A fit needs the extra ``fit``. ``columns(table)`` says what each column holds, its type
 and its unit. In a checkout the files of the checkout are read, in an installed package the copies that it carries.
 """
 
@@ -24,14 +25,40 @@ import numpy as np
 import pandas as pd
 
 from dpbayes_bench import _checkout, tables
+from dpbayes_bench.fits import (
+    Accountant,
+    Bounds,
+    BudgetSpent,
+    Predictive,
+    Privacy,
+    PrivacyLeakWarning,
+    PrivateFit,
+    check_method,
+    evaluate,
+    fit,
+    judge,
+    list_methods,
+)
 from dpbayes_bench.posteriors import ReferencePosterior, read
 
 __all__ = [
-    "ReferencePosterior", "columns", "ledger", "reference_posterior", "scores", "task", "tasks", "verdicts",
+    "Accountant", "Bounds", "BudgetSpent", "Predictive", "Privacy", "PrivacyLeakWarning", "PrivateClassifier",
+    "PrivateFit", "PrivateRegressor", "ReferencePosterior", "check_method", "columns", "evaluate", "fit", "judge",
+    "ledger", "list_methods", "reference_posterior", "scores", "task", "tasks", "verdicts",
 ]  # fmt: skip
 
 if not (tables.HERE / "methods").is_dir():
     sys.meta_path.insert(0, _checkout.SameModule())  # before the one that reads files, and would load them again
+
+
+def __getattr__(name: str):
+    """The estimators, which import scikit-learn."""
+    if name in ("PrivateClassifier", "PrivateRegressor"):
+        from dpbayes_bench import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
 
 #: experiments of the common tasks begin with it.
 COMMON = "common_"

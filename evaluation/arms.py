@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-#: first word of the setting of an ablation: it backs a finding and stands in no comparison.
+#: first word of the setting of an ablation: it backs a finding and is in no comparison.
 ABLATION = "ablation"
 #: keys of ``budget_grid``, and those of its ``quick``.
 AXES = ("orders", "epsilons", "log_epsilons")

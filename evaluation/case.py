@@ -23,6 +23,7 @@ class Case:
     rng : for the draws of a prediction; the same for every score of this fit.
     as_programmed : are the rows drawn as the authors' program draws them (``datasets.base.DataSet``)?
     intervals : does the experiment ask for the coverage of predictive intervals?
+    rare_class : does it ask for what a rare class of two needs: AUC, balanced accuracy and Brier score?
     drawn : what the draws of the posterior were kept as (``Kind.draws``); None for a kind that has no such step.
     """
 
@@ -33,6 +34,7 @@ class Case:
     rng: np.random.Generator
     as_programmed: bool = False
     intervals: bool = False
+    rare_class: bool = False
     drawn: np.ndarray | None = None
 
     @cached_property

@@ -2,7 +2,7 @@
 
 TARP (Lemos et al. 2023, "Sampling-based accuracy testing of posterior estimators"): for a data set with true parameter
 theta and a random reference point r, let f be the share of posterior draws nearer to r than theta is. If the posterior
-is right, f is uniform. Protocol of Alrawajfeh, Jalko & Honkela 2025, as their program has it: f over 500 data sets,
+is right, f is uniform. Protocol of Alrawajfeh, Jalko & Honkela 2025, as their code has it: f over 500 data sets,
 C(alpha) = share of data sets with f < 1 - alpha at 21 levels, error C(alpha) - (1 - alpha), its root mean square over
 the levels, mean and spread over 20 redraws of the reference points. The redraws share data sets and draws, so their
 spread leaves out the largest source of error, the finite number of data sets: :func:`bootstrap` has it.
@@ -196,7 +196,7 @@ def equal_width_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) ->
 
 
 def equal_count_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) -> Curve:
-    """The published program's curve: rows sorted by prediction, cut into bins of equal counts."""
+    """The authors' curve: rows sorted by prediction, cut into bins of equal counts."""
     order = np.argsort(probability, kind="stable")
     parts = np.array_split(order, min(bins, len(order)))
     return Curve(
@@ -217,8 +217,8 @@ def calibration_scores(probability: np.ndarray, y: np.ndarray) -> dict[str, tupl
 
     ``calibration_rmse``: over equal-width bins, of fraction - prediction (primary; the definition that fits the
     published cells). ``calibration_rmse_inverse``: the equal-count curve interpolated linearly, fraction over
-    prediction, at 100 points of [0.01, 0.99]. ``calibration_rmse_program``: prediction over fraction, as the published
-    program interpolates; left out where two bins have one fraction (it divides by zero there).
+    prediction, at 100 points of [0.01, 0.99]. ``calibration_rmse_program``: prediction over fraction, as the authors'
+    code interpolates; left out where two bins have one fraction (it divides by zero there).
     ``calibration_predicted_<k>`` and ``calibration_fraction_<k>``: the equal-width bins k = 0, 1, ... that have rows.
     Raises ValueError for probabilities outside [0, 1] or labels other than 0 and 1.
     """

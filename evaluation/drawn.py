@@ -12,7 +12,7 @@ from scipy.special import expit
 from evaluation.case import Case
 from evaluation.coverage import tarp_fractions
 
-#: draws of theta that a prediction averages over, as the published program does.
+#: draws of theta that a prediction averages over, as the authors' code does.
 PREDICTIVE_DRAWS = 20_000
 #: nodes of the integral over a Gaussian margin, and how many standard deviations they reach to either side.
 NODES, NODE_REACH = 801, 8.0

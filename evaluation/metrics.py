@@ -109,6 +109,11 @@ METRICS = {
         Metric("calibration_rmse", "RMSE of the calibration", SHARE, DOWN, OF_SHARE, "positive"),
         Metric("tarp_coverage_rmse", "RMSE of the TARP coverage", SHARE, DOWN, OF_SHARE, "positive",
                batch=("tarp_coverage_rmse_sd", "tarp_fraction")),
+        # two classes, of which one is rare
+        Metric("auc", "area under the ROC curve (AUC)", Unit("probability"), UP, Margin("0.01", least=0.01),
+               "positive"),
+        Metric("balanced_accuracy", "balanced accuracy", SHARE, UP, Margin("0.01", least=0.01), "positive"),
+        Metric("brier_score", "Brier score", Unit("squared probability"), DOWN, OF_ERROR, "positive"),
         # distance to the exact posterior
         Metric("posterior_mean_error", "error of the posterior mean", Unit("posterior sd", "posterior sd"), DOWN,
                OF_ERROR, "positive"),
@@ -300,6 +305,25 @@ def class_probability_scores(p: np.ndarray, y: np.ndarray) -> dict[str, tuple[fl
     ValueError for a probability that is not finite, or a label that is not 0 or 1.
     """
     return categorical_scores(_two_classes(p, y), y)
+
+
+def rare_class_scores(p: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
+    """AUC, balanced accuracy and Brier score of two classes from P(y = 1), (n,); y (n,) of 0 and 1.
+
+    The AUC is the probability that a random row of class 1 has a higher P(y = 1) than one of class 0, ties counted half
+    (Hanley & McNeil 1982). Balanced accuracy is the mean of the two shares of right labels, one per class; class 1 is
+    predicted if P(y = 1) > 0.5, as in :func:`categorical_scores`. The Brier score is the mean of (P(y = 1) - y)^2
+    (Brier 1950). A constant prediction has an AUC and a balanced accuracy of 0.5. Without rows of both classes only the
+    Brier score is defined, and the other two are left out. Raises ValueError as :func:`class_probability_scores` does.
+    """
+    from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
+
+    p, y = np.asarray(p, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    _two_classes(p, y)
+    values = {"brier_score": float(brier_score_loss(y, p, pos_label=1))}
+    if 0 < y.sum() < len(y):
+        values |= {"auc": float(roc_auc_score(y, p)), "balanced_accuracy": float(balanced_accuracy_score(y, p > 0.5))}
+    return scored(**values)
 
 
 def class_reliability(p: np.ndarray, y: np.ndarray) -> Reliability:

@@ -8,9 +8,10 @@ and those of the learned posterior, when the parameters are flattened into a sin
 the assignment with the least total squared distance of means (Hungarian algorithm), against the exact posterior given
 the labels under the model's prior.
 
-*As the program computes it*: ``squared_mean_error`` and ``squared_covariance_error`` are averages over the components
-of squared norms, components matched greedily, against the posterior given the labels under a prior whose precision is
-its variance (10 instead of 0.1). ``program_kl_proxy`` likewise (first version, 2021); its trace term is always D.
+*As the authors' code computes it*: ``squared_mean_error`` and ``squared_covariance_error`` are averages over the
+components of squared norms, components matched greedily, against the posterior given the labels under a prior whose
+precision is its variance (10 instead of 0.1). ``program_kl_proxy`` likewise (first version, 2021); its trace term is
+always D.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def match(true_means: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def greedy_match(true_means: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """The program's matching: each true component in order takes the nearest estimated mean that is left: (J,)."""
+    """The authors' matching: each true component in order takes the nearest estimated mean that is left: (J,)."""
     left = list(range(len(means)))
     found = []
     for target in true_means:
@@ -62,7 +63,7 @@ def squared_errors(truth: Components, fit: Components, order: np.ndarray) -> tup
 def program_kl_proxy(truth: Components, fit: Components, order: np.ndarray) -> float:
     """Average over the components of 1/2 (D + d' S^-1 d + log |S| / |V| - D), S true and V fitted covariance; nats.
 
-    The program's formula for KL(fit || truth): its trace term is tr(V^-1 V) = D instead of tr(S^-1 V).
+    The authors' formula for KL(fit || truth): its trace term is tr(V^-1 V) = D instead of tr(S^-1 V).
     """
     total = 0.0
     for target, s, k in zip(truth.means, truth.covariances, order, strict=True):

@@ -5,14 +5,14 @@ at hand, and every fit has privacy noise of its own.
 
 These rows (``ratio`` = 0, ``THESE_ROWS``): which method has the better mean over all random splits of the rows at hand
 and all privacy noise? Given the rows, splits and noise are independent from one j to the next, and so are the d_j, of
-one law: the interval is the plain paired t interval, s^2/J, exact for normal d_j and near it by the central limit
-theorem otherwise. That all splits take from the same rows is no matter, since the rows are given. It narrows to a point
-as J grows. It says nothing about other rows.
+one distribution: the interval is the plain paired t interval, s^2/J, exact for normal d_j and near it by the central
+limit theorem otherwise. That all splits take from the same rows is no matter, since the rows are given. It narrows to a
+point as J grows. It says nothing about other rows.
 
-The law of the data (``ratio`` = n_test/n_train): would it be so with other rows of the same law, as many? Splits of one
-data set share rows, so that what these rows have in particular is in every d_j and does not average out; the plain
-interval is then far too sure. Nadeau & Bengio (2003, section 3, "corrected resampled t-test") replace s^2/J by
-s^2 (1/J + n_test/n_train): a correction by a guess of the correlation of the d_j, no theorem. Privacy noise is
+The distribution of the data (``ratio`` = n_test/n_train): would it be so with other rows of the same distribution, as
+many? Splits of one data set share rows, so that what these rows have in particular is in every d_j and does not average
+out; the plain interval is then far too sure. Nadeau & Bengio (2003, section 3, "corrected resampled t-test") replace
+s^2/J by s^2 (1/J + n_test/n_train): a correction by a guess of the correlation of the d_j, no theorem. Privacy noise is
 independent between splits and is none of that correlation, so that the correction counts it once too often: where noise
 rules, the interval is wider than need be, and more splits hardly narrow it.
 """
@@ -57,8 +57,8 @@ def paired(
 ) -> Difference:
     """Interval (level 1 - alpha) of the mean of a - b over the splits that both have.
 
-    ``ratio`` = n_test / n_train for a statement about the law of the data, ``THESE_ROWS`` for one about these rows.
-    Below two common splits there is no interval (NaN). Raises ValueError without any.
+    ``ratio`` = n_test / n_train for a statement about the distribution of the data, ``THESE_ROWS`` for one about these
+    rows. Below two common splits there is no interval (NaN). Raises ValueError without any.
     """
     common = sorted(set(a) & set(b))
     if not common:
@@ -112,7 +112,8 @@ def median_paired(a: Mapping[str, float], b: Mapping[str, float], alpha: float =
     """Median of a - b over independent data sets that both have, with its distribution-free interval (1 - alpha).
 
     Order statistics of the differences (the interval that belongs to the sign test): exact for independent replicates
-    of any law, however skewed. NaN where there are too few for the level. Raises ValueError without a common one.
+    of any distribution, however skewed. NaN where there are too few for the level. Raises ValueError without a common
+    one.
     """
     common = sorted(set(a) & set(b))
     if not common:

@@ -37,7 +37,7 @@ class Mixture(NamedTuple):
 def heldout_scores(log_density: np.ndarray) -> dict[str, tuple[float, str]]:
     """Minus log-likelihood of the held-out rows, summed: ``{"heldout_nll": (value, "nats")}``.
 
-    log_density : (n,), nats a row. Raises ValueError where one is not finite.
+    log_density : (n,), nats per row. Raises ValueError where one is not finite.
     """
     if not np.isfinite(log_density).all():
         raise ValueError("the log-likelihood of a held-out row is not finite")

@@ -16,6 +16,7 @@ from evaluation.metrics import (
     categorical_scores,
     class_probability_scores,
     classification_scores,
+    rare_class_scores,
     regression_scores,
     scored,
 )
@@ -44,8 +45,10 @@ def classes(case: Case) -> Scores:
 
 
 def class_probabilities(case: Case) -> Scores:
-    """The same of a prediction over two classes, whose ``mean`` is P(y = 1)."""
-    return class_probability_scores(np.asarray(case.predictive().mean), case.test_y)
+    """The same of a prediction over two classes, whose ``mean`` is P(y = 1); AUC and so on if they are asked for."""
+    p = np.asarray(case.predictive().mean)
+    found = class_probability_scores(p, case.test_y)
+    return found | rare_class_scores(p, case.test_y) if case.rare_class else found
 
 
 def released_weights(case: Case) -> Scores:

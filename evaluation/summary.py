@@ -121,7 +121,7 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
             nothing = {"metric": "", "mean": math.nan, "std": math.nan, "n": 0, "planned": planned}
             rows.append({**base, **nothing, "status": status, "reason": reason})
             continue
-        # Splits may differ in size by a row and so in cost: the dearest one is what the cell costs.
+        # Splits may differ in size by a row and so in cost: the most expensive one is what the cell costs.
         if costs := [r["epsilon"] for r in ok if r.get("epsilon", "") != ""]:
             base["epsilon"] = max(costs, key=float)
         reason = ""

@@ -31,6 +31,7 @@ import dataclasses
 import enum
 import importlib
 import importlib.util
+import json
 import os
 import signal
 import sys
@@ -307,6 +308,10 @@ _HERE = Path(__file__).parent
 #: environment variable with further files of methods, separated as in PATH, and the group of entry points of installed
 #: packages: methods from outside. A file is as one of this folder; an entry point names the module of a method.
 OUTSIDE, GROUP = "DPBAYES_METHODS", "dpbayes_bench.methods"
+#: variable of a run with the files that have ended its plan when they were imported.
+ENDED = "DPBAYES_ENDED"
+#: is told each file before it is imported, and "" when that is over; the plan of a run sets it.
+on_import: Callable[[str], object] = bool
 
 
 #: fields that are read of every method when a run is planned, and their types.
@@ -315,6 +320,16 @@ _FIELDS: Mapping[str, Any] = {
     **dict.fromkeys(("models", "leaks", "constants", "counterparts", "grid"), tuple),
     **dict.fromkeys(("reads_ranges", "noise_aware", "releases_a_draw", "single_precision"), bool),
     **{"privacy": Relation | None, "role": Role, "rerun": Rerun, "splits_at_once": int | None, "Settings": type},
+}
+
+
+#: those of them that are tuples, and the types of their entries.
+_ENTRIES: Mapping[str, Any] = {
+    "models": str,
+    "leaks": Leak,
+    "constants": Constants,
+    "counterparts": Counterpart,
+    "grid": Mapping,
 }
 
 
@@ -340,14 +355,23 @@ def _scan() -> _Scan:
     found: dict[str, tuple[Method, ...]] = {}
     broken: dict[str, str] = {}
     paths: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    ended = os.environ.get(ENDED, "").split(os.pathsep)
     for name, file, load in [*_ours(), *_outside()]:
         if name in paths:  # the first keeps the name, so that no file takes a method away from another
             broken[f"{name} of {file}"] = f"{file} and {paths[name]} are both '{name}'; rename the first"
             continue
         paths[name] = file
-        with _interrupts() as asked:
+        if file in ended:
+            broken[name] = f"{file} cannot be imported: it ends the process that does"
+            continue
+        with _interrupts() as asked, _told(file):
             try:
-                found[name] = _adapters(load(), name, file)
+                adapters = _adapters(load(), name, file)
+                for title in {m.title for m in adapters}:
+                    if (owner := titles.setdefault(title, name)) != name:
+                        raise _Wrong(f"{file}: its title '{title}' is that of {owner}; give another")
+                found[name] = adapters
             except _Wrong as error:
                 broken[name] = str(error)
             except BaseException as error:  # also sys.exit, and a KeyboardInterrupt that is not the user's
@@ -375,6 +399,16 @@ def _interrupts() -> Iterator[list[int]]:
         yield asked
     finally:
         signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _told(file: str) -> Iterator[None]:
+    """``on_import`` is told the file, and then that it is imported, unless the process ends in the block."""
+    on_import(file)
+    try:
+        yield
+    finally:
+        on_import("")
 
 
 def _in_words(error: BaseException) -> str:
@@ -431,10 +465,18 @@ def _adapters(module: ModuleType, name: str, file: str) -> tuple[Method, ...]:
         for word, kinds in _FIELDS.items():
             if not isinstance(value := getattr(c, word, None), kinds):
                 raise _Wrong(f"{file}: {c.__name__}.{word} is a {type(value).__name__}; see methods/contract.py")
-        if not c.models or not all(isinstance(kind, str) for kind in c.models):
-            raise _Wrong(f"{file}: {c.__name__}.models is {c.models!r}; name the kinds of model that it fits")
+        for word, kind in _ENTRIES.items():
+            if odd := [value for value in getattr(c, word) if not isinstance(value, kind)]:
+                raise _Wrong(f"{file}: {c.__name__}.{word} holds a {type(odd[0]).__name__}; see methods/contract.py")
+        if not c.models:
+            raise _Wrong(f"{file}: {c.__name__}.models is empty; name the kinds of model that it fits")
         if not dataclasses.is_dataclass(c.Settings):
             raise _Wrong(f"{file}: {c.__name__}.Settings is no dataclass; see methods/contract.py")
+        try:
+            json.dumps(dataclasses.asdict(c.Settings()))
+        except Exception as error:
+            words = f"{c.__name__}.Settings() has to give numbers and texts: {_in_words(error)}"
+            raise _Wrong(f"{file}: {words}") from error
         for kind in c.models:
             if by_kind.setdefault(kind, c) is not c:
                 raise _Wrong(f"{file}: {by_kind[kind].__name__} and {c.__name__} both fit {kind}; take it out of one")

@@ -1,4 +1,4 @@
-"""Models whose rows live in the unit box: the common tasks, where every method meets the same rows.
+"""Models whose inputs are scaled to [-1, 1]: the common tasks, where every method meets the same rows.
 
 Original units reach a method that is to be compared through one map, the :class:`Frame`: each column becomes
 u = (x - shift) / scale, clipped to [-1, 1]. Where the documentation of a data set gives the range of a column, that is
@@ -127,7 +127,7 @@ class Frame:
         return np.clip(u, -1.0, 1.0) if clip else u
 
     def task(self, task: Task) -> Task:
-        """The task with its rows in the box and the model that the engines know. Classes stay 0 and 1."""
+        """The task with its rows scaled to [-1, 1] and the model that the engines know. Classes stay 0 and 1."""
         y = task.y
         if task.model.scales_target:
             y = self.y(y)

@@ -8,7 +8,7 @@ beta_bernoulli       p ~ Beta(10, 10)                           x ~ Bernoulli(p)
 dirichlet_categorical p ~ Dirichlet(5, 5, 5)                    x in {0, 1, 2} ~ Categorical(p)      log(p_j / p_3)
 ==================== ========================================== ==================================== ===============
 
-Source: Alrawajfeh, Jalko & Honkela 2025, exponential families experiment, as their program has it.
+Source: Alrawajfeh, Jalko & Honkela 2025, exponential families experiment, as their code has it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bayesian linear regression with known noise, and the two Gaussian posteriors of the yardsticks.
+"""Bayesian linear regression with known noise, and the two Gaussian posteriors of the baselines.
 
 y | x, w ~ N(w . [x; 1], noise_variance); w ~ N(0, I / prior_precision), the bias included. The posterior is exact
 (Bishop, Pattern Recognition and Machine Learning, 2006, eq. 3.53 and 3.54; predictive eq. 3.58 and 3.59).

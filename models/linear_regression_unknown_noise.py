@@ -1,7 +1,7 @@
 """Bayesian linear regression with unknown noise: y ~ N(w . [x, 1], v), v ~ InvGamma(a, b), w | v ~ N(0, v / p I).
 
 Parameters in unconstrained form: theta = (w, log(e^v - 1)), the bias the last entry of w. Defaults are those of
-NA-DPVI's 10-dimensional experiment: a = 20, b = 0.5, p = 1/4 (Alrawajfeh, Jalko & Honkela 2025, as their program has
+NA-DPVI's 10-dimensional experiment: a = 20, b = 0.5, p = 1/4 (Alrawajfeh, Jalko & Honkela 2025, as their code has
 it). The posterior is normal-inverse-gamma (Bishop 2006, exercise 3.12).
 """
 

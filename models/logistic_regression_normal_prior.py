@@ -1,14 +1,14 @@
 """Bayesian logistic regression with an intercept: y ~ Bernoulli(sigmoid(w . [x, 1])), w ~ N(0, prior_sd^2 I).
 
-The model of NA-DPVI's Adult experiment (Alrawajfeh, Jalko & Honkela 2025, as their program has it: prior N(0, I), the
+The model of NA-DPVI's Adult experiment (Alrawajfeh, Jalko & Honkela 2025, as their code has it: prior N(0, I), the
 intercept included). How the first ``continuous`` inputs become comparable is part of the model (``scaling``):
 
 ``none``     as they are.
 ``moments``  by mean and standard deviation of the training rows; test rows by their own (as published). Private
-             numbers, unpaid: a method lists it among its leaks.
+             numbers, not charged: a method lists it among its leaks.
 ``public``   by the range that the data's documentation gives or the model declares: (x - middle) / (width / sqrt 12),
              which has mean 0 and variance 1 where x is uniform on the range. Outside it the same line goes on.
-``paid``     by private moments: ranges and moments are bought from the fit's budget (``privacy.scaling``).
+``paid``     by private moments: ranges and moments are estimated from the fit's budget (``privacy.scaling``).
 """
 
 from __future__ import annotations

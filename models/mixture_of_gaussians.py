@@ -31,8 +31,8 @@ class MixtureOfGaussians:
     noise_sd : known standard deviation of every component in every coordinate, data units; None: covariances and
         weights are unknown too.
     prior_variance : of each coordinate of a component's mean, data units squared (Li et al. 2015: 10).
-    prior_seed : the prior means m_j are one draw of N(0, I) from this seed, as in the program of Li et al. 2015; they
-        break the symmetry between components.
+    prior_seed : the prior means m_j are one draw of N(0, I) from this seed, as in the authors' code of Li et al.
+        2015; they break the symmetry between components.
     """
 
     components: int

@@ -1,4 +1,4 @@
-"""Regression by a Gaussian mixture of inputs and target: the target's law given the inputs.
+"""Regression by a Gaussian mixture of inputs and target: the target's distribution given the inputs.
 
 The joint of one row is sum_k w_k N([x, y]; m_k, S_k), inputs first. Given x it is a mixture again, with weights
 proportional to w_k N(x; m_k^x, S_k^xx) and the conditional Gaussians of the components (Ghahramani & Jordan 1994,

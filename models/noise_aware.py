@@ -1,6 +1,6 @@
 """Noise-aware posterior of noisy gradient descent, from sufficient statistics of its trace.
 
-Model (Alrawajfeh, Jalko & Honkela 2025, algorithm 2, with A and Sigma_sub diagonal as in their program): coordinate by
+Model (Alrawajfeh, Jalko & Honkela 2025, algorithm 2, with A and Sigma_sub diagonal as in their code): coordinate by
 coordinate, for the n pairs (phi_t, g_t) of a parameter and its noisy gradient,
 
     g_t ~ N(kappa a (phi_t - phi*), V0 + s^2),   a = softplus(h),
@@ -184,9 +184,9 @@ class LaplaceFit(NamedTuple):
 
 
 def laplace(s: Statistics, v0: np.ndarray, rate: float, priors: Priors, extra_term: bool) -> LaplaceFit:
-    """Laplace approximation with s = 0, which the published program never leaves (only s^2 enters: its gradient is 0).
+    """Laplace approximation with s = 0, which the authors' code never leaves (only s^2 enters: its gradient is 0).
 
-    ``extra_term``: add n log sigmoid(a) to the log density, as the published program does (a Jacobian counted once a
+    ``extra_term``: add n log sigmoid(a) to the log density, as the authors' code does (a Jacobian counted once a
     step). phi* is profiled out: given h it is :func:`optimum_given`; h is found on nested grids over all coordinates at
     once. The variance is the entry of the inverse Hessian in (phi*, h), not below ``LAPLACE_FLOOR``.
     """

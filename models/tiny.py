@@ -1,4 +1,4 @@
-"""Made-up tasks of a few rows with documented ranges: on them every method is tried, and every private one audited.
+"""Synthetic tasks of a few rows with documented ranges: on them every method is tried, and every private one audited.
 
 Each function gives the same task for the same arguments. Inputs are uniform on [-2, 2]^2, a target follows the first.
 """

@@ -46,7 +46,7 @@ class Likelihood:
     """p(row | theta) of one name of ``NAMES``, with the map of the inputs that it is for (logistic only).
 
     ``shift``, ``scale``: (k,), the first k inputs become (x - shift) / scale. ``own_moments``: where rows are
-    predicted, these inputs are standardised by the moments of those rows themselves, as the published program does
+    predicted, these inputs are standardised by the moments of those rows themselves, as the authors' code does
     with its test rows.
     """
 

@@ -242,7 +242,7 @@ class Budget:
         steps: int = 1,
         releases: int | None = None,
     ) -> GaussianMechanism:
-        """Noise on a quantity that nothing bounds (released programs whose clipping does nothing).
+        """Noise on a quantity that nothing bounds (authors' code whose clipping does nothing).
 
         The event holds an infinite sensitivity, so its epsilon is infinite whatever the noise. Refused in ``enforce``.
         """
@@ -275,8 +275,8 @@ class Budget:
     ) -> LaplaceMechanism:
         """Charge ``steps`` full-batch Laplace releases and return the mechanism; ``releases`` as for :meth:`gaussian`.
 
-        ``sensitivity``: L1 sensitivity of one release under ``relation``; infinite where nothing bounds it (a published
-        program; then epsilon is infinite whatever the noise). ``noise_scale``: b, same units. Raises ValueError for a
+        ``sensitivity``: L1 sensitivity of one release under ``relation``; infinite where nothing bounds it (authors'
+        code; then epsilon is infinite whatever the noise). ``noise_scale``: b, same units. Raises ValueError for a
         sensitivity or scale that is not above 0, BudgetExceeded in mode ``enforce``.
         """
         if not sensitivity > 0:
@@ -328,7 +328,7 @@ class Budget:
         sampling: Sampling = Sampling.FULL_BATCH,
         sampling_rate: float = 1.0,
     ) -> None:
-        """Record that private numbers leave without noise (released programs that drop it). Refused in ``enforce``."""
+        """Record that private numbers leave without noise (authors' code that drops it). Refused in ``enforce``."""
         self.spend(
             Event(
                 what=what,

@@ -43,7 +43,7 @@ class Weak:
 
 
 class Strong(Weak):
-    """More noise than declared: no loss of privacy, but not the law that the accountant was told."""
+    """More noise than declared: no loss of privacy, but not the distribution that the accountant was told."""
 
     part = 3 / 2
 
@@ -57,7 +57,7 @@ class WeakBlocks:
 
 
 class Uniform:
-    """Noise of the right variance and another law."""
+    """Noise of the right variance and another distribution."""
 
     def _draw(self, shape):
         scale = self.noise_scale * (np.sqrt(2.0) if self.event.mechanism is Mechanism.LAPLACE else 1.0)
@@ -132,7 +132,8 @@ class _Batches:
 
 
 class Sampled:
-    """Batches of another law. Kernels that draw for themselves take the key and the rate and are not reached."""
+    """Batches of another distribution. Kernels that draw for themselves take the key and the rate and are not
+    reached."""
 
     rows = staticmethod(lambda n, rate, key, step: np.arange(n))
 

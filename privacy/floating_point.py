@@ -43,3 +43,16 @@ def ruled_out(sensitivity: float, scale: float, n: int, rng: np.random.Generator
         z = rng.laplace(0.0, scale, 4 * n)
         found += [float(o) for o in z if abs(o) <= near][: n - len(found)]
     return sum(not possible(o, sensitivity, scale) for o in found) / n
+
+
+def reachable(output: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Which outputs are ``value`` plus some number of the same precision, rounded? Boolean, shapes broadcast.
+
+    It asks nothing of the generator or the distribution, so it is a bound: where it is False, no noise in this
+    precision gives the output. The exact difference is the middle of the noise that would, but for a step at a power of
+    two, so the number next to it and both its neighbours are tried.
+    """
+    output, value = np.broadcast_arrays(output, value)
+    z = output - value
+    inf = z.dtype.type(np.inf)
+    return np.any([value + s == output for s in (z, np.nextafter(z, -inf), np.nextafter(z, inf))], axis=0)

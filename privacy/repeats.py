@@ -9,8 +9,8 @@ An engine that asks a noise source, instead of the budget, for its releases can 
   repetitions share nothing but the rows: their noise is drawn with the scale of the charged event,
   all of them in one array.
 
-The repetitions together release more than one fit does. They are for studies of a method's law on rows that are public,
-and no ledger covers their set.
+The repetitions together release more than one fit does. They are for studies of a method's distribution on rows that
+are public, and no ledger covers their set.
 
 Arrays have the repetitions as their first axis in both cases (its length is 1 for :class:`OneFit`), so that an engine
 is written once. A quantity whose sensitivity depends on an earlier release is divided by it first, so that the

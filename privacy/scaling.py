@@ -1,4 +1,5 @@
-"""Standardisation that a private method may use: its ranges are public or bought, its moments are released.
+"""Standardisation that a private method may use: its ranges are public or estimated privately, its moments are
+released.
 
 Two releases, both under add/remove neighbours with the number of rows public (``PublicKnowledge.n``), both over
 the full batch and both written to the ledger by the budget:
@@ -27,7 +28,7 @@ from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
 #: exponents of the bins of the range histogram: magnitudes 2^-20 to 2^20; below is the zero bin.
 EXPONENTS = (-20, 20)
-#: a bought range is widened by a bin at each end where its bins hold less than this fraction of the rows.
+#: a privately estimated range is widened by a bin at each end where its bins hold less than this fraction of the rows.
 COVERAGE = 0.75
 #: probability that any empty bin of any column is taken for an occupied one, where occupied bins are near it.
 FALSE_BIN = 0.05
@@ -121,12 +122,12 @@ def _remaining(spent: tuple[Event, ...], planned: Event, epsilon: float, delta: 
 
 # ------------------------------------------------------------------------------------------------- the two releases
 def private_scaling(x: np.ndarray, y: np.ndarray, public: Public, budget: Budget, noise_multiplier: float) -> Scaling:
-    """Shift and scale of every column from documented or bought ranges and released moments.
+    """Shift and scale of every column from documented or privately estimated ranges and released moments.
 
     Parameters
     ----------
     x : (n, d) inputs; y : (n,) targets; original units.
-    public : number of rows and documented ranges. A column without one has its range bought.
+    public : number of rows and documented ranges. A column without one has its range estimated privately.
     budget : is charged one or two full-batch Gaussian releases under add/remove.
     noise_multiplier : of the whole: the releases made here compose exactly to ONE full-batch Gaussian release with
         this noise multiplier (two releases get sqrt(2) times as much each). See :func:`scaling_noise_multiplier`.
@@ -188,7 +189,7 @@ def range_counts(values: np.ndarray) -> np.ndarray:
 def private_ranges(
     values: np.ndarray, n: int, budget: Budget, noise_multiplier: float, target: bool = False
 ) -> list[tuple[float, float]]:
-    """One range a column, bought by one Gaussian release of :func:`range_counts`; ends are 0 or +-powers of two.
+    """One range per column, estimated by one Gaussian release of :func:`range_counts`; ends are 0 or +-powers of two.
 
     Occupied bins of magnitude are those whose noisy count (both signs) is above what an empty bin reaches with
     probability FALSE_BIN over all bins and columns, and FAR_FALSE_BIN where they lie far from the certain ones

@@ -276,7 +276,7 @@ def _part(group: _Group, told: list[findings.Finding]) -> site.Part:
 
 
 def _housed(paper: papers.Paper, folder: Path, drawn: bool) -> site.Part:
-    """A paper with a program of its own, from what it committed; its figures are ``drawn`` into ``folder``."""
+    """A paper with its own code, from what it committed; its figures are ``drawn`` into ``folder``."""
     return site.Part(
         key=paper.key,
         title=paper.title,
@@ -325,7 +325,7 @@ def all_methods(run: Run) -> list[Pair]:
 def _check(known: dict[str, Path], folder: Path, own: bool) -> int:
     """Say how many committed verdicts of each source are what the committed scores give; 1 where one is not.
 
-    ``own``: the papers with a program of their own too.
+    ``own``: the papers with their own code too.
     """
     found, stale = {source: (n, n) for source, n in reference.check(known, folder).items()}, False
     for key, of in papers.checked().items() if own else ():
@@ -423,7 +423,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     configs = args.config or list(homes.experiments().values())
     known = homes.experiments() | {p.stem: p for given in configs for p in sorted(given.parent.glob("*.yaml"))}
-    # a paper with a program of its own has its reference in its folder, which no other takes the place of
+    # a paper with its own code has its reference in its folder, which no other takes the place of
     own = args.reference == reference.FOLDER
     if args.check or args.what == "check":
         return _check(known, args.reference, own)

@@ -6,7 +6,7 @@ A paper names functions in its ``PAPER`` (``workflow.papers.Paper``):
 ``figures``  ``f(run: Run) -> list[Figure]``, likewise, for files under ``run.figures``
 ``page``     ``f(runs: list[Run], whole: Whole) -> Added``, called once, after all of them
 ``derived``  ``f(pairs: list[(config, scores)]) -> {file name: frame}``: committed tables that follow from committed
-             scores; they stand in the paper's ``reference/``, and a gate recomputes them
+             scores; they are in the paper's ``reference/``, and a gate recomputes them
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 ========================================== =========================================================================
 
 Without ``--results`` the tables are those of the committed reference. With it scores, verdicts, claims and ledger are
-those of that run; papers with a program of their own keep the committed ones. The same input gives the same bytes.
+those of that run; papers with their own code keep the committed ones. The same input gives the same bytes.
 
 Parquet is written by fastparquet: 4 MB where pyarrow is 55, and pandas does not change its type of strings (nor import
 it in every process) because it is there.

@@ -152,10 +152,10 @@ def columns() -> str:
 
 
 def python() -> str:
-    """The public functions of ``dpbayes_bench`` with their docstrings."""
+    """The functions of ``dpbayes_bench`` that read results, with their docstrings."""
     lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Python API", ""]
-    lines += ["`pip install .` installs the package `dpbayes_bench`, which reads the committed results. It needs", ""]
-    lines[-1:] = ["numpy and pandas, and fits, fetches and writes nothing.", ""]
+    lines += ["`pip install .` installs the package `dpbayes_bench`, which reads the committed results with numpy and"]
+    lines += ["pandas. [Fits in Python](python-fits.md) has the functions that fit.", ""]
     lines += [
         "```python",
         "import dpbayes_bench as bench",
@@ -163,18 +163,47 @@ def python() -> str:
         'rows = bench.task("wine-linear_regression", epsilon=1.0)',
     ]
     lines += ['print(rows[["method", "measure", "mean", "std"]].head())', "```", ""]
+    return "\n".join([*lines, *documented(fits=False)]).rstrip("\n") + "\n"
+
+
+def python_fits() -> str:
+    """The functions and classes of ``dpbayes_bench`` that fit, with their docstrings."""
+    lines = [NOTE.format("the docstrings of `dpbayes_bench`"), "# Fits in Python", ""]
+    lines += ["A private fit needs the extra `fit`. See the [guide](../how-to/fit-a-private-posterior.md). `evaluate`,"]
+    lines += ["`check_method` and `judge` need a checkout.", ""]
+    return "\n".join([*lines, *documented(fits=True)]).rstrip("\n") + "\n"
+
+
+def documented(fits: bool) -> Iterator[str]:
+    """Lines of the public names, those that fit or the others."""
     for name in sorted(dpbayes_bench.__all__, key=str.lower):
         made = getattr(dpbayes_bench, name)
+        if (made.__module__ in ("dpbayes_bench.fits", "dpbayes_bench.estimators")) is not fits:
+            continue
         signature = "" if inspect.isclass(made) else str(inspect.signature(made)).replace("'", "")
-        lines += [f"## {name}", "", f"`{name}{signature}`", "", markdown(inspect.getdoc(made) or ""), ""]
-    return "\n".join(lines).rstrip("\n") + "\n"
+        yield from [f"## {name}", "", f"`{name}{signature}`", "", markdown(inspect.getdoc(made) or ""), ""]
+        if inspect.isclass(made):
+            yield from members(made)
+
+
+def members(made: type) -> list[str]:
+    """The public methods and properties of a class, an entry of a list each."""
+    out = []
+    for name, member in vars(made).items():
+        function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        if name.startswith("_") or not inspect.isfunction(function) or not function.__doc__:
+            continue
+        given = "" if isinstance(member, property) else str(inspect.signature(function)).replace("'", "")
+        typed = name + given.replace("self, ", "").replace("self", "")
+        out.append(f"* `{typed}`: {sentence(markdown(inspect.getdoc(function) or ''))}")
+    return [*out, ""] if out else []
 
 
 def markdown(doc: str) -> str:
     """A docstring as Markdown: literals and roles as code, sections in bold, entries of a list as a list."""
     text = re.sub(r":\w+:`~?\.?([^`]+)`", r"``\1``", doc).replace("``", "`")
     text = re.sub(r"^(\w+)\n-+$", r"**\1**\n", text, flags=re.MULTILINE)
-    return re.sub(r"^(\w+) : ", r"* `\1`: ", text, flags=re.MULTILINE)
+    return re.sub(r"^(\w+(?:, \w+)*) : ", r"* `\1`: ", text, flags=re.MULTILINE)
 
 
 # ---------------------------------------------------------------------------------------------------- papers, methods
@@ -234,6 +263,7 @@ PAGES = {
     "docs/reference/configuration.md": configuration,
     "docs/reference/columns.md": columns,
     "docs/reference/python.md": python,
+    "docs/reference/python-fits.md": python_fits,
     "docs/reference/glossary.md": words,
     "docs/reference/papers-and-methods.md": covered,
 }

@@ -179,7 +179,7 @@ def _families() -> list[str]:
 
 
 def place(method: str) -> tuple[int, int, str]:
-    """Where a method stands in the one order: what to sort by."""
+    """Where a method is in the one order: what to sort by."""
     known = ALIASES.get(method, method)
     family = family_of(known)
     members = list(FAMILIES[family].members) if family in FAMILIES else []

@@ -1,4 +1,4 @@
-"""Papers with a program of their own: tables, findings and figures from their scores, and what they give to the page.
+"""Papers with their own code: tables, findings and figures from their scores, and what they give to the page.
 
     python -m reports.papers KEY --results results
     python -m reports.papers KEY

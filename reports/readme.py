@@ -141,8 +141,8 @@ def _main_effects(effects: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def names(rows: pd.DataFrame, found: list[Finding], others: list[Finding]) -> dict[str, object]:
-    """What the templates may say. ``rows``: of :func:`reports.scoreboard.rows`; ``others``: findings of papers with a
-    program of their own."""
+    """What the templates may say. ``rows``: of :func:`reports.scoreboard.rows`; ``others``: findings of papers with
+    their own code."""
     verdicts = rows[scoreboard.COLUMNS]
     first = scoreboard.first(verdicts)
     ceilings = ceiling.read()

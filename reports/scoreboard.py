@@ -24,7 +24,7 @@ COUNTS = ["reproduced", "compatible", "inconclusive", "refuted", "no_score"]
 def rows(folder: Path = reference.FOLDER) -> pd.DataFrame:
     """The committed verdicts of all sources, one row per distinct number and reading; texts, "" where there is none."""
     own = distinct(pd.read_csv(folder / "verdicts.csv", dtype=str, keep_default_na=False))
-    # a paper with a program of its own has no copies, and one answer per reading
+    # a paper with its own code has no copies, and one answer per reading
     return pd.concat([own, *(p.verdicts for p in papers.load())], ignore_index=True).fillna("")
 
 

@@ -227,7 +227,7 @@ GROUPS = ("Private, or said to be", "Without privacy", "References and baselines
 def group_of(method: str, claims_epsilon: bool, answers: bool = False) -> str:
     """One of ``GROUPS``, by the method's role, and by the relation that a private one names.
 
-    ``claims_epsilon``: it ran under a budget, as the released programs do that give no guarantee. ``answers``: it
+    ``claims_epsilon``: it ran under a budget, as authors' code does that gives no guarantee. ``answers``: it
     stands for a column of a paper, and so among the methods whatever its role.
     """
     from methods import contract

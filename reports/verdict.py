@@ -1,8 +1,8 @@
-"""THE rule, version 3: could this number have come from our program, and would we have noticed if not?
+"""THE rule, version 3: could this number have come from our implementation, and would we have noticed if not?
 
 Pure functions, fixed once and never bent for a cell. The first version's words are kept in the column ``verdict_v1`` of
 the committed verdicts, and are no longer computed. Every paper hands its runs to :func:`judge`, which alone assigns
-margin, level and word. How p, the chance of what is seen if both programs are one, is bounded for a mean, a single run
+margin, level and word. How p, the chance of what is seen if both are the same code, is bounded for a mean, a single run
 or a box plot is a kind of evidence (:mod:`reports.evidence`).
 
 **Words.**

@@ -121,7 +121,7 @@ _grid = _Grid()
 @pytest.hookimpl(tryfirst=True)  # before any fixture
 def pytest_runtest_setup(item):
     below = item.path.relative_to(ROOT / "tests").parts[0] if ROOT / "tests" in item.path.parents else ""
-    _grid.use(below in ("methods", "audit") and item.get_closest_marker("fine_grid") is None)
+    _grid.use(below in ("methods", "audit", "dpbayes_bench") and item.get_closest_marker("fine_grid") is None)
 
 
 #: CPU seconds of a test of a method; a fit that never ends fails there, and does not hold the suite.

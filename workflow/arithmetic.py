@@ -16,7 +16,7 @@ import platform
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")
-#: variables that must stand in the environment before NumPy or numba are imported.
+#: variables that must be in the environment before NumPy or numba are imported.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NPROC": "1"}
 #: code for AVX2 and FMA, without AVX-512. numba adds what the machine has to what the named processor has, unless it is
 #: given features of its own.

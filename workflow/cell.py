@@ -15,8 +15,9 @@ and a new budget cost the cells concerned only.
 Rows are appended to ``results/partial/<cell or family>.jsonl`` as they come (Snakemake deletes declared outputs of a
 killed job, so they are kept outside them), each with its checksum; a line that is torn or edited is dropped, and its
 split is fitted again. When all splits are there, ``results/fits/<cell>.json`` and ``.npz`` are written whole. Rows of a
-cell that has lost splits are kept: the next call tries those again (``workflow.store``). A fault of the machine is
-no row: the job stops (``workflow.faults``). A job that is done lists its cells in ``results/done/<job>.fits``.
+cell that has splits without a score are kept: the next call tries those again (``workflow.store``). A fault of the
+machine is no row: the job stops (``workflow.faults``). A job that is done lists its cells in
+``results/done/<job>.fits``.
 """
 
 from __future__ import annotations
@@ -78,9 +79,9 @@ def run(
 ) -> list[dict]:
     """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family.
 
-    Gives the rows that were fitted, now or by an interrupted run. ``retry``: which lost splits are tried again
-    (``workflow.store``). ``keep``: leave what is done already (:func:`finished`). ``chunk``: fit only this range of
-    splits, and write no cell.
+    Gives the rows that were fitted, now or by an interrupted run. ``retry``: which splits without a score are tried
+    again (``workflow.store``). ``keep``: leave what is done already (:func:`finished`). ``chunk``: fit only this range
+    of splits, and write no cell.
     """
     import datasets
 

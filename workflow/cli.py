@@ -22,6 +22,7 @@ COMMANDS = {
     "try": "workflow.try_method:command",
     "advise": "common_tasks.own_data.advise:command",
     "compare": "common_tasks.own_data.compare:command",
+    "fit": "common_tasks.own_data.fit:command",
     "site": "reports.site.__main__:command",
 }
 #: further first words: a scale, and what the shell script does by itself.

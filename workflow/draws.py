@@ -39,6 +39,7 @@ def case_of(cell, k: int, data, posterior=None, drawn=None):
         rng=np.random.default_rng(cell.seed(k, "predict")),
         as_programmed=datasets.get(cell.dataset).as_programmed,
         intervals=cell.intervals,
+        rare_class=cell.rare_class,
         drawn=drawn,
     )
 

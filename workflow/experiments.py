@@ -68,6 +68,8 @@ class Cell:
     chunks: int = 1
     #: does the experiment ask for the coverage of predictive intervals, where its kind of model has them?
     intervals: bool = False
+    #: does the experiment ask for AUC, balanced accuracy and Brier score, of two classes?
+    rare_class: bool = False
     #: does the experiment ask for the diagnostics of fits beside their scores, where its kind of model keeps none?
     diagnostics: bool = False
 
@@ -371,6 +373,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
                         chunks=min(config.get("chunks", {}).get(method.run_of or method.name, 1), splits),
                         family=_slug(config["experiment"], dataset, protocol, arm["family"]) if "family" in arm else "",
                         intervals=config.get("intervals", False),
+                        rare_class=config.get("rare_class", False),
                         diagnostics=config.get("diagnostics", False),
                     )
                 )
@@ -491,6 +494,8 @@ def _settings(method, given: dict, size: dict, where: str) -> dict:
         values = dataclasses.asdict(method.Settings(**given))
     except (TypeError, ValueError) as e:
         raise ConfigError(f"{where}: {e}") from None
+    except (Exception, SystemExit) as e:
+        raise ConfigError(f"{where}: {type(e).__name__}: {e}") from None
     for name, cap in size.get("at_most", {}).items():
         if isinstance(values.get(name), int | float) and not isinstance(values[name], bool):
             values[name] = min(values[name], cap)

@@ -1,7 +1,7 @@
 """The gate against ourselves: are the committed numbers still right?
 
     python -m workflow.gates check                recompute two splits of every method in every experiment, and compare
-    python -m workflow.gates programs             compare whole runs of papers with programs of their own
+    python -m workflow.gates programs             compare whole runs of papers with their own code
     python -m workflow.gates short-runs --write   write reports/reference/short_runs.csv anew
     python -m workflow.gates no-data              cells of this run that say no_data although their data is there
 
@@ -167,7 +167,7 @@ def repeated(first: Sequence[Number], second: Sequence[Number]) -> list[Number]:
 
 
 def selected(reference: Reference, only: Sequence[str]) -> tuple[list[Entry], list[Unit]]:
-    """What ``--only`` names: methods in experiments, and samples of papers with programs of their own.
+    """What ``--only`` names: methods in experiments, and samples of papers with their own code.
 
     Exits where a word names nothing.
     """
@@ -194,7 +194,7 @@ def renew_short_runs(reference: Reference, wanted: Sequence[Entry], tables: Tabl
 
 
 def check_programs(results: Path) -> int:
-    """Compare the score files of papers with programs of their own; 1 if a value differs, or if there is no file."""
+    """Compare the score files of papers with their own code; 1 if a value differs, or if there is no file."""
     numbers = []
     for paper in papers.programs():
         if (folder := results / paper / "scores").is_dir():

@@ -10,10 +10,13 @@ import sys
 from pathlib import Path
 
 from datasets.files import ROOT
-from workflow import arguments, store, worker
+from methods import contract
+from workflow import arguments, faults, store, worker
 
 #: exit status of a run that has left out a method.
 LEFT_OUT = 3
+#: exit statuses of a run that somebody has told to end.
+TOLD = (128 + signal.SIGTERM, 128 + signal.SIGHUP)
 
 
 class Stopped(BaseException):
@@ -92,10 +95,30 @@ def main(argv: list[str]) -> int:
             print(f"{cleared.stdout.rstrip()}\nbench: the lock stays until the error above is mended", file=sys.stderr)
             return cleared.returncode
     os.environ["DPBAYES_COMMAND"] = " ".join(["snakemake", *command])
-    note = Path(".snakemake") / "left_out"
-    note.unlink(missing_ok=True)
-    os.environ[store.LEFT_OUT] = str(note.absolute())
-    return status(run([*snakemake, *command], lock.fileno()), note)
+    return planned([*snakemake, *command], lock.fileno(), Path(".snakemake").absolute())
+
+
+def planned(command: list[str], lock: int, folder: Path) -> int:
+    """Run Snakemake, and again without each file of a method that ends its process. Gives the exit status.
+
+    ``folder``: for notes of what is imported, and of what is left out.
+    """
+    note, importing = folder / "left_out", folder / "importing"
+    ended: list[str] = []
+    while True:
+        note.unlink(missing_ok=True)
+        importing.unlink(missing_ok=True)
+        os.environ |= {store.LEFT_OUT: str(note), store.IMPORTING: str(importing)}
+        os.environ[contract.ENDED] = os.pathsep.join(ended)
+        code = run(command, lock)
+        if not importing.is_file() or code in TOLD:
+            return status(code, note)
+        file = importing.read_text(encoding="utf-8")
+        if file in ended or faults.killed(code):  # by the system, perhaps
+            print(f"bench: the plan ended while {file} was imported; nothing was run", file=sys.stderr)
+            return code or 1
+        print(f"bench: {file} ends the process that imports it; going on without it", file=sys.stderr, flush=True)
+        ended.append(file)
 
 
 def status(code: int, note: Path) -> int:

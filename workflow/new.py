@@ -183,7 +183,7 @@ def described(path: Path, target: str | None, task: str, given: Given) -> dict:
 
 
 def made_up(name: str) -> dict:
-    """The facts of a made-up table, for a skeleton without one."""
+    """The facts of a synthetic table, for a skeleton without one."""
     layout = Layout(tuple(Column(word, NUMBER) for word in ("first", "second", "target")))
     told = {"file": f"{name}.csv", "layout": layout, "target": "target", "rows": 100, "sha256": "0" * 64}
     return told | {"task": "regression", "labels": ()}

@@ -2,7 +2,7 @@
 
 public: every random number follows from the cell's seed, so that a run can be repeated bit for bit. Then an epsilon
 holds for nobody who has this program. secret: entropy of the operating system is mixed into the streams of every fit
-that claims a guarantee, noise, batches and posterior draws alike, and into all streams of a paper's own program
+that claims a guarantee, noise, batches and posterior draws alike, and into all streams of a paper's own code
 (``workflow.program.stream``). Such a run cannot be repeated, restored or committed.
 """
 

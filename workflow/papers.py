@@ -51,7 +51,7 @@ class Extra:
 
 @dataclass(frozen=True)
 class Program:
-    """A paper's own program: it runs each published number many times, where an experiment has splits.
+    """A paper's own code: it runs each published number many times, where an experiment has splits.
 
     ``scores``: names of its score files. ``rows``: "module:function", called with (name, scale, mirror, folder of raw
     files, wanted); it gives the rows of one score file. ``wanted``: None for all rows, or a function of what names a
@@ -185,7 +185,7 @@ def of_experiments() -> tuple[Paper, ...]:
 
 @cache
 def programs() -> dict[str, tuple[Paper, Program]]:
-    """Key -> paper and program of those with a program of their own: each has a reference of its own."""
+    """Key -> paper and program of those with their own code: each has a reference of its own."""
     return {p.key: (p, p.program) for p in papers() if p.program}
 
 

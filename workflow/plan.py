@@ -70,7 +70,7 @@ def estimate(scale: str) -> Estimate:
     full = {key_of(c): dict(c.settings) for p in experiment_files() for c in cells(p, "full")}
     everything = [c for p in experiment_files() for c in cells(p, scale)]
     # By CPU seconds each reading of one run counts its share. Older rows, with seconds of the clock alone, count the
-    # whole run each: together they cost as much as the dearest.
+    # whole run each: together they cost as much as the most expensive.
     one_run = {name for name, group in families(everything).items() if len({c.method for c in group}) > 1}
     jobs, shares, dearest, unknown, by_clock = defaultdict(float), defaultdict(float), defaultdict(float), 0, 0
     for c in everything:
@@ -93,7 +93,7 @@ def estimate(scale: str) -> Estimate:
 
 
 def program_seconds() -> dict[str, float]:
-    """CPU seconds of each paper with a program of its own, if all its committed score files have them."""
+    """CPU seconds of each paper with its own code, if all its committed score files have them."""
     out = {}
     for key, (paper, _) in papers.programs().items():
         files = sorted(paper.reference.glob("scores/*.csv.gz"))

@@ -1,4 +1,4 @@
-"""One file of a paper's own program (``workflow.papers.Program``): the score rows of one name, or a small table.
+"""One file of a paper's own code (``workflow.papers.Program``): the score rows of one name, or a small table.
 
     python -m workflow.program KEY scores NAME --out FILE.csv.gz
     python -m workflow.program KEY checks NAME --out FILE.csv

@@ -100,7 +100,8 @@ def listed(words: Sequence[str], ids: Iterable[str], numbers: Sequence[Published
 
 
 def recompute(reference: Reference, name: str, tables: Tables, results: Path) -> list[Row]:
-    """A cell's numbers here beside the committed ones, over all its splits. Its sidecar stays below ``results``."""
+    """A cell's numbers here beside the committed ones, over all its splits. Its metadata file stays below
+    ``results``."""
     data, exact = "", []
     if cell := reference.cells.get(name):
         group = regression.together(cell, reference.families)

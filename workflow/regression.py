@@ -66,7 +66,7 @@ class Unit:
 
     ``short``: caps of their settings (one epoch, a few draws) for a fit that is too expensive to repeat; empty for a
     whole fit. ``seconds``: CPU seconds that it takes, about. ``program``: the module that makes the score rows of a
-    paper with a program of its own, whose key is then ``experiment``.
+    paper with its own code, whose key is then ``experiment``.
     """
 
     experiment: str
@@ -206,12 +206,12 @@ def changed_entries(reference: Reference) -> set[Entry]:
     return {e for e, of in reference.entries.items() if files & set(of[0].own_files)} if files else set()
 
 
-# Papers with programs of their own have no experiments. All that is special about them is here.
+# Papers with their own code have no experiments. All that is special about them is here.
 
 
 @dataclass(frozen=True)
 class OwnCell:
-    """A cell of a paper with a program of its own: its committed score rows, and the name of their file."""
+    """A cell of a paper with its own code: its committed score rows, and the name of their file."""
 
     file: str
     rows: tuple[dict[str, str], ...]
@@ -353,7 +353,7 @@ def _values(where: str, column: str, old: str, new: str) -> list[Number]:
 
 @dataclass(frozen=True)
 class Found:
-    """What a unit gave: its score rows, or finished rows of a paper's own program; and CPU seconds."""
+    """What a unit gave: its score rows, or finished rows of a paper's own code; and CPU seconds."""
 
     rows: list[dict]
     finished: list[Row]
@@ -375,9 +375,9 @@ def recompute_one(
 ) -> Found:
     """Fit and score a unit in this process.
 
-    ``data``: the npz file of its data set; ``raw``: folder of raw files, for a paper's own program; ``folder``: the
+    ``data``: the npz file of its data set; ``raw``: folder of raw files, for a paper's own code; ``folder``: the
     reference. ``exact``: committed rows of the reference posterior that its scores need. ``results``: folder where
-    the sidecars stay; None for nowhere.
+    the metadata files stay; None for nowhere.
     """
     start = time.process_time()
     if unit.program:
@@ -630,7 +630,7 @@ def same_kernels() -> bool:
 
 
 def own_tolerance(was: float) -> tuple[float, str]:
-    """Tolerance of a number of a paper's own program, and its words."""
+    """Tolerance of a number of a paper's own code, and its words."""
     config = tolerances()["tolerances"]
     if same_kernels():
         return config["same_kernels"] * max(1.0, abs(was)), "same kernels"

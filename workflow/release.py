@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,20 +19,15 @@ from typing import Any
 import numpy as np
 
 from datasets.files import write_json, write_npz
-from privacy.accountants import epsilon_of
 from privacy.ledger import Ledger
+from privacy.release import GUARANTEE, POSTERIOR, ReleaseError, contents
 from workflow import noise
 from workflow.store import parameters_of, record_of_file
 
-POSTERIOR, GUARANTEE = "posterior.npz", "guarantee.json"
 #: of a cell's record: what somebody asked for, before a row was read
 ASKED = ("dataset", "method", "setting", "model", "settings", "budget")
 #: at which an epsilon is computed if the budget states none
 DELTA = 1e-5
-
-
-class ReleaseError(ValueError):
-    """What was asked for may not leave the machine; the message says why, and what to do."""
 
 
 def write_release(
@@ -47,47 +41,16 @@ def write_release(
 ) -> list[Path]:
     """Write the files of one fit into the folder ``out``, which is empty or not there, and give their paths.
 
-    Parameters
-    ----------
-    kind, parameters : of the posterior: the class in ``models.posteriors``, and its arrays by name.
-    ledger : of the fit; its epsilon is computed here, at ``delta``.
-    asked : what was asked for before a row was read, such as method, settings and budget. It is written as it is, so it
-        must hold nothing that follows from rows: no time, no diagnostic, no digest of the table, no seed, no score.
-    leaks : sentences on what the epsilon does not count.
-
-    The noise of the fit has to be secret, which is for the caller to know. Raises ReleaseError for a folder that holds
-    something, for no release at all, for an infinite epsilon, and for numbers that are not finite.
+    The other arguments are those of ``privacy.release.contents``. Raises what that raises, and ReleaseError for a
+    folder that holds something.
     """
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ReleaseError(f"{out} is not an empty folder; name one that is empty or not there")
-    if not len(ledger):
-        raise ReleaseError("the ledger is empty: this fit claims no guarantee; release the fit of a private method")
-    cost = epsilon_of(ledger, delta)
-    if not math.isfinite(cost.epsilon):
-        raise ReleaseError("by its ledger the fit has no finite epsilon; release the fit of another method or reading")
-    arrays = {name: np.asarray(value) for name, value in parameters.items()}
-    if bad := [name for name, value in arrays.items() if value.dtype.kind in "fc" and not np.isfinite(value).all()]:
-        raise ReleaseError(f"the posterior's {bad[0]} has a NaN or infinity; release a fit whose status is ok")
-    events = [e | {"sensitivity": _number(e["sensitivity"])} for e in ledger.to_json()]
-    words = {
-        "asked": dict(asked),
-        "posterior": kind,
-        "epsilon": cost.epsilon,
-        "delta": delta,
-        "relation": str(cost.relation),
-        "accountant": cost.accountant,
-        "ledger": events,
-        "not counted": list(leaks),
-    }
+    arrays, words = contents(kind, parameters, ledger, delta, asked, leaks)
     write_npz(out / POSTERIOR, arrays)
-    write_json(out / GUARANTEE, json.loads(json.dumps(words)))
+    write_json(out / GUARANTEE, words)
     return [out / POSTERIOR, out / GUARANTEE]
-
-
-def _number(value: float) -> float | str:
-    """JSON has no infinity."""
-    return value if math.isfinite(value) else "inf"
 
 
 def release(results: Path, cell: str, split: int, out: Path) -> list[Path]:

@@ -122,7 +122,7 @@ class NoDraws(RuntimeError):
 def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
     """Scores of one split from its draws (``workflow.draws``).
 
-    Raises ValueError with the reason that stands there, NoDraws where that is an error of another kind.
+    Raises ValueError with the reason that is there, NoDraws where that is an error of another kind.
     """
     if found.dtype.kind == "U":
         raise (NoDraws if f" {RAISED} " in str(found) else ValueError)(str(found))

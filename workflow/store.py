@@ -12,14 +12,13 @@ import os
 import shutil
 import sys
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from datasets.files import unbroken, write_json, write_npz, write_text
-from datasets.store import Damaged, set_aside
+from datasets.store import UNREADABLE, Damaged, of_the_file, set_aside
 
 # ---------------------------------------------------------------------------------------------- the record of a split
 
@@ -88,9 +87,12 @@ def whole(path: Path, arrays: int | None = None) -> bool:
     """Is it an npz file whose arrays all have their checksums, and (if given) that number of arrays?"""
     try:
         with zipfile.ZipFile(path) as store:
-            return store.testzip() is None and arrays in (None, len(store.namelist()))
-    except (FileNotFoundError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
-        return False
+            names = store.namelist()
+            return store.testzip() is None and len(set(names)) == len(names) and arrays in (None, len(names))
+    except UNREADABLE as error:
+        if of_the_file(error):
+            return False
+        raise
 
 
 def check(paths: Iterable[Path]) -> None:
@@ -111,8 +113,8 @@ def check_run(results: str | Path) -> list[str]:
     results = Path(results)
     bad = [path for path in sorted(results.glob("draws/*.npz")) if not whole(path)]
     for record in sorted(results.glob("fits/*.json")):
-        if _read(record) is None:
-            bad += [path for path in (record, record.with_suffix(".npz")) if path.exists()]
+        if not record.is_file() or _read(record) is None:
+            bad += [path for path in (record, record.with_suffix(".npz")) if os.path.lexists(path)]
     for seal in sorted(results.rglob("*.sha256")):
         path = seal.with_suffix("")
         if path.is_file() and not unbroken(path):
@@ -133,9 +135,10 @@ def _read(path: Path) -> dict | None:
     """The record of a cell; None unless it and the posteriors beside it are whole."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        counted = _counted(record)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return record if _counted(record) and whole(path.with_suffix(".npz"), record.get("arrays")) else None
+    return record if counted and whole(path.with_suffix(".npz"), record.get("arrays")) else None
 
 
 def record_of(cell, fits: Path) -> dict:
@@ -295,8 +298,19 @@ def drop(partial: Path) -> None:
 
 #: variable with the file in which a plan lists the methods that are left out.
 LEFT_OUT = "DPBAYES_LEFT_OUT"
+#: variable with the file in which a plan notes which file of a method it imports.
+IMPORTING = "DPBAYES_IMPORTING"
 #: value of the config's ``retry`` -> statuses that the next call tries again.
 RETRIED = {"timeout": ("timeout",), "failed": ("timeout", "failed")}
+
+
+def importing(file: str) -> None:
+    """Note the file of a method that is imported, "" when that is over (``methods.contract.on_import``)."""
+    if note := os.environ.get(IMPORTING):
+        if file:
+            write_text(Path(note), file)
+        else:
+            Path(note).unlink(missing_ok=True)
 
 
 def losses_of(results: str | Path, name: str) -> Path:

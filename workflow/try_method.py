@@ -11,10 +11,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import click
 
@@ -51,13 +53,36 @@ def known(name: str) -> str:
 
 def run_checks(name: str, private: bool) -> list[str]:
     """What failed: a line a test, with the line to mend. The tests are those of this method alone."""
-    files = [path for what, path in CHECKS.items() if private or what != "privacy"]
-    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
-    command += [f"--maxfail={MOST}"]
-    environment = os.environ | {"DPBAYES_TESTED_METHOD": name, "DPBAYES_TEST_CPU_SECONDS": str(TEST_SECONDS)}
-    made = subprocess.run([*command, *files], cwd=ROOT, env=environment, capture_output=True, text=True)
+    made = _pytest(name, private, f"--maxfail={MOST}")
     print(f"bench: {last(made.stdout) or last(made.stderr)}", flush=True)
     return faults(made.stdout + made.stderr) if made.returncode else []
+
+
+def checked(name: str, private: bool) -> list[dict[str, object]]:
+    """A row per test of this method: check, case, passed, message (the error, or why it was skipped)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tests.xml"
+        made = _pytest(name, private, f"--junitxml={path}")
+        if not path.is_file():
+            raise RuntimeError(f"the tests did not run: {last(made.stdout) or last(made.stderr)}")
+        cases = list(ElementTree.parse(path).iter("testcase"))
+    modules = {file.removesuffix(".py").replace("/", "."): check for check, file in CHECKS.items()}
+    out = []
+    for case in cases:
+        bad = [e for e in case if e.tag in ("failure", "error")]
+        told = " ".join(e.get("message", "") for e in case if e.tag in ("failure", "error", "skipped"))
+        check = modules.get(case.get("classname", ""), "")
+        row = {"check": check, "case": case.get("name", ""), "passed": not bad, "message": told.split("\n")[0]}
+        out.append(row)
+    return out
+
+
+def _pytest(name: str, private: bool, *more: str) -> subprocess.CompletedProcess[str]:
+    """The tests of one method."""
+    files = [path for what, path in CHECKS.items() if private or what != "privacy"]
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
+    environment = os.environ | {"DPBAYES_TESTED_METHOD": name, "DPBAYES_TEST_CPU_SECONDS": str(TEST_SECONDS)}
+    return subprocess.run([*command, *more, *files], cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 def last(text: str) -> str:

@@ -28,7 +28,7 @@ from workflow.surrogates import tasks
 
 #: settings that every method may try.
 EFFORT = 6
-#: nats a row that a setting must gain over the default on its surrogate: less is noise of one surrogate.
+#: nats per row that a setting must gain over the default on its surrogate: less is noise of one surrogate.
 MARGIN = 0.01
 SEED = 20
 

@@ -53,7 +53,7 @@ def _measure(path: Path, node: yaml.Node | None, known: dict, error: type[ValueE
         return 0, 0
     where = f"{path}, line {node.start_mark.line + 1}"
     if isinstance(node, yaml.ScalarNode):
-        if node.tag.endswith(":float") and node.value.lower() == ".nan":
+        if node.tag.endswith(":float") and node.value.lower().strip("+-.") == "nan":
             raise error(f"{where}: {node.value} is no number")
         return 1, 1
     if id(node) not in known:

@@ -35,13 +35,14 @@ class Block:
 
     Parameters
     ----------
-    task, title : name of the task (``linear_regression``) and its words.
-    table : one row per private method, as text; the most probable winner first.
-    figure : SVG text: scores of each method on the tables.
-    data : numbers of table and figure, a row per method, epsilon and data set ("(next table)": what the model expects).
-    sentences : take this; because; limits. Each is a paragraph of plain text.
-    caption : of the figure.
-    budget : of the table: epsilon, delta, neighbours, and why a score can be above 1.
+    task, title : name of the task, such as ``linear_regression``, and its words.
+    table : one row per private method, as text. The most probable winner is first.
+    figure : scores of each method on the tables, as SVG text.
+    data : numbers of table and figure, one row per method, epsilon and data set. "(next table)" is what the model
+        expects.
+    sentences : what to take, why, and the limits. Each is a paragraph of plain text.
+    caption : words below the figure.
+    budget : words below the table: epsilon, delta, neighbours, and why a score can be above 1.
     winners : epsilon -> winner.
     """
 

@@ -15,6 +15,8 @@ from evaluation.metrics import METRICS
 
 #: in the place of a data set: what the model expects of the next table.
 NEXT = "(next table)"
+#: scores beyond it are shown as a bound.
+FAR = 1000
 #: columns of the data of a block.
 DATA = (
     *("task", "metric", "unit", "method", "title", "epsilon", "settings", "dataset", "score", "low", "high", "counts"),
@@ -27,6 +29,13 @@ def titled(method: str, kind: str) -> str:
     name, _, own = method.partition(", ")
     words = ", ".join(filter(None, (title(name, kind), own)))
     return words + (" (baseline)" if role_of(name, kind, True) == PRIVATE_YARDSTICK else "")
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A score as text; one that is far off as a bound, because its digits say nothing."""
+    if abs(value) >= FAR:
+        return f"{'below -' if value < 0 else 'above '}{FAR:,}"
+    return f"{value:.{digits}f}"
 
 
 @dataclass(eq=False)
@@ -53,7 +62,14 @@ class Answer:
         return titled(method, self.family.kind)
 
     def set_name(self, dataset: str) -> str:
+        if self.own:
+            return "score"
         return dataset.replace("_", " ") if self.about.fresh else self.family.set_title(dataset)
+
+    @property
+    def own(self) -> bool:
+        """Is it about one table of somebody's own?"""
+        return bool(self.about.limits) and not self.about.fresh
 
     @property
     def sets(self) -> str:

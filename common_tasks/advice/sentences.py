@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from common_tasks import best
+from common_tasks import comparisons as compare
 from common_tasks.advice.answer import Answer
 from common_tasks.advice.table import LOOKED_AT, listed
 
@@ -15,9 +16,9 @@ def take(found: Answer) -> str:
     """The winner at each epsilon, and whether it survives leaving out any one table."""
     fitted = found.at(found.main)
     if fitted.winner.why:
-        own = found.about.limits and fitted.scores.scaled
-        here = [_on_this_table(found, e) for e in found.epsilons] if own else []
-        return " ".join([f"No general advice: {fitted.winner.why}.", *here])
+        if found.own:
+            return " ".join(_on_this_table(found, e) for e in found.epsilons)
+        return f"No general advice: {fitted.winner.why}."
     order = [found.main, *(e for e in found.epsilons if e != found.main)]
     out, unstable = [], {}
     for epsilon in order:
@@ -47,14 +48,36 @@ def take(found: Answer) -> str:
 
 
 def _on_this_table(found: Answer, epsilon: str) -> str:
-    """Of a table of one's own: the methods that are best on it, by the definition of ``common_tasks.best``."""
-    scores = found.at(epsilon).scores
-    at = {m: scores.on(m, scores.sets[0])[0] for m in scores.methods}
-    at = {m: y for m, y in at.items() if np.isfinite(y)}
-    top = max(at.values())
-    names = [found.name(m) for m in sorted(at, key=lambda m: -at[m]) if at[m] >= top - best.TIE]
-    verb = "is" if len(names) == 1 else "are"
-    return f"On this table, at epsilon = {epsilon}, {listed(names)} {verb} best, with a score of {top:.2f}."
+    """Of a table of one's own: the method with the highest score on it, and those that are not significantly worse."""
+    scores, family = found.at(epsilon).scores, found.family
+    dataset = scores.sets[0]
+    if not scores.scaled:
+        why = best.ends(family, dataset, found.about)[2].partition(" (")[0]
+        return f"At epsilon = {epsilon}, take none: even without privacy, {why} on this table."
+    at = {m: scores.on(m, dataset) for m in scores.methods}
+    at = {m: (y, error) for m, (y, error) in at.items() if np.isfinite(y)}
+    if max(y - 1.96 * error for y, error in at.values()) <= 0:
+        return (
+            f"At epsilon = {epsilon}, take none: on this table, no private method is significantly better than the "
+            "trivial baseline."
+        )
+    first = max(at, key=lambda m: at[m][0])
+    metric = best.metric_of(family)
+    near = []
+    for method in sorted(at, key=lambda m: -at[m][0]):
+        arms = [scores.arms[m] for m in (first, method)]
+        if method == first or any((dataset, a, metric) not in family.values for a in arms):
+            continue
+        d = compare.gap(family, dataset, metric, *arms)
+        if d is None or not d.significant:
+            near.append(found.name(method))
+    out = (
+        f"At epsilon = {epsilon}, take {found.name(first)}: its score is the highest on this table, {at[first][0]:.2f}."
+    )
+    if near:
+        verb = "is" if len(near) == 1 else "are"
+        out += f" Not shown to be worse than it {verb} {listed(near)} (paired over the splits, level 95 % each)."
+    return out
 
 
 def because(found: Answer) -> str:
@@ -64,9 +87,8 @@ def because(found: Answer) -> str:
     if fitted.scores.scaled:
         out.append("A score below 0 counts as 0.")
     if fitted.winner.why:
-        last = f"A method is best on a table if no other score is more than {best.TIE} higher."
-        last = last if found.about.limits else "No method is called best."
-        return " ".join([*out, "The number after ± is half a 95 % interval over the splits.", last])
+        out.append("The number after ± is half a 95 % interval over the splits.")
+        return " ".join(out if found.own else [*out, "No method is called best."])
     rated, count = int((fitted.frame["without"] == "").sum()), len(fitted.scores.tables)
     unrated = len(fitted.scores.methods) - rated
     out.append(

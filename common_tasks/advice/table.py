@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from common_tasks import best
 from common_tasks import tables as common_tables
-from common_tasks.advice.answer import Answer
+from common_tasks.advice.answer import FAR, Answer, number
 from common_tasks.scores import Arm, adapter
 
 #: what the table shows of calibration: the first of these that a task has, and its heading.
@@ -18,6 +19,8 @@ CALIBRATION = {
     "coverage_90": "90 % intervals cover",
     "expected_calibration_error": "calibration error of probabilities",
 }
+#: what it shows of two classes, if the experiment asks for it.
+RARE_CLASS = {"auc": "AUC", "balanced_accuracy": "balanced accuracy", "brier_score": "Brier score"}
 #: neighbouring relation -> how neighbours differ.
 RELATIONS = {"add_remove": "one row more or less (add/remove)", "replace_one": "one replaced row (replace one)"}
 #: so many names stand in a sentence; the table has all.
@@ -49,10 +52,10 @@ def build(found: Answer) -> pd.DataFrame:
         else:
             for d in scores.named:
                 mean, error = scores.on(method, d)
-                width = f" ± {1.96 * error:.2f}" if error > 0 else ""
                 missing = scores.why.get((method, d), "no score").partition(":")[0]
                 mark = f" {LOOKED_AT}" if (method, d) in found.looked_at else ""
-                row[found.set_name(d)] = f"{mean:.2f}{width}{mark}" if math.isfinite(mean) else missing
+                row[found.set_name(d)] = f"{_with_error(mean, error)}{mark}" if math.isfinite(mean) else missing
+            row |= _rare_class(found, arm, scores.named)
         if metric:
             at = [family.summary.get((d, arm, metric)) for d in scores.named]
             values = [r["mean"] for r in at if r]
@@ -65,7 +68,44 @@ def build(found: Answer) -> pd.DataFrame:
             row["splits"] = splits[method] or "-"
         row["seconds per fit"] = _mean_of([spent[d, arm]["seconds"][0] for d in scores.named if (d, arm) in spent])
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame([*rows, *_ends(found, metric, spent)]).fillna("-") if found.own else pd.DataFrame(rows)
+
+
+def _ends(found: Answer, metric: str | None, spent: Mapping[Any, Any]) -> list[dict[str, str]]:
+    """Rows of both ends of the scale, for a table of one's own."""
+    family, scores = found.family, found.at(found.main).scores
+    dataset = scores.named[0]
+    out = []
+    for place, arm in enumerate(best.ends(family, dataset, found.about)[:2]):
+        if arm is None or (dataset, arm, best.metric_of(family)) not in family.summary:
+            continue
+        r = family.summary[dataset, arm, best.metric_of(family)]
+        words = "constant prediction" if place == 0 else "without privacy"
+        row = {"method": f"{found.name(arm.method).removesuffix(' (baseline)')} ({words})"}
+        row[found.set_name(dataset)] = f"{place}" if scores.scaled else number(r["mean"])
+        row |= _rare_class(found, arm, [dataset])
+        if metric and (dataset, arm, metric) in family.summary:
+            row[CALIBRATION[metric]] = f"{100 * family.summary[dataset, arm, metric]['mean']:.1f} %"
+        if (dataset, arm) in spent:
+            row["seconds per fit"] = _mean_of([spent[dataset, arm]["seconds"][0]])
+        out.append(row)
+    return out
+
+
+def _rare_class(found: Answer, arm: Arm, sets: Sequence[str]) -> dict[str, str]:
+    """Means over the splits of what tells a rare class, with half a 95 % interval; of one data set."""
+    out = {}
+    for name, words in RARE_CLASS.items():
+        if len(sets) == 1 and any(k[2] == name for k in found.family.summary):
+            r = found.family.summary.get((sets[0], arm, name))
+            out[words] = _with_error(r["mean"], best.error_of(r["std"], r["n"]), 3) if r else "-"
+    return out
+
+
+def _with_error(mean: float, error: float, digits: int = 2) -> str:
+    """A mean with half of its 95 % interval; a mean that is far off without."""
+    width = f" ± {number(1.96 * error, digits)}" if error > 0 and abs(mean) < FAR else ""
+    return number(mean, digits) + width
 
 
 def caption(found: Answer) -> str:

@@ -35,8 +35,6 @@ from workflow.table_options import stated, table_options
 LARGEST = 60_000_000
 FEWEST_ROWS = 50
 DATASET = "surrogates"
-#: task of the command -> common task.
-COMMON = {"regression": "linear_regression", "classification": "logistic_regression", "density": "density"}
 _FILE = '''"""Made-up tables, written by ./bench advise; generator {code}, rows to test included."""
 
 from common_tasks.own_data.surrogates import data_set
@@ -150,8 +148,6 @@ def advise(args: SimpleNamespace) -> None:
         code=code_hash("common_tasks.own_data.surrogates"),
     )  # fmt: skip
     left = study.write(what, text)
-    study.run(what, args.cores, what.folder / "logs" / "snakemake.log", "./bench advise")
-    frame = by_shape(arguments.scores_of(what), args.task)
     shapes = surrogates.SHAPES[args.task]
     about = advice.About(
         fresh=True,
@@ -159,16 +155,21 @@ def advise(args: SimpleNamespace) -> None:
         tuning=what.tuning.words,
         limits=limits(args, shapes),
     )
-    block = arguments.block_of(what, frame, about)
     real = on_real_tables(args.task, epsilons)
-    arguments.finish(what, block, page_text(args, block.data, frame, shapes, real), left)
+
+    def drawn(scores: pd.DataFrame) -> tuple[advice.Block, page.Text]:
+        frame = by_shape(scores, args.task)
+        block = arguments.block_of(what, frame, about)
+        return block, page_text(args, block.data, frame, shapes, real)
+
+    arguments.run(what, args.cores, "./bench advise", drawn, left)
 
 
 def on_real_tables(task: str, epsilons: tuple[float, ...]) -> str:
     """The winner on the tables of the common tasks, as the site names it, at the nearest committed epsilon."""
     kind = study.KINDS[task]
     frame = best.committed()
-    frame = frame[frame["task"] == COMMON[task]]
+    frame = frame[frame["task"] == study.COMMON[task]]
     if frame.empty:
         return f"The common tasks give no general advice for {task}: they have fewer than {best.FEWEST_TABLES} tables."
     known = sorted(set(frame["epsilon"]), key=float)
@@ -219,6 +220,7 @@ def page_text(args, data: pd.DataFrame, frame: pd.DataFrame, shapes: tuple[str, 
         first=[
             first.assumed_ranges(args.known_ranges),
             *first.too_small(data, args.rows, {s: f"the shape {s.replace('_', ' ')}" for s in shapes}),
+            first.more_rows(study.COMMON[args.task]),
             real,
         ],
         by="By shape of the made-up tables",

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ import pandas as pd
 import yaml
 
 from common_tasks import advice, scores
-from common_tasks.own_data import page
+from common_tasks.own_data import page, study
 from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
 from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import ROOT, visible
@@ -121,20 +122,41 @@ def home(program: str, name: str, out: Path | None) -> Path:
     return folder
 
 
-def block_of(study: Study, frame: pd.DataFrame, about: advice.About) -> advice.Block:
+def block_of(what: Study, frame: pd.DataFrame, about: advice.About) -> advice.Block:
     """The advice from scores whose data sets are the study's ``sets``. Raises StudyError without a private score."""
-    config = yaml.safe_load(study.config.read_text(encoding="utf-8"))
-    family = scores.read({**config, "datasets": list(study.sets or [study.dataset])}, frame)
+    config = yaml.safe_load(what.config.read_text(encoding="utf-8"))
+    family = scores.read({**config, "datasets": list(what.sets or [what.dataset])}, frame)
     found = advice.block(family, about) if family.metrics else None
     if found is None:
         reasons = frame.loc[frame["status"] != "ok", ["method", "reason"]].drop_duplicates("method").to_dict("records")
         told = "; ".join(f"{r['method']}: {r['reason']}" for r in reasons[:3])
-        raise StudyError(f"no private method has a score ({told}); {study.scores} has the reasons")
+        raise StudyError(f"no private method has a score ({told}); {what.scores} has the reasons")
     return found
 
 
-def scores_of(study: Study) -> pd.DataFrame:
-    return read_scores(study.scores)
+def run(
+    what: Study,
+    cores: int,
+    program: str,
+    drawn: Callable[[pd.DataFrame], tuple[advice.Block, page.Text]],
+    left_out: Mapping[str, str],
+) -> None:
+    """Run a study, write its page as methods finish, and say in short what the page says. Raises StudyError.
+
+    ``drawn`` makes the block and the text of the page from scores.
+    """
+
+    def show(frame: pd.DataFrame, state: str) -> None:
+        try:
+            block, text = drawn(frame)
+        except StudyError:  # no private score yet
+            return
+        page.write(what.folder, block, replace(text, state=state), left_out)
+
+    path = what.folder / "index.html"
+    print(f"{program}: {path} fills as methods finish, the most useful first", file=sys.stderr, flush=True)
+    study.run(what, cores, what.folder / "logs" / "snakemake.log", program, show)
+    finish(what, *drawn(read_scores(what.scores)), left_out)
 
 
 def spent(frame: pd.DataFrame) -> str:
@@ -153,9 +175,9 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
     )
 
 
-def finish(study: Study, block: advice.Block, text: page.Text, left_out: Mapping[str, str]) -> None:
+def finish(what: Study, block: advice.Block, text: page.Text, left_out: Mapping[str, str]) -> None:
     """Write the page and say in short what it says."""
-    path = page.write(study.folder, block, text, left_out)
+    path = page.write(what.folder, block, text, left_out)
     said = [
         *filter(None, text.first),
         *block.sentences,

@@ -95,15 +95,17 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
     code = code_hash("common_tasks.own_data.table")
     # the digest of the facts makes another file of it where they differ, and so the table is read again
     left = study.write(what, _FILE.format(code=f"{code}, facts {study.digest(facts)}"))
-    study.run(what, args.cores, folder / "logs" / "snakemake.log", "./bench compare")
-    frame = arguments.scores_of(what)
     about = advice.About(
         reference=arguments.reference(args.task),
         tuning=what.tuning.words,
         limits=limits(known),
     )
-    block = arguments.block_of(what, frame, about)
-    arguments.finish(what, block, page_text(args, known, frame, block.data), left)
+
+    def drawn(frame: pd.DataFrame) -> tuple[advice.Block, page.Text]:
+        block = arguments.block_of(what, frame, about)
+        return block, page_text(args, known, frame, block.data)
+
+    arguments.run(what, args.cores, "./bench compare", drawn, left)
 
 
 def limits(known: table.Facts) -> str:
@@ -149,13 +151,15 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, data: pd.DataFrame)
     )  # fmt: skip
     zero, one = map(plain, known.labels or ("", ""))
     classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
+    small = first.too_small(data, known.rows * 9 // 10, {d: known.file for d in data["dataset"]})
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
         first=[
             first.ranges(len(unknown), len(wanted)),
             first.rare_class(known.counts, known.labels, frame),
-            *first.too_small(data, known.rows * 9 // 10, {d: known.file for d in data["dataset"]}),
+            *small,
+            first.more_rows(study.COMMON[args.task]) if small else "",
         ],
         columns=columns_of(known),
         read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",

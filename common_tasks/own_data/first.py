@@ -1,4 +1,4 @@
-"""The first sentences of a page, as plain text: the ranges, too few rows for epsilon, a rare class."""
+"""The first sentences of a page, as plain text: the ranges, too few rows for epsilon, more rows, a rare class."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from common_tasks import sizes
 from common_tasks.advice.answer import NEXT
 from common_tasks.advice.sentences import listed
 from evaluation.metrics import METRICS, main_metrics
@@ -22,7 +23,7 @@ def ranges(unknown: int, columns: int) -> str:
         return ""
     return (
         f"First, state the ranges of your columns: {unknown} of {columns} have none here, so a private method "
-        "estimates them and spends a part of epsilon on that. Write lines `column: [lower, upper]` to a YAML file and "
+        'estimates them and spends a part of epsilon on that. Write lines such as "age: [0, 120]" to a YAML file and '
         "give it with --bounds. A range has to be known without the rows, such as from a document or a scale."
     )
 
@@ -41,15 +42,22 @@ def assumed_ranges(known: bool) -> str:
 def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[str]:
     """A sentence for each epsilon at which no private method is significantly better than the trivial baseline.
 
+    One sentence for all if the reference without privacy is not better either: then there is no scale.
+
     Parameters
     ----------
-    data : ``advice.Block.data``; 0 is the trivial baseline. Rows of another unit than "scaled" are not used.
+    data : ``advice.Block.data``; 0 is the trivial baseline if the unit is "scaled".
     rows : rows of a fit.
     names : data set -> its words.
     """
     here = data[(data["dataset"] != NEXT) & (data["unit"] == "scaled") & data["low"].notna()]
     best = here.groupby(["epsilon", "dataset"], sort=False)["low"].max()
     out = []
+    if len(data) and not (data["unit"] == "scaled").any():
+        out.append(
+            f"Too few rows, or too little in the inputs: on {listed([*names.values()])} with {rows} rows, the model is "
+            "not significantly better than the trivial baseline even without privacy (level 95 %)."
+        )
     for epsilon in here["epsilon"].unique():
         few = [names.get(d, d) for (e, d), low in best.items() if e == epsilon and low <= 0]
         if few:
@@ -59,6 +67,28 @@ def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[s
                 "rows, stated ranges, fewer columns or a larger epsilon may help."
             )
     return out
+
+
+def more_rows(task: str) -> str:
+    """A sentence on what more rows and a larger epsilon change, by the committed tables. "" for a task without effects.
+
+    ``task``: a common task, such as "linear_regression" (``common_tasks.sizes``).
+    """
+    every = sizes.committed()
+    here = every[(every["task"] == task) & (every["method"] == sizes.EVERY)].set_index("of")
+    if here.empty:
+        return ""
+    said = []
+    for term, words in (("rows", "as many rows multiply"), ("epsilon", "the epsilon multiplies")):
+        factor, low, high = here.loc[term, ["factor", "low", "high"]]
+        number = f"{factor:.2f} [{low:.2f}, {high:.2f}]"
+        unsure = ", which is not shown to differ from 1" if low <= 1 <= high else ""
+        said.append(f"ten times {words} it by {number}{unsure}")
+    return (
+        f"The cost of privacy is 1 - score. On {here.loc['rows', 'tables']} real tables, over all methods, {said[0]}; "
+        f"{said[1]} (95 % intervals). These are differences between tables: what more rows of one table change was not "
+        "run."
+    )
 
 
 def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFrame) -> str:
@@ -77,5 +107,6 @@ def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFram
         f"The classes are unbalanced: '{few}' is the class of {min(counts)} of {sum(counts)} rows "
         f"({min(counts) / sum(counts):.2%}). A prediction of '{most}' for each row is right for "
         f"{max(counts) / sum(counts):.2%} of them, and finds no '{few}'.{here} A small test error "
-        f"does not show that a method finds '{few}': compare with these numbers."
+        f"does not show that a method finds '{few}'. Read the AUC and the balanced accuracy, which are 0.5 for a "
+        "constant prediction."
     )

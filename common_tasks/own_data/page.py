@@ -14,25 +14,21 @@ from pathlib import Path
 import pandas as pd
 
 from common_tasks.advice import Block
-from common_tasks.advice.answer import NEXT
+from common_tasks.advice.answer import NEXT, number
 from datasets.files import sheet_text, write_text
 from reports.site.document import plain
 
-#: of a phone: the figure fits, a long word is broken, a wide table scrolls by itself.
-NARROW = """<style>
-body { overflow-wrap: anywhere; }
-svg { max-width: 100%; height: auto; }
-table { display: block; overflow-x: auto; overflow-wrap: normal; }
-</style>
-"""
+#: looks of the page, those of the site; on a phone the figure fits, and a wide table scrolls by itself.
+LOOKS = Path(__file__).with_name("page.css")
 
 
 @dataclass(frozen=True)
 class Text:
     """What the page says besides the block.
 
-    ``title``: plain text; ``first``: what decides, plain text; ``before``: paragraphs below; ``by``: heading of the
-    table of scores by data set, and what its columns mean; ``columns``: rows of a table on the columns of the file,
+    ``title``: plain text; ``state``: what is missing, plain text, "" for a study that is finished; ``first``: what
+    decides, plain text; ``before``: paragraphs below; ``by``: heading of the table of scores by data set, and what its
+    columns mean; ``columns``: rows of a table on the columns of the file,
     plain text, and ``read``: how the file was read; ``after``: paragraphs at the end. Paragraphs are Markdown: values
     in them go through ``plain``.
     """
@@ -45,11 +41,15 @@ class Text:
     columns: Sequence[Mapping[str, str]] = ()
     read: str = ""
     first: Sequence[str] = ()
+    state: str = ""
 
 
 def write(folder: Path, block: Block, text: Text, left_out: Mapping[str, str]) -> Path:
     """Write ``advice.md``, ``table.csv``, ``advice.csv``, ``figure.svg`` and ``index.html``; gives the last."""
-    write_text(folder / "figure.svg", block.figure)
+    if block.figure:
+        write_text(folder / "figure.svg", block.figure)
+    else:
+        (folder / "figure.svg").unlink(missing_ok=True)
     write_text(folder / "table.csv", sheet_text(block.table))
     write_text(folder / "advice.csv", sheet_text(block.data))
     source = markdown(block, text, left_out)
@@ -63,12 +63,14 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
     said, caption = [plain(s) for s in block.sentences], plain(block.caption)
     parts = [
         f"# {plain(text.title)}",
+        f"**{plain(text.state)}**" if text.state else "",
         *map(plain, text.first),
         *text.before,
         "## Which method",
         "\n".join(f"1. {s}" for s in said),
     ]
-    parts += [f"![Scores of the private methods with intervals. {caption}](figure.svg)", caption]
+    parts += [f"![Scores of the private methods with intervals. {caption}](figure.svg)"] if block.figure else []
+    parts += [caption]
     parts += ["## Methods", table(block.table)]
     if text.by:
         parts += [f"## {text.by}", by_dataset(block.data)]
@@ -78,7 +80,8 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
     if text.columns:
         parts += ["## What was done to each column", text.read, table(pd.DataFrame(text.columns))]
     parts += ["## What this is", *text.after]
-    parts += ["Numbers: [table.csv](table.csv), [advice.csv](advice.csv); figure: [figure.svg](figure.svg)."]
+    figure = "; figure: [figure.svg](figure.svg)" if block.figure else ""
+    parts += [f"Numbers: [table.csv](table.csv), [advice.csv](advice.csv){figure}."]
     return "\n\n".join(p for p in parts if p) + "\n"
 
 
@@ -93,7 +96,7 @@ def by_dataset(data: pd.DataFrame) -> str:
     rows: dict[str, dict[str, str]] = {}
     for r in data[data["dataset"] != NEXT].to_dict("records"):
         name = r["title"] + (f", epsilon = {r['epsilon']}" if several else "")
-        rows.setdefault(name, {})[r["dataset"].replace("_", " ")] = f"{r['score']:.2f}"
+        rows.setdefault(name, {})[r["dataset"].replace("_", " ")] = number(r["score"])
     return table(pd.DataFrame([{"method": n, **s} for n, s in rows.items()]).fillna("-"))
 
 
@@ -104,6 +107,7 @@ def html(source: str, folder: Path) -> str:
 
     settings = {
         "embed_stylesheet": True,
+        "stylesheet_path": str(LOOKS),
         "image_loading": "embed",
         "myst_all_links_external": True,
         "myst_suppress_warnings": ["myst.header"],
@@ -121,8 +125,7 @@ def html(source: str, folder: Path) -> str:
     with warnings.catch_warnings():
         # MyST looks for raw nodes by a method that docutils calls obsolete
         warnings.filterwarnings("ignore", r"nodes\.Node\.traverse", DeprecationWarning)
-        made = publish_string(
+        return publish_string(
             source, source_path=where, destination_path=str(folder / "index.html"), parser=Parser(), writer="html5",
             settings_overrides=settings,
         )  # fmt: skip
-    return made.replace("</head>", f"{NARROW}</head>", 1)

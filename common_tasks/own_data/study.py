@@ -19,17 +19,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 import datasets
+from common_tasks import best
 from datasets.files import ROOT, folder_name, write_json, write_text
+from evaluation.summary import checked
 from methods import contract
-from workflow import arithmetic, committed, papers, worker
+from workflow import arithmetic, committed, papers, score, worker
 from workflow.experiments import Cell, cells
 
 #: task -> kind of model of the common tasks, and what ends its scale: the control that looks at no input, and a
@@ -44,11 +47,17 @@ ENDS = {
     "classification": ("predict_mean", "ep"),
     "density": ("single_gaussian", "em"),
 }
+#: task of a command -> common task.
+COMMON = {"regression": "linear_regression", "classification": "logistic_regression", "density": "density"}
 COMPONENTS = 3
 #: CPU seconds of a cell besides its fits, and of a run besides its cells.
 CELL_S, RUN_S = 4.0, 20.0
 #: seconds between two lines of progress.
 EVERY = 10.0
+#: so many groups of methods run before the others, after both ends of the scale.
+LEADING = 4
+#: share of the time that may go into pages of a study that is not finished.
+DRAWING = 0.05
 
 
 class StudyError(RuntimeError):
@@ -209,10 +218,22 @@ def seconds_a_fit(kind: str, rows: int, columns: int) -> dict[str, float]:
     return {m: float(s) * max(1.0, wanted / size[nearest]) for m, s in mean.items()}
 
 
+def usefulness(study: Study) -> dict[str, float]:
+    """Method -> probability of being best on the next table, by the committed tables at the nearest epsilon; the
+    highest of those at the budgets of the study. Empty for a task without general advice."""
+    frame = best.committed()
+    frame = frame[(frame["task"] == COMMON[study.task]) & (frame["without"] == "")]
+    if frame.empty:
+        return {}
+    near = {min(frame["epsilon"], key=lambda known: abs(math.log(float(known) / e))) for e in study.epsilons}
+    here = frame[frame["epsilon"].isin(near)]
+    return {m: float(p) for m, p in here["probability"].groupby(here["method"].str.partition(",")[0]).max().items()}
+
+
 def affordable(
-    study: Study, groups: list[list[str]], known: dict[str, float]
+    study: Study, groups: list[list[str]], known: dict[str, float], useful: Mapping[str, float] | None = None
 ) -> tuple[list[list[str]], dict[str, str]]:
-    """The groups that fit into the minutes, the cheapest first, and why the others do not.
+    """The groups that fit into the minutes, the most useful first (:func:`usefulness`), and why the others do not.
 
     Methods of one run cost what the dearest of them does. One that no committed run has counts as the dearest that is
     known; one from outside is always taken in.
@@ -222,8 +243,9 @@ def affordable(
     known = {n: known.get(n, most if contract.is_ours(n) else 0.0) for g in groups for n in g}
     runs = {g[0]: len(study.epsilons) + len(study.tuning.of([g])) for g in groups}
     cost = {g[0]: CELL_S + study.splits * runs[g[0]] * max(known[n] for n in g) for g in groups}
-    total, kept, left = RUN_S, [], {}
-    for group in sorted(groups, key=lambda g: cost[g[0]]):
+    worth = {g[0]: max((useful or {}).get(n, 0.0 if contract.is_ours(n) else 1.0) for n in g) for g in groups}
+    total, kept, left, dear = RUN_S, [], {}, []
+    for group in sorted(groups, key=lambda g: (-worth[g[0]], cost[g[0]])):
         each = max(known[n] for n in group)
         by = "by the committed runs" if any(n in told for n in group) else "since no committed run says more"
         many = ", ".join(group)
@@ -233,13 +255,16 @@ def affordable(
         elif each > study.fit_s:
             why = f"about {each:.0f} s a fit of this size {by}, over the limit; --fit-seconds raises it"
         elif total + cost[group[0]] > 60 * study.minutes:
-            need = math.ceil((total + cost[group[0]]) / 60)
-            why = f"about {cost[group[0]]:.0f} CPU seconds {by}; --minutes {need} takes it in"
+            dear.append((many, cost[group[0]], by))
+            continue
         if why:
             left[many] = why
         else:
             kept.append(group)
             total += cost[group[0]]
+    for many, seconds, by in dear:
+        need = math.ceil((total + seconds) / 60)
+        left[many] = f"about {seconds:.0f} CPU seconds {by}; --minutes {need} takes it in"
     return kept, left
 
 
@@ -271,6 +296,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
         "model": model,
         "datasets": [study.dataset],
         **({"tuned": str(study.tuned)} if study.tuning.of(groups) else {}),
+        **({"rare_class": True} if study.task == "classification" else {}),
         "timeout_s": study.fit_s,
         # of a request of many fits, at all budgets of a split
         "request_timeout_s": study.fit_s * len(study.epsilons),
@@ -283,7 +309,7 @@ def experiment(study: Study, groups: Sequence[Sequence[str]]) -> dict[str, Any]:
 
 def write(study: Study, data_set: str) -> dict[str, str]:
     """Write experiment, data set (its Python text) and tuned settings; gives the methods that are left out."""
-    groups, left = affordable(study, *_groups(study))
+    groups, left = affordable(study, *_groups(study), usefulness(study))
     if not groups:
         raise StudyError(f"no private method fits into {study.minutes:g} minutes; give more with --minutes")
     text = yaml.safe_dump(experiment(study, groups), sort_keys=False, width=120)
@@ -305,10 +331,15 @@ def _groups(study: Study) -> tuple[list[list[str]], dict[str, float]]:
     return [g for g in groups if g], seconds_a_fit(study.kind, study.rows, study.columns)
 
 
-def run(study: Study, cores: int, log: Path, program: str) -> None:
+#: is given the scores so far, and a sentence on what is missing.
+Show = Callable[[pd.DataFrame, str], object]
+
+
+def run(study: Study, cores: int, log: Path, program: str, show: Show | None = None) -> None:
     """Fit and score what is missing, with lines of progress. Raises StudyError; ends its processes where it is told to.
 
-    ``program``: the first word of each line.
+    ``program``: the first word of each line. ``show`` is called as methods finish, once both ends of the scale have
+    scores, so often that it takes ``DRAWING`` of the time.
     """
     before = datasets.outside()
     datasets.take([study.folder / f"{study.dataset}.py"])
@@ -322,24 +353,29 @@ def run(study: Study, cores: int, log: Path, program: str) -> None:
                 raise StudyError(
                     f"another run is writing {study.folder}; wait for it, or give another --name"
                 ) from None
-            _snakemake(study, everything, cores, log, program, lock.fileno())
+            _snakemake(study, everything, cores, log, program, lock.fileno(), show)
     except ValueError as e:
         raise StudyError(str(e)) from None
     finally:
         datasets.take(before)
 
 
-def _snakemake(study: Study, everything: list[Cell], cores: int, log: Path, program: str, lock: int) -> None:
+def _snakemake(
+    study: Study, everything: list[Cell], cores: int, log: Path, program: str, lock: int, show: Show | None
+) -> None:
     config = ["scale=full", f"results={study.folder}", f"experiments={study.config}"]
     config.append(f"datasets={study.folder / f'{study.dataset}.py'}")
     # no other run writes below the folder, whose lock we hold; a lock of the whole checkout would keep others waiting
-    command = [sys.executable, "-m", "snakemake", "--nolock", "--cores", str(cores), "--config", *config, "--"]
-    command.append(str(study.scores))
+    command = [sys.executable, "-m", "snakemake", "--nolock", "--cores", str(cores)]
+    command += ["--prioritize", *(f"{study.folder}/done/{job}.fits" for job in leading(study, everything))]
+    command += ["--config", *config, "--", str(study.scores)]
     log.parent.mkdir(parents=True, exist_ok=True)
     before = signal.signal(signal.SIGTERM, _interrupt)
     started = time.monotonic()
     known = seconds_a_fit(study.kind, study.rows, study.columns)
     first = _done(study, everything)
+    print(f"{program}: {forecast(everything, first, known, cores)}", file=sys.stderr, flush=True)
+    pages = _Pages(study, everything, show)
     try:
         with open(log, "w", encoding="utf-8") as out:
             environment = {**os.environ, **arithmetic.environment()}
@@ -352,6 +388,7 @@ def _snakemake(study: Study, everything: list[Cell], cores: int, log: Path, prog
                 if line != said:
                     print(f"{program}: {line}", file=sys.stderr, flush=True)
                 said = line
+                pages.draw()
                 try:
                     process.wait(EVERY)
                 except subprocess.TimeoutExpired:
@@ -359,10 +396,76 @@ def _snakemake(study: Study, everything: list[Cell], cores: int, log: Path, prog
     except KeyboardInterrupt:
         worker.end_below(os.getpid())
         raise StudyError("stopped; the same command goes on where it was") from None
+    except BaseException:
+        worker.end_below(os.getpid())
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)
     if process.returncode:
         raise StudyError(f"a step failed; {log} ends with: {_last(log)}")
+
+
+def leading(study: Study, everything: Iterable[Cell]) -> list[str]:
+    """Jobs that run first: both ends of the scale, then those of the methods that are most useful, or cheapest."""
+    useful, known = usefulness(study), seconds_a_fit(study.kind, study.rows, study.columns)
+    worth: dict[str, tuple[float, float]] = {}
+    for cell in everything:
+        end = cell.method in ENDS[study.task]
+        mine = (-2.0 if end else -useful.get(cell.method, 0.0), known.get(cell.method, math.inf))
+        worth[cell.job] = min(mine, worth.get(cell.job, mine))
+    return sorted(worth, key=worth.__getitem__)[: len(ENDS[study.task]) + LEADING]
+
+
+def forecast(everything: Sequence[Cell], done: Mapping[str, int], known: Mapping[str, float], cores: int) -> str:
+    """What is run, and the time that it takes by what fits are known to cost."""
+    weight = {c.id: CELL_S / c.splits + known.get(c.method, 1.0) for c in everything}
+    fits = sum(c.splits - done[c.id] for c in everything)
+    left = math.fsum(weight[c.id] * (c.splits - done[c.id]) for c in everything) + RUN_S
+    methods = len({c.method for c in everything})
+    clock = left / max(1, min(cores, len({c.job for c in everything})))
+    return (
+        f"{fits} fits of {methods} methods, about {_duration(left)} of CPU time by the committed runs, so "
+        f"{_duration(clock)} or more with {cores} process{'es' if cores > 1 else ''} at once"
+    )
+
+
+class _Pages:
+    """The pages of a study that is not finished."""
+
+    def __init__(self, study: Study, everything: Sequence[Cell], show: Show | None):
+        self.study, self.show = study, show
+        #: cells that have no rows yet, and rows of the others.
+        self.waiting, self.rows = [*everything], []
+        self.total = len({c.method for c in everything})
+        self.since, self.took = time.monotonic(), 0.0
+
+    def draw(self) -> None:
+        """Show the scores so far if there are more than before, and not too soon after the last time."""
+        began = time.monotonic()
+        if self.show is None or began - self.since < self.took / DRAWING or not self._more():
+            return
+        methods = {c.method for c in self.waiting}
+        if not methods or {*ENDS[self.study.task]} & methods:
+            return
+        frame = checked(pd.DataFrame(self.rows).fillna("").astype(str), self.study.folder)
+        self.show(
+            frame,
+            f"This run is not finished: {self.total - len(methods)} of {self.total} methods have all their scores. "
+            "The page is written again as others finish. Load it again to see them.",
+        )
+        self.since = time.monotonic()
+        self.took = self.since - began
+
+    def _more(self) -> bool:
+        """Score the cells that are fitted since the last time; are there any?"""
+        folder = self.study.folder
+        ready = [c for c in self.waiting if all((folder / "fits" / f"{c.id}{s}").is_file() for s in (".json", ".npz"))]
+        if ready:
+            data = datasets.load(folder / "data" / f"{self.study.dataset}.npz")
+            for cell in ready:
+                self.rows += score.rows_of(cell, folder / "fits", data)
+            self.waiting = [c for c in self.waiting if c not in ready]
+        return bool(ready)
 
 
 def _interrupt(number: int, frame: Any) -> None:

@@ -1,7 +1,7 @@
-"""Made-up tables of a given size, in the shapes in which real ones differ from what models assume.
+"""Synthetic tables of a given size, in the shapes in which real ones differ from what models assume.
 
 A surrogate knows the task, the number of rows and of columns, and no private row. Each table of a shape and a seed has
-a law of its own: coefficients, units of the columns and of the target are drawn anew.
+a distribution of its own: coefficients, units of the columns and of the target are drawn anew.
 """
 
 from __future__ import annotations

@@ -73,8 +73,11 @@ def facts(path: Path, target: str | None, task: str, bounds: Path | None = None,
     return Facts(path.name, digest, rows, [*columns], target or "", task, [*labels], known, layout, counts)
 
 
-def ranges(path: Path, values: Mapping[str, np.ndarray], columns: Sequence[str]) -> dict[str, list[float]]:
-    """Ranges of a YAML file, ``column: [lower, upper]``. Raises TableError where they do not fit the table."""
+def ranges(path: Path, values: Mapping[str, np.ndarray] | None, columns: Sequence[str]) -> dict[str, list[float]]:
+    """Ranges of a YAML file, ``column: [lower, upper]``. Raises TableError where they do not fit the table.
+
+    ``values``: of a public table, which the ranges have to cover; None for private rows, which nobody looks at here.
+    """
     if not path.is_file():
         raise TableError(f"no file {path}; write a line `column: [lower, upper]` for each range that is known")
     given = yaml_file.read(path, TableError)
@@ -83,10 +86,10 @@ def ranges(path: Path, values: Mapping[str, np.ndarray], columns: Sequence[str])
     if unknown := [c for c in given if c not in columns]:
         some = ", ".join(columns[:8]) + (f" and {len(columns) - 8} more" if len(columns) > 8 else "")
         raise TableError(f"{path}: '{unknown[0]}' is no column that takes a range; those are {some}")
-    return {c: _range(path, c, values[c], given[c]) for c in given}
+    return {c: _range(path, c, None if values is None else values[c], given[c]) for c in given}
 
 
-def _range(path: Path, name: str, values: np.ndarray, given: Any) -> list[float]:
+def _range(path: Path, name: str, values: np.ndarray | None, given: Any) -> list[float]:
     number = (int, float)
     pair = isinstance(given, list) and len(given) == 2
     if not pair or any(isinstance(v, bool) or not isinstance(v, number) or not math.isfinite(v) for v in given):
@@ -94,7 +97,7 @@ def _range(path: Path, name: str, values: np.ndarray, given: Any) -> list[float]
     low, high = map(float, given)
     if not low < high:
         raise TableError(f"{path}: '{name}' has [{low:g}, {high:g}]; give lower < upper")
-    if values.min() < low or values.max() > high:
+    if values is not None and (values.min() < low or values.max() > high):
         raise TableError(
             f"{path}: [{low:g}, {high:g}] does not cover column '{name}', whose values go from {values.min():g} to "
             f"{values.max():g}; widen it, or leave it out and it is estimated privately"

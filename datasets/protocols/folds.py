@@ -12,7 +12,7 @@ def split(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Train and test rows of fold ``index`` of 10 for a table of n rows.
 
-    One random permutation of the rows (``RandomState(100)``, the seed that Park et al. 2017 give their program; its own
+    One random permutation of the rows (``RandomState(100)``, the seed that Park et al. 2017 give their code; its own
     folds come from another generator and cannot be had); its positions k, k + 10, ... are the test rows of fold k.
     Test sets are disjoint and cover the table. Raises ValueError for a fold that is none or for n < 10.
     """

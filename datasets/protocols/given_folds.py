@@ -1,4 +1,4 @@
-"""Ten folds as a law of the number of rows: the cross-validation of Wang (2018). Indices are int64.
+"""Ten folds as a function of the number of rows: the cross-validation of Wang (2018). Indices are int64.
 
 Matlab's generator of before 2008, the multiplicative congruential one of Park and Miller, after the seed that the
 paper's preparation scripts set: z_k = 16807 z_{k-1} mod (2^31 - 1), z_0 = ``STATE``. The first n numbers order the rows
@@ -13,7 +13,8 @@ import numpy as np
 FOLDS = 10
 STATE = 111_181_825
 _MULTIPLIER, _MODULUS = 16_807, 2**31 - 1
-#: tables whose positions are the rows of the file: three unshuffled ones, and gas, whose copy was shuffled by this law.
+#: tables whose positions are the rows of the file: three unshuffled ones, and gas, whose copy was shuffled by this
+#: rule.
 IN_FILE_ORDER = frozenset({"concrete", "concreteslump", "gas", "parkinsons"})
 
 

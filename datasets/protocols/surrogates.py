@@ -1,4 +1,5 @@
-"""Made-up tables of one size laid end to end: each is a block of rows to fit, then ``TEST`` fresh rows of its law.
+"""Synthetic tables of one size laid end to end: each is a block of rows to fit, then ``TEST`` fresh rows of its
+distribution.
 
 How many blocks there are is said by the data set (``n_splits``). No two blocks share a row.
 """

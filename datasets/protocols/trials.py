@@ -1,7 +1,8 @@
 """Independent series of Bernoulli trials laid end to end in one table: the simulated data of Geumlek et al. 2017.
 
-Each replicate is a block of TRAIN trials to fit and TEST fresh ones of the same law to score (section 5.1: 100 each).
-The paper's 10,000 repetitions stand in ``rdp_figure2_heldout.csv``; these replicates run behind the common interface.
+Each replicate is a block of TRAIN trials to fit and TEST fresh ones of the same distribution to score (section 5.1: 100
+each). The paper's 10,000 repetitions are in ``rdp_figure2_heldout.csv``; these replicates run behind the common
+interface.
 """
 
 from __future__ import annotations

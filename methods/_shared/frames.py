@@ -1,4 +1,4 @@
-"""How a method comes to rows in the unit box (``models.bounded``), and what that costs a private one."""
+"""How a method comes to rows scaled to [-1, 1] (``models.bounded``), and what that costs a private one."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def columns(task: Task) -> np.ndarray:
 def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame:
     """The frame of a task: documented ranges, and for the other columns mean and standard deviation.
 
-    With a ``budget`` these are bought: one Gaussian release of ranges and one of moments (``privacy.scaling``), both
-    full batch under add/remove, which together cost ``share`` of mu^2 of (epsilon, delta); where the budget states a
-    noise multiplier only, that is the multiplier of the whole. Without (a method that is not private) they are those of
-    the training rows. A column whose spread is 0 gets scale 1. Nothing is released where every range is documented.
+    With a ``budget`` these are estimated privately: one Gaussian release of ranges and one of moments
+    (``privacy.scaling``), both full batch under add/remove, which together cost ``share`` of mu^2 of (epsilon, delta);
+    where the budget states a noise multiplier only, that is the multiplier of the whole. Without (a method that is not
+    private) they are those of the training rows. A column whose spread is 0 gets scale 1. Nothing is released where
+    every range is documented.
 
     Raises ValueError for a task without rows, or a budget that states neither.
     """
@@ -98,14 +99,14 @@ def left_for(
 
 
 class InFrame(Method):
-    """A method on rows in the box. A subclass gives ``fit_unit``; the frame is made (and paid for) here."""
+    """A method on rows scaled to [-1, 1]. A subclass gives ``fit_unit``; the frame is made (and paid for) here."""
 
     reads_ranges = True
     #: part of mu^2 for the columns without a documented range.
     share: ClassVar[float] = SHARE
 
     def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Make the frame, fit in the box. Raises what :func:`make_frame` and the method raise."""
+        """Make the frame, fit on scaled rows. Raises what :func:`make_frame` and the method raise."""
         frame = make_frame(task, None if self.privacy is None else budget, self.share)
         fit = self.fit_unit(frame.task(task), settings, budget, rng)
         return self.framed(fit, frame)
@@ -117,4 +118,5 @@ class InFrame(Method):
 
     @abc.abstractmethod
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Fit rows in the box: ``task.model`` is the inner model. ``budget.ledger`` holds what the frame has cost."""
+        """Fit rows scaled to [-1, 1]: ``task.model`` is the inner model. ``budget.ledger`` holds what the frame has
+        cost."""

@@ -38,9 +38,9 @@ def critical_order(t: float, a: float, norm2: float) -> float:
 def removal(order, q, shift2):
     """Renyi divergence of N(m, A^-1) from N(m', A'^-1), A' = A + t x x', q = t x'A^-1 x; ``inf`` if (order - 1) q >= 1.
 
-    shift2: t r^2, r = y - x'm. In the units of A the laws differ in one direction: N(0, 1) and N(sqrt(shift2 q) /
-    (1 + q), 1 / (1 + q)). With s^2 = (1 - (order - 1) q) / (1 + q) the divergence of two normals (Gil, Alajaji & Linder
-    2013, table 2) is
+    shift2: t r^2, r = y - x'm. In the units of A the distributions differ in one direction: N(0, 1) and N(sqrt(shift2
+    q) / (1 + q), 1 / (1 + q)). With s^2 = (1 - (order - 1) q) / (1 + q) the divergence of two normals (Gil, Alajaji &
+    Linder 2013, table 2) is
 
         order shift2 q / (2 (1 + q) (1 - (order - 1) q)) - log(1 + q) / 2 - log(1 - (order - 1) q) / (2 (order - 1)).
     """
@@ -80,8 +80,8 @@ def supremum(order: float, t: float, a: float, norm2: float, n: int) -> float:
     Proof. Let A, m be those of the smaller data set, of at most n rows, x, y the row more, s = x'A^-1 x, q = t s, r = y
     - x'm.
 
-    1. The two laws are those of :func:`removal` (Sherman & Morrison: m' = m + t A'^-1 x r = m + t / (1 + q) A^-1 x r),
-       so both divergences depend on q and t r^2 alone, and grow with the second.
+    1. The two distributions are those of :func:`removal` (Sherman & Morrison: m' = m + t A'^-1 x r = m + t / (1 + q)
+       A^-1 x r), so both divergences depend on q and t r^2 alone, and grow with the second.
     2. 0 <= s <= R2 / a, as A >= a I. So q lies in [0, Q], Q = t R2 / a.
     3. |x'm| = t |sum_i (x'A^-1 x_i) y_i| <= t sqrt(n) sqrt(x'A^-1 X'X A^-1 x) as |y_i| <= 1. There t X'X = A - a I, so
        that t x'A^-1 X'X A^-1 x = s - a x'A^-2 x <= s - a s^2 / R2, because s^2 <= |x|^2 |A^-1 x|^2. Hence t r^2 <=

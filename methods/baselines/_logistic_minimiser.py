@@ -71,7 +71,7 @@ def output_perturbation(task: Task, settings, budget: Budget, *, name: str, rela
     R is norm_factor times the typical norm of a centred row. A row is shortened whole, so that its margin is too.
 
     Penalty: the prior's precision plus ridge x I. The noise has standard deviation s = (R / convexity) / mu a
-    coordinate and adds about .15 (R s)^2 / 2 nats a row to the loss; the ridge adds at most ridge |theta|^2 / (2 n)
+    coordinate and adds about .15 (R s)^2 / 2 nats per row to the loss; the ridge adds at most ridge |theta|^2 / (2 n)
     with |theta|^2 near D prior_sd^2. The sum is least at
 
         ridge = ridge_factor (.3 n R^4 / (mu^2 D prior_sd^2))^(1/3),

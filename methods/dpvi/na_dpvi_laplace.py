@@ -27,7 +27,7 @@ class NADPVILaplace(Reading):
 
     @dataclass(frozen=True)
     class Settings(NoiseAwareSettings):
-        """As :class:`NoiseAwareSettings`, and one quirk of the published program."""
+        """As :class:`NoiseAwareSettings`, and one quirk of the authors' code."""
 
         extra_term: bool = True  # adds log sigmoid(a) once a step to the log density, as published; False: the model's
 
@@ -54,7 +54,7 @@ class NADPVILaplaceLinear(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):
-        """As :class:`BoxNoiseAwareSettings`, and one quirk of the published program."""
+        """As :class:`BoxNoiseAwareSettings`, and one quirk of the authors' code."""
 
         extra_term: bool = True  # adds log sigmoid(a) once a step to the log density, as published
 
@@ -82,7 +82,7 @@ class NADPVILaplaceLogistic(BoxReading):
 
     @dataclass(frozen=True)
     class Settings(BoxNoiseAwareSettings):
-        """As :class:`BoxNoiseAwareSettings`, and one quirk of the published program; fewer steps, for time."""
+        """As :class:`BoxNoiseAwareSettings`, and one quirk of the authors' code; fewer steps, for time."""
 
         steps: int = 2000  # T, noisy gradient steps (published: 10,000)
         extra_term: bool = True  # adds log sigmoid(a) once a step to the log density, as published

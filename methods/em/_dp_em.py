@@ -1,8 +1,9 @@
 """DP-EM as its authors released it (Park, Foulds, Chaudhuri & Welling 2017): composition, released statistics, noise.
 
-Names of the releases as in the program: LLG adds Laplace noise to weights and means and Gaussian noise to covariances,
-GGG Gaussian noise to all three. Rows have norm at most 1; neighbours differ in one replaced row. The sensitivities here
-are the DECLARED ones of the program. They are not all bounds: :func:`sensitivity_replay` measures them.
+Names of the releases as in the authors' code: LLG adds Laplace noise to weights and means and Gaussian noise to
+covariances, GGG Gaussian noise to all three. Rows have norm at most 1; neighbours differ in one replaced row. The
+sensitivities here are those that the authors' code DECLARES. They are not all bounds: :func:`sensitivity_replay`
+measures them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from models.mixture_of_gaussians import MixtureParameters
 
 RELEASES = ("LLG", "GGG")
 COMPOSITIONS = ("linear", "advanced", "zcdp", "moments")
-#: the program's grid of eps' for the moments accountant, and its largest moment
+#: the authors' grid of eps' for the moments accountant, and its largest moment
 GRID = (0.001, 0.999, 200)
 LARGEST_MOMENT = 100
 #: a count of at most 1 becomes 1.01 wherever it is used (authors' code)
@@ -55,13 +56,13 @@ def per_release_epsilon(
 ) -> PerRelease:
     """eps' of every release, so that J = ``iterations`` M-steps of 2 K + 1 releases cost (epsilon, delta) in all.
 
-    With ``as_authors`` the program's formulas with their slips:
+    With ``as_authors`` the authors' formulas with their slips:
 
     - linear, advanced: GGG counts J (K + 1) Gaussian releases towards delta, there are J (2 K + 1);
     - zcdp: LLG leaves the J K covariances out; GGG counts one Gaussian group of J K as if it were pure eps'-DP; eps' is
       searched in [0, 1];
     - moments: eps' is the last point of a grid of 200 in [0.001, 0.999] before the first at which no moment 1..100
-      meets the constraint. Where all do, the program's index is empty; the last point, 0.999, is taken here. Where not
+      meets the constraint. Where all do, the authors' index is empty; the last point, 0.999, is taken here. Where not
       even the first does, LLG takes it all the same and GGG stops.
 
     Otherwise the consistent ones: all releases counted, no cap, moments 1 to 10,000 without a grid.
@@ -71,7 +72,7 @@ def per_release_epsilon(
     epsilon, delta : the total budget; delta < 1.
     components, iterations : K, J.
     release : "LLG" or "GGG"; composition : "linear", "advanced", "zcdp" or "moments".
-    delta_i : delta of one Gaussian release (the program: 1e-6). With "linear" it follows from delta.
+    delta_i : delta of one Gaussian release (the authors' code: 1e-6). With "linear" it follows from delta.
 
     Raises
     ------
@@ -171,7 +172,7 @@ def _moments_slack(
 
 # ------------------------------------------------------------------------------------------------ released statistics
 class Sensitivities(NamedTuple):
-    """What the program declares: one number for the weights, one a component for means and covariances (K,)."""
+    """What the authors' code declares: one number for the weights, one a component for means and covariances (K,)."""
 
     weights: float
     means: np.ndarray
@@ -189,7 +190,7 @@ class Released(NamedTuple):
 
 
 def declared_sensitivities(n: int, counts: np.ndarray, d: int, release: str, prior: Prior) -> Sensitivities:
-    """The program's sensitivities under replacement of one row of norm at most 1. Claims, not bounds:
+    """The authors' sensitivities under replacement of one row of norm at most 1. Claims, not bounds:
 
     - weights: 2 / n, in L1 (LLG) and L2 (GGG). Holds.
     - mean k: 2 / (w_k + kappa0) in L2 (GGG), times sqrt(d) in L1 (LLG). Its worst case is reached, but w_k is the count
@@ -201,9 +202,9 @@ def declared_sensitivities(n: int, counts: np.ndarray, d: int, release: str, pri
 
 
 def statistics_of(x: np.ndarray, responsibilities: np.ndarray, n: int, release: str, prior: Prior) -> Released:
-    """Weights, means and covariances of the M-step before the noise; ``n``: the number of rows that the program uses.
+    """Weights, means and covariances of the M-step before the noise; ``n``: the number of rows that is used.
 
-    The declared sensitivities stand in :func:`declared_sensitivities`.
+    The declared sensitivities are in :func:`declared_sensitivities`.
     """
     m = moments(x, responsibilities, SMALLEST_COUNT, COUNT_REPLACEMENT)
     p = map_m_step(m, prior)
@@ -239,8 +240,8 @@ def sensitivity_replay(
 ) -> list[Row]:
     """Change of every statistic between x and ``neighbour`` given equal earlier outputs, over the one declared on x.
 
-    A ratio above 1 shows that the program adds less noise than it charges for. Weights and means are measured in L1
-    for LLG and in L2 for GGG, covariances in the Frobenius norm.
+    A ratio above 1 shows that the authors' code adds less noise than it charges for. Weights and means are measured in
+    L1 for LLG and in L2 for GGG, covariances in the Frobenius norm.
     """
     a, b = (released_statistics(rows, parameters, release, prior) for rows in (x, neighbour))
     norm = 1 if release == "LLG" else 2
@@ -272,10 +273,10 @@ def worst_case(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 # ----------------------------------------------------------------------------------------------------- post-processing
 def repaired_weights(noisy: np.ndarray, n: int, prior: Prior) -> np.ndarray:
-    """Clipped to [0, 1], normalised, times n plus dirichlet - 1, normalised again (the program)."""
+    """Clipped to [0, 1], normalised, times n plus dirichlet - 1, normalised again (the authors' code)."""
     clipped = np.clip(noisy, 0.0, 1.0)
     total = clipped.sum()
-    # all weights at 0: the program divides by 1 there, which leaves the prior
+    # all weights at 0: the authors' code divides by 1 there, which leaves the prior
     counts = n * clipped / (total if total > 0 else 1.0) + prior.dirichlet - 1.0
     if not counts.sum() > 0:
         counts = np.ones_like(counts)
@@ -283,7 +284,7 @@ def repaired_weights(noisy: np.ndarray, n: int, prior: Prior) -> np.ndarray:
 
 
 def repaired_mean(noisy: np.ndarray) -> np.ndarray:
-    """A mean longer than 1 is scaled to the unit sphere (the program)."""
+    """A mean longer than 1 is scaled to the unit sphere (the authors' code)."""
     return noisy / max(1.0, float(np.linalg.norm(noisy)))
 
 

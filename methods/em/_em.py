@@ -1,7 +1,7 @@
 """EM for a mixture of Gaussians with unknown weights, means and covariances (maximum likelihood or MAP).
 
-Source of the MAP step, the start and the stopping rule: the program of Park, Foulds, Chaudhuri & Welling 2017 (pmtk3's
-``mixGaussFit`` with its default priors).
+Source of the MAP step, the start and the stopping rule: the authors' code of Park, Foulds, Chaudhuri & Welling 2017
+(pmtk3's ``mixGaussFit`` with its default priors).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def moments(x: np.ndarray, responsibilities: np.ndarray, smallest: float = 0.0, 
     """Counts, weighted means and scatters of the rows x (n, d).
 
     A count of at most ``smallest`` becomes ``replacement`` wherever it is used, also as the divisor of the mean (the
-    program of Park et al.: 1 and 1.01).
+    authors' code of Park et al.: 1 and 1.01).
     """
     counts = responsibilities.sum(axis=0)
     counts = np.where(counts <= smallest, replacement, counts)
@@ -103,7 +103,7 @@ def map_m_step(m: Moments, prior: Prior | None) -> MixtureParameters:
 
 
 def log_prior(p: MixtureParameters, prior: Prior | None) -> float:
-    """What the program adds to the log-likelihood that it reports and stops by; nats.
+    """What the authors' code adds to the log-likelihood that it reports and stops by; nats.
 
     Normal-inverse-Wishart log-density of every component, N(mu_k; 0, Sigma_k / kappa0) IW(Sigma_k; S0, nu0), plus
     (dirichlet - 1) sum log pi_k (without its constant). 0 without a prior.
@@ -126,7 +126,7 @@ def log_prior(p: MixtureParameters, prior: Prior | None) -> float:
 def initial(d: int, components: int, rng: np.random.Generator, scale: float = 1.0) -> MixtureParameters:
     """Start that looks at no data: means ``scale`` x (Latin hypercube in [-.5, .5]^d + 0.01 N(0, I)), covariances I.
 
-    The program draws MATLAB's ``lhsdesign`` (a maximin hypercube), this a plain one; weights 1 / K.
+    The authors' code draws MATLAB's ``lhsdesign`` (a maximin hypercube), this a plain one; weights 1 / K.
     """
     from scipy.stats import qmc  # slow to import
 
@@ -149,7 +149,7 @@ def iterate(
 
     Returns the parameters after the last M-step and, for each E-step, log-likelihood + log prior of the parameters that
     it was made with. Stops after the M-step at which that number had changed by less than ``tolerance`` of the mean of
-    its two last absolute values (as the program, there 1e-4; 0: never).
+    its two last absolute values (as the authors' code, there 1e-4; 0: never).
     """
     p, objectives = start, []
     for _ in range(iterations):

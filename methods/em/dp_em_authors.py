@@ -1,4 +1,4 @@
-"""DP-EM as released: the program of Park, Foulds, Chaudhuri & Welling 2017, literally. It is not private."""
+"""DP-EM as released: the authors' code of Park, Foulds, Chaudhuri & Welling 2017, literally. It is not private."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class DPEM(Method):
 
 
 def _noisy(budget: Budget, each, what: str, value: np.ndarray, declared: float, laplace: bool) -> np.ndarray:
-    """One release with the program's noise, its declared sensitivity ``declared`` times what eps' asks for."""
+    """One release with the authors' noise, its declared sensitivity ``declared`` times what eps' asks for."""
     if laplace:
         mechanism = budget.laplace(
             what,
@@ -155,7 +155,7 @@ def _noisy(budget: Budget, each, what: str, value: np.ndarray, declared: float, 
 
 # DP-EM as released (Park et al. 2017) for a mixture of Gaussians on inputs scaled to [-1, 1]. It is not private.
 
-#: what rows in the box add to the leaks of the program
+#: what rows scaled to [-1, 1] add to the leaks of the authors' code
 FRAME_LEAK = Leak(
     LeakKind.STANDARDISATION,
     "columns without a documented range are framed by the mean and standard deviation of the private rows",

@@ -1,4 +1,4 @@
-"""EM for a mixture of Gaussians, MAP, without privacy: the non-private run of the program of Park et al. 2017."""
+"""EM for a mixture of Gaussians, MAP, without privacy: the non-private run of the authors' code of Park et al. 2017."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The authors' program behind the column "DP-SEP" of Vinaroz & Park 2023."""
+"""The authors' code behind the column "DP-SEP" of Vinaroz & Park 2023."""
 
 from __future__ import annotations
 

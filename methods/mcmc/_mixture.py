@@ -27,8 +27,8 @@ def fit(task: Task, settings, budget: Budget, rng: np.random.Generator, *, metho
 
     ``settings``: ``methods.mcmc.nuts.NUTS.Settings``. Gives no privacy; draws in double precision.
 
-    The posterior has J! modes, equal but for the weak prior, so chains that start apart settle in different modes and
-    an R-hat over them would judge the labels, not the sampling. All chains therefore start near one mode, found
+    The posterior has J! modes, equal except for the weak prior, so chains that start apart settle in different modes,
+    and an R-hat over them would judge the labels, not the sampling. All chains therefore start near one mode, found
     without labels by :func:`mode`, and the posterior is that of this labelling. A chain that leaves for another
     labelling is counted (``label_switches``); so R-hat and the effective sample size speak of one mode only.
 

@@ -4,8 +4,8 @@ Notation: mu of Gaussian differential privacy, T releases of multiplier s cost s
 of one row's gradient in phi (``_targets.Size``): tau the trace of its Fisher information, C the clip; q the sampling
 rate. No constant was tuned on a data set.
 
-Law of the budget. A chain whose temperature noise is its privacy noise has h = (2 q / (s C))^2, so that with full
-batches h T = 4 mu^2 / C^2 whatever T is: T buys smaller steps only. T is therefore the number at which h is small
+The spending of the budget. A chain whose temperature noise is its privacy noise has h = (2 q / (s C))^2, so that with
+full batches h T = 4 mu^2 / C^2 whatever T is: T buys smaller steps only. T is therefore the number at which h is small
 (``STABLE`` over the stiffness), but at least ``LEAST`` and at most :func:`most_steps`, for time. A budget that allows a
 larger step than is stable is spent on a larger C instead (less bias), and where no row reaches C it is not spent.
 """
@@ -69,7 +69,7 @@ class Langevin:
 
 
 def langevin(size: Size, mu: float, multiplier: Multiplier, *, steps: int | None, clip: float, rate: float) -> Langevin:
-    """SGLD. ``clip``: over the target's norm; ``steps``: None for the law of the budget (module)."""
+    """SGLD. ``clip``: over the target's norm; ``steps``: None for the number by the budget (module)."""
     aim, largest = (a / size.stiffness for a in STABLE)
     c = clip * size.norm
     wanted = 4.0 * mu**2 / (aim * c**2)

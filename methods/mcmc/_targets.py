@@ -7,7 +7,7 @@ coordinates, which leaves the posterior what it is.
 ==================  ==============================================================================================
 target              theta
 ==================  ==============================================================================================
-:class:`Logistic`   weights and intercept of rows around bought column means (``logistic_gaussian.centred``)
+:class:`Logistic`   weights and intercept of rows around released column means (``logistic_gaussian.centred``)
 :class:`Linear`     the same, then eta = log v
 ``_network``        both layers of the network on standardised rows, then eta = log v
 ==================  ==============================================================================================

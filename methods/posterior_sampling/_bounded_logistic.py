@@ -1,8 +1,8 @@
 """One exact draw from a tempered logistic posterior in the box: what it costs under add/remove, and how it is made.
 
-The law is p(theta) proportional to exp(-power sum_i l_i(theta) - precision |theta|^2 / 2), rows z = (2 y - 1) [x, 1] of
-norm at most c = sqrt(D), since every number of the box is in [-1, 1]. Rows over c with c theta for theta are rows of
-norm at most 1 with the same margins: nothing else depends on that scale.
+The distribution is p(theta) proportional to exp(-power sum_i l_i(theta) - precision |theta|^2 / 2), rows z = (2 y - 1)
+[x, 1] of norm at most c = sqrt(D), since every number of the box is in [-1, 1]. Rows over c with c theta for theta are
+rows of norm at most 1 with the same margins: nothing else depends on that scale.
 
 Relation: add or remove one row, with n public: power and precision are functions of public numbers, so that neighbours
 have the same. All statements are for EXACT samples, as in ``methods.posterior_sampling._logistic.guarantee``.
@@ -30,7 +30,7 @@ _PRECISION = 1e-4
 
 
 def norm_bound(d: int) -> float:
-    """c: norm of [x, 1] for x (d,) in the unit box, at most sqrt(d + 1)."""
+    """c: norm of [x, 1] for x (d,) on inputs scaled to [-1, 1], at most sqrt(d + 1)."""
     return math.sqrt(d + 1.0)
 
 
@@ -38,10 +38,9 @@ def renyi_bound(order: float, power: float, precision: float, c: float) -> float
     """Renyi divergence of one draw between add/remove neighbours, at most: power^2 c^2 order / (2 precision).
 
     Proof. That of ``methods.posterior_sampling._logistic.guarantee.renyi_bound`` (steps 1 and 3 to 5) with another
-    step 2. Both laws are precision-strongly log-concave (step 1 asks for no more). They differ in one term: Z =
-    log(dP / dQ) = -+ power l(theta) + constant, and |grad Z| = power (1 - sigmoid(z . theta)) |z| <= K = power c,
-    half of the 2 power c of two records exchanged. So the divergence of order a is at most a K^2 / (2 precision).
-    QED
+    step 2. Both distributions are precision-strongly log-concave (step 1 asks for no more). They differ in one term: Z
+    = log(dP / dQ) = -+ power l(theta) + constant, and |grad Z| = power (1 - sigmoid(z . theta)) |z| <= K = power c,
+    half of the 2 power c of two records exchanged. So the divergence of order a is at most a K^2 / (2 precision). QED
 
     It is the curve of a Gaussian release with noise multiplier sqrt(precision) / (power c).
     """
@@ -49,7 +48,7 @@ def renyi_bound(order: float, power: float, precision: float, c: float) -> float
 
 
 def pure_bound(power: float, c: float, radius: float) -> float:
-    """Pure epsilon of one draw from the law truncated to |theta| <= radius, add/remove: power c radius.
+    """Pure epsilon of one draw from the distribution truncated to |theta| <= radius, add/remove: power c radius.
 
     Proof. There |z . theta| <= T = c radius, and l(t) = log(1 + exp(-t)) falls from l(-T) to l(T) = l(-T) - T, so
     power l lies in an interval of length power T. P has density exp(-power l) / E_Q exp(-power l) with respect to Q:

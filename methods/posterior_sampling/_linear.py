@@ -22,7 +22,7 @@ class LinearPosteriorDraw(InFrame):
 
     v0 is the mean of its prior (its mode where there is none). Published guarantees are for one row replaced, n public;
     here the bound is derived for one row more or less (``guarantee.supremum``), so that the accountant composes it with
-    the frame's releases. A subclass says how the law is tempered: :meth:`tempered`.
+    the frame's releases. A subclass says how the distribution is tempered: :meth:`tempered`.
 
     Diagnostics: power (of the likelihood), strength (factor of the prior precision), critical_order of the bound.
     """

@@ -1,4 +1,4 @@
-"""Bernstein & Sheldon 2018 as the released program runs it: one number of noise for all counts, not private."""
+"""Bernstein & Sheldon 2018 as the authors' code runs it: one number of noise for all counts, not private."""
 
 from __future__ import annotations
 

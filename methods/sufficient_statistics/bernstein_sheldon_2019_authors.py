@@ -1,4 +1,4 @@
-"""Bernstein & Sheldon 2019 (Gibbs-SS-Noisy) as the released program runs it: exact fourth moments, not private."""
+"""Bernstein & Sheldon 2019 (Gibbs-SS-Noisy) as the authors' code runs it: exact fourth moments, not private."""
 
 from __future__ import annotations
 

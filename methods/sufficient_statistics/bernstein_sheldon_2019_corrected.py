@@ -1,4 +1,5 @@
-"""Bernstein & Sheldon 2019 (Gibbs-SS-Noisy), corrected: tight sensitivity, each moment once, public law of x."""
+"""Bernstein & Sheldon 2019 (Gibbs-SS-Noisy), corrected: tight sensitivity, each moment once, public distribution of
+x."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ _SITE_SUM = "sum of the clipped sites of all rows"
 
 @dataclass(frozen=True)
 class SiteClip(ClipRule):
-    """Rows are clipped less than AdaSSP's: the number of rows stands beside the clipped moments as it is, not clipped.
+    """Rows are clipped less than AdaSSP's: the number of rows is next to the clipped moments as it is, not clipped.
 
     Constants chosen on synthetic rows (4 to 16 columns, 500 to 40,000 rows), on no data set of the suite;
     ``noise_part`` is over n alone.

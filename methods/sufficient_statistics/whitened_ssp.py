@@ -136,7 +136,7 @@ def norm_of_noise(moments: adassp.Moments) -> float:
 def posterior(
     model: LinearRegressionUnknownNoise, found: Whitened, n: int
 ) -> tuple[NormalInverseGamma, dict[str, float]]:
-    """Posterior of the weights of [x, 1], units of the box, and its diagnostics, from the last release.
+    """Posterior of the weights of [x, 1], scaled units, and its diagnostics, from the last release.
 
     With z_u = B_u u for u = [x, 1] and z_y = b_y y + b_u u, a solution w in whitened coordinates predicts z_y = w z_u,
     that is y = (B_u' w - b_u) u / b_y. Without noise and clipping it is the exact posterior.
@@ -162,7 +162,7 @@ def kept(p: int, squared: float) -> float:
     """Part of a coordinate's mean square that clipping at squared norm ``squared`` leaves.
 
     Of rows with p - 1 independent standard normal coordinates and a one: E[min(1, squared / (1 + s)) s] / (p - 1), with
-    s chi-square of p - 1 degrees of freedom, whose size-biased law is chi-square with two more.
+    s chi-square of p - 1 degrees of freedom, whose size-biased distribution is chi-square with two more.
     """
     k, edge = p - 1, max(squared - 1.0, 0.0)
     from scipy.stats import chi2  # slow to import

@@ -81,7 +81,7 @@ def kl(theta: np.ndarray, prior_precision: float | np.ndarray, *, halved_log: bo
     """KL[q || prior] in nats, equation 119 (whose last term of the second sum stands for h_d + 1 weights).
 
     ``prior_precision`` is lambda, one for all weights or one each (half the length of theta).
-    ``halved_log`` is the authors' program: it takes the logarithm of the ratio of standard deviations where the
+    ``halved_log`` is the authors' code: it takes the logarithm of the ratio of standard deviations where the
     formula has variances, so that the logarithm counts half.
     """
     n = len(theta) // 2

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 
 def compile_kernels(dtype) -> None:
-    """Compile (or load from the cache) every kernel for ``dtype``, on made-up rows."""
+    """Compile (or load from the cache) every kernel for ``dtype``, on synthetic rows."""
     from methods.vi._mean_field import Gradients, Layout
 
     layout = Layout(1, 2)

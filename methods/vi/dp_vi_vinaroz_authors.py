@@ -1,4 +1,4 @@
-"""DP-VI exactly as the authors' program for DP-SEP runs it: noise, but no clipping and so no guarantee."""
+"""DP-VI exactly as the authors' code for DP-SEP runs it: noise, but no clipping and so no guarantee."""
 
 from __future__ import annotations
 

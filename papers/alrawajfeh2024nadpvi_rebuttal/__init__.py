@@ -7,7 +7,7 @@ SETS = ("gamma_exponential", "beta_bernoulli", "dirichlet_categorical", "linear_
 
 
 def _checks(table: str, dataset: str, *fits: str) -> Extra:
-    """Coverage of stored posteriors of one simulated law under other priors, widths or reference points."""
+    """Coverage of stored posteriors of one simulated distribution under other priors, widths or reference points."""
     experiment = "nadpvi_linear" if dataset == "linear_regression_10d" else "nadpvi_exponential"
     name = f"na_dpvi_{table}_{dataset}.csv"
     read = ("models.posteriors", "evaluation.scorers", "workflow.draws", "models.noise_aware")

@@ -1,7 +1,7 @@
 """Tables of NA-DPVI (Alrawajfeh, Jalko & Honkela 2025): coverage, calibration, and the check of the exact draws.
 
-They stand in place of the table of all methods: a coverage error says little without its interval, the error that a
-right posterior gets from as many data sets, and the guarantee that was paid for it.
+They are in place of the table of all methods: a coverage error says little without its interval, the error that a
+right posterior gets from as many data sets, and the guarantee at which it was made.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def calibration_table(
 ) -> tuple[Table, pd.DataFrame] | None:
     """A block a claimed epsilon, a row a cell: calibration by three definitions, test scores, guarantee.
 
-    ``model``: of the config. Where its scaling is "paid", inputs are standardised by moments that were bought from
+    ``model``: of the config. Where its scaling is "paid", inputs are standardised by moments that were estimated from
     epsilon, which is no leak.
     """
     long = summarise(scores)

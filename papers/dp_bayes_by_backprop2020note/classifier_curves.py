@@ -2,7 +2,7 @@
 
     python -m workflow.extra dp_bayes_by_backprop2020note bbb_learning_curves.csv --scale full
 
-The learning curve of a fit is the test error and log-likelihood (nats a row) of its weights, or of the means of its
+The learning curve of a fit is the test error and log-likelihood (nats per row) of its weights, or of the means of its
 posterior, after the epochs that its ``snapshots`` name and at the end. The bins are those of the expected calibration
 error, from the same predictions as the scores. A cell that was restored from the reference has no posterior: its rows
 come from the reference too.

@@ -12,7 +12,7 @@ or "grid" (the orders of the config).
 ``rdp_figure2_heldout.csv``: minus log-likelihood of held-out trials (figure 2 c, d, appendix A.2): exact mean and
 standard deviation beside those of independent repetitions, which draw by the functions that the methods draw by.
 ``reading``: the variance of the Gaussian mechanism's noise is order / (2 epsilon), as a proof has it, or order /
-epsilon, which the paper's program may have used. Rows with epsilon 0 and inf are limits and have no repetitions.
+epsilon, which the paper's code may have used. Rows with epsilon 0 and inf are limits and have no repetitions.
 
 ``rdp_claims.csv``: sentences of the paper that these numbers settle (``figure_claims``).
 

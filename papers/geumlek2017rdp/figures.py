@@ -105,7 +105,7 @@ def curves(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
 
 
 def divergence(folder: Path, path: Path, chosen: dict[str, Any]) -> Figure | None:
-    """Figure 2 a, b: KL divergence of the posterior from the law of the release against epsilon."""
+    """Figure 2 a, b: KL divergence of the posterior from the distribution of the release against epsilon."""
     name = f"{SOURCE}_figure2ab"
     if not path.is_file():
         return _skip(name, f"no {path.name}")

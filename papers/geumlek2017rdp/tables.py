@@ -43,7 +43,7 @@ def budget_table(
 ) -> tuple[Table, pd.DataFrame]:
     """A block per data set, a row per budget, a column per method and label: scores, and epsilon at the ledger's delta.
 
-    Methods without a budget stand in a row of their own. Leaks of a method under this ``model`` of a config are
+    Methods without a budget are in a row of their own. Leaks of a method under this ``model`` of a config are
     footnotes of its column. ``notes`` come behind its own.
     """
     long = summarise(scores)

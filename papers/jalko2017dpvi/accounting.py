@@ -1,14 +1,15 @@
-"""What a fit of the program costs: the rules that the program prints by, and bounds for the sampling that it does.
+"""What a fit of the authors' code costs: the rules that the authors' code prints by, and bounds for the sampling that
+it does.
 
 A step releases a sum of clipped vectors with noise of sigma times the replace sensitivity 2 C, so below one unit is 2
 C and the noise has the standard deviation sigma. T steps, each with B of n rows (kappa = B/n, up to rounding).
 
-Rules of the program: :func:`moments` and :func:`advanced_composition`. Bounds, replace-one:
+Rules of the authors' code: :func:`moments` and :func:`advanced_composition`. Bounds, replace-one:
 
 :func:`without_replacement`  delta(ln(1 + g (e^a - 1))) <= g delta_1(a), g = B/n, delta_1 the Gaussian's curve at
                              distance 1 (Balle, Barthe & Gaboardi 2018, theorem 9)
 :func:`with_replacement`     delta(ln(1 + h (e^a - 1))) <= sum_m Bin(m; B, 1/n) delta_m(a), h = 1 - (1 - 1/n)^B,
-                             delta_m the Gaussian's curve at distance m (the same, theorem 10): a row may stand in a
+                             delta_m the Gaussian's curve at distance m (the same, theorem 10): a row may be in a
                              batch m times
 :func:`realised`             the pair sum_m Bin(m; B, 1/n) N(m, sigma^2) against N(0, sigma^2), in both directions. It
                              is what two tables release of which all other rows have the vector -C u, and one C u in
@@ -32,7 +33,7 @@ from scipy.stats import binom
 POINTS = 4_000
 #: share of delta that what lies beyond the grid may cost, over all steps.
 BEYOND = 1e-3
-#: a row stands in a batch more often than so with a probability below any delta in use.
+#: a row is in a batch more often than so with a probability below any delta in use.
 MOST = 12
 
 Curve = Callable[[np.ndarray], np.ndarray]
@@ -46,19 +47,19 @@ def log_moment(order: int, sigma: float, kappa: float) -> float:
 
 
 def moments(sigma: float, delta: float, kappa: float, steps: int, most: int = 99) -> float:
-    """The program's moments accountant: least (T ln A(l) + ln(1/delta)) / l over the orders l = 1..most."""
+    """The authors' moments accountant: least (T ln A(l) + ln(1/delta)) / l over the orders l = 1..most."""
     return min((steps * log_moment(k, sigma, kappa) - math.log(delta)) / k for k in range(1, most + 1))
 
 
 def advanced_composition(sigma: float, delta: float, delta_prime: float, kappa: float, steps: int) -> float:
-    """The rule of the program's comparison: advanced composition of amplified Gaussian releases, ``delta`` in all."""
+    """The rule of the authors' comparison: advanced composition of amplified Gaussian releases, ``delta`` in all."""
     each = (delta - delta_prime) / (steps * kappa)
     one = math.log1p(kappa * math.expm1(math.sqrt(2 * math.log(1.25 / each)) / sigma))
     return math.sqrt(2 * steps * math.log(1.25 / delta_prime)) * one + steps * one * math.expm1(one)
 
 
 def gaussian_curve(distance: float, a: np.ndarray) -> np.ndarray:
-    """delta(a) of two normal laws of one variance, ``distance`` standard deviations apart."""
+    """delta(a) of two normal distributions of one variance, ``distance`` standard deviations apart."""
     with np.errstate(over="ignore"):
         return ndtr(distance / 2 - a / distance) - np.exp(a + log_ndtr(-distance / 2 - a / distance))
 
@@ -70,7 +71,7 @@ def without_replacement(sigma: float, batch: int, n: int) -> Curve:
 
 
 def times(batch: int, n: int) -> tuple[np.ndarray, float]:
-    """P(a row stands in a batch m times), m = 0..MOST, and the probability of more."""
+    """P(a row is in a batch m times), m = 0..MOST, and the probability of more."""
     return binom.pmf(np.arange(MOST + 1), batch, 1 / n), float(binom.sf(MOST, batch, 1 / n))
 
 

@@ -1,12 +1,12 @@
 """What else the findings rest on; each is one small table.
 
 ``delta``      what the source's delta allows on tables of this size
-``epsilons``   every cell's budget: as the program prints it, and by bounds for the sampling that it does
+``epsilons``   every cell's budget: as the authors' code prints it, and by bounds for the sampling that it does
 ``rules``      three accounting rules of one program, on the same runs
 ``direction``  accuracy beside what it does not see: length of the mean, standard deviations, log-likelihood
 ``sgld``       DP-SGLD as the comparison's program runs it, without its noise, and a sound one at DPVI's true budgets
 ``coding``     Adult's cells with other codings of its nominal columns
-``sequences``  does it matter that all runs of the program share one sequence of draws?
+``sequences``  does it matter that all runs of the authors' code share one sequence of draws?
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def compared() -> list[dpvi.Setting]:
 
 
 def rules(mirror: str | None) -> pd.DataFrame:
-    """Rules of the program's parts on the ten runs of the fourth figure, all for delta = 1e-3 in all."""
+    """Rules of the parts of the authors' code on the ten runs of the fourth figure, all for delta = 1e-3 in all."""
     d, rows = deltas()[0], []
     for s in compared():
         own = (s.kappa, s.steps)

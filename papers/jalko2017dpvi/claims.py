@@ -1,7 +1,7 @@
 """What the abstract says and the figures show, and whether our runs bear it out. The body of the paper was not at hand.
 
 Each claim is a function that gives the differences of one reading; the printed numbers, as the reading ``published``,
-stand beside ours. Judged by :func:`reports.claims.judging.judge`.
+are next to ours. Judged by :func:`reports.claims.judging.judge`.
 """
 
 from __future__ import annotations

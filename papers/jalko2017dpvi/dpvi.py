@@ -114,7 +114,7 @@ def charged(setting: Setting, reading: str, n: int, budget: Budget) -> GaussianM
     """The mechanism of all steps, charged to ``budget``.
 
     corrected: a row more or less changes the sum by its own clipped vector at most, of norm C.
-    authors: with replacement a row can stand in a batch up to B times, each time with a vector of norm C that its
+    authors: with replacement a row can be in a batch up to B times, each time with a vector of norm C that its
     replacement turns round at most: 2 C B. No ledger event knows this sampling, so nothing is amplified here and the
     epsilon of this ledger is of no use; :func:`papers.jalko2017dpvi.accounting.with_replacement` has the bound.
     """
@@ -177,7 +177,7 @@ def clipped_sum(x, sign, rows, inside, w, moved, scale: float, share: float, cli
 def fit(x, y, setting: Setting, batches: Batches, release, rng: np.random.Generator, count: int, sizes) -> Posterior:
     """``count`` fits at once. ``release``: adds the noise to a sum; ``sizes``: (scale, share), public.
 
-    ``rng`` draws e, independent of the data, anew in every repetition. (The authors' program draws one sequence for all
+    ``rng`` draws e, independent of the data, anew in every repetition. (The authors' code draws one sequence for all
     of its runs, which :func:`papers.jalko2017dpvi.checks.sequences` shows not to matter.)
     """
     d = x.shape[1]
@@ -244,7 +244,7 @@ def _as_it_is(value: np.ndarray) -> np.ndarray:
 
 
 def probability(posterior: Posterior, x: np.ndarray) -> np.ndarray:
-    """The program's predicted probability of class 1, (R, n): LOW .. 1 - LOW of x.u / sqrt(1 + pi s / 8)."""
+    """The authors' predicted probability of class 1, (R, n): LOW .. 1 - LOW of x.u / sqrt(1 + pi s / 8)."""
     s = posterior.sd**2 @ (x**2).T
     return LOW + (1 - 2 * LOW) * expit(posterior.mean @ x.T / np.sqrt(1 + math.pi * s / 8))
 

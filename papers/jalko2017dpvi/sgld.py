@@ -51,9 +51,12 @@ def program(x, y, batch: int, noise: float, temperature: bool, budget: Budget, r
     n, d = x.shape
     sign, w, kept = 2 * y - 1, np.zeros((count, d)), []
     steps = int(PASSES * n / batch)
-    if noise > 0:
-        budget.unbounded_gaussian(
-            "unclipped gradients of a batch", noise_scale=math.sqrt(noise), relation=Relation.REPLACE_ONE, steps=steps
+    release = None
+    if noise > 0 or temperature:
+        release = Repeats(budget, rng, count).steps(
+            budget.unbounded_gaussian(
+                "iterate after a step over its noise", noise_scale=1.0, relation=Relation.REPLACE_ONE, steps=steps
+            )
         )
     else:
         budget.no_noise("unclipped gradients of a batch", relation=Relation.REPLACE_ONE, steps=steps)
@@ -62,8 +65,12 @@ def program(x, y, batch: int, noise: float, temperature: bool, budget: Budget, r
         rows = rng.integers(n, size=(count, batch))
         c = sign[rows] * expit(-sign[rows] * (x[rows] @ w[..., None])[..., 0])
         g = (c[:, None, :] @ x[rows])[:, 0]
-        sd = math.sqrt(max(eta**2 * noise, eta if temperature else 0.0))
-        w = w + eta * (n / batch * g - w) + sd * rng.standard_normal((count, d))
+        w = w + eta * (n / batch * g - w)
+        if release is not None:
+            sd = math.sqrt(max(eta**2 * noise, eta if temperature else 0.0))
+            w = sd * release(w / sd)
+        else:
+            rng.standard_normal((count, d))  # not used; the batches are those of the chains with noise
         length = np.linalg.norm(w, axis=1, keepdims=True)
         w = w * np.minimum(1.0, (BOUND - 1) / np.maximum(length, 1e-300))
         kept.append(w)

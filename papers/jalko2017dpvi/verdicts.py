@@ -5,7 +5,7 @@ The published spread is sqrt(var / n) with ddof = 0, and enters as the rule turn
 repetitions, on the same split.
 
 Of ten cells all single runs are published, and judged by them (``reports.evidence.all_runs``); p and word by mean and
-spread alone stand beside it.
+spread alone are next to it.
 """
 
 from __future__ import annotations
@@ -117,9 +117,10 @@ def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     """All private cells of a table and reading together.
 
-    z = difference of means over our spread times sqrt(1/N + 1/n): under one law the sum of z^2 is nearly chi-squared
-    (each mean is one of at least five runs of light tails; the spread is known from 40, which makes 1.05 of 1). p: of
-    that sum, upper tail. spread_ratio: published variance (N - 1) over ours, pooled; 1 under one law.
+    z = difference of means over our spread times sqrt(1/N + 1/n): under one distribution the sum of z^2 is nearly
+    chi-squared (each mean is one of at least five runs of light tails; the spread is known from 40, which makes 1.05 of
+    1). p: of that sum, upper tail. spread_ratio: published variance (N - 1) over ours, pooled; 1 under one
+    distribution.
     """
     rows = []
     told = verdicts[(verdicts["method"] == "dpvi") & verdicts["z"].notna()]

@@ -18,7 +18,7 @@ PAPER = Paper(
         Extra(
             ("dpem_choices.csv",), f"{HERE}.choices:tables", experiment="dpem_life_science", datasets=("life_science",)
         ),
-        # EM without noise, step by step, and where the program's tolerance stops it
+        # EM without noise, step by step, and where the authors' tolerance stops it
         Extra(("em_steps.csv",), f"{HERE}.em_steps:tables", experiment="dpem_life_science", datasets=("life_science",)),
     ),
 )

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from workflow.extra import Request
 
 COMPONENTS, CHARGED_STEPS, DELTA, DELTA_OF_ONE = 3, 10, 1e-4, 1e-6
-#: normal-inverse-Wishart and Dirichlet prior of the program: mean 0, kappa0, S0 = scale I, nu0 = d + 1, concentration.
+#: normal-inverse-Wishart and Dirichlet prior of the authors' code: mean 0, kappa0, S0 = scale I, nu0 = d + 1,
+#: concentration.
 KAPPA0, PRIOR_SCALE, CONCENTRATION = 1.01, 0.1, 2.0
-#: the program stops where log-likelihood + log prior change by less than this part.
+#: the authors' code stops where log-likelihood + log prior change by less than this part.
 TOLERANCE = 1e-4
-#: eps' of the moments accountant is one of the program's 200 grid points.
+#: eps' of the moments accountant is one of the authors' 200 grid points.
 GRID = (0.001, 0.999, 200)
 REPEATS = 2
 Scores = dict[tuple[str, str], list[float]]
@@ -71,7 +72,7 @@ CELLS = (
 
 @dataclass(frozen=True)
 class Choice:
-    """What the program does (defaults); each alternative differs in one field."""
+    """What the authors' code does (defaults); each alternative differs in one field."""
 
     mean_norm: str = "L2"  #: norm of the sensitivity behind the Gaussian noise of a mean; "L1" is sqrt(d) times larger
     mean_factor: float = 1.0  #: times the Gaussian noise of a mean
@@ -86,7 +87,7 @@ class Choice:
     counts: str = "private"  #: the noise scales use the private counts, or n times the "noisy" weights
     steps: int = CHARGED_STEPS + 1
     start: str = "scaled"  #: starting means divided by the largest norm, or as drawn in the "unit" ball
-    with_prior: bool = False  #: the score includes the log prior over the number of test rows, as the program prints it
+    with_prior: bool = False  #: the score includes the log prior over the number of test rows, as the authors print it
 
 
 PROGRAM = Choice()
@@ -119,7 +120,7 @@ def budget_of_one(cell: Cell) -> tuple[float, float]:
     """(eps', sqrt(c2)) of each release: a Laplace scale is sensitivity / eps', a Gaussian sd sqrt(c2) times that."""
     j, k, epsilon, gaussian_only = CHARGED_STEPS, COMPONENTS, cell.epsilon, cell.noise == "GGG"
     releases = j * (2 * k + 1)
-    towards_delta = j * (k + 1) if gaussian_only else j * k  # the program's count of Gaussian releases
+    towards_delta = j * (k + 1) if gaussian_only else j * k  # the authors' count of Gaussian releases
     delta_i = DELTA_OF_ONE
     if cell.composition == "linear":
         delta_i = DELTA / towards_delta

@@ -1,10 +1,10 @@
-"""How far EM without noise moves in each M-step of DP-EM's experiment, and where the program's tolerance stops it.
+"""How far EM without noise moves in each M-step of DP-EM's experiment, and where the authors' tolerance stops it.
 
     python -m workflow.extra park2017dpem em_steps.csv
 
 One row a fold and M-step of the run that has no tolerance: log-likelihood + log prior of the parameters that the step
 starts from (nats, all training rows), its change as a share of itself (as ``methods.em._em.iterate`` takes
-it), and whether the program's tolerance stops after that step: "yes", "no", or "gone" for a step that it never makes.
+it), and whether the authors' tolerance stops after that step: "yes", "no", or "gone" for a step that it never makes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLUMNS = ("split", "step", "log_posterior", "relative_change", "stops")
 
 
 def rows_of(task, rng: np.random.Generator, split: int) -> list[dict]:
-    """The rows of one fold: the run of :class:`methods.em.EM` at its default settings but for the tolerance."""
+    """The rows of one fold: the run of :class:`methods.em.EM` at its default settings except the tolerance."""
     from methods.em import _em as engine
 
     s = EM.Settings()

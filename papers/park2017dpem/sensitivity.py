@@ -3,8 +3,8 @@
     python -m workflow.extra park2017dpem dpem_sensitivity.csv
 
 ``dpem_sensitivity.csv``: change of every statistic of one M-step between two neighbours (one row replaced), given equal
-earlier outputs, over the change that the program declares; above 1 its noise is too small for what it charges.
-``dpem_epsilon.csv``: the epsilon of the program's noise at its claimed epsilon, by this suite's accountants, in three
+earlier outputs, over the change that the authors' code declares; above 1 its noise is too small for what it charges.
+``dpem_epsilon.csv``: the epsilon of the authors' noise at its claimed epsilon, by this suite's accountants, in three
 steps: as declared; with the 11 M-steps that run instead of the 10 that are charged; with the covariance's worst case, 4
 times the declared sensitivity, too. Each supposes that rows have norm at most 1 without looking at them and that the
 counts behind the noise scales are public: neither is so, which is why the ledger of ``dp_em_authors`` says infinity.
@@ -48,7 +48,7 @@ def on_data(x: np.ndarray, seed: int = 0) -> list[dict]:
     """Neighbours of a real table along a run of EM without noise; x (n, d), original units.
 
     The replaced row is one of the largest component's: put at the opposite point, at zero, or at the end of an axis.
-    "longest row": that of largest norm is replaced by zeros, and the program's rescaling by the largest norm then
+    "longest row": that of largest norm is replaced by zeros, and the authors' rescaling by the largest norm then
     moves every row.
     """
     norms = np.linalg.norm(x, axis=1)
@@ -86,7 +86,7 @@ def _rows(case: str, x: np.ndarray, neighbour: np.ndarray, parameters: MixturePa
 
 
 def epsilons() -> list[dict]:
-    """Epsilon of the program's noise under three readings; delta is the program's total."""
+    """Epsilon of the authors' noise under three readings; delta is the authors' total."""
     rows = []
     for release in dp_em.RELEASES:
         for composition in dp_em.COMPOSITIONS:
@@ -94,7 +94,7 @@ def epsilons() -> list[dict]:
                 try:
                     one = dp_em.per_release_epsilon(claimed, DELTA, COMPONENTS, ITERATIONS, release, composition)
                 except ValueError:
-                    continue  # the program stops there
+                    continue  # the authors' code stops there
                 for reading, steps, factor in (
                     ("as declared", ITERATIONS, 1.0),
                     ("11 M-steps", ITERATIONS + 1, 1.0),

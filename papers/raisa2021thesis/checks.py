@@ -61,7 +61,8 @@ def paid_start(p: Problem, mu: float, budget: Budget) -> np.ndarray:
 
 def starts(mirror: str | None = None) -> pd.DataFrame:
     """MMD of chains on one model by where they start: as published (truth + posterior deviation), ten posterior
-    deviations off in each coordinate, at the mean of the prior, and at a start paid for out of the same budget."""
+    deviations off in each coordinate, at the mean of the prior, and at a start that is estimated from the same
+    budget."""
     told = run.config()["starts"]
     name = told["model"]
     p, rows = models.problem(name), []

@@ -17,7 +17,8 @@ import numpy as np
 
 from papers.raisa2021thesis import streams
 
-#: seeds of the source: data and exact draws of the bananas and of the correlated normal law, first start, control.
+#: seeds of the source: data and exact draws of the bananas and of the correlated normal distribution, first start,
+#: control.
 BANANA, GAUSS, START, CONTROL = (43247, 56437), (46283648, 8646546), 4236482, 4623878
 #: exact draws that a chain is compared with.
 EXACT = 1000
@@ -154,7 +155,7 @@ def problem(name: str) -> Problem:
 
 
 def starts(model: Model, exact: np.ndarray, count: int = 20) -> np.ndarray:
-    """(count, d), the source's: truth + N(0, s^2 I), s the mean posterior deviation. Private knowledge, not paid
-    for."""
+    """(count, d), the source's: truth + N(0, s^2 I), s the mean posterior deviation. Private knowledge, not
+    charged."""
     z = np.array([streams.normal(streams.key_of(START + i), (model.d,)) for i in range(count)])
     return truth(model.d) + exact.std(axis=0).mean() * z

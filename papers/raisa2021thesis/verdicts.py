@@ -1,4 +1,4 @@
-"""Verdicts on the published boxes: could this box have come from our program?
+"""Verdicts on the published boxes: could this box have come from our implementation?
 
 A box is what is left of N = 20 chains: median, quartiles, whiskers and the number of points beyond them. Ours are n =
 20 chains with the same data and from the same starts. Their evidence is that of a box plot (``reports.evidence.box``),

@@ -1,4 +1,4 @@
-"""Claims of the first version of DP-SEP (Vinaroz & Park 2021); most stand in the second as well."""
+"""Claims of the first version of DP-SEP (Vinaroz & Park 2021); most are in the second as well."""
 
 from papers.vinaroz2023dpsep.claim_tests import Closer, Larger
 from reports.claims import Better, Claim, HoldsIn, Method, NotTestable, NotWorse, own

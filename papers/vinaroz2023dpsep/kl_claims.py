@@ -3,10 +3,10 @@
     python -m workflow.extra vinaroz2023dpsep kl_bound.csv
 
 writes the tables of ``kl_tables`` and ``kl_bound_claims.csv`` beside them (``--from-tables``: that one
-alone, from the tables that stand there): claim, reading, holds (yes, no, unclear), figure. "Scales with 1/N" is read as
+alone, from the tables that are there): claim, reading, holds (yes, no, unclear), figure. "Scales with 1/N" is read as
 a bound: a divergence that falls faster does not refute it, one that does not fall so fast does. Readings: ``printed``
 takes definition 4.2 at its word (rho a small constant; in 2021: all noise);
-``authors`` is the program's rule (eigenvalues that are not positive are floored); ``corrected`` is rho =
+``authors`` is the authors' rule (eigenvalues that are not positive are floored); ``corrected`` is rho =
 lambda_min(Lambda_q), which appendix B.1 uses and which reads the private data (in 2021: given the event that the
 proof needs).
 """

@@ -22,7 +22,8 @@ from reports.published import SOURCE_TITLES
 
 log = logging.getLogger(__name__)
 
-#: data seed of the paper's figure: replicate 59 of the released law (``datasets.mixture_of_gaussians_released``).
+#: data seed of the paper's figure: replicate 59 of the released distribution
+#: (``datasets.mixture_of_gaussians_released``).
 SEED = 60
 RELEASED = "mixture_of_gaussians_released"
 #: radius of the 98 % contour of a Gaussian in the plane, in standard deviations.
@@ -131,7 +132,7 @@ def clusters(folder: Path, source: str, scores: pd.DataFrame, fits: Path, data: 
 
 
 def _posteriors(scores: pd.DataFrame, fits: Path) -> dict[tuple[str, str], dict[str, np.ndarray]]:
-    """Stored parameters of the fits of data seed SEED on the released law, by (method, setting)."""
+    """Stored parameters of the fits of data seed SEED on the released distribution, by (method, setting)."""
     mine = scores[(scores["dataset"] == RELEASED) & (scores["split"] == str(SEED - 1)) & (scores["status"] == "ok")]
     found = {}
     for (cell, method, setting), _ in mine.groupby(["cell", "method", "setting"], sort=False):
@@ -151,7 +152,7 @@ def _panel(p: dict[str, np.ndarray], x: np.ndarray, truth: np.ndarray) -> tuple[
     from models import posteriors
 
     kind = "mixture_means" if "noise_sd" in p else "mixture_parameters"
-    order = greedy_match(truth, p["means"])  # the program's matching, as in its figure
+    order = greedy_match(truth, p["means"])  # the authors' matching, as in its figure
     place = np.argsort(order)
     chosen = posteriors.load(kind, p).responsibilities(x).argmax(axis=1)
     return p["means"][order], p["covariances"][order], place[chosen]

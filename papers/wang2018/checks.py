@@ -1,6 +1,6 @@
 """What else the findings rest on; each is one small table.
 
-``counterexample``         two neighbouring tables on which the program's draw is not (epsilon, delta)-private
+``counterexample``         two neighbouring tables on which the authors' draw is not (epsilon, delta)-private
 ``counterexample_adaops``  the same of AdaOPS, by Monte Carlo (both in ``papers.wang2018.counterexamples``)
 ``cap``                    how often AdaOPS' cap on L decides, and how often it is no bound
 ``targets``                noise-free errors with the target that a table's name suggests
@@ -127,7 +127,8 @@ def scaling(mirror: str | None) -> pd.DataFrame:
 
 
 def noise(mirror: str | None) -> pd.DataFrame:
-    """Noise multiplier of a release as the program has it, and the one at which all releases cost (epsilon, delta)."""
+    """Noise multiplier of a release as the authors' code has it, and the one at which all releases cost (epsilon,
+    delta)."""
     told, rows = run.config(), []
     delta = float(told["delta"])
     for method, releases, k in (("ssp", 2, 4), ("adassp", 3, 6)):

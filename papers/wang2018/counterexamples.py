@@ -1,4 +1,4 @@
-"""Neighbouring tables on which a draw as the program makes it is not (epsilon, delta)-private.
+"""Neighbouring tables on which a draw as the authors' code makes it is not (epsilon, delta)-private.
 
 Both tables have two inputs and rows of norm 1 with target 1; t of n rows' worth of squares lie along x = (1, -1) /
 sqrt(2), the rest along v = (1, 1) / sqrt(2). The neighbour has one row more, x with target 1 or -1. What is found is a
@@ -21,7 +21,8 @@ from privacy.repeats import Repeats
 
 #: rows of the tables of the counterexample, and the budgets at which it is tried.
 ROWS, BUDGETS = (1_000, 10_000, 45_000), ("0.1", "1", "10")
-#: points of the quadrature along each axis, and its reach in standard deviations: a normal law has 1e-15 beyond.
+#: points of the quadrature along each axis, and its reach in standard deviations: a normal distribution has 1e-15
+#: beyond.
 GRID, REACH = 241, 8.0
 
 
@@ -48,7 +49,8 @@ def posterior(t: float, n: int, found: sampling.Tempering, factor: str, extra: f
 
 
 def hockey_stick(p, q, epsilon: float) -> float:
-    """integral of max(0, p - exp(epsilon) q) for two normal laws (mean, covariance) in the plane, by quadrature."""
+    """integral of max(0, p - exp(epsilon) q) for two normal distributions (mean, covariance) in the plane, by
+    quadrature."""
     axis = np.linspace(-REACH, REACH, GRID)
     u = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
     lower, other = np.linalg.cholesky(p[1]), np.linalg.cholesky(q[1])

@@ -1,8 +1,8 @@
 """The 29 tables of Wang (2018), from raw files to normalised rows.
 
-What differs between the tables stands in ``datasets.csv`` (sizes, target) and ``files.csv`` (sources, checksums,
+What differs between the tables is in ``datasets.csv`` (sizes, target) and ``files.csv`` (sources, checksums,
 licences), both of the published results, and in ``RECIPES``: which column is the target, how it is
-transformed, which columns the preparation scripts drop. The preparation is one law (:func:`normalised`).
+transformed, which columns the preparation scripts drop. The preparation is one rule (:func:`normalised`).
 It uses all rows, test rows included.
 
 Departures from the bytes that the authors used: ``protein`` and ``wine`` are UCI's files (in protein numbers differ

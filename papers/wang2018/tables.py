@@ -175,10 +175,11 @@ def questions(table: pd.DataFrame, below=np.less) -> dict[str, pd.Series]:
 def orders(scores: pd.DataFrame, first: str = "adassp", second: str = "ssp") -> pd.DataFrame:
     """Two methods over the tables, with what is noise: one row a reading that both have, and epsilon.
 
-    ``below``: tables on which the median of ``first`` is the lower one. ``surely_below``, ``surely_above``: told apart
-    by a two-sided Mann-Whitney test of the repetitions at 5 % / number of tables (any false in 5 % of rows). ``low``,
-    ``high``: 95 % Clopper-Pearson interval of the share of tables below, as if they were a sample of tables.
-    ``turned``, ``turned_back``: tables told apart in both readings that go from above as run to below, and the reverse.
+    ``below``: tables on which the median of ``first`` is the lower one. ``surely_below``, ``surely_above``:
+    significantly different by a two-sided Mann-Whitney test of the repetitions at 5 % / number of tables (any false in
+    5 % of rows). ``low``, ``high``: 95 % Clopper-Pearson interval of the share of tables below, as if they were a
+    sample of tables. ``turned``, ``turned_back``: tables significantly different in both readings that go from above as
+    run to below, and the reverse.
     """
     ok = scores[(scores["status"] == "ok") & scores["method"].isin([first, second])]
     runs = {k: runs_of(r) for *k, r in ok[["method", "reading", "epsilon", "dataset", "runs"]].itertuples(index=False)

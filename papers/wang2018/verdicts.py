@@ -1,4 +1,4 @@
-"""Verdicts on the 2,668 published cells: could this number have come from our program?
+"""Verdicts on the 2,668 published cells: could this number have come from our implementation?
 
 A published number is one run: the mean over ten folds that are also ours, with noise of unknown seed. Ours are the
 repetitions of that run on the same folds, so n_published = 1 and the spread is that of our repetitions
@@ -36,7 +36,7 @@ PROTOCOL = "given_folds"
 #: is one, the other ninety-nine look free of them, and t calls it different (``leave_one_out`` of version 2 of the rule
 #: had 13 of its 15 false words in the printed reading from AdaSSP).
 HEAVY = frozenset({"ssp", "adassp"})
-#: tables of which a rounded copy stands in; see ``files.csv``.
+#: tables of which a rounded copy is in; see ``files.csv``.
 ROUNDED = {"gas": "computed from a copy of the table with five digits"}
 NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
 
@@ -123,9 +123,9 @@ def cases(reference: Path) -> Iterator[Case]:
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
     """All cells of a method and reading together: are the ranks of theirs among ours uniform?
 
-    Under one law the rank of the published run among R + 1 exchangeable ones is uniform on 0..R. Kolmogorov-Smirnov
-    on (rank + 1/2) / (R + 1), and the share of cells outside the central 95 %. Cells of different tables and budgets
-    have independent noise, so the test is exact up to the ranks' steps.
+    Under one distribution the rank of the published run among R + 1 exchangeable ones is uniform on 0..R.
+    Kolmogorov-Smirnov on (rank + 1/2) / (R + 1), and the share of cells outside the central 95 %. Cells of different
+    tables and budgets have independent noise, so the test is exact up to the ranks' steps.
     """
     rows = []
     noisy = verdicts[verdicts["rank"].notna()]

@@ -93,7 +93,7 @@ def _cost(keys: tuple, delta: float, names: tuple[str, ...]) -> Cost:
         except NotApplicable as why:
             found[name] = f"not applicable: {why}"
         except Exception as error:
-            # A fault inside one library must not hide the bounds of the others; it stands in the table as a reason.
+            # A fault inside one library must not hide the bounds of the others; it is in the table as a reason.
             found[name] = f"failed: {type(error).__name__}: {error}"
     valid = {n: e for n, e in found.items() if not isinstance(e, str) and n not in _ONE_DIRECTION and not math.isnan(e)}
     if not valid:

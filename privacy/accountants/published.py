@@ -1,4 +1,4 @@
-"""What released programs compute for their own noise: CLAIMS, not guarantees."""
+"""What authors' code computes for its own noise: CLAIMS, not guarantees."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Privacy is measured here: record and replay, the noise law, and a lower bound on epsilon end to end.
+"""Privacy is measured here: record and replay, the noise distribution, and a lower bound on epsilon end to end.
 
 ============================== =======================================================================================
 :mod:`privacy.audit.replays`   record on D, replay on a neighbour D': by how much each release moves, and what else does
 :mod:`privacy.audit.pairs`     hard pairs of neighbouring data sets
-:mod:`privacy.audit.noise`     the law of the noise that mechanisms draw
+:mod:`privacy.audit.noise`     the distribution of the noise that mechanisms draw
 :mod:`privacy.audit.sampling`  the batches, against independent coins
 :mod:`privacy.audit.search`    pairs that are searched on the adapter at hand
-:mod:`privacy.audit.forged`    replays with made-up outputs, and what sees rows beside a fit
+:mod:`privacy.audit.forged`    replays with synthetic outputs, and what sees rows beside a fit
 :mod:`privacy.audit.rare`      tails of the noise, secrets of few bits, the last of many steps, overspending
 :mod:`privacy.audit.paths`     recorded against ordinary fits; whether the noise is used
 :mod:`privacy.audit.bounds`    lower bounds on epsilon from many fits on two neighbours

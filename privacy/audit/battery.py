@@ -259,7 +259,7 @@ KILLS = {
     "forged": "rows that decide what is done with rare outputs, what is prepared, or with which words a fit ends",
     "searched": "a declared sensitivity that is too small by a part that no fixed pair reaches",
     "tails": "noise that is cut far out",
-    "noise": "noise of another law or scale, or drawn twice",
+    "noise": "noise of another law or scale, drawn twice, or correlated between neighbouring numbers",
     "sampling": "batches that are no independent coins at the declared rate",
     "late": "a fault after many steps only",
     "secrets": "noise or batches that follow from few bits",

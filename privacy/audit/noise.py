@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -21,6 +21,8 @@ MOST_FITS, _FIRST_LOOK = 500, 250
 #: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
 #: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
 _REPEATED = 1e-12
+#: false-alarm rate of :class:`Serial`, beside that of the law.
+SERIAL_ALPHA = 1e-9
 #: distribution of the noise over its scale where it is not the standard normal
 _OWN = {Mechanism.LAPLACE: stats.laplace, Mechanism.EXPONENTIAL: stats.gumbel_r}
 
@@ -130,6 +132,37 @@ def noise_power(n: int, laplace: bool, alpha: float, ratio: float = 2 / 3, repea
     return refused / repeats
 
 
+class Serial:
+    """Sums of products of neighbouring numbers: of successive releases, and within a release."""
+
+    def __init__(self) -> None:
+        self._sums = {"successive releases": [0.0, 0], "the numbers of a release": [0.0, 0]}
+
+    def add(self, listener: Listener) -> None:
+        """Add the noise of one fit, event by event."""
+        parts: dict[tuple[Event, int], list[np.ndarray]] = {}
+        for event, noise in listener.heard:
+            key = replace(event, steps=0), noise.shape[-1]
+            parts.setdefault(key, []).append(standardised(event, noise).reshape(-1, noise.shape[-1]))
+        for rows in map(np.concatenate, parts.values()):
+            both = (rows[:-1], rows[1:]), (rows[:, :-1], rows[:, 1:])
+            for total, (a, b) in zip(self._sums.values(), both, strict=True):
+                total[0] += float((a * b).sum())
+                total[1] += a.size
+
+    def fault(self) -> str:
+        """Of independent normals, S = sum of n products is a quadratic form with eigenvalues in [-1, 1].
+
+        Their squares sum to n / 2. So |S| exceeds sqrt(2 n x) + 2 x with probability 2 exp(-x) at most (Laurent and
+        Massart 2000, lemma 1). Two sums are looked at twice.
+        """
+        x = np.log(8 / SERIAL_ALPHA)
+        for what, (total, n) in self._sums.items():
+            if abs(total) > np.sqrt(2 * n * x) + 2 * x:
+                return f"the noise of {what} has a correlation of {total / n:.2g} at n = {n}"
+        return ""
+
+
 def noise_fault(
     method,
     task,
@@ -143,15 +176,16 @@ def noise_fault(
     """ "" if the mechanisms draw what they declare, in as many ordinary fits as give ``samples`` numbers.
 
     The law and the scale (:func:`noise_law`, false-alarm rate ``alpha`` of the two looks together; power by
-    :func:`noise_law_power`), and that no number is drawn twice: not in another step, by another mechanism or by the fit
-    of another seed.
+    :func:`noise_law_power`), that neighbouring numbers are uncorrelated (false-alarm rate ``SERIAL_ALPHA``), and that
+    no number is drawn twice: not in another step, by another mechanism or by the fit of another seed.
     """
-    z, fits = np.empty(0), 0
+    z, fits, serial = np.empty(0), 0, Serial()
     for wanted in (min(_FIRST_LOOK, samples), samples):
         while z.size < wanted and fits < MOST_FITS:
             listener = Listener()
             run(method, task, settings, spec, seed + fits, listener)
             z, fits = np.concatenate([z, listener.standardised()]), fits + 1
+            serial.add(listener)
         if z.size < 2:
             return "no mechanism drew any noise"
         law = noise_law(z, 1.0, alpha / 2)
@@ -161,4 +195,6 @@ def noise_fault(
         repeated = int(np.sum(np.diff(np.sort(z)) < _REPEATED))
         if repeated:
             return f"{repeated} of {z.size} numbers were drawn before"
+        if text := serial.fault():
+            return text
     return ""

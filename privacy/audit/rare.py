@@ -80,7 +80,7 @@ def secret_fault(method, task, settings, spec: BudgetSpec, seed: int, fits: int 
     """ "" if no two of ``fits`` fits of other seeds have the same noise or the same key of batches.
 
     The birthday problem: secrets of b bits collide with probability 1 - exp(-fits^2 / 2^(b + 1)). Fits end at their
-    first noise, so that this is cheap. No false alarms but for equal numbers of 53 bits.
+    first noise, so that this is cheap. No false alarms except equal numbers of 53 bits.
     """
     poisson = any(is_poisson(e) for e in run(method, task, settings, spec, seed).ledger)
     noise, keys = [], []

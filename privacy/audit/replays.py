@@ -8,6 +8,7 @@ and everything that is not a release (the posterior, the declared events) must n
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -145,10 +146,14 @@ class Replay:
 
 
 def run(method, task, settings, spec: BudgetSpec, seed: int, recorder: Recorder | None = None):
-    """One fit; the fit's stream and the budget's stream are children 0 and 1 of ``seed``."""
+    """One fit; the fit's stream and the budget's stream are children 0 and 1 of ``seed``.
+
+    It is made by a copy of the adapter: what a fit keeps on it would be the same in the next, so that nobody would see
+    it. In a run one adapter makes many fits.
+    """
     fit_seed, noise_seed = np.random.SeedSequence(seed).spawn(2)
     budget = spec.open(np.random.default_rng(noise_seed), recorder)
-    return method.fit(task, settings, budget, np.random.default_rng(fit_seed))
+    return copy.copy(method).fit(task, settings, budget, np.random.default_rng(fit_seed))
 
 
 def varied(spec, **changes):

@@ -5,7 +5,7 @@ import pandas as pd
 
 
 def published_columns_exceed_one(ledger: pd.DataFrame) -> bool:
-    """The authors' programs have no finite epsilon, DP-SEP as printed more than 1; the corrected methods keep 1."""
+    """The authors' codes have no finite epsilon, DP-SEP as printed more than 1; the corrected methods keep 1."""
     spent = ledger.groupby("method")["epsilon"]
     least, most = spent.min(), spent.max()
     return bool(

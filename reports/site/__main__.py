@@ -3,7 +3,7 @@
     ./bench site --out DIR                                # from the committed reference
     python -m reports.site --out DIR --results results    # from a run
 
-The site stands in DIR itself (``DIR/index.html``); ``DIR/downloads`` and ``DIR/checked.js`` are kept where they are.
+The site is in DIR itself (``DIR/index.html``); ``DIR/downloads`` and ``DIR/checked.js`` are kept where they are.
 """
 
 from __future__ import annotations

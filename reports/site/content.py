@@ -20,7 +20,7 @@ from reports.published import KEY
 from reports.verdict import VERDICTS
 from workflow.committed import Entry
 
-#: columns of the verdicts that the pages read; a paper with a program of its own may have fewer.
+#: columns of the verdicts that the pages read; a paper with its own code may have fewer.
 _TEXT = [*KEY, "reading", "protocol", "our_method", "our_setting", "cell", "published_mean", "published_std"]
 _WORDS = ["p_kind", "verdict", "finding", "headline", "reason"]
 _NUMBERS = ["mean", "std", "n", "difference", "low", "high", "p", "detectable"]

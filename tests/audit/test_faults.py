@@ -55,6 +55,7 @@ SEEN = {
     "calibrated to more than the budget": "enforced",
     "noise of the fit's stream": "noise_used",
     "a ledger without an epsilon": "ledger",
+    "the first rows are kept": "diagnostics",
 }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from audit import cases, tables
 from privacy import audit, faults, mutants
+from privacy.ledger import Relation
 from privacy.wrapped import WRAPPED
 
 SOUND, LEAKY = ("adassp", "bnn_regression"), ("dp_vi_vinaroz", "bnn_regression")
@@ -92,6 +95,27 @@ def test_the_search_is_on_the_adapter_at_hand_and_its_share_is_told_for_each_eve
     assert made.searched() == ""
     (event,) = made.shares
     assert f"{made.shares[event]:.3f} ({event})" in made.evidence("searched").against
+
+
+def test_a_fit_of_a_paper_with_its_own_code_has_rows_too(monkeypatch):
+    """What it is asked, what a broken budget is caught by, and no whole fit after one that raises."""
+    answers = {"runs": "raises", "posterior": "", "noise": "never asked"}
+    made = SimpleNamespace(reached=1.0, shares={}, evidence=lambda check: audit.Evidence(3, 0.0, float("nan"), ""))
+    vars(made).update({check: lambda text=text: text for check, text in answers.items()})
+    broken = [(faults.of("no noise"), {"noise": "none"}), (faults.of("full batches"), {})]
+    own = SimpleNamespace(name="a sampler", privacy=Relation.ADD_REMOVE, asked=tuple(answers), audit=lambda: made)
+    own.broken_budgets = lambda: iter(broken)
+    monkeypatch.setattr(tables, "FITS", (own,), raising=False)
+    ((found, paper),) = tables.fits_of(["audit.tables:FITS"])
+    checks, copies = tables.own_rows(found, paper)
+    assert [(r["check"], r["result"], r["kind"], r["n"]) for r in checks] == [
+        ("runs", tables.FAILED, tables.OWN_CODE, "3"),
+        ("posterior", tables.PASSED, tables.OWN_CODE, "3"),
+    ]
+    assert [(r["mutant"], r["killed"], r["killed_by"]) for r in copies] == [
+        ("no noise", 1, "noise"),
+        ("full batches", 0, ""),
+    ]
 
 
 def test_an_unknown_method_is_named(monkeypatch, capsys, tmp_path):

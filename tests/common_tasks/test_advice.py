@@ -85,15 +85,55 @@ def test_fewer_tables_give_scores_and_no_winner():
     assert set(made.data["dataset"]) == {"wine", "power"}
 
 
-def test_a_table_of_ones_own_says_who_is_best_on_it():
-    """The second is a hundredth of the scale behind the first at most."""
-    levels = {"na_dpvi": -1.3, "dpvim": -1.302, "dp_sgd": -1.7}
-    made = block(family(only(levels, sets=["wine"]), ["wine"]), About(limits="These are my rows."))
-    assert made.sentences[0].startswith("No general advice: 1 table is too few, 5 are the least. On this table, at eps")
-    assert "NA-DPVI and DPVIm are best, with a score of 0." in made.sentences[0] or (
-        "DPVIm and NA-DPVI are best, with a score of 0." in made.sentences[0]
+OWN = About(limits="These are my rows.")
+
+
+def test_a_table_of_ones_own_has_one_answer_and_what_is_not_worse():
+    """The second lies a tenth of the spread between splits behind the first, the third far behind."""
+    levels = {"na_dpvi": -1.3, "dpvim": -1.3005, "dp_sgd": -1.7}
+    made = block(family(only(levels, sets=["wine"]), ["wine"]), OWN)
+    take = made.sentences[0]
+    assert take.startswith(("At epsilon = 1, take NA-DPVI: its score is", "At epsilon = 1, take DPVIm: its score is"))
+    other = "DPVIm" if "take NA-DPVI" in take else "NA-DPVI"
+    assert take.endswith(f"Not shown to be worse than it is {other} (paired over the splits, level 95 % each).")
+    assert take.count("take ") == 1
+    assert "best" not in made.sentences[1]
+
+
+def test_a_table_of_ones_own_shows_both_ends_of_the_scale_as_rows():
+    made = block(family(only(LEVELS, sets=["wine"]), ["wine"]), OWN)
+    at = made.table.set_index("method")["score"]
+    assert list(at.index[-2:]) == ["Training mean (constant prediction)", "Exact posterior (without privacy)"]
+    assert (at.iloc[-2], at.iloc[-1]) == ("0", "1")
+    assert "Dotted lines are Training mean and Exact posterior without privacy." in made.caption
+
+
+def far_off(level: float) -> pd.DataFrame:
+    """Scores of a table on which the exact posterior is no better than the mean, and private fits have ``level``."""
+    frame = only({"na_dpvi": level, "dpvim": level - 1}, sets=["wine"])
+    here = frame["method"] == "exact_posterior"
+    frame.loc[here, "value"] = [repr(float(v) - 1.0) for v in frame.loc[here, "value"]]
+    return frame
+
+
+def test_scores_that_are_far_off_give_bounds_and_no_empty_chart():
+    made = block(family(far_off(-7e15), ["wine"]), OWN)
+    assert made.sentences[0].startswith("At epsilon = 1, take none: even without privacy, Exact posterior is not")
+    assert made.figure == ""
+    assert made.caption.startswith("There is no chart, because every score is far below Training mean")
+    shown = made.table.to_string() + " ".join(made.sentences)
+    assert "below -1,000" in shown
+    assert "e+" not in shown
+    assert "000000" not in shown
+    near = block(family(far_off(-2.5), ["wine"]), OWN)
+    assert near.figure.lstrip().startswith("<?xml")
+
+
+def test_no_method_is_taken_where_none_is_better_than_the_baseline():
+    made = block(family(only({"na_dpvi": -2.5, "dpvim": -3.0}, sets=["wine"]), ["wine"]), OWN)
+    assert made.sentences[0] == (
+        "At epsilon = 1, take none: on this table, no private method is significantly better than the trivial baseline."
     )
-    assert "no other score is more than 0.01 higher" in made.sentences[1]
 
 
 def test_without_a_scale_scores_are_in_their_own_unit():

@@ -253,6 +253,21 @@ def test_zip_with_a_wrong_member(server, tmp_path):
         get(dataset(Source(server.url("/toy.zip"), "in/toy.csv")), tmp_path)
 
 
+def test_a_zip_that_was_packed_in_another_way_is_left_and_the_next_source_serves(server, tmp_path):
+    """Deflate64, as other programs pack large files, and a password: tracebacks before."""
+    packed = bytearray(zipped())
+    head, entry = packed.index(b"PK\x03\x04"), packed.index(b"PK\x01\x02")
+    for name, at, value in (("/deflate64.zip", 8, 9), ("/password.zip", 6, 1)):
+        body = bytearray(packed)
+        body[head + at] = body[entry + at + 2] = value
+        server.files[name] = bytes(body)
+        only = Source(server.url(name), "in/toy.csv")
+        with pytest.raises(DataError, match="the zip cannot be unpacked"):
+            get(dataset(only), tmp_path / name[1:])
+    server.files["/toy.csv"] = CONTENT
+    assert get(dataset(only, Source(server.url("/toy.csv"))), tmp_path / "two")
+
+
 def test_zip_without_the_member(server, tmp_path):
     server.files["/toy.zip"] = zipped("elsewhere.csv")
     with pytest.raises(DataError, match=r"no member 'in/toy.csv' \(it has elsewhere.csv\)"):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from evaluation.metrics import METRICS, classification_scores, regression_scores
+from evaluation.metrics import METRICS, classification_scores, rare_class_scores, regression_scores
 from models.predictive import GaussianPredictive, MixturePredictive
 
 
@@ -62,3 +62,20 @@ def test_classification_by_hand():
         classification_scores(margins[:2], log_density, y)
     with pytest.raises(ValueError, match="not finite"):
         classification_scores(margins * np.nan, log_density, y)
+
+
+def test_scores_of_a_rare_class_by_hand():
+    """Of the 4 pairs of a row of each class, 2.5 are in the right order: (0.6, 0.2), (0.6, 0.4) and the tie."""
+    p, y = np.array([0.2, 0.4, 0.6, 0.2]), np.array([0.0, 0.0, 1.0, 1.0])
+    assert rare_class_scores(p, y) == {
+        "auc": (pytest.approx(2.5 / 4), "probability"),
+        "balanced_accuracy": (pytest.approx((1 + 0.5) / 2), "share"),
+        "brier_score": (pytest.approx((0.04 + 0.16 + 0.16 + 0.64) / 4), "squared probability"),
+    }
+    # a constant prediction is right for nearly all rows, and finds no row of the rare class
+    rare = (np.arange(100) == 0).astype(float)
+    found = {m: v for m, (v, _) in rare_class_scores(np.full(100, 0.01), rare).items()}
+    assert found == {"auc": 0.5, "balanced_accuracy": 0.5, "brier_score": pytest.approx(0.0099)}
+    assert set(rare_class_scores(p, np.zeros(4))) == {"brier_score"}
+    with pytest.raises(ValueError, match="not finite"):
+        rare_class_scores(p * np.nan, y)

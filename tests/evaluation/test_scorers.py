@@ -47,6 +47,14 @@ def test_intervals_are_scored_where_the_experiment_asks_for_them():
     assert scorers.regression_with_intervals(case(posterior)) == errors | coverage
 
 
+def test_a_rare_class_is_scored_where_the_experiment_asks_for_it():
+    probabilities = SimpleNamespace(predictive=lambda x, rng: SimpleNamespace(mean=np.linspace(0.1, 0.8, len(x))))
+    plain = scorers.class_probabilities(case(probabilities))
+    more = scorers.class_probabilities(case(probabilities, rare_class=True))
+    assert more == plain | metrics.rare_class_scores(np.linspace(0.1, 0.8, 8), Y[12:])
+    assert set(more) - set(plain) == {"auc", "balanced_accuracy", "brier_score"}
+
+
 @pytest.mark.parametrize("printed", [True, False])
 def test_the_law_of_the_data_says_which_distance_of_a_mixture_is_scored(printed):
     model = MixtureOfGaussians(2, 0.5)

@@ -35,3 +35,13 @@ def test_more_uniform_numbers_tried_find_no_more(monkeypatch):
 def test_four_in_five_numbers_rule_the_neighbour_out_as_readme_says():
     """At epsilon 1; the share is some .81, and 1,000 outputs give it to .012: false alarm below 1e-5 (fixed seed)."""
     assert 0.75 < floating_point.ruled_out(1.0, 1.0, 1000, np.random.default_rng(4)) < 0.87
+
+
+def test_reachable_is_right_for_every_number_of_half_precision():
+    """All 63,488 finite noises of 16 bits are added to each value; what no sum gives is not reachable."""
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    every = every[np.isfinite(every)]
+    with np.errstate(over="ignore"):
+        for value in np.float16([0.0, 1.0, -0.1, 3.7, 1000.0]):
+            given = np.isin(every, value + every)
+            np.testing.assert_array_equal(floating_point.reachable(every, value), given)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from audit import cases as audit_cases
-from audit.tables import CHECKS, COLUMNS, MUTANT_COLUMNS
+from audit.tables import CHECKS, COLUMNS, MUTANT_COLUMNS, OWN_CODE
 from privacy.faults import FAULTS
 from privacy.wrapped import WRAPPED
 from reports import audit_tables
@@ -14,6 +14,7 @@ from reports.blocks import latex, markdown
 from reports.config import ReportError
 from reports.reference import FOLDER
 from workflow import committed
+from workflow.papers import programs, resolve
 
 
 def made_up(result="passed", killed=1):
@@ -39,7 +40,7 @@ def put(folder, found):
 
 def test_the_committed_audit_is_of_every_private_method_with_committed_scores():
     """Where a new one has scores: `./bench audit`, then `python -m reports.audit_tables --commit`."""
-    checks, mutants = audit_tables.read(None)
+    checks, mutants = (table[table["kind"] != OWN_CODE] for table in audit_tables.read(None))
     scored = {m for name in committed.experiments(FOLDER) for m in committed.read(FOLDER, name)["method"].unique()}
     cases = [(n, c) for n, c in audit_cases.cases() if audit_cases.get(n).name in scored]
     assert len(cases) > 70
@@ -69,6 +70,16 @@ def test_the_committed_audit_is_of_every_private_method_with_committed_scores():
     assert (mutants["killed"] == 1).all()
 
 
+def test_the_committed_audit_is_of_every_fit_of_a_paper_with_its_own_code():
+    checks, mutants = (table[table["kind"] == OWN_CODE] for table in audit_tables.read(None))
+    asked = {(fit.name, key): fit.asked for key, (_, program) in programs().items() for fit in resolve(program.fits)}
+    found = checks.groupby(["method", "case"])["check"].apply(tuple).to_dict()
+    assert found == asked
+    assert set(checks["result"]) == {"passed"}
+    assert (mutants["killed"] == 1).all()
+    assert len(set(mutants["method"])) > len(asked) / 2  # a draw has no budget to break
+
+
 def test_every_declared_leak_of_standardisation_is_seen_at_work():
     checks, *_ = audit_tables.read(None)
     seen = checks.loc[checks["result"] == "leak", ["method", "case", "check"]].drop_duplicates()
@@ -92,6 +103,13 @@ def test_the_table_counts_checks_and_mutants():
     assert set(long["mutants"]) == {2}
     assert set(long["mutants_caught"]) == {1}
     assert "no noise" in latex(table)  # the notes say what a mutant is
+
+
+def test_a_paper_with_its_own_code_has_a_row_per_method():
+    found = [t.assign(method="a sampler", kind=OWN_CODE, case="someone2020paper") for t in made_up()]
+    text = markdown(audit_tables.audit_table(*found)[0])
+    assert "papers with their own code" in text.lower()
+    assert "a sampler, someone2020paper" in text
 
 
 @pytest.mark.parametrize(

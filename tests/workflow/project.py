@@ -46,6 +46,8 @@ def snakemake(project: Path, *arguments: str, **variables: str) -> subprocess.Co
     return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=HANGS)
 
 
+#: variable with the seconds that a process takes to import the toy method.
+START_S = "DPBAYES_TOY_START_S"
 TOY = '''
 """A toy method: predicts the training mean (dropped in by a test)."""
 
@@ -63,6 +65,9 @@ from datasets import store
 from methods.contract import Fit, Method
 from models.linear_regression import ConstantGaussian
 from privacy.ledger import Event, Mechanism, Relation
+
+
+time.sleep(float(os.environ.get("DPBAYES_TOY_START_S", "0")))
 
 
 def go_wrong(fault):

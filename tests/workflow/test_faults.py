@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from project import HANGS, copy_project, drop_toy, environment, only_experiment, place_data, snakemake
+from project import HANGS, START_S, TOY, copy_project, drop_toy, environment, only_experiment, place_data, snakemake
 
 import datasets
 from datasets.store import Damaged
@@ -511,19 +511,37 @@ def test_a_limit_is_of_cpu_time(project):
     assert [r["status"] for r in found] == ["ok"]
 
 
+def test_a_limit_begins_when_the_process_is_ready(project, monkeypatch):
+    """It begins later by more than five times the limit, as on a machine where many begin at once: a timeout."""
+    monkeypatch.setenv(START_S, "6")
+    monkeypatch.setitem(globals(), "HEAD", HEAD.replace("splits: 20", "splits: 1"))
+    done, found = ask(project, more="timeout_s: 1\n", results="begins")
+    assert done.returncode == 0, done.stderr
+    assert [r["status"] for r in found] == ["ok"]
+
+
 @pytest.mark.nightly
 def test_more_cells_than_cores_are_no_timeouts(project):
-    """24 cells at once. To start them takes longer than the limit of a fit, by the clock."""
-    arms = "".join(f"  - {{method: toy, protocols: [literature], label: many{k}}}\n" for k in range(24))
-    config = project / "papers/toy/experiments/toy_experiment.yaml"
-    config.write_text(f"{HEAD.replace('splits: 20', 'splits: 2')}timeout_s: 8\narms:\n{arms}")
-    target = "results/scores/toy_experiment/wine.csv"
-    done = snakemake(project, "--cores", "64", target)
+    """24 jobs at once, each of a method of its own. To start them takes longer than the limit, by the clock."""
+    names = [f"toy{k}" for k in range(24)]
+    files = [project / f"methods/baselines/{name}.py" for name in names]
+    for name, file in zip(names, files, strict=True):
+        file.write_text(TOY.replace('name = "toy"', f'name = "{name}"').replace('"Toy"', f'"{name}"'), encoding="utf-8")
+    try:
+        arms = "".join(f"  - {{method: {name}, protocols: [literature]}}\n" for name in names)
+        config = project / "papers/toy/experiments/toy_experiment.yaml"
+        config.write_text(f"{HEAD.replace('splits: 20', 'splits: 2')}timeout_s: 8\narms:\n{arms}")
+        target = "results/scores/toy_experiment/wine.csv"
+        done = snakemake(project, "--cores", "64", target)
+    finally:
+        for file in files:
+            file.unlink()
     assert done.returncode == 0, done.stderr
+    assert len(list((project / "results/done").glob("*toy*.fits"))) >= len(names)  # a job each
     with open(project / target, newline="") as f:
-        found = [(r["setting"], r["split"], r["status"]) for r in csv.DictReader(f)]
+        found = [(r["method"], r["split"], r["status"]) for r in csv.DictReader(f)]
     assert {status for *_, status in found} == {"ok"}
-    assert len({(setting, split) for setting, split, _ in found}) == 24 * 2
+    assert len({(method, split) for method, split, _ in found}) == 24 * 2
 
 
 @pytest.mark.nightly

@@ -139,6 +139,7 @@ def bomb(first: str, join: str) -> str:
         (GOOD.replace("{epochs: 3,", "{epochs: 3, epochs: 4,"), "the key 'epochs'"),
         (GOOD + "1: x\n", "the key '1' is no word"),
         (GOOD.replace("timeout_s: 60", "timeout_s: .nan"), "is no number"),
+        (GOOD.replace("timeout_s: 60", "timeout_s: !!float nan"), "is no number"),
         (GOOD.replace("splits: 2,", "splits: 2.0,"), "arms.0.splits: 2.0 is not of type 'integer'"),
         (GOOD.replace("epochs: 3,", "epochs: '3',"), "epochs is '3'; it takes int"),
         (GOOD.replace("delta: 1.0e-5, mode", "delta: 1e-5, mode"), "write 1.0e-5"),

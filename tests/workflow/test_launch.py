@@ -1,9 +1,12 @@
 """Arguments of ./bench, and what it says before it starts."""
 
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 
-from workflow import plan
+from workflow import launch, plan
 from workflow.launch import scaled, status
 
 
@@ -108,3 +111,39 @@ def test_the_exit_status_says_what_was_left_out(tmp_path, capsys, code, text, ex
         (tmp_path / "note").write_text(text)
     assert status(code, tmp_path / "note") == expected
     assert words in capsys.readouterr().err
+
+
+#: the part of a plan that imports the files of methods, here those from outside only.
+PLAN = """
+import os
+from pathlib import Path
+from methods import contract
+from workflow.store import importing
+contract._ours, contract.on_import = list, importing
+Path(os.environ["DPBAYES_LEFT_OUT"]).write_text("".join(f"{why}\\n" for why in contract.broken()))
+"""
+
+
+def planned(tmp_path, monkeypatch, **files):
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    with monkeypatch.context() as patch:
+        for variable in ("LEFT_OUT", "IMPORTING", "ENDED"):
+            patch.setenv(f"DPBAYES_{variable}", "")
+        patch.setenv("DPBAYES_METHODS", ":".join(str(tmp_path / f"{name}.py") for name in files))
+        patch.setattr(launch, "run", lambda command, lock: subprocess.call(command))
+        return launch.planned([sys.executable, "-c", PLAN], 0, tmp_path)
+
+
+def test_a_file_that_ends_the_plan_is_left_out_by_name(tmp_path, monkeypatch, capfd):
+    """It has ended the plan without a word: `os._exit`, a crash or `os.exec` raise nothing."""
+    assert planned(tmp_path, monkeypatch, raises="1 / 0", ends="import os; os._exit(0)") == launch.LEFT_OUT
+    told = capfd.readouterr().err
+    for words in ("ends.py cannot be imported: it ends the process that does", "raises.py cannot be imported: Zero"):
+        assert f"left out: {tmp_path}/{words}" in told
+
+
+def test_a_plan_that_was_killed_names_the_file_and_is_not_made_again(tmp_path, monkeypatch, capfd):
+    killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    assert planned(tmp_path, monkeypatch, killed=killed) == -9
+    assert f"the plan ended while {tmp_path}/killed.py was imported" in capfd.readouterr().err

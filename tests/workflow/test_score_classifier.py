@@ -17,6 +17,7 @@ def cell():
         build_model=lambda: BNNClassification(4, 1, 3, 2.0),
         dataset="mnist_digits",
         intervals=False,
+        rare_class=False,
         split_rows=lambda data, k: (np.arange(5), np.arange(5, len(data.y))),
         seed=lambda k, role: [k, len(role)],
     )

@@ -9,6 +9,8 @@ import pytest
 
 from datasets.files import write_sealed
 from datasets.store import Damaged
+from datasets.store import load as load_table
+from datasets.store import status as table_status
 from models.bounded_logistic import LogisticPoint
 from workflow import store
 from workflow.store import draws_of, fits_of, intact, parameters_of, record_of, sealed, whole
@@ -133,6 +135,59 @@ def test_a_file_that_is_no_archive_is_not_whole(tmp_path):
     assert not whole(tmp_path / "none.npz")
     (tmp_path / "text.npz").write_text("text")
     assert not whole(tmp_path / "text.npz")
+
+
+def test_one_wrong_bit_anywhere_is_known_or_changes_nothing(tmp_path):
+    """Some ask for a password, another version of the archive, or a place before its begin: tracebacks before."""
+    path = tmp_path / "c.npz"
+    np.savez(path, **{f"{k}/theta": v for k, v in THETA.items()})
+    content, harmless = path.read_bytes(), 0
+    for at in range(len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        if whole(path, 2):
+            harmless += 1
+            with np.load(path) as found:
+                assert all((parameters_of(found, k)["theta"] == v).all() for k, v in THETA.items())
+    assert harmless < len(content) / 3  # dates and rights of the files
+
+
+@pytest.mark.parametrize("flag", [b"password", b"version"])
+def test_a_table_with_one_wrong_bit_has_no_status_and_is_set_aside(tmp_path, flag):
+    """When a run is planned its status is asked: that was a traceback."""
+    path = tmp_path / "toy.npz"
+    np.savez(path, status=np.array("ok"), x=np.ones(3))
+    content = bytearray(path.read_bytes())
+    for head in (content.index(b"PK\x03\x04") + 6, content.index(b"PK\x01\x02") + 8):
+        content[head + (0 if flag == b"password" else 2)] ^= 1
+    path.write_bytes(content)
+    assert table_status(path) == ""
+    with pytest.raises(Damaged, match="run the same command again"):
+        load_table(path)
+    assert not path.exists()
+
+
+ODD = {
+    "a folder for a record": ("fits/c.json", lambda path: path.mkdir()),
+    "a link to nowhere for a record": ("fits/c.json", lambda path: path.symlink_to("nowhere")),
+    "brackets for a record": ("fits/c.json", lambda path: path.write_text("[" * 100_000)),
+    "numbers in a record": ("fits/c.json", lambda path: path.write_text('{"splits": 1, "reused": 2}')),
+    "a folder for draws": ("draws/c.npz", lambda path: path.mkdir()),
+    "a link to itself for draws": ("draws/c.npz", lambda path: path.symlink_to("c.npz")),
+    "a seal of other bytes": ("scores/c.csv.sha256", lambda path: path.write_bytes(b"\xff")),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_a_plan_sets_aside_whatever_stands_in_the_place_of_a_file(tmp_path, what):
+    """Each was a traceback, and no run could be planned."""
+    for folder in ("fits", "draws", "scores"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "scores/c.csv").write_text(TABLE)
+    name, make = ODD[what]
+    make(tmp_path / name)
+    (said,) = store.check_run(tmp_path)
+    assert "made anew" in said
+    assert store.check_run(tmp_path) == []
 
 
 def test_fits_come_back_by_split(tmp_path):

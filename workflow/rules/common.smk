@@ -19,6 +19,9 @@ from workflow.experiments import (
 )
 from workflow.imports import files
 
+if workflow.is_main_process:
+    contract.on_import = run_files.importing
+
 KNOWN = {
     "scale",
     "reuse",

@@ -73,11 +73,16 @@ rule table:
         f"{RESULTS}/extra/{{table}}",
 
 
+#: single fits of papers with their own code
+OWN_FITS = [program.fits for _, program in papers.programs().values()]
+
+
 rule privacy_audit:
-    """Checks of every private method on toy tasks, and its mutants. Needs no data; minutes on one core."""
+    """Checks of every private method and of papers with their own code, and mutants. Needs no data; minutes."""
     input:
         code=[
             *files("audit.tables"),
+            *(f for fits in OWN_FITS for f in files(fits.partition(":")[0])),
             *sorted(str(p) for p in Path("methods").rglob("*.py")),
             *map(str, imports.outside()),
         ],
@@ -86,9 +91,11 @@ rule privacy_audit:
         mutants=f"{RESULTS}/extra/mutants.csv",
     log:
         f"{RESULTS}/logs/privacy_audit.log",
+    params:
+        fits=OWN_FITS,
     shell:
         "{ENVIRONMENT} {PYTHON:q} -m audit.tables --checks {output.checks:q} --mutants {output.mutants:q} "
-        "--kept {RESULTS:q}/audit 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
+        "--fits {params.fits:q} --kept {RESULTS:q}/audit 2> {log:q} || {{ tail -n 20 {log:q} >&2; exit 1; }}"
 
 
 rule lower_bounds:

@@ -30,7 +30,7 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
 from privacy.ledger import Relation, Sampling
 
-#: v at the start: the mean square of a target in the box whose range was bought.
+#: v at the start: the mean square of a scaled target whose range was estimated privately.
 START = 1.0 / 9.0
 #: squared residual over v at which it is cut.
 MOST = 9.0
@@ -125,13 +125,13 @@ def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: floa
 def train(method: str, task: Task, settings: Settings, budget: Budget, relation: Relation, *, bayes: bool) -> Fitted:
     """T steps: a Poisson batch, the sum of clipped vectors, one release, one move; an empty batch releases noise alone.
 
-    ``task``: rows in the box with what is public of their ranges. ``bayes``: the lower bound, whose prior's part reads
-    no data and is added after the noise; else the likelihood alone (a point: s = 0 and no prior).
+    ``task``: rows scaled to [-1, 1] with what is public of their ranges. ``bayes``: the lower bound, whose prior's part
+    reads no data and is added after the noise; else the likelihood alone (a point: s = 0 and no prior).
 
     The learning rate falls linearly to 0, and the second half of the iterates is averaged. The squares of the inputs do
     not depend on the state, so the bound is stationary in s_j at s_j^2 = v / (n g_j + prior precision), where g_j is
     the mean of its releases so far, not believed below its own noise nor above 1, the largest square in the box. v
-    stays between what the prior gives without a residual and 1, the largest mean square of a target in the box. All
+    stays between what the prior gives without a residual and 1, the largest mean square of a scaled target. All
     of that is post-processing.
 
     Raises ValueError for a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged where the

@@ -19,7 +19,7 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
-#: mean square of a column in the box: bought (a third of the box is one standard deviation), or documented (as if
+#: mean square of a scaled column: bought (a third of the box is one standard deviation), or documented (as if
 #: uniform over its range).
 BOUGHT, DOCUMENTED = 1.0 / 9.0, 1.0 / 3.0
 
@@ -28,7 +28,7 @@ class InKnownBox(InFrame):
     """A private method whose task in the box still says which columns fill a documented range."""
 
     def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Make the frame, fit in the box; ``public.x_bounds`` and ``y_bounds`` are (-1, 1) where documented."""
+        """Make the frame, fit on scaled rows; ``public.x_bounds`` and ``y_bounds`` are (-1, 1) where documented."""
         frame = make_frame(task, budget, self.share)
         known = [None if r is None else (-1.0, 1.0) for r in ranges_of(task)]
         boxed = frame.task(task)
@@ -105,6 +105,6 @@ def posterior(model: LinearRegressionUnknownNoise, found: adassp.Reading, n: int
 
 
 def point_estimate(weights: np.ndarray, variance: float) -> LinearGaussian:
-    """Weights (d + 1,), bias last, and residual variance, units of the box."""
+    """Weights (d + 1,), bias last, and residual variance, scaled units."""
     d = len(weights) - 1
     return LinearGaussian(weights, None, max(variance, 1e-9), Standardiser(np.zeros(d), np.ones(d), 0.0, 1.0))

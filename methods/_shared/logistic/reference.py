@@ -92,8 +92,8 @@ def compare(weights: np.ndarray, energy: np.ndarray, chains: Chains) -> dict[str
 
     ``energy``: (k,), minus the log-density of each draw, nats. Gives the largest over the coordinates for the mean
     (``mean_z``) and for the variance (``variance_z``), and ``energy_z`` for the mean energy, which sees an error
-    that is spread over all coordinates. For d coordinates of two equal laws the largest of d values stays below
-    sqrt(2 log(2 d / a)) with probability of at least 1 - a, roughly.
+    that is spread over all coordinates. For d coordinates of two equal distributions the largest of d values stays
+    below sqrt(2 log(2 d / a)) with probability of at least 1 - a, roughly.
     """
     k = len(weights)
     flat = chains.draws.reshape(-1, chains.draws.shape[2])

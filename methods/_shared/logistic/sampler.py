@@ -10,19 +10,19 @@ column each, and every gradient is two matrix products.
 
 The chain leaves the target invariant whatever the step size, but a finite run started elsewhere is not an exact
 sample. The privacy guarantees of ``guarantee`` are for exact samples; ``reference`` compares with long chains of
-another sampler, ``papers/geumlek2017rdp/one_weight.py`` with exact laws in one dimension, and
+another sampler, ``papers/geumlek2017rdp/one_weight.py`` with exact distributions in one dimension, and
 ``evaluation.sampler_distance`` says what the distance adds to delta. Sources: Neal 2011, MCMC using Hamiltonian
 dynamics, sections 5.3.1 and 5.4.1; mode by accelerated majorisation with the bound sigmoid' <= 1/4 (Boehning & Lindsay
 1988), then Newton steps.
 
 A trajectory that is rejected leaves the point where it is, and the run goes on: nothing is tried again until one is
-accepted, which would draw from another law. What is made again, from fresh random numbers, is a whole run whose draw
-lies outside of the ball: rejection sampling of the truncated law. Where a draw is exact, so is the accepted one; where
-its total variation from the posterior is t, that of the accepted one from the truncated posterior is at most t / m with
-m the posterior's mass in the ball. (Proof, P the posterior, F a draw's law, B the ball, A a part of it, q = F(A | B):
-P(B) (F(A | B) - P(A | B)) = (1 - q) (F(A) - P(A)) - q (F(B - A) - P(B - A)), and each difference is at most t.) A chain
-that refused to leave the ball would mix badly near its edge. With radius c / beta, as the mechanisms of ``guarantee``
-have it, a draw outside is next to impossible.
+accepted, which would draw from another distribution. What is made again, from fresh random numbers, is a whole run
+whose draw lies outside of the ball: rejection sampling of the truncated distribution. Where a draw is exact, so is the
+accepted one; where its total variation from the posterior is t, that of the accepted one from the truncated posterior
+is at most t / m with m the posterior's mass in the ball. (Proof, P the posterior, F a draw's distribution, B the ball,
+A a part of it, q = F(A | B): P(B) (F(A | B) - P(A | B)) = (1 - q) (F(A) - P(A)) - q (F(B - A) - P(B - A)), and each
+difference is at most t.) A chain that refused to leave the ball would mix badly near its edge. With radius c / beta, as
+the mechanisms of ``guarantee`` have it, a draw outside is next to impossible.
 
 A run is deterministic given its rng; with other columns beside it, up to rounding of the matrix products. Run it with
 one BLAS thread: the products are bound by memory.
@@ -57,7 +57,8 @@ BLOCK = 2**25
 
 @dataclass(frozen=True)
 class Target:
-    """Law to draw from: exponent of the likelihood, precision n beta of the prior, radius of the ball (or infinity)."""
+    """Distribution to draw from: exponent of the likelihood, precision n beta of the prior, radius of the ball (or
+    infinity)."""
 
     power: float
     precision: float
@@ -140,7 +141,7 @@ def sample(
             for name, values in {**found, "runs": np.full(len(columns), float(run))}.items():
                 out.setdefault(name, np.empty((len(targets), *values.shape[1:])))[columns] = values
             radius = np.array([targets[i].radius for i in columns])
-            # rejection sampling of the truncated law: a whole run again, whatever its trajectories were
+            # rejection sampling of the truncated distribution: a whole run again, whatever its trajectories were
             outside.append(columns[np.linalg.norm(found["weights"], axis=1) > radius])
         pending = np.concatenate(outside)
         if not len(pending):

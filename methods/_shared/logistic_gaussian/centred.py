@@ -1,4 +1,4 @@
-"""Rows around a bought centre: where the clipping of a private method is stated.
+"""Rows around a privately estimated centre: where the clipping of a private method is stated.
 
 Most columns of a table with nominal attributes are dummies, which the box maps to -1 and 1, so a row [x, 1] has norm
 sqrt(D) and nearly all rows point the same way: a sum of them is ruled by one direction, and a clipping norm must let
@@ -27,7 +27,7 @@ SHARE = 0.05
 
 @dataclass(frozen=True)
 class Centre:
-    """``mean``, ``sd`` (d,): released moments of the columns, units of the box."""
+    """``mean``, ``sd`` (d,): released moments of the columns, scaled units."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -39,7 +39,7 @@ class Centre:
 
     @property
     def map(self) -> np.ndarray:
-        """(D, D): theta = map theta' takes the parameters of centred rows to those of rows in the box."""
+        """(D, D): theta = map theta' takes the parameters of centred rows to those of rows scaled to [-1, 1]."""
         out = np.eye(len(self.mean) + 1)
         out[-1, :-1] = -self.mean
         return out

@@ -13,7 +13,7 @@ from models.unconstrained import UnconstrainedGaussian, softplus
 from privacy.budget import Budget
 from privacy.ledger import Relation
 
-#: the convergence rule of the published program: starts of the tail, as parts of the run, and the slope that counts
+#: the convergence rule of the authors' code: starts of the tail, as parts of the run, and the slope that counts
 #: as flat (units of a parameter per length of the tail).
 STARTS, FLAT = np.arange(10) / 10, 0.05
 

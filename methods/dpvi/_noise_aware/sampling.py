@@ -17,10 +17,9 @@ def sample(posterior: TracePosterior, settings, rng: np.random.Generator) -> tup
 
     ``settings``: ``methods.dpvi.na_dpvi_nuts.NADPVINUTS.Settings``. Parameters are standardised by their priors (h
     = hm + w hs u). Double precision. Diagnostics: largest split R-hat and smallest effective sample size over the
-    coordinates of phi*, divergent transitions, and the agreement with the exact law: largest distance of the means
-    in exact standard deviations and in Monte Carlo standard errors, largest |log| of the ratio of the standard
-    deviations.
-    Raises ValueError for an infinite slope_widening, :class:`Diverged` where a draw is not finite.
+    coordinates of phi*, divergent transitions, and the agreement with the exact distribution: largest distance of the
+    means in exact standard deviations and in Monte Carlo standard errors, largest |log| of the ratio of the standard
+    deviations. Raises ValueError for an infinite slope_widening, :class:`Diverged` where a draw is not finite.
     """
     import jax
     import jax.numpy as jnp

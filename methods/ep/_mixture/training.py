@@ -103,11 +103,12 @@ def algorithm3(
 
 
 def released(task: Task, *, method: str, settings: Settings, budget: Budget, noise: bool) -> Fit:
-    """The program behind "SEP clipped" (``noise`` False) and "DP-SEP" (True) of Vinaroz & Park 2023.
+    """The authors' code behind "SEP clipped" (``noise`` False) and "DP-SEP" (True) of Vinaroz & Park 2023.
 
     Rows in the order of the file, every epoch. With noise, the noise multipliers of ``settings`` are those of the mean
-    naturals and of the precisions, and two events are charged; with both None the program runs without noise, which
-    the ledger then says. Raises ValueError for a setting out of range, Diverged where a number leaves the finite range.
+    naturals and of the precisions, and two events are charged; with both None the authors' code runs without noise,
+    which the ledger then says. Raises ValueError for a setting out of range, Diverged where a number leaves the finite
+    range.
     """
     s, n = settings, task.n
     _require(method, task, s.epochs, clip=s.clip, gamma=s.gamma, floor=s.floor)
@@ -197,7 +198,7 @@ def _noisy_epochs(
     def release(row):
         before = counts[0]
         steps(row, silent, settled=False)
-        if counts[0] > before:  # skipped: the program adds no noise then
+        if counts[0] > before:  # skipped: the authors' code adds no noise then
             return
         value = np.concatenate([data.h.ravel(), data.L[:, upper[0], upper[1]].ravel()])
         parts = np.split(value, np.cumsum(sizes)[:-1])

@@ -233,7 +233,7 @@ def algorithm3(
     """Algorithm 3 of Vinaroz & Park 2023 as printed; without noise where ``mechanism`` is None.
 
     ``start``: the paper does not say where q starts. "printed": at SEP's random q. "program": where the authors'
-    program starts, the same random means with mean naturals and precisions of each layer scaled to norm <= C, each by
+    code starts, the same random means with mean naturals and precisions of each layer scaled to norm <= C, each by
     itself. Neither depends on the data; all else is the same.
 
     theta is ONE vector: mean naturals and precisions of all weights and (a - 1, -b) of the noise Gamma. theta_0 and
@@ -284,7 +284,8 @@ def released(
     mechanism: GaussianMechanism | None = None,
     between_epochs: Callable[[], None] | None = None,
 ) -> tuple[State, dict[str, float]]:
-    """The program behind "SEP clipped" and "DP-SEP" of Vinaroz & Park 2023: SEP's step on another start and prior.
+    """The authors' code behind "SEP clipped" and "DP-SEP" of Vinaroz & Park 2023: SEP's step on another start and
+    prior.
 
     ``constants``: shape and rate of the noise Gamma. With ``broad_prior`` the prior is N(0, sqrt(n_l) / C) per layer
     of n_l weights, which is what scaling a constant precision to norm C gives. With ``clip_initial`` the initial q has

@@ -1,4 +1,4 @@
-"""The authors' program behind "SEP clipped" and "DP-SEP": what the two adapters share.
+"""The authors' code behind "SEP clipped" and "DP-SEP": what the two adapters share.
 
 Numba is imported inside the functions only: adapters import this module.
 """

@@ -45,7 +45,7 @@ def size(inputs: int, hidden: int) -> int:
 
 
 def sensitivity(caps, scale: float) -> float:
-    """L2 sensitivity of :func:`clipped_site_sum` under add/remove (the proof stands there)."""
+    """L2 sensitivity of :func:`clipped_site_sum` under add/remove (the proof is there)."""
     return math.hypot(min(caps[2], math.hypot(caps[0], caps[1])), scale * caps[3])
 
 

@@ -1,6 +1,6 @@
 """State of probabilistic backpropagation: one Gaussian per weight, Gammas on the two precisions, prior factors.
 
-Source: Hernandez-Lobato & Adams 2015, sections 3 and 4 (initial values as in their program).
+Source: Hernandez-Lobato & Adams 2015, sections 3 and 4 (initial values as in their code).
 Shapes: H hidden units, D = d + 1 inputs with the bias LAST. Everything in standardised units.
 """
 

@@ -78,7 +78,7 @@ def train_moments(
     x, y : (N, D) standardised rows with the bias last, (N,) standardised targets.
     power : e = 1/N for SEP, 0 for ADF.
     noise_prior : shape and rate of the noise precision's prior.
-    between_epochs : called after every epoch (released programs that consume random numbers there).
+    between_epochs : called after every epoch (authors' code that consumes random numbers there).
 
     Raises :class:`methods.contract.Diverged` where a number of q is no longer finite.
     """

@@ -2,10 +2,10 @@
 
 Relation: replace one record, n fixed and public. Notation: rows of norm at most c, labels 0 or 1, so that the gradient
 of one log-likelihood, (sigmoid(w . x) - y) x, is shorter than c (B = 1 in Geumlek, Song & Chaudhuri 2017, assumption
-1). The laws are p(w) proportional to exp(-power sum_i l_i(w) - precision |w|^2 / 2), with precision = n beta.
+1). The distributions are p(w) proportional to exp(-power sum_i l_i(w) - precision |w|^2 / 2), with precision = n beta.
 
-All statements are for EXACT samples. A Markov chain of finite length draws from another law, whose distance is not
-accounted for; ``sampler`` states how it is checked.
+All statements are for EXACT samples. A Markov chain of finite length draws from another distribution, whose distance is
+not accounted for; ``sampler`` states how it is checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def renyi_bound(order: float, power: float, precision: float, norm_bound: float)
     """Renyi divergence of one draw between neighbours, at most: 2 power^2 c^2 order / precision.
 
     For every ``order`` >= 1 (1: the Kullback-Leibler divergence). Theorem 16 of Geumlek, Song & Chaudhuri 2017 (power
-    = 1) and the lemma behind it. Proof. Let P and Q be the laws of two neighbours, m = precision, Z = log(dP / dQ).
+    = 1) and the lemma behind it. Proof. Let P and Q be the distributions of two neighbours, m = precision, Z = log(dP /
+    dQ).
 
     1. l_i is convex in w, so -log Q is m-strongly convex. By Bakry & Emery, Q (and P) has a logarithmic Sobolev
        inequality: Ent(f^2) <= (2 / m) E |grad f|^2.
@@ -44,7 +45,7 @@ def renyi_bound(order: float, power: float, precision: float, norm_bound: float)
 
 
 def pure_bound(power: float, norm_bound: float, radius: float) -> float:
-    """Pure epsilon of one draw from the law truncated to |w| <= radius: 2 power c radius.
+    """Pure epsilon of one draw from the distribution truncated to |w| <= radius: 2 power c radius.
 
     Proof. There |w . x| <= c radius =: R, so l = log(1 + exp(-R)) ... log(1 + exp(R)), an interval of length R, and
     power (l' - l) lies in [-power R, power R]. The density ratio of neighbours is exp of that over its own mean, hence
@@ -112,17 +113,18 @@ def draw_event(power: float, precision: float, norm_bound: float, order: float |
 def truncated_draw_event(
     power: float, precision: float, norm_bound: float, radius: float, order: float | None = None
 ) -> Event:
-    """Ledger event of one draw from the law truncated to |w| <= radius: the curve of :func:`truncated_bound`."""
+    """Ledger event of one draw from the distribution truncated to |w| <= radius: the curve of
+    :func:`truncated_bound`."""
     curve = tuple((a, truncated_bound(a, power, precision, norm_bound, radius)) for a in _orders(order))
     return _event("one draw from the truncated posterior", curve, 2.0 * power * norm_bound, "truncated_bound")
 
 
 def truncated_bound(order: float, power: float, precision: float, norm_bound: float, radius: float) -> float:
-    """Renyi divergence of one draw from the law truncated to |w| <= radius: the smaller of two bounds.
+    """Renyi divergence of one draw from the distribution truncated to |w| <= radius: the smaller of two bounds.
 
     Proof. :func:`pure_bound` with :func:`renyi_of_pure` is one. The other is :func:`renyi_bound`: a ball is convex, so
-    the truncated law is still strongly log-concave on it (a limit of strongly log-concave laws on the whole space, by
-    a convex penalty outside of the ball), and steps 2 to 5 of that proof hold unchanged. QED
+    the truncated distribution is still strongly log-concave on it (a limit of strongly log-concave distributions on the
+    whole space, by a convex penalty outside of the ball), and steps 2 to 5 of that proof hold unchanged. QED
     """
     pure = renyi_of_pure(order, pure_bound(power, norm_bound, radius))
     return min(pure, renyi_bound(order, power, precision, norm_bound))

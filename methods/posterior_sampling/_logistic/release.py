@@ -49,7 +49,8 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class Release:
-    """Law ``target`` of the one draw, the ``event`` that it costs, and what the diagnostics tell of its choice."""
+    """Distribution ``target`` of the one draw, the ``event`` that it costs, and what the diagnostics tell of its
+    choice."""
 
     target: Target
     event: Event

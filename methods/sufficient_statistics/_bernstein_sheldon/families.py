@@ -1,9 +1,9 @@
 """Bernstein & Sheldon 2018: posterior given Laplace-noised sufficient statistics of a conjugate family, by Gibbs.
 
 Model: s = sufficient statistics of n rows, approximately N(mu(theta), Sigma(theta)) by the central limit theorem;
-z = s + Laplace(b) is released. With the Laplace law as a scale mixture of normals, z_j | s, w_j ~ N(s_j, w_j) with
-w_j ~ Exp(mean 2 b^2), a cycle draws s | theta, w, z (product of two normals, truncated to what is possible), then 1/w_j
-inverse Gaussian, then theta from the conjugate update with s. Natural parameters: lambda, p, or (p_1, ..., p_K).
+z = s + Laplace(b) is released. With the Laplace distribution as a scale mixture of normals, z_j | s, w_j ~ N(s_j, w_j)
+with w_j ~ Exp(mean 2 b^2), a cycle draws s | theta, w, z (product of two normals, truncated to what is possible), then
+1/w_j inverse Gaussian, then theta from the conjugate update with s. Natural parameters: lambda, p, or (p_1, ..., p_K).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from scipy.special import ndtr, ndtri
 from models.conjugate_simulators import ConjugateSimulator
 from models.unconstrained import UnconstrainedDraws
 
-#: share of each tail of Exp(lambda) that the released program cuts off, at the true lambda.
+#: share of each tail of Exp(lambda) that the authors' code cuts off, at the true lambda.
 TAIL = 0.025
-#: the smallest statistic that the gamma update takes, as in the released program.
+#: the smallest statistic that the gamma update takes, as in the authors' code.
 LEAST = 0.01
 
 
@@ -36,7 +36,7 @@ def inside_sum(x: np.ndarray, low: float, high: float) -> np.ndarray:
     """Sum of the rows x (n, 1) that lie in (low, high), 0 <= low; the others count as 0; (1,).
 
     L1 sensitivity under replace-one, n public: high. Proof: a row contributes 0 or a number in (low, high), so the sum
-    moves by at most max(high - low, high) = high. (The published program declares high - low, which a row that comes
+    moves by at most max(high - low, high) = high. (The authors' code declares high - low, which a row that comes
     in from outside exceeds.)
     """
     return np.where((x > low) & (x < high), x, 0.0).sum(axis=0)
@@ -46,7 +46,7 @@ def category_counts(x: np.ndarray, categories: int) -> np.ndarray:
     """How many of the rows x (n, 1) are 0, ..., categories - 2; (categories - 1,). The last count follows from n.
 
     L1 sensitivity under replace-one, n public: 2. Proof: a row adds 1 to at most one of these counts, so replacing
-    it moves at most two counts by 1 each. (The published program declares 1, and gives all counts one and the same
+    it moves at most two counts by 1 each. (The authors' code declares 1, and gives all counts one and the same
     number of noise; the first count alone has sensitivity 1.)
     """
     return (x == np.arange(categories - 1)).sum(axis=0).astype(np.float64)
@@ -68,7 +68,7 @@ def section(model: ConjugateSimulator, x: np.ndarray | None = None) -> tuple[flo
 
 
 class Sensitivities(NamedTuple):
-    """L1, replace-one, n public: of all statistics together, of the first one, and what the published program says."""
+    """L1, replace-one, n public: of all statistics together, of the first one, and what the authors' code says."""
 
     proven: float
     first: float

@@ -48,8 +48,8 @@ def jalko2017_true_budgets(rows) -> dict[str, object]:
 
 def jalko2017_reproduction(rows) -> dict[str, object]:
     def poisson() -> dict[str, float]:
-        """Accuracy with Poisson batches less that of the program, over the private cells: ``largest`` difference, and
-        ``bound``, the end of the 95 % intervals that is farthest from 0."""
+        """Accuracy with Poisson batches less that of the authors' code, over the private cells: ``largest`` difference,
+        and ``bound``, the end of the 95 % intervals that is farthest from 0."""
         judged = rows("verdicts").to_dict("records")
         cells = {(*(r[k] for k in KEY), r["reading"]): r for r in judged if r["published_std"]}
         found = []

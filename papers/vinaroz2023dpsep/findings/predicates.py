@@ -14,7 +14,7 @@ def hardly_moves(scores: pd.DataFrame) -> bool:
 
 
 def deterioration_is_not_the_programs(cells: pd.DataFrame) -> bool:
-    """From C = 1 to 10 the published RMSE grows on every data set, and by more than the program's."""
+    """From C = 1 to 10 the published RMSE grows on every data set, and by more than the authors'."""
     rows = cells[cells["mean"].notna()]
     rows = rows.assign(clip=rows["setting"].str.extract(r"(?:clip|C)=(\d+)")[0].to_numpy())
     table = rows.set_index(["dataset", "clip"])[["published_mean", "mean"]].unstack()
@@ -45,7 +45,7 @@ def not_worse_than_adassp_nor_better_than_dp_vi(compared: pd.DataFrame) -> bool:
 
 
 def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool:
-    """The program, whose epsilon is infinite, is within the margins in 18 of 20 cells, algorithm 3 in none."""
+    """The authors' code, whose epsilon is infinite, is within the margins in 18 of 20 cells, algorithm 3 in none."""
     error = (cells["mean"] - cells["published_mean"]).abs()
     ratio = error <= 0.1 * cells["published_mean"]
     near = np.where(cells["metric"] == "rmse", ratio, error <= math.log(1.1))
@@ -54,7 +54,7 @@ def program_gives_the_columns(cells: pd.DataFrame, ledger: pd.DataFrame) -> bool
 
 
 def two_means_without_clipping(cells: pd.DataFrame, compared: pd.DataFrame) -> bool:
-    """The program's RMSE is within 10 % of the published one on two data sets; with clipping the mean is better."""
+    """The authors' RMSE is within 10 % of the published one on two data sets; with clipping the mean is better."""
     near = (cells["mean"] - cells["published_mean"]).abs() <= 0.1 * cells["published_mean"]
     return near.sum() == 2 and bool((compared["low"] > 0).all())
 

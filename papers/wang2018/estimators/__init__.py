@@ -4,7 +4,7 @@ Every estimator is a function of the moments of the training rows (:mod:`.moment
 (``privacy.repeats``), so that one fit and a hundred repetitions of it are the same code. Relation: add or remove one
 row; the number of rows is public.
 
-Readings: ``authors`` is the arithmetic of the authors' program, ``printed`` what it is meant to be, as far as public
+Readings: ``authors`` is the arithmetic of the authors' code, ``printed`` what it is meant to be, as far as public
 texts say so, ``corrected`` the same with a guarantee that is proved here. Where a method has no ``printed``
 reading of its own, the text that would say it was not at hand.
 """

@@ -2,7 +2,7 @@
 
 The release minimises sum_i l(w; x_i, y_i) + (ridge / 2) |w|^2 + z'w over |w| <= 1, z ~ N(0, sd^2 I), where a row's
 loss has the gradient x (c x'w - y) and the Hessian c x x'. c = 1 is half the squared residual. The authors'
-program solves with c = 2 (see :func:`objective_perturbation`).
+code solves with c = 2 (see :func:`objective_perturbation`).
 """
 
 from __future__ import annotations

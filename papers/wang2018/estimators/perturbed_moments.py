@@ -21,14 +21,14 @@ from privacy.repeats import NoiseSource
 
 _PROOF = "papers.wang2018.estimators.perturbed_moments"
 GRAM, CROSS, SMALLEST = "X'X", "X'y", "smallest eigenvalue of X'X"
-#: the penalty's bound on the noise's norm holds with probability 1 - FAILING (authors' program and algorithm 2).
+#: the penalty's bound on the noise's norm holds with probability 1 - FAILING (authors' code and algorithm 2).
 FAILING = 0.05
-#: a multiple of the identity that the authors' program adds to every X'X.
+#: a multiple of the identity that the authors' code adds to every X'X.
 IDENTITY = 1.0
 
 
 def ssp(moments: Moments, epsilon: float, delta: float, reading: str, noise: NoiseSource) -> np.ndarray:
-    """Coefficients (count, d) from noisy moments, without a penalty but the program's identity.
+    """Coefficients (count, d) from noisy moments, without a penalty but the authors' identity.
 
     ``authors``: sd sqrt(log(4 / delta)) / epsilon on each of the two releases (each charged the whole epsilon), d^2
     independent entries on X'X. ``corrected``: the two together cost (epsilon, delta), the noise of X'X is symmetric.

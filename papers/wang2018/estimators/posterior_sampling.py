@@ -1,9 +1,9 @@
 """One posterior sample (OPS) of a tempered ridge posterior, four rules for its constants, and AdaOPS (Wang 2018).
 
-The law that is meant is N(w, (gamma H)^-1), H = X'X + I + lambda I, w = H^-1 X'y: the posterior under a likelihood
-raised to the power gamma (noise variance 1) and the prior precision gamma (1 + lambda). ``authors``: what
-the program draws is w + R'^-1 z / sqrt(gamma) with R'R = H (R upper triangular), whose covariance (R R')^-1 / gamma
-has the eigenvalues of the one that is meant and other eigenvectors. A draw from the posterior takes R^-1 z.
+The distribution that is meant is N(w, (gamma H)^-1), H = X'X + I + lambda I, w = H^-1 X'y: the posterior under a
+likelihood raised to the power gamma (noise variance 1) and the prior precision gamma (1 + lambda). ``authors``: what
+the authors' code draws is w + R'^-1 z / sqrt(gamma) with R'R = H (R upper triangular), whose covariance (R R')^-1 /
+gamma has the eigenvalues of the one that is meant and other eigenvectors. A draw from the posterior takes R^-1 z.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from privacy.repeats import NoiseSource
 
 _HERE = "papers.wang2018.estimators.posterior_sampling"
 RULES = ("balanced", "diffused", "worstcase", "concentrated")
-#: failing probability of the norm of a draw in the rules' constants (authors' program).
+#: failing probability of the norm of a draw in the rules' constants (authors' code).
 FAILING = 0.05
-#: a multiple of the identity that the authors' program adds to every X'X; here a prior precision.
+#: a multiple of the identity that the authors' code adds to every X'X; here a prior precision.
 IDENTITY = 1.0
 #: bound on |y - x'w| in the second branch of the concentrated rule.
 LENGTH = 2.0
@@ -69,8 +69,8 @@ def tempered(rule: str, n: int, d: int, epsilon: float, delta: float, reading: s
         middle = math.sqrt(2 * n * tail) + (1 + tail) / 2
         penalty = (middle + math.sqrt(middle**2 + 8 * n * epsilon)) / (2 * epsilon)
         if penalty > n / 2:
-            # Root of epsilon s^2 - L sqrt(tail) s + constant = 0 with L = 2. The program writes a logical "and", L &
-            # 2, where L^2 is meant: what follows it is swallowed, and the constant is 1.
+            # Root of epsilon s^2 - L sqrt(tail) s + constant = 0 with L = 2. The authors' code writes a logical "and",
+            # L & 2, where L^2 is meant: what follows it is swallowed, and the constant is 1.
             constant = 1.0 if reading == AUTHORS else -(LENGTH**2 / 2 + (1 + tail) / 2)
             root = (LENGTH * math.sqrt(tail) + math.sqrt(LENGTH**2 * tail - 4 * epsilon * constant)) / (2 * epsilon)
             penalty = root**2
@@ -91,7 +91,7 @@ def tempered(rule: str, n: int, d: int, epsilon: float, delta: float, reading: s
 def ops(moments: Moments, rule: str, epsilon: float, delta: float, reading: str, noise: NoiseSource) -> np.ndarray:
     """One draw (count, d) under a rule.
 
-    ``authors``: the program's factor. ``printed``: a draw from the posterior. ``corrected``: that, with the largest
+    ``authors``: the authors' factor. ``printed``: a draw from the posterior. ``corrected``: that, with the largest
     gamma (at the rule's lambda) at which the written bound of the draw costs (epsilon, delta).
     """
     found, rows = tempered(rule, moments.n, moments.d, epsilon, delta, reading), rounded_up(moments.n)
@@ -108,7 +108,7 @@ def ops(moments: Moments, rule: str, epsilon: float, delta: float, reading: str,
 
 
 def unbounded_draw() -> Event:
-    """Ledger event of the program's draw: no bound, so its epsilon is infinite."""
+    """Ledger event of the authors' draw: no bound, so its epsilon is infinite."""
     return Event(
         what="one draw of the coefficients",
         mechanism=Mechanism.NO_NOISE,
@@ -121,7 +121,7 @@ def unbounded_draw() -> Event:
 
 
 def draw(moments: Moments, penalty: np.ndarray, power: np.ndarray, z: np.ndarray, reading: str) -> np.ndarray:
-    """H^-1 X'y + F z / sqrt(gamma): F = R'^-1 as the program has it, else V diag(H)^-1/2, with F F' = H^-1."""
+    """H^-1 X'y + F z / sqrt(gamma): F = R'^-1 as the authors' code has it, else V diag(H)^-1/2, with F F' = H^-1."""
     total = IDENTITY + penalty
     mean = moments.ridge(total)
     if reading == AUTHORS:
@@ -189,7 +189,7 @@ def rounded_up(n: int) -> int:
 
 
 def cap(n: int, h):
-    """The program's cap on L: 1 + sqrt(2 sqrt(n) / h), which has n^(1/4) where a bound needs n^(1/2)
+    """The authors' cap on L: 1 + sqrt(2 sqrt(n) / h), which has n^(1/4) where a bound needs n^(1/2)
     (:func:`true_cap`)."""
     return 1 + np.sqrt(2 * math.sqrt(n) / h)
 
@@ -201,7 +201,7 @@ def adaops(moments: Moments, epsilon: float, delta: float, reading: str, noise: 
        1/h)^(2 C2) / h + t over t >= floor, h = t + l. 3. log(1 + |w|), and L, an upper bound of 1 +
        |w|. 4. gamma, from h and L. 5. The draw.
 
-    ``authors``: their constants, their cap on L, 1 + sqrt(2 sqrt(n) / h), and the program's factor. ``printed``: the
+    ``authors``: their constants, their cap on L, 1 + sqrt(2 sqrt(n) / h), and the authors' factor. ``printed``: the
     same with a draw from the posterior. ``corrected``: :func:`corrected_adaops`. ``capped``: (n, h) -> cap of the
     first two readings; a check takes it away.
     """
@@ -269,7 +269,7 @@ def corrected_adaops(moments: Moments, epsilon: float, delta: float, noise: Nois
        1)) (``true_cap``); L is the smaller of the two.
     4. Given both, the draw's Renyi divergence in either direction is at most ``draw_curve(order, h, gamma L^2)``.
     5. Let M' be the procedure that stops after a release that failed for D. What was made after a release that did
-       not fail has the same law under M', whose releases compose adaptively in Renyi divergence; so P(D, S) <=
+       not fail has the same distribution under M', whose releases compose adaptively in Renyi divergence; so P(D, S) <=
        exp(epsilon) P(D', S) + delta' + 2 failing for any S, with (epsilon, delta') the
        conversion of the composed curve. gamma is the largest at which that gives epsilon
        at delta' = delta - 2 failing. QED
@@ -292,7 +292,7 @@ def corrected_adaops(moments: Moments, epsilon: float, delta: float, noise: Nois
         proof=f"{_HERE}.corrected_adaops",
         renyi_curve=tuple((float(o), float(e)) for o, e in zip(orders, curve, strict=True) if math.isfinite(e)),
     )
-    # of many repetitions the first one's event stands in the ledger
+    # of many repetitions the first one's event is in the ledger
     return noise.draw(charged, moments.d, lambda z: draw(moments, penalty, power, z, CORRECTED))
 
 

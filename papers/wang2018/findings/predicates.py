@@ -50,7 +50,7 @@ def second_formula_is_too_small(penalties: pd.DataFrame) -> bool:
 
 
 def authors_code_fits_jointly(joint: pd.DataFrame) -> bool:
-    """No joint test of the program rejects, that of the printed reading does."""
+    """No joint test of the authors' code rejects, that of the printed reading does."""
     authors = joint["reading"] == "authors"
     whole = joint["method"] == "all"
     return bool((joint.loc[authors, "p"] > 0.01).all() and (joint.loc[~authors & whole, "p"] < 1e-10).all()

@@ -160,12 +160,75 @@ def test_tuned_settings_stand_beside_the_defaults_and_cost_fits(tmp_path):
     )
 
 
-def test_progress_says_what_is_done_and_the_time_left():
-    class Cell:
-        def __init__(self, name):
-            self.id = self.method = name
-            self.splits = 10
+class Cell:
+    def __init__(self, name):
+        self.id = self.method = self.job = name
+        self.splits = 10
 
+
+def test_the_most_useful_methods_come_first_in_the_plan_and_in_the_run(tmp_path, monkeypatch):
+    """By the committed probability at the nearest epsilon; without one, the cheapest."""
+    what = a_study(tmp_path)
+    useful = study.usefulness(what)
+    frame = best.committed()
+    here = frame[(frame["task"] == "linear_regression") & (frame["epsilon"] == "1") & (frame["without"] == "")]
+    top = here.sort_values("probability", ascending=False)["method"].iloc[0]
+    assert max(useful, key=useful.__getitem__) == top == "dp_sgd"
+    groups = [["posterior_sampling_diffused"], ["adassp"], ["dp_sgd"]]
+    kept, left = affordable(what, groups, {n: 0.1 for g in groups for n in g}, useful)
+    assert (kept, left) == ([["dp_sgd"], ["adassp"], ["posterior_sampling_diffused"]], {})
+    assert study.usefulness(a_study(tmp_path, "density")) == {}
+    monkeypatch.setattr(study, "seconds_a_fit", lambda *_: {"cheap": 0.1, "dear": 9.0})
+    names = ["dear", "cheap", "adassp", "dp_sgd", "predict_mean", "unknown", "exact_posterior"]
+    first = study.leading(what, map(Cell, names))
+    assert first == ["predict_mean", "exact_posterior", "dp_sgd", "adassp", "cheap", "dear"]
+
+
+def test_the_time_is_forecast_before_the_start():
+    both = [Cell("a"), Cell("b")]
+    said = study.forecast(both, {"a": 0, "b": 5}, {"a": 10.0, "b": 20.0}, cores=2)
+    # 4 + 100 s of a, half of 4 + 200 s of b, 20 s of the run; two jobs share two processes
+    assert said.startswith("15 fits of 2 methods, about 4 min of CPU time by the committed runs, so 2 min or more")
+
+
+def test_the_page_fills_as_methods_finish(tmp_path, monkeypatch):
+    """First when both ends of the scale are there; again when there is more, and not too often."""
+    what, shown, clock = a_study(tmp_path), [], [0.0]
+    monkeypatch.setattr(study.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(study.datasets, "load", lambda path: path)
+    row = dict.fromkeys(study.score.COLUMNS, "") | {"status": "ok"}
+    monkeypatch.setattr(study.score, "rows_of", lambda cell, fits, data: [row | {"method": cell.method, "split": 0}])
+    names = ["adassp", "predict_mean", "exact_posterior", "dpvi", "last"]
+
+    def show(frame, state):
+        clock[0] += 1.0
+        shown.append((sorted(frame["method"]), state))
+
+    pages = study._Pages(what, [*map(Cell, names)], show)
+
+    def finish(name: str, at: float) -> int:
+        clock[0] = at
+        (tmp_path / "fits").mkdir(exist_ok=True)
+        for suffix in (".json", ".npz"):
+            (tmp_path / "fits" / f"{name}{suffix}").touch()
+        pages.draw()
+        return len(shown)
+
+    assert finish("adassp", 1.0) == finish("predict_mean", 2.0) == 0
+    assert finish("exact_posterior", 3.0) == 1
+    assert shown[0][0] == sorted(names[:3])
+    assert shown[0][1].startswith("This run is not finished: 3 of 5 methods have all their scores.")
+    # a page took one second: the next is due twenty seconds later
+    assert finish("dpvi", 10.0) == 1
+    clock[0] = 30.0
+    pages.draw()
+    pages.draw()
+    assert len(shown) == 2
+    # the page of all methods is that of the whole run
+    assert finish("last", 99.0) == 2
+
+
+def test_progress_says_what_is_done_and_the_time_left():
     both = [Cell("a"), Cell("b")]
     none, half = {"a": 0, "b": 0}, {"a": 10, "b": 0}
     assert progress(both, none, none, {}, 5.0).startswith("0 of 20 fits; planning")
@@ -262,7 +325,7 @@ def test_scores_by_shape_have_a_row_per_method():
 def test_the_winner_on_real_tables_is_that_of_the_site(task, asked, epsilon):
     """At the nearest committed epsilon."""
     frame = best.committed()
-    won = best.winner(frame[(frame["task"] == advise.COMMON[task]) & (frame["epsilon"] == epsilon)])
+    won = best.winner(frame[(frame["task"] == study.COMMON[task]) & (frame["epsilon"] == epsilon)])
     said = advise.on_real_tables(task, (asked,))
     for method in won.methods:
         assert titled(method, study.KINDS[task]) in said
@@ -280,7 +343,7 @@ def test_the_page_is_one_file_with_its_figure_inside(tmp_path):
     (tmp_path / "figure.svg").write_text(svg)
     found = page.html(text, tmp_path)
     assert "<circle" in found
-    assert page.NARROW in found.partition("<body")[0]
+    assert page.LOOKS.read_text().strip() in found.partition("<body")[0]
     assert '<a class="reference external" href="table.csv">' in found
     assert "<style" in found
     assert "http-equiv" not in found.lower() or "refresh" not in found.lower()

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from common_tasks import sizes
 from common_tasks.own_data import first
 
 
@@ -10,7 +11,7 @@ def test_ranges_come_first_unless_all_are_stated():
     assert first.ranges(0, 3) == ""
     said = first.ranges(8, 10)
     assert said.startswith("First, state the ranges of your columns: 8 of 10 have none here")
-    assert "`column: [lower, upper]`" in said
+    assert '"age: [0, 120]"' in said
     assert "--bounds" in said
     assert first.assumed_ranges(True) == ""
     assert "--known-ranges" in first.assumed_ranges(False)
@@ -32,7 +33,8 @@ def test_too_few_rows_are_said_where_no_method_is_better_than_the_baseline():
     )
     (said,) = first.too_small(data, 400, {"curved": "the shape curved"})
     assert said.startswith("Too few rows for epsilon = 1, as far as was shown: on the shape curved with 400 rows")
-    assert first.too_small(data.assign(unit="nats"), 400, {}) == []
+    (said,) = first.too_small(data.assign(unit="nats"), 400, {"curved": "mine.csv"})
+    assert said.startswith("Too few rows, or too little in the inputs: on mine.csv with 400 rows, the model is not")
     assert first.too_small(data.assign(low=float("nan")), 400, {}) == []
 
 
@@ -46,6 +48,7 @@ def test_a_rare_class_is_warned_of_with_the_constant_prediction(counts, share):
     assert f"'{few}' is the class of {min(counts)} of {sum(counts)} rows ({share})" in said
     assert f"A prediction of '{most}' for each row" in said
     assert "a mean test error of 0.005 and test log-likelihood of -0.03." in said
+    assert said.endswith("Read the AUC and the balanced accuracy, which are 0.5 for a constant prediction.")
 
 
 def test_classes_that_are_not_rare_are_not_warned_of():
@@ -53,3 +56,14 @@ def test_classes_that_are_not_rare_are_not_warned_of():
     assert first.rare_class((90, 10), ("a", "b"), frame) == ""
     assert first.rare_class((), (), frame) == ""
     assert "Over the splits" not in first.rare_class((99, 1), ("a", "b"), frame)
+
+
+def test_what_more_rows_change_is_read_from_the_committed_effects():
+    table = sizes.committed()
+    for task in ("linear_regression", "logistic_regression"):
+        mine = table[(table["task"] == task) & (table["method"] == sizes.EVERY) & (table["of"] == "rows")]
+        said = first.more_rows(task)
+        assert f"ten times as many rows multiply it by {mine['factor'].item():.2f} [" in said
+        not_shown = mine["low"].item() <= 1 <= mine["high"].item()
+        assert (", which is not shown to differ from 1" in said.partition(";")[0]) == not_shown
+    assert first.more_rows("density") == ""

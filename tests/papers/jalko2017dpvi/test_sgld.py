@@ -9,6 +9,7 @@ from papers.jalko2017dpvi import sgld
 from privacy.accountants import epsilon_of, gdp_epsilon
 from privacy.budget import BudgetSpec
 from privacy.ledger import Relation
+from privacy.repeats import Repeats
 
 
 def rows(n=80, d=2, seed=0):
@@ -92,6 +93,26 @@ def test_the_program_has_no_guarantee_and_stays_in_its_ball():
         assert epsilon_of(b.ledger, 1e-5).epsilon == math.inf
         assert np.linalg.norm(chain, axis=2).max() <= sgld.BOUND - 1 + 1e-9
         assert len(chain) == sgld.LAST
+
+
+def test_all_noise_of_the_program_is_that_of_its_repeats(monkeypatch):
+    """Without it the chain is the one that has no noise."""
+
+    class Silent(Repeats):
+        def steps(self, mechanism):
+            release = super().steps(mechanism)
+            return lambda value: value + 0.0 * release(value)
+
+    x, y = rows(200)
+
+    def chain(noise, temperature):
+        return sgld.program(x, y, 10, noise, temperature, budget(), np.random.default_rng(0), 3)
+
+    bare, noisy = chain(0.0, False), chain(3.0, True)
+    assert np.abs(noisy - bare).max() > 0.1
+    monkeypatch.setattr(sgld, "Repeats", Silent)
+    for noise, temperature in ((3.0, True), (0.0, True), (3.0, False)):
+        np.testing.assert_allclose(chain(noise, temperature), bare, rtol=1e-9)
 
 
 def test_the_constant_of_the_programs_noise():

@@ -1,0 +1,85 @@
+"""Bike Sharing, hourly (UCI 275): how many bicycles are rented in an hour? From the calendar and the weather.
+
+Columns 17 and 18 of the file add up to the target, column 1 numbers the rows, and columns 2 and 3 repeat the year and
+the month of columns 6 and 7. These five are left out. Season, month, hour, weekday and weather are levels: a column of
+0 and 1 for each level except the first. The levels are those of the documentation of the data, not of the rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from datasets import wang2018
+from datasets.base import DataSet, Table
+from datasets.reader import Column, Layout, table
+
+TARGET = "count"
+
+
+def _levels(name: str, first: int, last: int) -> Column:
+    return Column(name, "levels", tuple(map(str, range(first, last + 1))), "documented")
+
+
+LAYOUT = Layout(
+    columns=(
+        Column("row", "left out"),
+        Column("calendar year", "left out"),
+        Column("calendar month", "left out"),
+        Column("day", "whole number"),
+        _levels("season", 1, 4),
+        Column("year", "whole number"),
+        _levels("month", 1, 12),
+        _levels("hour", 0, 23),
+        Column("holiday", "whole number"),
+        _levels("weekday", 0, 6),
+        Column("working day", "whole number"),
+        _levels("weather", 1, 4),
+        Column("temperature", "number"),
+        Column("felt temperature", "number"),
+        Column("humidity", "number"),
+        Column("wind speed", "number"),
+        Column("casual", "left out"),
+        Column("registered", "left out"),
+        Column(TARGET, "whole number"),
+    ),
+    header=False,
+)
+COLUMNS = LAYOUT.inputs(TARGET)
+#: what the documentation of the data states: a calendar, codings, and a share of 100 % humidity.
+RANGES = {"day": (1.0, 31.0), "year": (0.0, 1.0), "holiday": (0.0, 1.0), "working day": (0.0, 1.0)}
+RANGES |= {"humidity": (0.0, 1.0)}
+
+
+def parse(path: Path) -> Table:
+    """hour.csv of 19 fields without a header. Raises DataError for a value that is no level or no number."""
+    return table(Path(path), LAYOUT, TARGET)
+
+
+class _SharedFiles(DataSet):
+    """A data set whose raw file lies in the mirror's folder of another one."""
+
+    folder = "bike"
+
+
+# Temperatures and wind speed are scaled by extremes of the rows, so that their range [0, 1] is no public knowledge.
+DATASET = _SharedFiles(
+    name="bike_hour",
+    title="Bike Sharing, hourly",
+    n_rows=17379,
+    n_inputs=len(COLUMNS),
+    columns=COLUMNS,
+    target=TARGET,
+    unit="rentals per hour",
+    licence=wang2018.UCI_LICENCE,
+    doi="10.24432/C5W894",
+    raw=next(d for d in wang2018.DATASETS if d.name == "bike").raw,
+    parse=parse,
+    x_bounds=tuple(RANGES.get(name, fixed) for name, fixed in zip(COLUMNS, LAYOUT.bounds(TARGET), strict=True)),
+    extremes=(),  # a calendar, codings and a scale
+    bounds_citation=(
+        "the documentation of the data lists the codes of season, month, hour, weekday and weather; the days of a "
+        "month, a year since 2011, yes and no as 1 and 0; humidity is a share of 100 %"
+    ),
+    n_splits=20,
+    table_sha256="16d30a69f0319f2935f7893938551ac49371de0593d03a6fbaeb920b47f8bea8",
+)

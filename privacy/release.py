@@ -1,0 +1,71 @@
+"""What of a private fit may leave the machine: the parameters of one posterior, and its guarantee.
+
+Whoever writes files (``workflow.release``, ``dpbayes_bench.fits``) takes them from :func:`contents`, the one rule.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from privacy.accountants import epsilon_of
+from privacy.ledger import Ledger
+
+#: names of the two files.
+POSTERIOR, GUARANTEE = "posterior.npz", "guarantee.json"
+
+
+class ReleaseError(ValueError):
+    """What was asked for may not leave the machine; the message says why, and what to do."""
+
+
+def contents(
+    kind: str,
+    parameters: Mapping[str, np.ndarray],
+    ledger: Ledger,
+    delta: float,
+    asked: Mapping[str, Any],
+    leaks: Sequence[str] = (),
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and the words that a release of one fit holds, and nothing else.
+
+    Parameters
+    ----------
+    kind, parameters : of the posterior: the class in ``models.posteriors``, and its arrays by name.
+    ledger : of the fit; its epsilon is computed here, at ``delta``.
+    asked : what was asked for before a row was read, such as method, settings and budget. It is written as it is, so it
+        must hold nothing that follows from rows: no time, no diagnostic, no digest of the table, no seed, no score.
+    leaks : sentences on what the epsilon does not count.
+
+    The noise of the fit has to be secret, which is for the caller to know. Raises ReleaseError for no release at all,
+    for an infinite epsilon, and for numbers that are not finite.
+    """
+    if not len(ledger):
+        raise ReleaseError("the ledger is empty: this fit claims no guarantee; release the fit of a private method")
+    cost = epsilon_of(ledger, delta)
+    if not math.isfinite(cost.epsilon):
+        raise ReleaseError("by its ledger the fit has no finite epsilon; release the fit of another method or reading")
+    arrays = {name: np.asarray(value) for name, value in parameters.items()}
+    if bad := [name for name, value in arrays.items() if value.dtype.kind in "fc" and not np.isfinite(value).all()]:
+        raise ReleaseError(f"the posterior's {bad[0]} has a NaN or infinity; release a fit whose status is ok")
+    events = [e | {"sensitivity": _number(e["sensitivity"])} for e in ledger.to_json()]
+    words = {
+        "asked": dict(asked),
+        "posterior": kind,
+        "epsilon": cost.epsilon,
+        "delta": delta,
+        "relation": str(cost.relation),
+        "accountant": cost.accountant,
+        "ledger": events,
+        "not counted": list(leaks),
+    }
+    return arrays, json.loads(json.dumps(words))
+
+
+def _number(value: float) -> float | str:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else "inf"
