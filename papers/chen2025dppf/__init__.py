@@ -25,6 +25,7 @@ PAPER = Paper(
         samples={
             "*-pf_conj-*;n=100;*": 2.0,
             "*-pf_ls-*epsilon=0.1;n=100;*": 1.0,
+            "*-rejection_ls-*epsilon=0.1;n=100;*": 1.5,
             "*-mcmc_conj-*epsilon=2;n=100;*": 2.0,
         },
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},
