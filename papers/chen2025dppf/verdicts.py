@@ -41,6 +41,12 @@ def seconds() -> dict[tuple[str, str], str]:
     return dict(zip(zip(f["table"], f["setting"], strict=True), f["mean"], strict=True))
 
 
+def duration(seconds: float) -> str:
+    """Its order in words, so that settings of one cost have one reason."""
+    bounds = ((1, "less than a second"), (60, "1 to 60 seconds"), (600, "1 to 10 minutes"))
+    return next((words for most, words in bounds if seconds < most), "more than 10 minutes")
+
+
 def absent(cell: dict) -> tuple[str, str]:
     """Status and reason of a number that was not run."""
     table = cell["table"]
@@ -52,7 +58,7 @@ def absent(cell: dict) -> tuple[str, str]:
     if table in FIXED:
         what = "the filter on the synthetic release"
     time = seconds().get((table, cell["setting"]))
-    cost = f", of which one run takes about {float(time):.2g} s in the authors' code," if time else ""
+    cost = f" (one run takes {duration(float(time))} in the authors' code)" if time else ""
     return "not_run", f"{what}{cost} {NOT_RUN}"
 
 

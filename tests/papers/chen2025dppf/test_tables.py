@@ -144,4 +144,6 @@ def test_seconds_of_the_authors_code_are_told():
     cell = {"table": "pf_conj", "setting": "epsilon=2;n=500;N=100;prior=conjugate", "method": "dp_pf"}
     status, reason = verdicts.absent(cell)
     assert status == "not_run"
-    assert reason.startswith("the filter, of which one run takes about ")
+    assert reason.startswith("the filter (one run takes more than 10 minutes in the authors' code) was not run here")
+    words = [verdicts.duration(s) for s in (0.5, 1, 60, 600)]
+    assert words == ["less than a second", "1 to 60 seconds", "1 to 10 minutes", "more than 10 minutes"]
