@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.chen2025dppf import PAPER, claims, published, releases, run, verdicts
+from papers.chen2025dppf import PAPER, claims, filters, published, releases, run, verdicts
 from papers.chen2025dppf.published import CHAINS, FIXED, PARTICLES, fields
 from privacy.accountants import epsilon_of
 from reports.published import KEY
@@ -226,6 +226,20 @@ def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
     return out
 
 
+#: rows of the settings that findings show.
+SHOWN_ROWS = 300
+
+
+def seeds_of_rows() -> tuple[int, tuple[int, int]]:
+    """The seed of most regression releases of the final tables, and (rows, seed) of the one with another seed."""
+    found = published.releases().query("dataset == 'chen_lr'")
+    found = found[~found["used_by"].str.startswith("history")]
+    seeds = found.drop_duplicates("n").set_index("n")["seed"].astype(int)
+    common = int(seeds.mode().item())
+    ((rows, seed),) = seeds[seeds != common].items()
+    return common, (int(rows), int(seed))
+
+
 #: tables that the texts of findings read.
 READ = ("bias", "intervals", "fixed", "particles", "seeds", "rival", "faults", "ledger", "location_scale")
 
@@ -246,14 +260,22 @@ def evidence(
     ``rivals``: per parameter at epsilon 2, n = 300, conjugate prior. ``below``: settings by prior in which the filter's
     tau is below the exact mean. ``variants``: rows of ``faults``. ``covers``: mean coverage by prior and parameter.
     """
-    rivals = [r for r in rival if (r["prior"], float(r["epsilon"]), r["n"]) == ("conjugate", 2.0, "300")]
+    rivals = [r for r in rival if (r["prior"], float(r["epsilon"]), r["n"]) == ("conjugate", 2.0, str(SHOWN_ROWS))]
     spreads = [r for r in rival if r["parameter"] == "beta1"]
     shares: dict[tuple[str, str], list[float]] = {}
     for r in intervals:
         shares.setdefault((r["prior"], r["parameter"]), []).append(float(r["share"]))
     at = [float(r["share"]) for r in fixed if float(r["epsilon"]) >= 0.5]
     least = [float(r["share"]) for r in fixed if float(r["epsilon"]) < 0.5]
+    common, other = seeds_of_rows()
     return {
+        "count": filters.PARTICLES,
+        "published_runs": published.runs_of("mcmc_conj", "epsilon=2;n=300;prior=conjugate", "tau_mean").size,
+        "shown_rows": SHOWN_ROWS,
+        "slope": f"{published.TRUTH['beta1']:g}",
+        "common_seed": common,
+        "other_rows": other[0],
+        "other_seed": other[1],
         "rivals": [{k: r[k] if k in ("parameter", "runs") else f"{float(r[k]):.3f}" for k in
                     ("parameter", "runs", "correlation", "published_sd", "exact_sd", "difference_sd")} for r in rivals],
         "rival_runs": rival[0]["runs"],
@@ -279,5 +301,5 @@ def evidence(
         "two_meanings": [
             {"epsilon": f"{float(r['epsilon']):g}", "title": METHODS[r["method"]], "theta2_is": r["theta2_is"],
              "published": f"{float(r['published_theta2_mean']):.3f}", "exact": f"{float(r['theta2_mean']):.3f}"}
-            for r in location_scale if r["n"] == "300" and float(r["epsilon"]) >= 0.5],
+            for r in location_scale if r["n"] == str(SHOWN_ROWS) and float(r["epsilon"]) >= 0.5],
     }  # fmt: skip
