@@ -193,7 +193,7 @@ def rival(scores: pd.DataFrame, exact: Exact) -> pd.DataFrame:
     noise.
 
     ``correlation`` over runs; standard deviation over runs of the published means, of the exact means, and of their
-    difference; ``published_sd_of_all``: of all published runs, also those without an exact mean here; ``chain_sd``: what
+    difference; ``published_sd_of_all``: of all published runs, also without an exact mean here; ``chain_sd``: what
     the chain adds by itself, the exact posterior's standard deviation over the root of the mean effective sample size;
     ``filter_sd``: that of the particle filter's runs at this setting. The exact
     posterior of the heavy prior is the one with dependent coefficients.
