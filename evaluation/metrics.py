@@ -147,6 +147,9 @@ METRICS = {
         Metric("spearman", "Spearman's rank correlation", Unit("correlation"), UP, Margin("0.01", least=0.01), "real"),
         Metric("clipping_multiple", "clipping multiple", Unit("sd", "standard deviations"), NONE,
                Margin("half a step of the grid, 0.05", least=0.05), "positive"),
+        # a number of one run of a sampler, compared by the chance that one of our runs is above one of theirs
+        Metric("sampler_output", "number of one run of a sampler", Unit("mixed"), NONE,
+               Margin("a chance from 1/3 to 2/3", least=1 / 6), "real"),
     )
 }  # fmt: skip
 #: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method; mean_sd

@@ -14,7 +14,7 @@ of :mod:`reports.verdict`; 400 times, from a stream that the number's name seeds
     streams               randomness that is known up to a few streams: the copy takes one of them per part
     both sides            a box plot with 5 <= n <= 2 N: N runs and n others are drawn with replacement, and these judge
     normal                a number of a whole batch of data sets: both are drawn from the normal distribution that
-                          its evidence takes them for
+                          its evidence takes them for; or chains beside exact values, whose errors are normal
     no noise              the program has no noise, so a copy gives the number itself
     none                  fewer than five of our runs, or a kind of evidence that this module does not draw
 
@@ -84,7 +84,7 @@ def way_of(runs: Runs) -> str:
     kind, _ = kind_of(runs)
     if kind is evidence.exact:
         return NO_NOISE
-    if kind is evidence.batch:
+    if kind in (evidence.batch, evidence.run_by_run):
         return NORMAL
     if kind is evidence.streams:
         return NONE if METRICS[runs.metric].margin.logarithmic else STREAMS
@@ -164,8 +164,16 @@ def _box(
     return Drawn(np.array(p), above < below, evidence.medians(ours, paper)[2][:, 0]), np.asarray(paper.median)[:, 0]
 
 
+def _chances(theirs: np.ndarray, ours: np.ndarray, like: Printed, metric: str) -> tuple[Drawn, np.ndarray]:
+    p, w, half = evidence.chance_above(ours, theirs)
+    return Drawn(p, w > 0.5, np.abs(w - 0.5) + half), theirs.mean(axis=1)
+
+
 #: kind of evidence -> the same for many draws at once.
-JUDGES = {evidence.means: _means, evidence.single: _single, evidence.all_runs: _all_runs, evidence.box: _box}
+JUDGES = {
+    evidence.means: _means, evidence.single: _single, evidence.all_runs: _all_runs, evidence.box: _box,
+    evidence.chances: _chances,
+}  # fmt: skip
 
 
 def words(case: Case) -> list[str]:
@@ -176,7 +184,10 @@ def words(case: Case) -> list[str]:
         return []
     if way == NO_NOISE:
         return [word(1.0, False, True, runs.metric, case.lost, case.family)]
-    if way == NORMAL:
+    if way == NORMAL and kind is evidence.run_by_run:
+        p, w, half = evidence.chance_of_chains(rng.standard_normal((DRAWS, len(runs.values))))
+        found, numbers = Drawn(p, w > 0.5, np.abs(w - 0.5) + half), np.full(DRAWS, runs.published.number)
+    elif way == NORMAL:
         found, numbers = _batches(runs, options["sd"], rng)
     elif way == STREAMS:
         found, numbers = _streams(runs, rng)

@@ -17,6 +17,8 @@ runs. gap = max(0, |mean - m| - u) is at most the distance of the two means.
 :func:`box`         a box plot of N chains
 :func:`all_runs`    mean and spread of N runs, and each of the runs
 :func:`two_samples` each of N runs, without a word on their mean
+:func:`chances`     the same for runs of a sampler, by the chance that one of ours is above one of theirs
+:func:`run_by_run`  chains with inputs of their own, each beside the exact posterior of its input
 :func:`posterior`   the mean of one chain, beside the exact posterior that it samples
 :func:`streams`     one number whose noise is known up to a few streams of random numbers
 ==================  ====================================================================================================
@@ -34,7 +36,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr, stdtr
 from scipy.stats import norm as normal
-from scipy.stats import rankdata
+from scipy.stats import rankdata, wilcoxon
 from scipy.stats import t as student
 
 from evaluation.metrics import METRICS
@@ -659,6 +661,61 @@ def shifts(ours: np.ndarray, theirs: np.ndarray, unit: float, alpha: float) -> t
     pairs = np.sort((ours[:, None] - theirs).ravel())
     c = int(np.searchsorted(mann_whitney(len(ours), len(theirs)), alpha / 2, side="right"))
     return (float(pairs[c - 1]) - unit, float(pairs[-c]) + unit) if c else (-math.inf, math.inf)
+
+
+def chances(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
+    """Single runs of a sampler, N of theirs (``Printed.runs``) and n of ours.
+
+    They are compared by W, the chance that one of ours is above one of theirs, a tie counted half.
+
+    p is that of the rank test of Wilcoxon, Mann and Whitney with its variance given the ties, by the normal
+    distribution (:func:`chance_above`). ``bound`` is the distance from 1/2 to the farther end of the 95 % interval of
+    W, whose variance is that of DeLong. ``difference`` is that of the means. Raises ValueError where no run of theirs
+    is given.
+    """
+    theirs, ours = np.asarray(paper.runs, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if not len(theirs):
+        raise ValueError("no published run: two samples of single runs are compared run by run")
+    p, w, half = (float(v[0]) for v in chance_above(ours[None], theirs[None]))
+    return Found(p, "rank of all runs", w > 0.5, abs(w - 0.5) + half, float(ours.mean() - theirs.mean()))
+
+
+def chance_above(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(p, W, half width of its 95 % interval), (draws,) each, of samples (draws, n) and (draws, N)."""
+    n, m = ours.shape[1], theirs.shape[1]
+    above = 0.5 * (np.sign(ours[:, :, None] - theirs[:, None, :]) + 1.0)
+    w = above.mean(axis=(1, 2))
+    ranks = rankdata(np.concatenate([ours, theirs], axis=1), axis=1)
+    total = n + m
+    null = ranks.var(axis=1) * total / (total - 1.0) / (n * m * total / 1.0)  # of W under one distribution, given ties
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(null > 0, (np.abs(w - 0.5) - 0.5 / (n * m)) / np.sqrt(null), 0.0)
+    p = np.minimum(1.0, 2 * ndtr(-np.maximum(z, 0.0)))
+    parts = [above.mean(axis=2).var(axis=1, ddof=1) / n if n > 1 else np.full(len(w), np.inf),
+             above.mean(axis=1).var(axis=1, ddof=1) / m if m > 1 else np.full(len(w), np.inf)]  # fmt: skip
+    return p, w, _quantile(AGREE / 2) * np.sqrt(parts[0] + parts[1])
+
+
+def run_by_run(paper: Printed, values: Sequence[float], metric: str, level: float, *, errors: Sequence[float]) -> Found:
+    """Chains of theirs (``Printed.runs``), each with an input of its own, beside the exact value for this input.
+
+    ``values`` (n,): the exact values in the order of their runs; ``errors`` (n,): the standard error of their run and
+    of the exact value together. With z_k their difference over the error, p is that of Wilcoxon's signed-rank test of
+    the z_k, which asks that they are symmetric about 0 and not that the errors are right. W_k = Phi(z_k) is the chance
+    that a perfect copy of run k is above it. ``bound`` is the distance from 1/2 to the farther end of the 95 %
+    interval of their mean.
+    """
+    z = (np.asarray(values, dtype=np.float64) - np.asarray(paper.runs)) / np.asarray(errors)
+    p, w, half = (float(v[0]) for v in chance_of_chains(z[None]))
+    difference = float(np.mean(np.asarray(values) - np.asarray(paper.runs)))
+    return Found(p, "signed rank, run by run", w > 0.5, abs(w - 0.5) + half, difference)
+
+
+def chance_of_chains(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(p, mean W, half width of its 95 % interval), (draws,) each, of standardised differences (draws, n)."""
+    chance, n = ndtr(z), z.shape[1]
+    p = wilcoxon(z, axis=1, method="approx").pvalue
+    return p, chance.mean(axis=1), _quantile(AGREE / 2, n) * chance.std(axis=1, ddof=1) / math.sqrt(n)
 
 
 def posterior(paper: Printed, values: Sequence[float], metric: str, level: float, *, ess: float) -> Found:

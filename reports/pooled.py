@@ -51,11 +51,13 @@ def scale_of(metric: str) -> str:
 def effects(rows: pd.DataFrame) -> pd.DataFrame:
     """``rows`` of :func:`reports.scoreboard.rows` with numbers ``ours``, ``theirs`` and ``effect`` (NaN: left out).
 
-    An accuracy is compared as the error that is judged.
+    An accuracy is compared as the error that is judged. A number of one run of a sampler is no metric, and has none.
     """
     out = rows[rows["verdict"].isin(VERDICTS)].copy()
     error = out["published_error"] != ""
     out.loc[error, "metric"] = ERROR_OF_ACCURACY
+    known = out["metric"].isin(METRICS)
+    out, error = out[known].copy(), error[known]
     number = {c: pd.to_numeric(out[c]) for c in ("mean", "median", "published_mean", "published_error")}
     middle = (out["statistic"] == "median") | (out["n_published"] == "1")
     out["ours"] = number["median"].where(middle & number["median"].notna(), number["mean"])

@@ -15,8 +15,8 @@ NOTES = ["digits", "n_published", "std_kind", "same_as", "note"]
 
 #: column -> what it may hold, and the words for that.
 _FORMS = {
-    "mean": (r"-?\d+(\.\d+)?", "plain digits as the paper prints them, such as -0.67"),
-    "std": (r"(\d+(\.\d+)?)?", "plain digits as the paper prints them, such as 0.08, or nothing"),
+    "mean": (r"-?\d+(\.\d+)?(e-?\d+)?", "plain digits as the paper prints them, such as -0.67"),
+    "std": (r"(\d+(\.\d+)?(e-?\d+)?)?", "plain digits as the paper prints them, such as 0.08, or nothing"),
     "n_runs": (r"([1-9]\d*)?", "a whole number of at least 1, or nothing"),
     "digits": (r"\d+", "a whole number: how many decimals the table prints"),
     "n_published": (r"[1-9]\d*", "a whole number of at least 1"),

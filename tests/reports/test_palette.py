@@ -177,6 +177,7 @@ OTHERWISE = {
     r"vinaroz20\d\ddpsep_figure1": "clusters",
     r"jalko2017dpvi_(?:all_cells|abalone_acc_vs_c|adult_acc_vs_\w|single_runs)": "readings of one method",
     r"raisa2021thesis_(?:mmd|acceptance|clipped_ratios)": "published and ours",
+    r"chen2025dppf_bias": "budgets of one method",
     r"honkela2018_scores": "published and readings",
     r"honkela2018_updates": "budgets of two methods",
     r"raisa2021thesis_starts": "starts of one method",

@@ -31,7 +31,7 @@ def lines(path):
 
 KEY = ("source", "table", "dataset", "method", "setting", "metric")
 #: sources that version 2 of the rule never judged.
-LATER = {"honkela2018robust"}
+LATER = {"chen2025dppf", "honkela2018robust"}
 
 
 def key(row):
@@ -160,8 +160,9 @@ def test_a_number_without_ceiling_is_counted_as_such():
 
 
 def test_every_published_number_is_counted(verdicts):
-    """The published files' rows without copies, of every source with numbers."""
+    """The published files' rows without copies and timings, of every source with numbers."""
     numbers = [r for p in ROOT.glob("papers/*/published.csv") for r in lines(p)]
+    numbers = [r for r in numbers if not r["metric"].startswith("seconds")]
     copied = {key(r) for p in ROOT.glob("papers/*/annotations.csv") for r in lines(p) if r.get("same_as")}
     counted = set(map(tuple, scoreboard.first(verdicts)[list(KEY)].to_numpy()))
     others = {k for k in counted if k[:3:2] == ("honkela2018robust", "honkela_search")}

@@ -1,0 +1,239 @@
+"""The particle filters of the source (DP-PF): regression and location-scale, as its code does them and corrected.
+
+Step t of T has epsilon_t = t epsilon / T. Each of N new particles picks an old one by its weight, perturbs it by a
+Gaussian kernel, simulates n rows and is kept with probability exp(-|sums of these rows - released sums|_1 / b_t), else
+it picks anew. Its weight is the prior over the density of the proposals, so that the weighted particles are draws of
+the posterior given the release at epsilon_t. An attempt ends as soon as it is certain that it is not kept: each row
+moves a sum by at most 1, and sums of squares only grow. That changes no probability.
+
+Regression works in phi = (mu, log Phi, log tau, beta0, beta1) with kernel variance 1 / t. The code divides the density
+of theta = (mu, Phi, tau, beta0, beta1) by a density of phi, so its weights lack the Jacobian Phi tau. ``corrected`` has
+it, and draws a tenth of its proposals from the prior. That bounds the weights: with Gaussian kernels only, their
+variance is infinite, because the prior of beta has heavier tails.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from papers.chen2025dppf.chains import BOUND, clip, from_prior, log_prior
+
+STEPS, PARTICLES = 10, 100
+#: steps that the committed runs of location-scale took, whatever the configuration file says.
+LS_STEPS = 2
+#: share of the proposals from the prior in the corrected filter.
+FROM_PRIOR = 0.1
+#: rows between two looks at whether an attempt can still be kept.
+LOOK = 8
+
+
+@njit(cache=True, error_model="numpy")
+def _still(sums, s, left):  # pragma: no cover (compiled)
+    """The least |final sums - s|_1, with ``left`` rows to come; sums of y, xy, yy, x, xx."""
+    total = 0.0
+    for k in range(5):
+        gap = sums[k] - s[k]
+        if k == 2 or k == 4:
+            total += gap if gap > 0 else max(0.0, -gap - left)
+        else:
+            total += max(0.0, abs(gap) - left)
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _kept(theta, n, s, b, rng):  # pragma: no cover (compiled)
+    """Simulate n rows: are they kept?"""
+    most = -b * math.log(rng.random())
+    mu, sd = theta[0], 1.0 / math.sqrt(theta[1])
+    noise, b0, b1 = 1.0 / math.sqrt(theta[2]), theta[3], theta[4]
+    sums = np.zeros(5)
+    for i in range(n):
+        x = mu + sd * rng.standard_normal()
+        u, v = clip(x, BOUND), clip(b0 + b1 * x + noise * rng.standard_normal(), BOUND)
+        sums[0] += v
+        sums[1] += u * v
+        sums[2] += v * v
+        sums[3] += u
+        sums[4] += u * u
+        if i % LOOK == LOOK - 1 and _still(sums, s, n - 1.0 - i) > most:
+            return False
+    return _still(sums, s, 0.0) <= most
+
+
+@njit(cache=True, error_model="numpy")
+def log_kernel(a, c, variance):  # pragma: no cover (compiled)
+    """Log density of the kernel between two points (5,), nats."""
+    total = 0.0
+    for k in range(5):
+        total += (a[k] - c[k]) ** 2
+    return -0.5 * total / variance - 2.5 * math.log(2 * math.pi * variance)
+
+
+@njit(cache=True, error_model="numpy")
+def to_phi(theta):  # pragma: no cover (compiled)
+    out = theta.copy()
+    out[1], out[2] = math.log(theta[1]), math.log(theta[2])
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def weight(phi, old, weights, variance, prior, jacobian, from_prior_share):  # pragma: no cover (compiled)
+    """The weight of a particle ``phi`` (5,), not normalised, given the old ones (N, 5) and their weights (N,)."""
+    theta = phi.copy()
+    theta[1], theta[2] = math.exp(phi[1]), math.exp(phi[2])
+    density = math.exp(log_prior(theta, prior) + (phi[1] + phi[2] if jacobian else 0.0))
+    kernel = 0.0
+    for j in range(len(old)):
+        kernel += weights[j] * math.exp(log_kernel(phi, old[j], variance))
+    return density / (from_prior_share * density + (1.0 - from_prior_share) * kernel)
+
+
+@njit(cache=True, error_model="numpy")
+def filter_regression(s, n, epsilon, prior, count, jacobian, share, rng):  # pragma: no cover (compiled)
+    """Particles theta (count, 5) of the last step, their weights (count,), and attempts of all steps.
+
+    The authors' code has ``jacobian`` False and a ``share`` of 0 of its proposals from the prior.
+    """
+    old, w = np.empty((count, 5)), np.full(count, 1.0 / count)
+    for i in range(count):
+        theta = from_prior(prior, rng)
+        if prior == 0 and not jacobian:  # the code draws Phi from half a chi-square of 1 and half of 2 degrees
+            theta[1] = rng.standard_normal() ** 2 if rng.random() < 0.5 else 2.0 * rng.standard_exponential()
+        old[i] = to_phi(theta)
+    attempts = 0
+    new, v = np.empty((count, 5)), np.empty(count)
+    for t in range(1, STEPS + 1):
+        variance, b = 1.0 / t, 8.0 / (t * epsilon / STEPS)
+        sd, cumulated = math.sqrt(variance), np.cumsum(w)
+        for i in range(count):
+            while True:
+                attempts += 1
+                if share > 0.0 and rng.random() < share:
+                    phi = to_phi(from_prior(prior, rng))
+                else:
+                    j = min(np.searchsorted(cumulated, rng.random() * cumulated[-1]), count - 1)
+                    phi = old[j].copy()
+                    for k in range(5):
+                        phi[k] += sd * rng.standard_normal()
+                theta = phi.copy()
+                theta[1], theta[2] = math.exp(phi[1]), math.exp(phi[2])
+                if _kept(theta, n, s, b, rng):
+                    break
+            new[i] = phi
+            v[i] = weight(phi, old, w, variance, prior, jacobian, share)
+        old[:] = new
+        w[:] = v / v.sum()
+    for i in range(count):
+        old[i, 1], old[i, 2] = math.exp(old[i, 1]), math.exp(old[i, 2])
+    return old, w, attempts
+
+
+@njit(cache=True, error_model="numpy")
+def _kept_ls(mu, sd, n, s, b, rng):  # pragma: no cover (compiled)
+    most = -b * math.log(rng.random())
+    s0 = s1 = 0.0
+    for i in range(n):
+        u = clip(mu + sd * rng.standard_normal(), BOUND)
+        s0 += u
+        s1 += u * u
+        if i % LOOK == LOOK - 1:
+            left, gap = n - 1.0 - i, s1 - s[1]
+            if max(0.0, abs(s0 - s[0]) - left) + (gap if gap > 0 else max(0.0, -gap - left)) > most:
+                return False
+    return abs(s0 - s[0]) + abs(s1 - s[1]) <= most
+
+
+@njit(cache=True, error_model="numpy")
+def filter_location_scale(s, n, epsilon, steps, count, rng):  # pragma: no cover (compiled)
+    """Particles (mu, theta2) (count, 2), theta2 a standard deviation, weights (count,), and attempts of all steps.
+
+    Kernel standard deviation 1 / t in both; theta2 is drawn again until it is above 0, and the density of the kernel
+    is divided by the probability of that.
+    """
+    old, w = np.empty((count, 2)), np.full(count, 1.0 / count)
+    for i in range(count):
+        old[i, 0], old[i, 1] = 4.0 * rng.standard_normal(), 0.5 / rng.standard_exponential()
+    attempts = 0
+    new, v = np.empty((count, 2)), np.empty(count)
+    for t in range(1, steps + 1):
+        sd, b = 1.0 / t, 3.0 / (t * epsilon / steps)
+        cumulated = np.cumsum(w)
+        for i in range(count):
+            while True:
+                attempts += 1
+                j = min(np.searchsorted(cumulated, rng.random() * cumulated[-1]), count - 1)
+                mu, theta2 = old[j, 0] + sd * rng.standard_normal(), -1.0
+                while theta2 <= 0.0:
+                    theta2 = old[j, 1] + sd * rng.standard_normal()
+                if _kept_ls(mu, theta2, n, s, b, rng):
+                    break
+            new[i] = mu, theta2
+            kernel = 0.0
+            for j in range(count):
+                z2 = ((mu - old[j, 0]) / sd) ** 2 + ((theta2 - old[j, 1]) / sd) ** 2
+                kernel += w[j] * math.exp(-0.5 * z2) / (0.5 * math.erfc(-old[j, 1] / sd / math.sqrt(2.0)))
+            prior = math.exp(-0.5 * (mu / 4.0) ** 2 - 0.5 / theta2) / theta2**2
+            v[i] = prior / kernel
+        old[:] = new
+        w[:] = v / v.sum()
+    return old, w, attempts
+
+
+def recycled(weights: np.ndarray, count: int = 2) -> np.ndarray:
+    """The weights (count, N) that R's ``weights * B`` gives the entries of a matrix B (count, N): column by column."""
+    n = len(weights)
+    j, r = np.meshgrid(np.arange(n), np.arange(count))
+    return weights[(count * j + r) % n]
+
+
+def weighted_quantiles(x: np.ndarray, weights: np.ndarray, levels, outside: bool = False) -> np.ndarray:
+    """Linear interpolation of the sorted cumulated weights. Below the first one: NaN, as R's ``approx``, or with
+    ``outside`` the smallest value."""
+    order = np.argsort(x, kind="stable")
+    cumulated = np.cumsum(weights[order])
+    levels = np.asarray(levels, dtype=np.float64)
+    found = np.interp(levels, cumulated, x[order])
+    return found if outside else np.where((levels < cumulated[0]) | (levels > cumulated[-1]), np.nan, found)
+
+
+def summary(particles: np.ndarray, weights: np.ndarray, truth, aligned: bool) -> dict[str, float]:
+    """The numbers that the source prints of one filter of regression: particles theta (N, 5), weights (N,).
+
+    ``aligned``: False gives means and variances of beta with the weights that R's recycling gives them. A number is NaN
+    where a quantile is outside the weighted sample. ``truth``: parameter -> true value.
+    """
+    mu, _, tau, *_ = particles.T
+    beta = particles[:, 3:].T
+    w = np.tile(weights, (2, 1)) if aligned else recycled(weights)
+    mean = (w * beta).sum(axis=1)
+    var = (w * (beta - mean[:, None]) ** 2).sum(axis=1)
+    ess = 1.0 / (weights**2).sum()
+    out = {"ess": ess, "tau_mean": weights @ tau}
+    out["tau_var"] = weights @ (tau - out["tau_mean"]) ** 2
+    half = 1.96 * np.sqrt(np.maximum(var, 0.0) / ess)
+    for k, name in enumerate(("beta0", "beta1")):
+        out |= {f"{name}_mean": mean[k], f"{name}_var": var[k], f"{name}_mc_width": 2 * half[k],
+                f"{name}_mc_cover": float(abs(mean[k]) <= half[k])}  # fmt: skip
+    for name, x in (("mu", mu), ("tau", tau), ("beta0", beta[0]), ("beta1", beta[1])):
+        low, high = weighted_quantiles(x, weights, (0.025, 0.975))
+        out[f"{name}_width"] = high - low
+        out[f"{name}_cover"] = np.nan if np.isnan(high - low) else float(low <= truth[name] <= high)
+    return {k: float(v) for k, v in out.items()}
+
+
+def summary_ls(particles: np.ndarray, weights: np.ndarray, truth) -> dict[str, float]:
+    """The numbers that the source prints of one filter of location-scale; the Monte Carlo variance of theta2 is that
+    of mu about the mean of theta2."""
+    mu, theta2 = particles.T
+    ess = 1.0 / (weights**2).sum()
+    means = {"mu": weights @ mu, "theta2": weights @ theta2}
+    out = {"ess": ess} | {f"{k}_mean": v for k, v in means.items()}
+    for name, x in (("mu", mu), ("theta2", theta2)):
+        low, high = weighted_quantiles(x, weights, (0.025, 0.975), outside=True)  # each published run has a width
+        out[f"{name}_width"] = high - low
+        out[f"{name}_cover"] = float(low <= truth[name] <= high)
+        out[f"{name}_mc_var"] = weights @ (mu - means[name]) ** 2 / ess
+    return {k: float(v) for k, v in out.items()}

@@ -1,0 +1,230 @@
+"""All runs of one score file: one table at one epsilon.
+
+Readings. ``authors``: the filter or the chain as the authors' code does it, on the authors' release. Posterior means of
+DP-DA-MCMC: its runs have a release each, so instead of a chain the exact posterior of that release is computed, run by
+run. ``corrected``: the filter with the Jacobian, aligned weights and a tenth of its proposals from the prior.
+
+Columns: table, dataset, method, reading, setting, metric, scale, repeats, status, reason, mean, std (over runs), kind
+("runs" or "run by run"), delta, ledger_epsilon and ledger (of the release), runs, errors (run by run: standard errors).
+A run without a value (a quantile outside the weighted sample) is left out, as in the published numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from papers.chen2025dppf import chains, diagnostics, filters, location_scale, published, releases
+from papers.chen2025dppf.chains import NAMES, PRIORS
+from papers.chen2025dppf.published import CHAINS, PARTICLES, SOURCE, TRUTH, fields
+from privacy.accountants import epsilon_of
+from workflow import program
+
+CONFIG = Path(__file__).parent / "program.yaml"
+#: the accountants are asked at this delta for the epsilon of a pure guarantee.
+DELTA = 1e-9
+COLUMNS = (
+    *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason"),
+    *("mean", "std", "kind", "delta", "ledger_epsilon", "ledger", "runs", "errors"),
+)
+#: draws of a run of rejection sampling.
+DRAWS = 100
+#: the number of one run of a chain that each metric is.
+EXACT = tuple(f"{name}_mean" for name in NAMES)
+
+
+@cache
+def config() -> dict:
+    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+
+
+def name_of(table: str, epsilon: float) -> str:
+    """The score file of a table at an epsilon: in tenths."""
+    return f"{table}_{round(10 * epsilon):02d}"
+
+
+def files() -> dict[str, tuple[str, float]]:
+    """Score file -> table and epsilon."""
+    return {name_of(t, e): (t, e) for t, of in config()["run"].items() for e in of}
+
+
+def readings_of(cell: dict) -> list[str]:
+    """Readings of a published number."""
+    return ["authors", "corrected"] if cell["table"] in PARTICLES else ["authors"]
+
+
+def is_run(cell: dict) -> bool:
+    """Is this number run?"""
+    of = config()["run"].get(cell["table"])
+    if not of:
+        return False
+    told = fields(cell["setting"])
+    n = int(told["n"])
+    if n not in of.get(float(told["epsilon"]), ()):
+        return False
+    return cell["table"] not in CHAINS or cell["metric"] in EXACT or n in config()["chains"][cell["table"]]
+
+
+def filter_runs(table: str, setting: str, reading: str, count: int) -> dict[str, np.ndarray]:
+    """Metric -> values (count,) of as many filters; NaN where a run has no value."""
+    told = fields(setting)
+    epsilon, n, particles = float(told["epsilon"]), int(told["n"]), int(told["N"])
+    dataset = "chen_ls" if table == "pf_ls" else "chen_lr"
+    s, out = published.release(dataset, epsilon, n), []
+    for k in range(count):
+        rng = program.stream(SOURCE, table, setting, reading, str(k))
+        if table == "pf_ls":
+            found = filters.filter_location_scale(s, n, epsilon, filters.LS_STEPS, particles, rng)[:2]
+            out.append(filters.summary_ls(*found, TRUTH))
+        else:
+            right = reading == "corrected"
+            share = filters.FROM_PRIOR if right else 0.0
+            found = filters.filter_regression(s, n, epsilon, PRIORS[told["prior"]], particles, right, share, rng)[:2]
+            out.append(filters.summary(*found, TRUTH, right))
+    return {m: np.array([r[m] for r in out]) for m in out[0]}
+
+
+def rejection_runs(setting: str, count: int) -> dict[str, np.ndarray]:
+    """Metric -> values (count,) of as many runs of rejection sampling, of 100 draws each.
+
+    Rejection gives independent draws of the exact posterior. Ours are drawn with replacement from weighted ones of
+    :mod:`papers.chen2025dppf.location_scale`, which have the same distribution up to the error of these.
+    """
+    told = fields(setting)
+    epsilon, n = float(told["epsilon"]), int(told["n"])
+    rng = program.stream(SOURCE, "rejection", setting)
+    s, b = published.release("chen_ls", epsilon, n), releases.scale_of("chen_ls", epsilon)
+    draws, weights = location_scale.posterior(s, n, b, "variance", rng)
+    out: dict[str, np.ndarray] = {"ess": np.full(count, float(DRAWS))}
+    chosen = draws[rng.choice(len(draws), size=(count, DRAWS), p=weights)]
+    for k, name in enumerate(("mu", "theta2")):
+        x = chosen[..., k]
+        low, high = np.quantile(x, (0.025, 0.975), axis=1)
+        out |= {f"{name}_mean": x.mean(axis=1), f"{name}_mc_var": x.var(axis=1, ddof=1), f"{name}_width": high - low,
+                f"{name}_cover": ((low <= TRUTH[name]) & (TRUTH[name] <= high)).astype(float)}  # fmt: skip
+    return out
+
+
+def prior_of_chain(setting: str) -> str:
+    """The heavy prior of DP-DA-MCMC has independent coefficients."""
+    return "independent" if fields(setting)["prior"] == "heavy" else "conjugate"
+
+
+def second_release(setting: str, k: int) -> tuple[np.ndarray, int, float]:
+    """What run k = 0, 1, .. of DP-DA-MCMC conditions on: sums with a second noise, rows, scale of the noise."""
+    told = fields(setting)
+    epsilon, n = float(told["epsilon"]), int(told["n"])
+    b = releases.scale_of("chen_lr", epsilon)
+    return published.release("chen_lr", epsilon, n) + b * published.second_noise()[k], n, b
+
+
+def exact_runs(setting: str, count: int) -> dict[str, np.ndarray]:
+    """Parameter -> (count, 3): mean of the exact posterior of run k's release, its standard deviation, Monte Carlo
+    error of the mean."""
+    length = chains.Length(1, config()["paired_burn_in"], config()["paired_sweeps"], 1)
+    out = np.empty((5, count, 3))
+    for k in range(count):
+        s, n, b = second_release(setting, k)
+        rng = program.stream(SOURCE, "exact", setting, str(k))
+        draws = chains.posterior(s, n, b, prior_of_chain(setting), rng, length)
+        for p in range(5):
+            x = draws[..., p]
+            out[p, k] = x.mean(), x.std(ddof=1), diagnostics.mean_error(x)
+    return dict(zip(NAMES, out, strict=True))
+
+
+def chain_runs(setting: str, count: int, sweeps: int) -> dict[str, np.ndarray]:
+    """Metric -> values (count,) of the chains of the authors' code with the second noise of runs 1, 2, .."""
+    prior, out = prior_of_chain(setting), []
+    for k in range(count):
+        s, n, b = second_release(setting, k)
+        rng = program.stream(SOURCE, "chain", setting, str(k))
+        rows = n + int(prior == "independent" and published.extra_row()[k])
+        draws = chains.plain(s, rows, b, PRIORS[prior], sweeps, 9 if prior == "independent" else 0, rng)
+        kept = draws[sweeps // 2 :]
+        one = {f"{name}_mean": kept[:, p].mean() for p, name in enumerate(NAMES)}
+        for p, name in ((3, "beta0"), (4, "beta1")):
+            low, high = np.quantile(kept[:, p], (0.025, 0.975))
+            one |= {f"{name}_ess": diagnostics.coda_ess(kept[:, p]), f"{name}_width": high - low}
+        out.append(one)
+    return {m: np.array([r[m] for r in out]) for m in out[0]}
+
+
+def text(values: np.ndarray) -> str:
+    return " ".join(f"{v:.9g}" for v in values)
+
+
+def numbers(values: np.ndarray) -> dict[str, object]:
+    """Columns of runs (n,) with a value."""
+    values = values[~np.isnan(values)]
+    return {
+        "mean": f"{values.mean():.9g}" if len(values) else "",
+        "std": f"{values.std(ddof=1):.9g}" if len(values) > 1 else "",
+        "kind": "runs",
+        "runs": text(values),
+    }
+
+
+def told(dataset: str, setting: str) -> dict[str, str]:
+    """The ledger of a release."""
+    ledger = releases.ledger_of(dataset, float(fields(setting)["epsilon"]))
+    return {
+        "delta": f"{DELTA:g}", "ledger_epsilon": f"{epsilon_of(ledger, DELTA).epsilon:.6g}",
+        "ledger": json.dumps(ledger.to_json()),
+    }  # fmt: skip
+
+
+def errors_of(setting: str, table: str, parameter: str, found: np.ndarray) -> np.ndarray:
+    """Standard errors (count,) of the published runs' means and of ours together. Their effective sample size is
+    printed for the coefficients; for the other parameters it is the smaller one of the two."""
+    own = (parameter,) if parameter.startswith("beta") else ("beta0", "beta1")
+    ess = np.min([published.runs_of(table, setting, f"{name}_ess")[: len(found)] for name in own], axis=0)
+    return np.sqrt(found[:, 2] ** 2 + found[:, 1] ** 2 / np.maximum(ess, 1.0))
+
+
+def rows(
+    name: str, scale: str, mirror: str | None, raw: str | Path, wanted: Callable[[dict], bool] | None = None
+) -> Iterator[dict]:
+    """Rows of one score file, or those that are ``wanted``."""
+    table, epsilon = files()[name]
+    cells = [
+        c for c in published.numbers().to_dict("records")
+        if c["table"] == table and float(fields(c["setting"])["epsilon"]) == epsilon and is_run(c)
+    ]  # fmt: skip
+    groups: dict[tuple[str, str], list[dict]] = {}
+    for cell in cells:
+        for reading in readings_of(cell):
+            row = dict.fromkeys(COLUMNS, "") | {k: cell[k] for k in ("table", "dataset", "method", "setting", "metric")}
+            row |= {"reading": reading, "scale": scale, "status": "ok"}
+            exact = table in CHAINS and cell["metric"] in EXACT
+            row["repeats"] = config()["paired" if exact else "repeats"][scale]
+            if wanted is None or wanted(row):
+                groups.setdefault((cell["setting"], reading), []).append(row)
+    for (setting, reading), of in groups.items():
+        yield from _setting(table, setting, reading, of, scale)
+
+
+def _setting(table: str, setting: str, reading: str, of: list[dict], scale: str) -> Iterator[dict]:
+    ledger = told(of[0]["dataset"], setting)
+    if table not in CHAINS:
+        count = int(of[0]["repeats"])
+        rejected = table == "rejection_ls"
+        found = rejection_runs(setting, count) if rejected else filter_runs(table, setting, reading, count)
+        yield from (row | ledger | numbers(found[row["metric"]]) for row in of)
+        return
+    means = [r for r in of if r["metric"] in EXACT]
+    if means:
+        exact = exact_runs(setting, int(means[0]["repeats"]))
+        for row in means:
+            parameter = row["metric"].removesuffix("_mean")
+            values = exact[parameter][:, 0]
+            errors = errors_of(setting, table, parameter, exact[parameter])
+            yield row | ledger | numbers(values) | {"kind": "run by run", "errors": text(errors)}
+    if others := [r for r in of if r["metric"] not in EXACT]:
+        found = chain_runs(setting, int(others[0]["repeats"]), int(config()["sweeps"][scale]))
+        yield from (row | ledger | numbers(found[row["metric"]]) for row in others)

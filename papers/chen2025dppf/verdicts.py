@@ -1,0 +1,129 @@
+"""Verdicts on the published numbers by the suite's rule (``reports.verdict``), in a family of their own.
+
+Each number is a mean over single runs, which are published. ``reports.evidence.chances`` compares them with ours. The
+runs of DP-DA-MCMC have a release each, with a noise that is known, so their posterior means are compared run by run
+with the exact posterior of that release (``reports.evidence.run_by_run``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from papers.chen2025dppf import PAPER, published, run
+from papers.chen2025dppf.published import FIXED, POOLED, REAL
+from reports.evidence import Printed, Runs, chances, run_by_run
+from reports.published import KEY
+from reports.verdict import Case, judge
+from workflow.program import read_scores
+
+METRIC = "sampler_output"
+NO_DATA = (
+    "the census rows of Victoria as the source cleaned them are not part of this suite; one run is published, on the "
+    "median of 100 releases; remedy: add the rows as a data set, and derive the posterior of that release"
+)
+NOT_RUN = "was not run here; remedy: name the setting in `run` of papers/chen2025dppf/program.yaml"
+POOLED_RUNS = (
+    "the mean pools runs with 100, 200 and 400 particles; remedy: run all three numbers of particles, and judge their "
+    "pooled mean"
+)
+
+
+@cache
+def seconds() -> dict[tuple[str, str], str]:
+    """(table, setting) -> mean seconds of a run of the authors' code, as published."""
+    f = pd.read_csv(published.HERE / "published.csv", dtype=str)
+    f = f[f["metric"] == "seconds"]
+    return dict(zip(zip(f["table"], f["setting"], strict=True), f["mean"], strict=True))
+
+
+def duration(seconds: float) -> str:
+    """Its order in words, so that settings of one cost have one reason."""
+    bounds = ((1, "less than a second"), (60, "1 to 60 seconds"), (600, "1 to 10 minutes"))
+    return next((words for most, words in bounds if seconds < most), "more than 10 minutes")
+
+
+def absent(cell: dict) -> tuple[str, str]:
+    """Status and reason of a number that was not run."""
+    table = cell["table"]
+    if table == REAL:
+        return "no_data", NO_DATA
+    if table == POOLED:
+        return "not_run", POOLED_RUNS
+    what = {"dp_reject_abc": "the rejection sampler", "dp_da_mcmc": "the chain"}.get(cell["method"], "the filter")
+    if table in FIXED:
+        what = "the filter on the synthetic release"
+    time = seconds().get((table, cell["setting"]))
+    cost = f" (one run takes {duration(float(time))} in the authors' code)" if time else ""
+    return "not_run", f"{what}{cost} {NOT_RUN}"
+
+
+def values_of(row: dict) -> np.ndarray:
+    """Our runs (n,) of a score row."""
+    return np.array(row["runs"].split(), dtype=np.float64)
+
+
+def runs_of(cell: dict, row: dict) -> Runs:
+    """The published runs, ours, and the kind of evidence."""
+    theirs = published.runs_of(cell["table"], cell["setting"], cell["metric"])
+    ours = values_of(row)
+    if row["kind"] == "run by run":
+        theirs = theirs[: len(ours)]
+    paper = Printed(float(cell["mean"]), 0.0, float("nan"), len(theirs), tuple(theirs))
+    if row["kind"] == "run by run":
+        return Runs(paper, ours, METRIC, partial(run_by_run, errors=np.array(row["errors"].split(), dtype=float)))
+    return Runs(paper, ours, METRIC, chances)
+
+
+def _by_key(scores: pd.DataFrame) -> dict[tuple[str, ...], dict]:
+    return {tuple(r[k] for k in (*KEY[1:], "reading")): r for r in scores.to_dict("records")}
+
+
+def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
+    """One row per published number and reading."""
+    known, out = _by_key(scores), []
+    for cell in published.numbers().to_dict("records"):
+        for reading in run.readings_of(cell) if run.is_run(cell) else ["authors"]:
+            row = {k: cell[k] for k in KEY} | {
+                "reading": reading,
+                "protocol": "chen_releases",
+                "our_method": f"chen2025dppf/{cell['method']}",
+                "n_published": cell["n_published"],
+                "published_mean": cell["mean"],
+                "published_std": cell["std"],
+            }
+            found = known.get((*(cell[k] for k in KEY[1:]), reading))
+            if found is None:
+                status, reason = absent(cell)
+                row |= {"our_method": "", "verdict": status, "p_kind": "", "reason": reason}
+            else:
+                row |= compared(cell, found, family)
+            out.append(row | {"headline": "yes" if reading == "authors" else "no"})
+    return pd.DataFrame(out)
+
+
+def compared(cell: dict, row: dict, family: int) -> dict:
+    """The columns of one number that was run."""
+    runs = runs_of(cell, row)
+    ours = np.asarray(runs.values)
+    if not len(ours):
+        return {"verdict": "inconclusive", "p_kind": "", "n": 0, "reason": "no run of ours has a value"}
+    found = judge(runs, family=family)
+    return {
+        "mean": float(ours.mean()), "std": float(ours.std(ddof=1)) if len(ours) > 1 else float("nan"), "n": len(ours),
+        "difference": found.difference, "low": found.low, "high": found.high, "p": found.p, "p_kind": found.p_kind,
+        "detectable": found.detectable, "verdict": found.verdict, "reason": found.reason,
+    }  # fmt: skip
+
+
+def cases(reference: Path) -> Iterator[Case]:
+    """The numbers that were run by the authors' code, for the ceiling."""
+    known = _by_key(read_scores(reference / "scores"))
+    for cell in published.numbers().to_dict("records"):
+        found = known.get((*(cell[k] for k in KEY[1:]), "authors"))
+        if found is not None:
+            yield Case((*(cell[k] for k in KEY), "authors"), runs_of(cell, found), PAPER.family)

@@ -1,0 +1,149 @@
+"""What is committed: every verdict by other code, tables beside an independent computation, figures."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import mannwhitneyu, norm, wilcoxon
+
+from papers.chen2025dppf import PAPER, figures, published, run, tables, verdicts
+from workflow.program import read_scores
+from workflow.published import KEY
+
+REFERENCE = published.HERE / "reference"
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return pd.read_csv(REFERENCE / "verdicts.csv.gz", dtype={"published_mean": str}, keep_default_na=False)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return read_scores(REFERENCE / "scores")
+
+
+def test_every_committed_verdict_by_other_code(judged, scores):
+    """From the rule's words alone: plain numbers and SciPy."""
+    known = {(*(r[k] for k in KEY[1:]), r["reading"]): r for r in scores.to_dict("records")}
+    count = 0
+    for told in judged.to_dict("records"):
+        own = known.get((*(told[k] for k in KEY[1:]), told["reading"]))
+        if own is None:
+            assert told["verdict"] in ("no_data", "not_run")
+            assert "remedy: " in told["reason"]
+            continue
+        assert by_hand(told, own) == told["verdict"], tuple(told[k] for k in KEY)
+        count += 1
+    assert count == len(scores)
+    assert (judged["reading"] == "authors").sum() == 2025
+
+
+def by_hand(told, own):
+    ours = np.array(own["runs"].split(), float)
+    theirs = published.runs_of(told["table"], told["setting"], told["metric"])
+    if own["kind"] == "run by run":
+        z = (ours - theirs[: len(ours)]) / np.array(own["errors"].split(), float)
+        p, each = wilcoxon(z, method="approx").pvalue, norm.cdf(z)
+        centre, half = each.mean(), 2.0095752 * each.std(ddof=1) / math.sqrt(len(z))  # t of 49 degrees
+        assert len(z) == 50
+    else:
+        p = mannwhitneyu(ours, theirs, method="asymptotic").pvalue if np.ptp(np.r_[ours, theirs]) > 0 else 1.0
+        above = (ours[:, None] > theirs) + 0.5 * (ours[:, None] == theirs)
+        centre = above.mean()
+        variance = above.mean(axis=1).var(ddof=1) / len(ours) + above.mean(axis=0).var(ddof=1) / len(theirs)
+        half = 1.959963985 * math.sqrt(variance)
+    if p <= 0.01 / 2018:
+        return "differs"
+    if p <= 0.05:
+        return "inconclusive"
+    return "reproduced" if centre - half >= 1 / 3 and centre + half <= 2 / 3 else "compatible"
+
+
+def test_what_was_run_is_what_the_settings_say(scores):
+    cells = published.numbers().to_dict("records")
+    expected = {(c["table"], c["setting"], c["metric"], r) for c in cells if run.is_run(c) for r in run.readings_of(c)}
+    assert set(map(tuple, scores[["table", "setting", "metric", "reading"]].to_numpy())) == expected
+    assert set(scores["status"]) == {"ok"}
+    assert {p.name.partition(".")[0] for p in (REFERENCE / "scores").iterdir()} == set(PAPER.program.scores)
+
+
+def test_exact_posteriors_and_their_diagnostics():
+    """R-hat, effective draws, and values of another program; errors of both are .003 to .02 of a standard deviation."""
+    found = pd.read_csv(REFERENCE / "posteriors.csv")
+    assert len(found) == 5 * 2 * 4 * 7
+    assert found["r_hat"].max() < 1.01
+    assert found[["ess_bulk", "ess_tail"]].min().min() > 1000
+    at = found.set_index(["dataset", "prior", "epsilon", "n", "seed", "parameter"]).sort_index()
+    for (prior, epsilon, n), (mean, mu, phi, tau, beta0, beta1) in EXACT.items():
+        of = at.loc["chen_lr", prior, epsilon, n, 11029 if n == 400 else 1]
+        assert of.loc["tau", "mean"] == pytest.approx(mean, abs=0.1 * of.loc["tau", "sd"])
+        for name, median in (("mu", mu), ("phi", phi), ("tau", tau), ("beta0", beta0), ("beta1", beta1)):
+            spread = (of.loc[name, "q75"] - of.loc[name, "q25"]) / 1.349
+            assert of.loc[name, "q50"] == pytest.approx(median, abs=0.12 * spread), (prior, epsilon, n, name)
+    fixed = at.loc["chen_lr_fixed", "conjugate", 1.0, 500, 0]
+    assert fixed.loc["beta1", "q50"] == pytest.approx(0, abs=0.05)
+    assert fixed.loc["tau", "q50"] == pytest.approx(0.526, abs=0.03)
+
+
+EXACT = {
+    ("conjugate", 0.1, 100): (0.789, 0.187, 1.120, 0.473, 0.450, -0.216),
+    ("conjugate", 0.1, 300): (0.530, 0.944, 0.735, 0.272, 0.717, 1.496),
+    ("conjugate", 0.5, 300): (0.486, 1.126, 0.842, 0.350, 0.288, 1.893),
+    ("conjugate", 1, 100): (0.393, 1.477, 0.992, 0.219, 1.240, 1.047),
+    ("conjugate", 1, 300): (0.517, 1.084, 0.898, 0.409, 0.147, 1.925),
+    ("conjugate", 2, 300): (0.591, 1.060, 0.949, 0.507, 0.046, 1.973),
+    ("conjugate", 2, 500): (0.972, 1.017, 0.902, 0.875, 0.169, 1.861),
+    ("heavy", 0.1, 100): (1.101, 0.548, 0.690, 1.033, 0.306, -0.287),
+    ("heavy", 0.1, 300): (1.069, 1.025, 0.452, 0.999, 0.611, 1.589),
+    ("heavy", 0.5, 300): (0.988, 1.089, 0.707, 0.908, 0.182, 2.030),
+    ("heavy", 1, 300): (0.974, 1.064, 0.839, 0.884, 0.001, 2.087),
+    ("heavy", 2, 300): (0.992, 1.051, 0.948, 0.895, -0.100, 2.126),
+    ("heavy", 2, 400): (1.139, 1.020, 1.278, 1.062, -0.206, 2.136),
+}
+
+
+def test_the_chains_of_the_rival_follow_the_second_noise():
+    found = pd.read_csv(REFERENCE / "rival.csv")
+    at = found[(found["prior"] == "conjugate") & (found["epsilon"] == 2) & (found["n"] == 300)].set_index("parameter")
+    expected = {"mu": 0.996, "phi": 0.972, "tau": 0.943, "beta0": 0.974, "beta1": 0.970}
+    for name, correlation in expected.items():  # of 100 runs; a standard error of Fisher's z with 50 is .15
+        assert abs(np.arctanh(at.loc[name, "correlation"]) - np.arctanh(correlation)) < 0.6
+    # the errors of the coefficients come from their own effective draws, so their z has about the deviation 1
+    own = found[found["parameter"].str.startswith("beta")]
+    assert own["z_sd"].median() == pytest.approx(1, abs=0.3)
+
+
+def test_bias_of_the_filter():
+    """Below the exact mean in every setting, and no smaller with more particles."""
+    found = pd.read_csv(REFERENCE / "bias.csv")
+    assert len(found) == 40
+    assert (found["tau_bias"] < 0).all()
+    more = pd.read_csv(REFERENCE / "particles.csv").set_index(["prior", "particles"])["median_bias"]
+    assert more["conjugate"].to_numpy() == pytest.approx([-0.40, -0.39, -0.40], abs=0.03)
+
+
+def test_ledgers():
+    found = pd.read_csv(REFERENCE / "ledger.csv").groupby("dataset")["ratio"].agg(["min", "max"])
+    for dataset, ratio in (("chen_lr", 2 / 3), ("chen_ls", 0.75), ("chen_lr_unscaled", 32 / 3)):
+        assert found.loc[dataset].tolist() == pytest.approx([ratio, ratio], rel=1e-5)
+
+
+def test_the_figure_is_drawn(tmp_path):
+    (made,) = figures.build(REFERENCE, tmp_path)
+    assert len(pd.read_csv(tmp_path / f"{made.name}.csv")) == 40
+
+
+def test_the_runs_behind_a_number(judged):
+    run_here = judged[~judged["verdict"].isin(["no_data", "not_run"])]
+    assert set(tables.runs(REFERENCE)) == {(*(r[k] for k in [*KEY]), r["reading"]) for r in run_here.to_dict("records")}
+
+
+def test_seconds_of_the_authors_code_are_told():
+    cell = {"table": "pf_conj", "setting": "epsilon=2;n=500;N=100;prior=conjugate", "method": "dp_pf"}
+    status, reason = verdicts.absent(cell)
+    assert status == "not_run"
+    assert reason.startswith("the filter (one run takes more than 10 minutes in the authors' code) was not run here")
+    words = [verdicts.duration(s) for s in (0.5, 1, 60, 600)]
+    assert words == ["less than a second", "1 to 60 seconds", "1 to 10 minutes", "more than 10 minutes"]
