@@ -111,7 +111,7 @@ def compared(cell: dict, row: dict, family: int) -> dict:
     runs = runs_of(cell, row)
     ours = np.asarray(runs.values)
     if not len(ours):
-        return {"verdict": "inconclusive", "p_kind": "", "n": 0, "reason": "no run of ours has a value"}
+        return {"verdict": "failed", "p_kind": "", "n": 0, "reason": "no run of ours has a value"}
     found = judge(runs, family=family)
     return {
         "mean": float(ours.mean()), "std": float(ours.std(ddof=1)) if len(ours) > 1 else float("nan"), "n": len(ours),

@@ -186,6 +186,7 @@ def test_no_cell_of_the_tables_is_a_formula_and_numbers_stay_numbers(written):
 def test_the_page_of_advise_shows_its_words_too(written, tmp_path):
     """Its words are the command's; names of methods and reasons may be a stranger's."""
     given = Namespace(task="regression", epsilon=[1.0], delta=1e-5, rows=100, columns=3, seeds=2, minutes=1.0)
+    given.file, given.target = FILE, LABELS[0]
     given.known_ranges, given.fit_seconds, given.methods = True, 1.0, [f"`<b>{LABELS[0]}`"]
     scores = made_up.linear_regression()
     found = block(read(made_up.CONFIG, scores), About())

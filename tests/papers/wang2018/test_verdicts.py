@@ -207,6 +207,6 @@ def test_the_counts_near_the_trivial_predictor_by_other_code():
     worse = [r for r in private if float(r["published_mean"]) > of_mean[r["dataset"]]]
     same, same_near = ([r for r in of if r["verdict"] == "reproduced"] for of in (private, near))
     text = (REFERENCE.parent / "findings" / "wang2018-reproduction.md").read_text(encoding="utf-8")
-    assert f"Of {len(private):,} published numbers of private methods, {len(worse):,} are worse" in text
-    assert f"and {len(near)} are within a tenth of it. Of the {len(same)} " in text
+    assert f"Among {len(private):,} published numbers of private methods, {len(worse):,} are worse" in text
+    assert f"and {len(near)} are within a tenth of it. Among the {len(same)} " in text
     assert f"reproduces, {len(same_near)} are within a tenth of it." in text
