@@ -78,7 +78,13 @@ def place(tmp_path_factory) -> Place:
         ["paper", "made_up"],
     ):
         assert cli.main(["new", *words], root) == 0
-    both = {"FILE.csv": str(table), "COLUMN": "b", "KIND": "bnn_regression", "DIR": str(root / "out"), "FOLDER": str(root / "rows")}
+    both = {
+        "FILE.csv": str(table),
+        "COLUMN": "b",
+        "KIND": "bnn_regression",
+        "DIR": str(root / "out"),
+        "FOLDER": str(root / "rows"),
+    }
     there = {
         "path/to/my_method.py": str(root / "methods/elsewhere/my_method.py"),
         "path/to/my_rows.py": str(root / "datasets/my_rows.py"),

@@ -96,7 +96,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     page.part("cards", items=[
         {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
         {"href": "which-method.html", "title": "Which method", "text": "The best methods on public tables."},
-        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed epsilon, and epsilon by the ledger."},
+        {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed epsilons, checked."},
     ])  # fmt: skip
     page.part("finder")
     page.part("checked")
