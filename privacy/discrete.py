@@ -115,10 +115,10 @@ def adder(mechanism: Mechanism, scale: float) -> Callable[[list[float]], list[fl
     if not available():
         raise NotDiscrete(f"discrete noise needs OpenDP, which is not here; {REMEDY}")
     # not opendp.prelude, which imports scikit-learn
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian, make_laplace
-    from opendp.metrics import l1_distance, l2_distance
-    from opendp.mod import enable_features
+    from opendp.domains import atom_domain, vector_domain  # pyright: ignore[reportMissingImports]
+    from opendp.measurements import make_gaussian, make_laplace  # pyright: ignore[reportMissingImports]
+    from opendp.metrics import l1_distance, l2_distance  # pyright: ignore[reportMissingImports]
+    from opendp.mod import enable_features  # pyright: ignore[reportMissingImports]
 
     enable_features("contrib")
     laplace = mechanism is Mechanism.LAPLACE
