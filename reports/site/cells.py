@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2.utils import markupsafe
 
 from methods import contract
 from reports.config import READING_TITLES, READINGS, ReportError
@@ -204,7 +203,7 @@ def _show(page: Document, chunk: _Chunk, part: Part) -> None:
         page.heading(_table_title(table))
         page.part(
             "cells_index",
-            rows=markupsafe.Markup("\n".join(row for _, row, _ in of)),
+            rows="\n".join(row for _, row, _ in of),
             readings=[r["title"] for r in of[0][0].readings],
             label=f"Published numbers of {table}",
         )
