@@ -71,7 +71,7 @@ COLUMNS = ("measure", "noise", "method", "data", "value", "low", "high", "number
 
 
 def specs(rows: int) -> dict[str, object]:
-    """What opens the budgets of both kinds of noise."""
+    """The two kinds of noise, each with the object that opens its budget."""
     return {DOUBLE: SPEC, DISCRETE: DiscreteSpec(SPEC, rows)}
 
 
@@ -125,7 +125,7 @@ def releases(method, task: Task, neighbour: Task) -> list[tuple]:
 
 
 def adders(mechanism: Mechanism, scale: float) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    """What adds noise to an array, of both kinds."""
+    """The two kinds of noise, each with a function that adds it to an array."""
     rng = np.random.default_rng(5)
     draw = rng.laplace if mechanism is Mechanism.LAPLACE else rng.normal
     exact = discrete.adder(mechanism, scale)

@@ -119,16 +119,23 @@ def sweep_rows(theta, x, y, off, b, unit, rng):  # pragma: no cover (compiled)
 
 
 @njit(cache=True, error_model="numpy")
-def given_rows(theta, x, y, prior, rng):  # pragma: no cover (compiled)
-    """Draw theta given the rows, in place: exactly (conjugate), or by steps that leave its distribution as it is."""
-    n = len(x)
+def moments(x, y):  # pragma: no cover (compiled)
+    """Sums of x, y, x^2, xy and y^2 over rows, added in their order."""
     sx = sy = sxx = sxy = syy = 0.0
-    for i in range(n):
+    for i in range(len(x)):
         sx += x[i]
         sy += y[i]
         sxx += x[i] * x[i]
         sxy += x[i] * y[i]
         syy += y[i] * y[i]
+    return sx, sy, sxx, sxy, syy
+
+
+@njit(cache=True, error_model="numpy")
+def given_rows(theta, x, y, prior, rng):  # pragma: no cover (compiled)
+    """Draw theta given the rows, in place: exactly (conjugate), or by steps that leave its distribution as it is."""
+    n = len(x)
+    sx, sy, sxx, sxy, syy = moments(x, y)
     w0 = w1 = 1.0
     if prior == 1:
         w0 = w1 = rng.standard_gamma(2.0) / (1.0 + 0.5 * (theta[3] ** 2 + theta[4] ** 2))
@@ -241,13 +248,7 @@ def interwoven(theta, x, y, s, b, unit, prior, root, sweeps, thin, rng):  # prag
 def walk_given_rows(theta, x, y, prior, steps, rng):  # pragma: no cover (compiled)
     """``steps`` sweeps of a random walk with step 1 in each of the five parameters given the rows, in place."""
     n = len(x)
-    sx = sy = sxx = sxy = syy = 0.0
-    for i in range(n):
-        sx += x[i]
-        sy += y[i]
-        sxx += x[i] * x[i]
-        sxy += x[i] * y[i]
-        syy += y[i] * y[i]
+    sx, sy, sxx, sxy, syy = moments(x, y)
     here = log_rows(theta, n, sx, sy, sxx, sxy, syy) + log_prior(theta, prior)
     for _ in range(steps):
         for c in range(5):
