@@ -31,8 +31,8 @@ PAPER = Paper(
         measures={"{metric}": "mean", "sd of {metric}": "std", "epsilon": "ledger_epsilon"},
         judged="The numbers are of single runs of samplers on one release. Filters are judged by two samples of single "
         "runs, posterior means of DP-DA-MCMC run by run by the exact posterior of the run's own release. Accepted "
-        "draws of rejection sampling have the distribution of the exact posterior, so ours are drawn from it, and no draw "
-        "was rejected here",
+        "draws of rejection sampling have the distribution of the exact posterior, so ours are drawn from it, and no "
+        "draw was rejected here",
         finding="chen2025dppf-second-noise",
     ),
 )
