@@ -5,8 +5,8 @@
 
 Synthetic tables follow the model: ten inputs, linear or logistic, drawn anew for each split, with 2,000 fresh rows to
 test (``common_tasks.own_data.surrogates``, shape "linear"). They are there with the range of every column known, and
-with none. Subsets of Protein and Adult are the first rows of one random order, split nine to one, with the ranges that
-their documentation states. Methods are the six of a task whose committed probability of being best is highest in the
+with none. Subsets of Protein and Adult are disjoint parts of one random order, each with 2,000 other rows to test, and with
+the ranges that their documentation states. Methods are the six of a task whose committed probability of being best is highest in the
 mean over the three budgets, with default settings; of those that read one run, the one that makes it. No number of this
 module is committed, because the whole has not run: ``plan`` says what it costs.
 """
@@ -30,17 +30,18 @@ from common_tasks.own_data import study, surrogates
 from datasets import adult, protein
 from datasets.base import DataSet, Table
 from datasets.files import write_text
+from datasets.protocols.surrogates import TEST
 from evaluation.summary import read_scores
 from methods import contract
 from reports import palette, style
 from workflow.experiments import Cell, cells
 
-ROWS = (1000, 10_000, 100_000, 1_000_000)
+ROWS = (1000, 3000, 10_000, 30_000, 100_000, 1_000_000)
 COLUMNS = 10
 EPSILONS, DELTA = (0.1, 1, 8), 1e-5
 LEADING = 6
-#: splits, and of a table with a million rows, whose fits are dear.
-SPLITS, FEW = 5, 2
+#: tables of each size, and of a million rows, whose fits take long.
+SPLITS, FEW = 5, 3
 #: task -> genuine table, and the sizes of its subsets.
 GENUINE = {"regression": protein.DATASET, "classification": adult.DATASET}
 SUBSETS = (1000, 10_000)
@@ -65,7 +66,9 @@ class Point:
 
     @property
     def splits(self) -> int:
-        return FEW if self.rows >= ROWS[-1] else SPLITS
+        if self.table == "synthetic":
+            return FEW if self.rows >= ROWS[-1] else SPLITS
+        return min(SPLITS, GENUINE[self.task].n_rows // (self.rows + TEST))
 
     @property
     def text(self) -> str:
@@ -96,15 +99,18 @@ class _Subset(DataSet):
 
 
 def subset(task: str, rows: int) -> DataSet:
-    """The first ``rows`` rows of a random order of a genuine table, the same order for each number of rows."""
+    """Disjoint parts of a genuine table in random order: ``rows`` rows to fit and ``TEST`` to test, end to end."""
     whole = GENUINE[task]
+    point = Point(task, whole.name, rows, "documented")
+    kept = point.splits * (rows + TEST)
     same = ("n_inputs", "columns", "target", "unit", "licence", "doi", "raw", "x_bounds", "y_bounds")
     same += ("bounds_citation", "extremes", "task", "labels")
     return _Subset(
-        name=Point(task, whole.name, rows, "documented").name,
+        name=point.name,
         title=f"{whole.title}, {rows} rows",
-        n_rows=rows,
-        parse=partial(_first, whole, rows),
+        n_rows=kept,
+        n_splits=point.splits,
+        parse=partial(_first, whole, kept),
         **{name: getattr(whole, name) for name in same},
     )
 
@@ -128,14 +134,11 @@ def leading(task: str) -> list[str]:
 def experiment(task: str) -> dict[str, Any]:
     """The config of one task."""
     every = points(task)
-    arms: list[dict[str, Any]] = []
-    for protocol in ("surrogates", "literature"):
-        here = [p.name for p in every if (p.table == "synthetic") == (protocol == "surrogates")]
-        where = {"protocols": [protocol], "datasets": here}
-        arms += [{"method": m, **where} for m in study.ENDS[task]]
-        budget = {"budget": {"delta": DELTA, "mode": "enforce"}, "budget_grid": {"epsilons": [*EPSILONS]}}
-        arms += [{"method": m, **where, **budget} for m in leading(task)]
-    splits = {"by_dataset": {"default": SPLITS} | {p.name: FEW for p in every if p.splits == FEW}}
+    where = {"protocols": ["surrogates"]}
+    budget = {"budget": {"delta": DELTA, "mode": "enforce"}, "budget_grid": {"epsilons": [*EPSILONS]}}
+    arms = [{"method": m, **where} for m in study.ENDS[task]]
+    arms += [{"method": m, **where, **budget} for m in leading(task)]
+    splits = {"by_dataset": {"default": SPLITS} | {p.name: p.splits for p in every if p.splits != SPLITS}}
     return {
         "experiment": f"rows_{task}",
         "title": f"{task.capitalize()}: score and number of rows",
@@ -143,7 +146,7 @@ def experiment(task: str) -> dict[str, Any]:
         "model": {"kind": study.KINDS[task]},
         "datasets": [p.name for p in every],
         "timeout_s": 1200,
-        "protocols": {"surrogates": {"splits": splits}, "literature": {"splits": SPLITS}},
+        "protocols": {"surrogates": {"splits": splits}},
         "scales": {"full": {}, "quick": {"datasets": [every[0].name], "splits": 1}, "tiny": {}},
         "arms": arms,
         "answers": [],
@@ -187,7 +190,7 @@ def cost(task: str, every: list[Cell]) -> dict[str, float]:
     known: dict[str, dict[str, float]] = {}
     for cell in every:
         about = datasets.get(cell.dataset)
-        rows = about.n_rows // about.n_splits if about.kind == "synthetic" else about.n_rows
+        rows = about.n_rows // about.n_splits - TEST
         if cell.dataset not in known:
             known[cell.dataset] = study.seconds_a_fit(study.KINDS[task], rows, about.n_inputs)
         fit = known[cell.dataset].get(cell.method, 1.0)
@@ -205,7 +208,7 @@ def table(folder: Path) -> pd.DataFrame:
             if not path.is_file():
                 continue
             family = scores.read({**config, "datasets": [point.name]}, read_scores(path))
-            about = best.About(fresh=point.table == "synthetic", reference=study.ENDS[task][1])
+            about = best.About(fresh=True, reference=study.ENDS[task][1])
             for epsilon in family.epsilons:
                 found = best.scores_of(family, epsilon, about)
                 if not found.scaled:
