@@ -110,9 +110,9 @@ def wrong(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     ("what", "said"),
     [
         ("nan", "row 4, column 'c': the number is missing, in 1 of 80 rows"),
-        ("inf", "row 1, column 'c': 'inf' is no number, as other rows have"),
+        ("inf", "row 1, column 'c': the value is no number, as other rows have"),
         ("constant", "column 'c' is constant; leave it out with --drop"),
-        ("text", "row 2, column 'c': 'red' is no number, as other rows have"),
+        ("text", "row 2, column 'c': the value is no number, as other rows have"),
         ("few", "has 49 rows; give at least 50"),
         ("target only", "no column besides the target"),
     ],
