@@ -5,10 +5,10 @@
 
 Synthetic tables follow the model: ten inputs, linear or logistic, drawn anew for each split, with 2,000 fresh rows to
 test (``common_tasks.own_data.surrogates``, shape "linear"). They are there with the range of every column known, and
-with none. Subsets of Protein and Adult are disjoint parts of one random order, each with 2,000 other rows to test, and with
-the ranges that their documentation states. Methods are the six of a task whose committed probability of being best is highest in the
-mean over the three budgets, with default settings; of those that read one run, the one that makes it. No number of this
-module is committed, because the whole has not run: ``plan`` says what it costs.
+with none. Subsets of Protein and Adult are disjoint parts of one random order, each with 2,000 other rows to test, and
+with the ranges that their documentation states. Methods are the six of a task whose committed probability of being best
+is highest in the mean over the three budgets, with default settings; of those that read one run, the one that makes it.
+No number of this module is committed, because the whole has not run: ``plan`` says what it costs.
 """
 
 from __future__ import annotations

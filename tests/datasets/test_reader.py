@@ -207,7 +207,7 @@ def test_an_unnamed_column_may_be_left_out(tmp_path):
 def test_files_of_the_mirror(place, target, task, given, shape, summary):
     """As they are: without a header line, which is refused unless the user says so. Sums of the target by hand."""
     path = Path(MIRROR) / place
-    with pytest.raises(TableError, match="has no header line: field [12] of its first line"):
+    with pytest.raises(TableError, match=r"has no header line: field [12] of its first line"):
         look(path, target, task, PUBLIC)
     layout, rows = look(path, target, task, given)
     made = table(path, layout, target)
