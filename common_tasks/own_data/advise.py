@@ -223,7 +223,7 @@ def page_text(args, block: advice.Block, frame: pd.DataFrame, shapes: tuple[str,
             first.more_rows(study.COMMON[args.task]),
             real,
         ],
-        last=arguments.next_steps(args, block, args.file or "FILE.csv", args.known_ranges),
+        last=arguments.next_steps(args, block, args.file or "FILE.csv", args.known_ranges, args.levels),
         by="By shape of the made-up tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[

@@ -178,20 +178,26 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
     )
 
 
-def next_steps(args: SimpleNamespace, block: advice.Block, file: str | Path, all_stated: bool) -> list[str]:
+def next_steps(
+    args: SimpleNamespace, block: advice.Block, file: str | Path, all_stated: bool, levels: str | Path | None
+) -> list[str]:
     """The command that fits the method to take, a sentence per epsilon. Empty for density, which `fit` does not know.
 
     ``all_stated``: is the range of every column stated? Else `fit` estimates the missing ones, as the scores did.
+    ``levels``: file of public levels.
     """
     if args.task == "density":
         return []
     kind, out = KINDS[args.task], []
+    # `advise` has no file of ranges
+    bounds = getattr(args, "bounds", "FILE.yaml" if all_stated else None)
     for epsilon, method in block.taken.items():
         name = method.partition(", ")[0]
         words = [file, "--task", args.task, "--target", args.target or "COLUMN", "--method", name, "--epsilon", epsilon]
         words += ["--delta", f"{args.delta:g}"]
-        words += ["--bounds", getattr(args, "bounds", None) or "FILE.yaml"] if all_stated else ["--estimate-ranges"]
-        words += ["--levels", args.levels] if args.levels else []
+        words += ["--bounds", bounds] if bounds else []
+        words += [] if all_stated else ["--estimate-ranges"]
+        words += ["--levels", levels] if levels else []
         words += ["--no-header"] if args.no_header else []
         words += ["--drop", *args.drop] if args.drop else []
         words += ["--columns", args.columns] if isinstance(args.columns, str) and args.columns else []

@@ -149,6 +149,9 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
         f" The levels of {', '.join(map(plain, taken[:8]))}{', ...' if len(taken) > 8 else ''} are taken from the "
         "rows, which are public by the user's word. The guarantee takes the levels as known."
     )  # fmt: skip
+    # of private rows, `fit` takes no level that is not stated, but classes 0 and 1
+    coded = {known.target} if known.labels == ["0", "1"] else set()
+    needed = args.levels or ("LEVELS.yaml" if {*taken} - coded else None)
     zero, one = map(plain, known.labels or ("", ""))
     classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
     small = first.too_small(block.data, known.rows * 9 // 10, {d: known.file for d in block.data["dataset"]})
@@ -161,7 +164,7 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
             *small,
             first.more_rows(study.COMMON[args.task]) if small else "",
         ],
-        last=arguments.next_steps(args, block, "PRIVATE.csv", not unknown),
+        last=arguments.next_steps(args, block, "PRIVATE.csv", not unknown, needed),
         columns=columns_of(known),
         read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",
         after=[

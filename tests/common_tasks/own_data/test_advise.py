@@ -353,22 +353,23 @@ def test_the_next_step_is_a_command_that_fit_takes(tmp_path):
     """Names with blanks and quotes, a leak to accept, a table with a header line and one without."""
     data = pd.DataFrame({"method": ["dp_hmc", "dp_sgd"], "epsilon": "1", "settings": ["tuned", "default"]})
     found = SimpleNamespace(taken={"1": "dp_hmc"}, data=data)
-    args = SimpleNamespace(task="classification", target="it's y", delta=1e-6, bounds=tmp_path / "b.yaml", levels=None)
+    args = SimpleNamespace(task="classification", target="it's y", delta=1e-6, bounds=tmp_path / "b.yaml")
     args.no_header, args.drop, args.columns = True, ("a b", "c"), ""
-    (said,) = arguments.next_steps(args, found, "my rows.csv", True)
+    (said,) = arguments.next_steps(args, found, "my rows.csv", True, "l.yaml")
     assert said.startswith("Next, at epsilon = 1: ./bench fit 'my rows.csv' --task classification --target ")
     assert said.endswith("with tuned settings, and the command has the defaults.")
     words = shlex.split(said.partition("./bench fit ")[2].partition(" fits DP-HMC")[0])
     given = fit.command.make_context("fit", words).params
     assert (str(given["file"]), given["target"], given["bounds"]) == ("my rows.csv", "it's y", tmp_path / "b.yaml")
     assert (given["drop"], given["accept"], given["no_header"]) == (("a b", "c"), ("public n",), True)
-    args.columns, found.taken = 12, {"1": "dp_sgd"}
-    (said,) = arguments.next_steps(args, found, "FILE.csv", False)
+    assert given["levels"] == Path("l.yaml")
+    args.columns, args.bounds, found.taken = 12, None, {"1": "dp_sgd"}
+    (said,) = arguments.next_steps(args, found, "FILE.csv", False, None)
     words = shlex.split(said.partition("./bench fit ")[2].partition(" fits ")[0])
     given = fit.command.make_context("fit", words).params
     assert (given["estimate_ranges"], given["bounds"], given["columns"], given["accept"]) == (True, None, "", ())
     args.task = "density"
-    assert arguments.next_steps(args, found, "FILE.csv", False) == []
+    assert arguments.next_steps(args, found, "FILE.csv", False, None) == []
 
 
 def test_a_workflow_that_is_ended_says_so_and_names_the_log(tmp_path, monkeypatch):

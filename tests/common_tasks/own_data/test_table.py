@@ -77,7 +77,7 @@ def test_text_is_coded_by_its_levels_and_the_page_says_so(tmp_path, frame):
     assert said["sex"].startswith("4 levels, taken from the rows; coded as 3 columns of 0 and 1, all of them 0 for 'F'")
     assert (said["flag"], said["day"]) == ("true or false, coded as 1 and 0; range [0, 1]", "left out")
     assert said["y"] == "target, number"
-    args = SimpleNamespace(task="regression", epsilon=[1.0], delta=1e-5)
+    args = SimpleNamespace(task="regression", epsilon=[1.0], delta=1e-5, levels=None)
     none = SimpleNamespace(data=pd.DataFrame(columns=["dataset", "unit", "low", "epsilon"]), taken={})
     scores = pd.DataFrame({"epsilon": ["0.9"], "setting": ["epsilon=1"]})
     text = compare.page_text(args, known, scores, none)
