@@ -2,7 +2,7 @@
 
     python -m common_tasks.rows plan FOLDER               # the experiments, their data sets, and what they cost
     python -m common_tasks.rows run FOLDER --largest N    # tables of at most N rows; killed, it goes on
-    python -m common_tasks.rows show FOLDER               # rows.csv and rows.svg of what has run
+    python -m common_tasks.rows show FOLDER               # rows.csv, rows_needed.csv and figures of what has run
 
 Synthetic tables follow the model: ten inputs, linear or logistic, drawn anew for each split, with 2,000 fresh rows to
 test (``common_tasks.own_data.surrogates``, shape "linear"). They are there with the range of every column known, and
@@ -54,7 +54,9 @@ SPLITS, FEW = 5, 3
 GENUINE = {"regression": protein.DATASET, "classification": adult.DATASET}
 SUBSETS = (1000, 10_000)
 KNOWN = {"known": True, "estimated": False}
-#: columns of ``rows.csv``; ``score`` with a 95 % interval over ``splits``, 0 the training mean, 1 without privacy.
+#: privacy costs little if the lower end of the interval of a score is above it.
+ENOUGH = 0.9
+#: columns of ``rows.csv``; ``score`` with a 95 % t interval over ``splits``, 0 the training mean, 1 without privacy.
 HEADS = ("task", "table", "rows", "ranges", "method", "title", "epsilon", "score", "low", "high", "splits")
 _FILE = '"""Written by common_tasks.rows."""\n\nfrom common_tasks.rows import {maker}\n\nDATASET = {maker}{given!r}\n'
 
@@ -264,6 +266,24 @@ def table(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(out, columns=HEADS)
 
 
+def needed(frame: pd.DataFrame) -> pd.DataFrame:
+    """From how many rows on privacy costs little, a row per task, table, ranges and method, a column per epsilon.
+
+    The number is the smallest at which the interval of the score is above ``ENOUGH``, and at all larger sizes too.
+    "more" if this is not shown for the largest size, and "" if nothing has run.
+    """
+    keys = ["task", "table", "ranges", "method", "title"]
+
+    def first(mine: pd.DataFrame) -> str:
+        mine = mine.sort_values("rows", ascending=False)
+        reached = mine["rows"][(mine["low"] > ENOUGH).cummin()]
+        return str(reached.iloc[-1]) if len(reached) else "more"
+
+    found = {key: first(mine) for key, mine in frame.groupby([*keys, "epsilon"], sort=False)}
+    out = pd.Series(found, dtype=object).rename_axis([*keys, "epsilon"]).unstack("epsilon", fill_value="", sort=False)
+    return out.reset_index().rename_axis(columns=None)
+
+
 def words(task: str, frame: pd.DataFrame) -> str:
     """How many scores of a task are missing from its figure. "" if none is."""
     whole = len(points(task)) * LEADING * len(EPSILONS)
@@ -315,6 +335,7 @@ def main() -> None:
     if frame.empty:
         parser.error(f"{args.folder} has no scores; `run` makes them")
     frame.to_csv(args.folder / "rows.csv", index=False, lineterminator="\n")
+    needed(frame).to_csv(args.folder / "rows_needed.csv", index=False, lineterminator="\n")
     for task in GENUINE:
         write_text(args.folder / f"rows_{task}.svg", draw(frame, task))
     print(f"{args.folder}/rows.csv: {len(frame)} scores; rows_{', rows_'.join(GENUINE)}.svg")

@@ -58,6 +58,20 @@ def test_parts_of_a_genuine_table_share_no_row(monkeypatch):
         assert not np.array_equal(kept, np.sort(kept))
 
 
+def test_enough_rows_are_those_from_which_on_the_interval_is_above_the_limit():
+    """Not the first size that is above it by chance; and more if the largest size is not."""
+    lows = {"a": (0.1, 0.95, 0.8, 0.91, 0.99), "b": (0.95, 0.95, 0.95, 0.95, 0.9), "c": (0.91, 0.95, 0.95, 0.95, 1)}
+    made = [
+        {"task": "regression", "table": "synthetic", "rows": n, "ranges": "known", "method": m, "title": m}
+        | {"epsilon": "1", "score": low, "low": low, "high": low, "splits": 5}
+        for m, each in lows.items()
+        for n, low in zip(rows.ROWS, each, strict=False)
+    ]
+    frame = pd.DataFrame(made, columns=rows.HEADS).sample(frac=1, random_state=0)
+    found = rows.needed(frame).set_index("method")["1"]
+    assert found.to_dict() == {"a": str(rows.ROWS[3]), "b": "more", "c": str(rows.ROWS[0])}
+
+
 def test_a_figure_of_a_part_says_so():
     made = [
         {"task": "regression", "table": p.table, "rows": p.rows, "ranges": p.ranges, "method": m, "title": m}
