@@ -84,3 +84,24 @@ def test_a_figure_of_a_part_says_so():
     assert "Not the whole" not in rows.words("regression", whole)
     assert rows.words("regression", whole.iloc[1:]) == "Not the whole: 1 of 252 scores are missing"
     assert rows.draw(whole.iloc[:60], "regression").lstrip().startswith("<?xml")
+
+
+@pytest.mark.nightly
+def test_a_run_scores_its_tables_and_goes_on(tmp_path, monkeypatch, capsys):
+    """One small table, one private method; a second call fits nothing. About 6 CPU seconds."""
+    monkeypatch.setattr(rows, "GENUINE", {"regression": rows.GENUINE["regression"]})
+    monkeypatch.setattr(rows, "points", lambda task: [rows.Point(task, "synthetic", 200, "known")])
+    monkeypatch.setattr(rows, "leading", lambda task: ["dp_sgd"])
+    rows.run(tmp_path)
+    assert "rows_regression_200_known.csv: " in capsys.readouterr().err
+    frame = rows.table(tmp_path)
+    assert frame["epsilon"].tolist() == ["0.1", "1", "8"]
+    assert set(frame["splits"]) == {rows.SPLITS}
+    assert frame["score"].is_monotonic_increasing
+    # a score is not below 0, and at 0 on every split it has no spread
+    assert (frame["low"] < frame["score"])[frame["score"] > 0].all()
+    assert list((tmp_path / "partial").iterdir()) == []
+    (tmp_path / "scores/rows_regression/rows_regression_200_known.csv").unlink()
+    monkeypatch.setattr(rows.Worker, "fit", None)
+    rows.run(tmp_path)
+    pd.testing.assert_frame_equal(rows.table(tmp_path), frame)
