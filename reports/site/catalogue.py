@@ -511,7 +511,6 @@ def _dataset(
     )
     about = described("datasets").get(d.name, {})
     unit = about.get("unit") or d.unit or "none"
-    splits = f"{d.n_splits} in the literature's standard set" if d.kind == "table" else "fresh rows for each replicate"
     page.part(
         "card",
         rows=[
@@ -522,7 +521,7 @@ def _dataset(
             *([("Source of these words", [about["source"]])] if about.get("source") else []),
             ("Licence", [d.licence or "none stated"]),
             ("DOI", [d.doi or "none"]),
-            ("Splits", [splits]),
+            *([("Splits", ["fresh rows for each replicate"])] if d.kind != "table" else []),
             ("sha256 of the table", [d.table_sha256 or "not stated"]),
         ],
     )
