@@ -158,7 +158,7 @@ def _method(
             ("Source", cited(own.reference).split("; ")),
             ("Role", [ROLES[own.role]]),
             ("Kinds of model", _kinds(name)),
-            ("Origin of the defaults", [", ".join(str(c) for c in own.constants) or "not stated"]),
+            *([("Origin of the defaults", [", ".join(map(str, own.constants))])] if own.constants else []),
             ("Code", [type(own).__module__.replace(".", "/") + ".py"]),
         ],
     )
@@ -369,10 +369,13 @@ def _comments(cls: type) -> dict[str, str]:
 
 
 def _answers(content: Content) -> dict[str, list[list]]:
-    """Method of ours -> rows: paper, column, reading and verdicts of its distinct numbers."""
+    """Method of ours -> rows: paper, column, reading and verdicts of its distinct numbers.
+
+    A paper with its own code is left out: its AdaSSP, for example, is not the file that the page is about.
+    """
     count: dict[tuple, dict[str, int]] = {}
     for part in content.parts:
-        for row in distinct(part).to_dict("records") if part.answered else ():
+        for row in distinct(part).to_dict("records") if part.answered and not part.judged else ():
             column = method_title(row["method"], part.titles)
             at = count.setdefault((row["our_method"], part.key, column, row["reading"]), {})
             at[row["verdict"]] = at.get(row["verdict"], 0) + 1
