@@ -30,7 +30,7 @@ def test_cores_from_the_environment(monkeypatch):
     assert scaled("quick", [])[:2] == ["--cores", "3"]
 
 
-@pytest.mark.parametrize("scale", ["full", *(pytest.param(s, marks=pytest.mark.nightly) for s in ("quick", "tiny"))])
+@pytest.mark.parametrize("scale", ["tiny", *(pytest.param(s, marks=pytest.mark.nightly) for s in ("quick", "full"))])
 def test_the_plan_says_cells_time_and_download(scale):
     text = plan.describe(scale)
     assert f"scale {scale}" in text
