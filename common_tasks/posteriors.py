@@ -6,9 +6,8 @@ reference_posterior`` reads them.
 
 Linear regression has a closed form (normal-inverse-gamma). Logistic regression has draws of NumPyro's No-U-Turn sampler
 in double precision, from chains twice as long as those of the baseline ``nuts``, stored at full length in
-single precision. R-hat and effective sample sizes are those of Vehtari, Gelman, Simpson, Carpenter & Buerkner
-(2021), rank-normalised, of split chains; nothing is written where R-hat is 1.01 or more or an effective sample size
-is below 100 a chain, the limits of that paper.
+single precision. :mod:`evaluation.convergence` has their diagnostics, and writes nothing for chains that have not
+converged.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ import numpy as np
 import datasets
 from common_tasks import PAPER
 from datasets.files import replacing, write_json
+from evaluation.convergence import QUANTILES, told_of
 from models.bounded import Frame
 from models.kind import CONJUGATE
 from workflow import committed, papers
@@ -36,9 +36,7 @@ from workflow.worker import make_task
 FOLDER = Path(__file__).resolve().parent / "reference" / "posteriors"
 ABSENT = "absent.json"
 SPLIT = 0
-QUANTILES = {"q5": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 CHAINS = {"chains": 4, "warmup": 200, "samples": 500}
-LARGEST_RHAT, LEAST_ESS_A_CHAIN = 1.01, 100
 #: kinds of model without an exact posterior -> why.
 WITHOUT = {
     "bounded_mixture": "not computed: a mixture has a mode for every order of its components, and chains that stay in "
@@ -93,7 +91,7 @@ def compute(name: str, cell: Cell, data) -> tuple[dict[str, Any], np.ndarray | N
         info["parameters"].append("noise_variance")
         return _hashed(info | _closed_form(scaled_task)), None
     info |= {"how": "draws of NumPyro's No-U-Turn sampler", "settings": CHAINS}
-    info["versions"] = versions("numpy", "scipy", "jax", "numpyro")
+    info["versions"] = versions("numpy", "scipy", "jax", "numpyro", "arviz-stats")
     draws = _drawn(scaled_task, np.random.default_rng(cell.seed(SPLIT, "reference posterior")))
     return _hashed(info | told_of(draws)), draws
 
@@ -160,53 +158,6 @@ def _drawn(box, rng: np.random.Generator) -> np.ndarray:
 
     chains = long_chains(signed(box), Target(1.0, 1.0 / box.model.prior_sd**2), rng, **CHAINS)
     return chains.draws.astype(np.float32)
-
-
-def told_of(draws: np.ndarray) -> dict[str, Any]:
-    """Summary and diagnostics of draws (chains, samples, D). Raises ValueError where the chains have not converged."""
-    flat = draws.reshape(-1, draws.shape[2]).astype(np.float64)
-    summary = {"mean": flat.mean(axis=0), "sd": flat.std(axis=0, ddof=1)}
-    summary |= {word: np.quantile(flat, level, axis=0) for word, level in QUANTILES.items()}
-    summary |= diagnostics(draws.astype(np.float64))
-    worst = {
-        "rhat_max": float(summary["rhat"].max()),
-        "ess_bulk_min": float(summary["ess_bulk"].min()),
-        "ess_tail_min": float(summary["ess_tail"].min()),
-        "draws": len(flat),
-    }
-    least = LEAST_ESS_A_CHAIN * len(draws)
-    if worst["rhat_max"] >= LARGEST_RHAT or min(worst["ess_bulk_min"], worst["ess_tail_min"]) < least:
-        raise ValueError(f"the chains have not converged: {worst}; raise the numbers of CHAINS")
-    return {"summary": _numbers(summary), "diagnostics": worst}
-
-
-def diagnostics(draws: np.ndarray) -> dict[str, np.ndarray]:
-    """R-hat, bulk and tail effective sample size of every coordinate of draws (chains, samples, D), (D,) each.
-
-    Source: Vehtari et al. 2021, sections 3 and 4: split chains; R-hat is the larger of that of rank-normalised draws
-    and of rank-normalised distances from the median; the tail's size is the smaller of those of the 5 % and 95 %
-    quantiles.
-    """
-    from numpyro.diagnostics import effective_sample_size, gelman_rubin
-
-    half = draws.shape[1] // 2
-    split = np.concatenate([draws[:, :half], draws[:, -half:]])
-    normal, folded = rank_normal(split), rank_normal(np.abs(split - np.median(split, axis=(0, 1))))
-    tails = [effective_sample_size((split <= np.quantile(split, q, axis=(0, 1))).astype(float)) for q in (0.05, 0.95)]
-    return {
-        "rhat": np.maximum(gelman_rubin(normal), gelman_rubin(folded)),
-        "ess_bulk": np.asarray(effective_sample_size(normal)),
-        "ess_tail": np.minimum(*tails),
-    }
-
-
-def rank_normal(draws: np.ndarray) -> np.ndarray:
-    """Draws (chains, samples, D) with each number replaced by the normal quantile of its rank among all chains."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    flat = draws.reshape(-1, draws.shape[2])
-    return ndtri((rankdata(flat, axis=0) - 0.375) / (len(flat) + 0.25)).reshape(draws.shape)
 
 
 def write(folder: Path, data: Path, only: list[str] | None = None) -> list[str]:

@@ -8,6 +8,7 @@
     bench.tasks()                                           names of the common tasks
     bench.task("wine-linear_regression", epsilon=1.0)       all methods on one of them at one budget
     bench.reference_posterior("wine-linear_regression")     its exact posterior
+    bench.reference_posteriors()                            names of all exact posteriors, of private releases too
     bench.list_methods(model="linear", private=True)        what can be fitted
     bench.fit(X, y, ...)                                    a private posterior
 
@@ -39,12 +40,12 @@ from dpbayes_bench.fits import (
     judge,
     list_methods,
 )
-from dpbayes_bench.posteriors import ReferencePosterior, read
+from dpbayes_bench.posteriors import ReferencePosterior, names, read
 
 __all__ = [
     "Accountant", "Bounds", "BudgetSpent", "Predictive", "Privacy", "PrivacyLeakWarning", "PrivateClassifier",
     "PrivateFit", "PrivateRegressor", "ReferencePosterior", "check_method", "columns", "evaluate", "fit", "judge",
-    "ledger", "list_methods", "reference_posterior", "scores", "task", "tasks", "verdicts",
+    "ledger", "list_methods", "reference_posterior", "reference_posteriors", "scores", "task", "tasks", "verdicts",
 ]  # fmt: skip
 
 if not (tables.HERE / "methods").is_dir():
@@ -176,11 +177,26 @@ def task(name: str, epsilon: float | None = None) -> pd.DataFrame:
     return pd.DataFrame(out, columns=[*named, "epsilon", "delta", "relation", "status", "reason"])
 
 
-def reference_posterior(task: str) -> ReferencePosterior:
-    """The exact posterior of a common task given the training rows of split 0, with its diagnostics.
+def _releases() -> dict[str, Path]:
+    """Name of each private release with a committed exact posterior -> folder of it."""
+    return {name: folder for folder in sorted(home().glob("papers/*/reference/posteriors")) for name in names(folder)}
 
-    Raises KeyError for an unknown task, and LookupError for one whose exact posterior is not known. The messages name
-    the known tasks, or say why.
+
+def reference_posteriors() -> list[str]:
+    """Names that :func:`reference_posterior` knows, sorted: of common tasks and of private releases."""
+    return sorted([*names(home() / "common_tasks" / "reference" / "posteriors"), *_releases()])
+
+
+def reference_posterior(name: str) -> ReferencePosterior:
+    """A committed exact posterior, with its diagnostics: of a common task given its rows, or of a private release.
+
+    ``name``: a common task (the training rows of split 0), or one of the other names of :func:`reference_posteriors`.
+    Raises KeyError for an unknown name, and LookupError for a task whose exact posterior is not known. The messages
+    name the known ones, or say why.
     """
-    _known(task)
-    return read(home() / "common_tasks" / "reference" / "posteriors", task)
+    if name in (releases := _releases()):
+        return read(releases[name], name)
+    if name not in _task_files():
+        known = ", ".join([*tasks(), *releases])
+        raise KeyError(f"no task '{name}'; there are {known}")
+    return read(home() / "common_tasks" / "reference" / "posteriors", name)

@@ -1,4 +1,7 @@
-"""Exact posteriors of the common tasks, as ``python -m common_tasks.posteriors`` computed and committed them."""
+"""Exact posteriors that are committed: of common tasks given their rows, and of private releases.
+
+``python -m common_tasks.posteriors`` and the ``stored`` module of a paper compute them.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,25 @@ ABSENT = "absent.json"
 
 @dataclass(frozen=True)
 class ReferencePosterior:
-    """The posterior of D parameters given the n training rows of split 0, with inputs scaled to [-1, 1].
+    """An exact posterior of D parameters.
+
+    That of a common task is given the n training rows of split 0, with inputs scaled to [-1, 1]. That of a private
+    release is given nothing but the noisy numbers, in ``info["release"]``.
 
     Parameters
     ----------
-    task : name of the common task.
+    task : name of the common task or of the release.
     summary : data frame, one row per parameter, which is its index: mean, sd, and the quantiles q5, q25, q50, q75, q95.
-        With draws also rhat, ess_bulk and ess_tail (Vehtari et al. 2021).
+        With draws also rhat, ess_bulk and ess_tail (Vehtari et al. 2021) and mcse, the Monte Carlo error of the mean.
     covariance : (D, D).
     draws : (chains, draws per chain, D) of a sampler, single precision; None for a closed form.
     info : ``how`` it was computed, the model and its constants, the scaling (``frame``), n, hashes of the data and the
         settings, diagnostics, versions, and for a closed form its parameters.
 
-    Units: each input is scaled as u = (x - x_shift) / x_scale and cut to [-1, 1]. ``info["frame"]`` has the shifts and
-    scales. Weights, the intercept last, are scaled target (of two classes: log-odds) per unit of scaled input.
-    ``noise_variance`` is scaled target squared.
+    Units of a common task: each input is scaled as u = (x - x_shift) / x_scale and cut to [-1, 1]. ``info["frame"]``
+    has the shifts and scales. Weights, the intercept last, are scaled target (of two classes: log-odds) per unit of
+    scaled input. ``noise_variance`` is scaled target squared. Units of a release are those of its model,
+    ``info["model"]``.
     """
 
     task: str
@@ -50,6 +57,20 @@ class ReferencePosterior:
         root = np.linalg.cholesky(np.array(told["weights_covariance_over_variance"]))
         weights = np.array(told["mean"]) + np.sqrt(variance) * (rng.standard_normal((count, len(root))) @ root.T)
         return np.concatenate([weights, variance], axis=1)
+
+    def to_arviz(self, n: int = 4000, seed: int = 0) -> Any:
+        """An ArviZ ``DataTree``, a variable per parameter: the stored chains, or ``n`` draws of a closed form as one.
+
+        Raises ImportError without the extra ``arviz``.
+        """
+        try:
+            from arviz_base import from_dict
+        except ImportError:
+            raise ImportError("to_arviz needs ArviZ: pip install 'dpbayes-bench[arviz]'") from None
+        draws = self.sample(n, seed)[None] if self.draws is None else self.draws
+        tree = from_dict({"posterior": {str(p): draws[..., j] for j, p in enumerate(self.summary.index)}})
+        tree["posterior"].attrs.update(task=self.task, how=self.info["how"])
+        return tree
 
 
 def names(folder: Path) -> list[str]:

@@ -28,6 +28,7 @@ FILES = (
     "papers/*/reference/ledgers/*.csv.gz",
     "reports/reference/manifest.json",
     "reports/reference/verdicts.csv",
+    "papers/*/reference/posteriors/*",
 )
 
 

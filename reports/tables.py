@@ -63,6 +63,9 @@ _DATASET_TITLES = {
     **{"mnist": "MNIST 3 vs 8", "mnist_digits": "MNIST", "adult_complete": "Adult (complete rows)"},
     **{"gamma_exponential": "Gamma-exponential", "beta_bernoulli": "Beta-Bernoulli"},
     **{"dirichlet_categorical": "Dirichlet-categorical", "linear_regression_10d": "Linear regression, 10 inputs"},
+    **{"chen_lr": "Simulated regression", "chen_lr_unscaled": "Simulated regression, other units"},
+    **{"chen_lr_fixed": "Synthetic release", "chen_ls": "Simulated location-scale"},
+    **{"victoria_2021": "Census of Victoria, 2021"},
 }
 
 

@@ -67,7 +67,7 @@ class Program:
     The others are called by ``reports.papers``. ``tables``: (score rows, folder of the checks) -> table by file name,
     the verdicts among them.
     ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the reference) -> runs by
-    key of a published number and reading. ``titles``: how its methods are written.
+    key of a published number and reading. ``titles``: how its methods are written, and its tables if they have names.
 
     ``judged``: how its numbers are judged, without the full stop. ``finding``: the finding to name first. ``cases``:
     (folder of the reference) -> ``reports.verdict.Case`` of every number that was run.

@@ -39,6 +39,11 @@ def each_release() -> Iterator[tuple[str, str, float, int, int, np.ndarray]]:
             yield "chen_lr_fixed", prior, epsilon, 500, 0, published.release("chen_lr_fixed", epsilon, 500)
 
 
+def stream(dataset: str, prior: str, epsilon: float, n: int, seed: int) -> np.random.Generator:
+    """The random numbers of the exact posterior of one release."""
+    return program.stream(SOURCE, "posterior", dataset, prior, f"{epsilon:g}", str(n), str(seed))
+
+
 def posteriors(mirror: str | None) -> pd.DataFrame:
     """One row per release and parameter: mean with its Monte Carlo error, standard deviation, quantiles, diagnostics.
 
@@ -47,7 +52,7 @@ def posteriors(mirror: str | None) -> pd.DataFrame:
     """
     rows = []
     for dataset, prior, epsilon, n, seed, s in each_release():
-        rng = program.stream(SOURCE, "posterior", dataset, prior, f"{epsilon:g}", str(n), str(seed))
+        rng = stream(dataset, prior, epsilon, n, seed)
         draws = chains.posterior(s, n, releases.scale_of(dataset, epsilon), prior, rng, LENGTH)
         for k, name in enumerate(NAMES):
             x = draws[..., k]

@@ -14,10 +14,24 @@ from privacy.accountants import epsilon_of
 from reports.published import KEY
 from workflow.program import read_scores
 
+#: how methods and tables are written; the tables are result files of the authors' code and its tables in LaTeX.
 METHODS = {
     "dp_pf": "Particle filter (DP-PF)",
     "dp_da_mcmc": "Data augmentation (DP-DA-MCMC)",
     "dp_reject_abc": "Rejection sampling (DP-Reject-ABC)",
+    "pf_conj": "DP-PF, regression, conjugate prior",
+    "pf_nonconj": "DP-PF, regression, heavy-tailed prior",
+    "pf_fixed_conj": "DP-PF, synthetic release, conjugate prior",
+    "pf_fixed_nonconj": "DP-PF, synthetic release, heavy-tailed prior",
+    "pf_ls": "DP-PF, location-scale",
+    "mcmc_conj": "DP-DA-MCMC, regression, conjugate prior",
+    "mcmc_nonconj": "DP-DA-MCMC, regression, heavy-tailed prior",
+    "rejection_lr": "DP-Reject-ABC, regression",
+    "rejection_ls": "DP-Reject-ABC, location-scale",
+    "real_data": "DP-PF, census of Victoria",
+    "tab_conj": "Table in LaTeX, regression, conjugate prior",
+    "tab_nonconj": "Table in LaTeX, regression, heavy-tailed prior",
+    "tab_ls": "Table in LaTeX, location-scale",
 }
 #: rows of a table, texts by column.
 Rows = Sequence[Mapping[str, str]]

@@ -157,7 +157,7 @@ def pages(content: Content, published: Mapping[str, Sequence[Cell]]) -> Iterator
             if len(made) > 1:
                 page.say(f"This is part {n + 1} of {len(made)}. These are the other parts.")
                 others = [pair for pair in zip(made, chunks, strict=True) if pair[0] is not page]
-                items = [{"href": f"{d.path}.html", "text": _places(of), "more": ""} for d, of in others]
+                items = [{"href": f"{d.path}.html", "text": _places(of, part), "more": ""} for d, of in others]
                 page.part("linked", items=items)
             page.part("finder")
             _show(page, chunk, part)
@@ -200,12 +200,13 @@ def _show(page: Document, chunk: _Chunk, part: Part) -> None:
             "quantiles. The bar is the published number. All readings in a row share one axis."
         )
     for table, of in chunk:
-        page.heading(_table_title(table))
+        title = _table_title(table, part)
+        page.heading(title)
         page.part(
             "cells_index",
             rows="\n".join(row for _, row, _ in of),
             readings=[r["title"] for r in of[0][0].readings],
-            label=f"Published numbers of {table}",
+            label=f"Published numbers of {title}",
         )
         if of[0][0].section:
             page.say("**Each number with its runs, settings and ledger**")
@@ -217,18 +218,18 @@ def _show(page: Document, chunk: _Chunk, part: Part) -> None:
         )
 
 
-def _table_title(table: str) -> str:
-    return f"Table {table}" if len(table) < 3 else table.replace("_", " ").capitalize()
+def _table_title(table: str, part: Part) -> str:
+    return part.titles.get(table) or (f"Table {table}" if len(table) < 3 else table.replace("_", " ").capitalize())
 
 
-def _places(chunk: _Chunk) -> str:
+def _places(chunk: _Chunk, part: Part) -> str:
     """What a page shows, in words: its tables, or the data sets of a table that goes over several pages."""
     if len(chunk) > 1:
-        titles = [_table_title(table) for table, _ in chunk]
+        titles = [_table_title(table, part) for table, _ in chunk]
         return ", ".join(titles) if len(titles) < 4 else f"{titles[0]} to {titles[-1]}"
     table, of = chunk[0]
     ends = list(dict.fromkeys(c.dataset for c, *_ in of))
-    return f"{_table_title(table)}, {' to '.join(dict.fromkeys((ends[0], ends[-1])))}"
+    return f"{_table_title(table, part)}, {' to '.join(dict.fromkeys((ends[0], ends[-1])))}"
 
 
 def _by_table(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:

@@ -388,7 +388,7 @@ def _refuted(part: Part) -> list[list[str]]:
     for (table, method, reading), group in v.groupby(["table", "method", "reading"], sort=False):
         found = group["verdict"].value_counts()
         if any(w in found for w in REFUTED):
-            where = f"table {table}" if table[:1].isdigit() else table.replace("_", " ")
+            where = f"table {table}" if table[:1].isdigit() else part.titles.get(table) or table.replace("_", " ")
             named = [where, method_title(method, part.titles), READING_TITLES[reading], str(len(group))]
             rows.append([*named, *(str(found.get(w, "")) for w in REFUTED)])
     return rows
