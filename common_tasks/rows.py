@@ -1,20 +1,25 @@
 """How many rows a method needs: scores of the leading methods against the number of rows. Not run yet; see below.
 
-    python -m common_tasks.rows plan FOLDER     # the experiments, their data sets, what they cost, and the command
-    python -m common_tasks.rows show FOLDER     # rows.csv and rows.svg of what has run
+    python -m common_tasks.rows plan FOLDER               # the experiments, their data sets, and what they cost
+    python -m common_tasks.rows run FOLDER --largest N    # tables of at most N rows; killed, it goes on
+    python -m common_tasks.rows show FOLDER               # rows.csv, rows_needed.csv and figures of what has run
 
 Synthetic tables follow the model: ten inputs, linear or logistic, drawn anew for each split, with 2,000 fresh rows to
 test (``common_tasks.own_data.surrogates``, shape "linear"). They are there with the range of every column known, and
-with none. Subsets of Protein and Adult are the first rows of one random order, split nine to one, with the ranges that
-their documentation states. Methods are the six of a task whose committed probability of being best is highest in the
-mean over the three budgets, with default settings; of those that read one run, the one that makes it. No number of this
-module is committed, because the whole has not run: ``plan`` says what it costs.
+with none. Subsets of Protein and Adult are disjoint parts of one random order, each with 2,000 other rows to test, and
+with the ranges that their documentation states. Methods are the six of a task whose committed probability of being best
+is highest in the mean over the three budgets, with default settings; of those that read one run, the one that makes it.
+No number of this module is committed, because the whole has not run: ``plan`` says what it costs.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,25 +32,31 @@ import yaml
 import datasets
 from common_tasks import best, scores
 from common_tasks.own_data import study, surrogates
-from datasets import adult, protein
+from datasets import adult, fetch, protein
 from datasets.base import DataSet, Table
 from datasets.files import write_text
+from datasets.protocols.surrogates import TEST
 from evaluation.summary import read_scores
 from methods import contract
 from reports import palette, style
-from workflow.experiments import Cell, cells
+from workflow import cell, score
+from workflow.experiments import Cell, cells, units
+from workflow.store import begin, drop, kept_parameters, partial_of
+from workflow.worker import Worker
 
-ROWS = (1000, 10_000, 100_000, 1_000_000)
+ROWS = (1000, 3000, 10_000, 30_000, 100_000, 1_000_000)
 COLUMNS = 10
 EPSILONS, DELTA = (0.1, 1, 8), 1e-5
 LEADING = 6
-#: splits, and of a table with a million rows, whose fits are dear.
-SPLITS, FEW = 5, 2
+#: tables of each size, and of a million rows, whose fits take long.
+SPLITS, FEW = 5, 3
 #: task -> genuine table, and the sizes of its subsets.
 GENUINE = {"regression": protein.DATASET, "classification": adult.DATASET}
 SUBSETS = (1000, 10_000)
 KNOWN = {"known": True, "estimated": False}
-#: columns of ``rows.csv``; ``score`` with a 95 % interval over ``splits``, 0 the training mean, 1 without privacy.
+#: privacy costs little if the lower end of the interval of a score is above it.
+ENOUGH = 0.9
+#: columns of ``rows.csv``; ``score`` with a 95 % t interval over ``splits``, 0 the training mean, 1 without privacy.
 HEADS = ("task", "table", "rows", "ranges", "method", "title", "epsilon", "score", "low", "high", "splits")
 _FILE = '"""Written by common_tasks.rows."""\n\nfrom common_tasks.rows import {maker}\n\nDATASET = {maker}{given!r}\n'
 
@@ -65,7 +76,9 @@ class Point:
 
     @property
     def splits(self) -> int:
-        return FEW if self.rows >= ROWS[-1] else SPLITS
+        if self.table == "synthetic":
+            return FEW if self.rows >= ROWS[-1] else SPLITS
+        return min(SPLITS, GENUINE[self.task].n_rows // (self.rows + TEST))
 
     @property
     def text(self) -> str:
@@ -96,15 +109,18 @@ class _Subset(DataSet):
 
 
 def subset(task: str, rows: int) -> DataSet:
-    """The first ``rows`` rows of a random order of a genuine table, the same order for each number of rows."""
+    """Disjoint parts of a genuine table in random order: ``rows`` rows to fit and ``TEST`` to test, end to end."""
     whole = GENUINE[task]
+    point = Point(task, whole.name, rows, "documented")
+    kept = point.splits * (rows + TEST)
     same = ("n_inputs", "columns", "target", "unit", "licence", "doi", "raw", "x_bounds", "y_bounds")
     same += ("bounds_citation", "extremes", "task", "labels")
     return _Subset(
-        name=Point(task, whole.name, rows, "documented").name,
+        name=point.name,
         title=f"{whole.title}, {rows} rows",
-        n_rows=rows,
-        parse=partial(_first, whole, rows),
+        n_rows=kept,
+        n_splits=point.splits,
+        parse=partial(_first, whole, kept),
         **{name: getattr(whole, name) for name in same},
     )
 
@@ -128,14 +144,11 @@ def leading(task: str) -> list[str]:
 def experiment(task: str) -> dict[str, Any]:
     """The config of one task."""
     every = points(task)
-    arms: list[dict[str, Any]] = []
-    for protocol in ("surrogates", "literature"):
-        here = [p.name for p in every if (p.table == "synthetic") == (protocol == "surrogates")]
-        where = {"protocols": [protocol], "datasets": here}
-        arms += [{"method": m, **where} for m in study.ENDS[task]]
-        budget = {"budget": {"delta": DELTA, "mode": "enforce"}, "budget_grid": {"epsilons": [*EPSILONS]}}
-        arms += [{"method": m, **where, **budget} for m in leading(task)]
-    splits = {"by_dataset": {"default": SPLITS} | {p.name: FEW for p in every if p.splits == FEW}}
+    where = {"protocols": ["surrogates"]}
+    budget = {"budget": {"delta": DELTA, "mode": "enforce"}, "budget_grid": {"epsilons": [*EPSILONS]}}
+    arms = [{"method": m, **where} for m in study.ENDS[task]]
+    arms += [{"method": m, **where, **budget} for m in leading(task)]
+    splits = {"by_dataset": {"default": SPLITS} | {p.name: p.splits for p in every if p.splits != SPLITS}}
     return {
         "experiment": f"rows_{task}",
         "title": f"{task.capitalize()}: score and number of rows",
@@ -143,7 +156,7 @@ def experiment(task: str) -> dict[str, Any]:
         "model": {"kind": study.KINDS[task]},
         "datasets": [p.name for p in every],
         "timeout_s": 1200,
-        "protocols": {"surrogates": {"splits": splits}, "literature": {"splits": SPLITS}},
+        "protocols": {"surrogates": {"splits": splits}},
         "scales": {"full": {}, "quick": {"datasets": [every[0].name], "splits": 1}, "tiny": {}},
         "arms": arms,
         "answers": [],
@@ -151,47 +164,80 @@ def experiment(task: str) -> dict[str, Any]:
 
 
 def plan(folder: Path) -> list[str]:
-    """Write experiments and data sets; gives lines on the cost, and the command that runs them."""
-    files, experiments, targets, said, total = [], [], [], [], 0.0
+    """Write experiments and data sets; gives lines on the cost."""
+    said, total = [], 0.0
     for task in GENUINE:
         for point in points(task):
-            files.append(folder / f"{point.name}.py")
-            write_text(files[-1], point.text)
-        experiments.append(folder / f"rows_{task}.yaml")
-        write_text(experiments[-1], yaml.safe_dump(experiment(task), sort_keys=False, width=120))
-        targets += [f"{folder}/scores/rows_{task}/{p.name}.csv" for p in points(task)]
-    before = datasets.outside()
-    datasets.take(files)
-    try:
-        for task, path in zip(GENUINE, experiments, strict=True):
-            seconds = cost(task, cells(path, "full"))
+            write_text(folder / f"{point.name}.py", point.text)
+        write_text(folder / f"rows_{task}.yaml", yaml.safe_dump(experiment(task), sort_keys=False, width=120))
+    with taken(folder):
+        for task in GENUINE:
+            seconds = cost(task, cells(folder / f"rows_{task}.yaml", "full"))
             total += math.fsum(seconds.values())
             said += [f"{name}: about {s:.0f} CPU seconds" for name, s in seconds.items()]
+    return [*said, f"all: about {total / 60:.0f} CPU minutes by the committed runs"]
+
+
+@contextmanager
+def taken(folder: Path) -> Iterator[None]:
+    """The data sets of the study are known while the block runs."""
+    before = datasets.outside()
+    datasets.take([folder / f"{p.name}.py" for task in GENUINE for p in points(task)])
+    try:
+        yield
     finally:
         datasets.take(before)
-    config = [
-        f"results={folder}",
-        f"experiments={','.join(map(str, experiments))}",
-        f"datasets={','.join(map(str, files))}",
-    ]
-    return [
-        *said,
-        f"all: about {total / 60:.0f} CPU minutes by the committed runs",
-        f"./bench --cores 2 {' '.join(targets)} --config {' '.join(config)}",
-    ]
+
+
+def run(folder: Path, largest: int = ROWS[-1]) -> None:
+    """Fit and score all tables of at most ``largest`` rows, those with few rows first.
+
+    A run that is killed goes on where it was, method by method. All fits of a table are made by one process.
+    """
+    plan(folder)
+    with taken(folder):
+        every = {task: cells(folder / f"rows_{task}.yaml", "full") for task in GENUINE}
+        for point in sorted((p for task in GENUINE for p in points(task)), key=lambda p: p.rows):
+            out = folder / "scores" / f"rows_{point.task}" / f"{point.name}.csv"
+            if point.rows <= largest and not out.is_file():
+                began = time.monotonic()
+                run_table(point, [c for c in every[point.task] if c.dataset == point.name], folder, out)
+                print(f"{out}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+def run_table(point: Point, every: list[Cell], folder: Path, out: Path) -> None:
+    """Fit and score one table."""
+    path = folder / "data" / f"{point.name}.npz"
+    if not path.is_file():
+        fetch.main([point.name, "--raw", str(folder / "raw"), "--out", str(path), "--offline"])
+    data = datasets.load(str(path))
+    if data.status != "ok":
+        raise SystemExit(f"{point.name}: {data.reason}")
+    partial = partial_of(folder, point.name)
+    with Worker(every, path, begin(partial, {})) as worker:
+        for group in units(every).values():
+            if all(cell.finished(c, data, folder, "timeout") for c in group):
+                continue
+            found = [row for k in range(point.splits) for row in worker.fit([(c, k) for c in group])]
+            for c in group:
+                rows = {row["split"]: row for name, row in found if name == c.id}
+                cell.finish(c, cell.head_of(c, data), [*rows.values()], kept_parameters(partial, rows, c), folder)
+    drop(partial)
+    given = {"config": folder / f"rows_{point.task}.yaml", "scale": "full", "dataset": point.name, "data": path}
+    given |= {"results": folder, "reuse": None, "refit": [], "cells": len(every), "out": out}
+    score.write(argparse.Namespace(**given))
+    if point.rows >= ROWS[-1]:
+        path.unlink()  # a gigabyte, which is made again if it is needed
 
 
 def cost(task: str, every: list[Cell]) -> dict[str, float]:
     """Data set -> CPU seconds of all its cells, by the committed runs of the nearest size."""
     out: dict[str, float] = {}
-    known: dict[str, dict[str, float]] = {}
-    for cell in every:
-        about = datasets.get(cell.dataset)
-        rows = about.n_rows // about.n_splits if about.kind == "synthetic" else about.n_rows
-        if cell.dataset not in known:
-            known[cell.dataset] = study.seconds_a_fit(study.KINDS[task], rows, about.n_inputs)
-        fit = known[cell.dataset].get(cell.method, 1.0)
-        out[cell.dataset] = out.get(cell.dataset, 0.0) + study.CELL_S + cell.splits * fit
+    for name in dict.fromkeys(c.dataset for c in every):
+        about = datasets.get(name)
+        rows = about.n_rows // about.n_splits - TEST
+        known = study.seconds_a_fit(study.KINDS[task], rows, about.n_inputs)
+        out[name] = study.CELL_S + math.fsum(c.splits * known.get(c.method, 1.0) for c in every if c.dataset == name)
     return out
 
 
@@ -205,19 +251,37 @@ def table(folder: Path) -> pd.DataFrame:
             if not path.is_file():
                 continue
             family = scores.read({**config, "datasets": [point.name]}, read_scores(path))
-            about = best.About(fresh=point.table == "synthetic", reference=study.ENDS[task][1])
+            about = best.About(fresh=True, reference=study.ENDS[task][1])
             for epsilon in family.epsilons:
                 found = best.scores_of(family, epsilon, about)
                 if not found.scaled:
                     continue
                 for method in found.methods:
-                    score, error = found.on(method, point.name)
+                    mean, error = found.on(method, point.name)
                     row = {"task": task, "table": point.table, "rows": point.rows, "ranges": point.ranges}
                     row |= {"method": method, "title": scores.title(method, family.kind), "epsilon": epsilon}
-                    row |= {"score": score, "low": score - 1.96 * error, "high": score + 1.96 * error}
+                    row |= {"score": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
                     splits = int(found.n[found.methods.index(method)].sum())
                     out.append(row | {"splits": splits})
     return pd.DataFrame(out, columns=HEADS)
+
+
+def needed(frame: pd.DataFrame) -> pd.DataFrame:
+    """From how many rows on privacy costs little, a row per task, table, ranges and method, a column per epsilon.
+
+    The number is the smallest at which the interval of the score is above ``ENOUGH``, and at all larger sizes too.
+    "more" if this is not shown for the largest size, and "" if nothing has run.
+    """
+    keys = ["task", "table", "ranges", "method", "title"]
+
+    def first(mine: pd.DataFrame) -> str:
+        mine = mine.sort_values("rows", ascending=False)
+        reached = mine["rows"][(mine["low"] > ENOUGH).cummin()]
+        return str(reached.iloc[-1]) if len(reached) else "more"
+
+    found = {key: first(mine) for key, mine in frame.groupby([*keys, "epsilon"], sort=False)}
+    out = pd.Series(found, dtype=object).rename_axis([*keys, "epsilon"]).unstack("epsilon", fill_value="", sort=False)
+    return out.reset_index().rename_axis(columns=None)
 
 
 def words(task: str, frame: pd.DataFrame) -> str:
@@ -254,17 +318,24 @@ def draw(frame: pd.DataFrame, task: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="How many rows a method needs: plan the experiments, or show them.")
-    parser.add_argument("what", choices=("plan", "show"))
+    parser = argparse.ArgumentParser(
+        description="How many rows a method needs: plan the experiments, run or show them."
+    )
+    parser.add_argument("what", choices=("plan", "run", "show"))
     parser.add_argument("folder", type=Path, help="of experiments, data sets, results and figures")
+    parser.add_argument("--largest", type=int, default=ROWS[-1], metavar="N", help="run tables of at most N rows")
     args = parser.parse_args()
     if args.what == "plan":
         print("\n".join(plan(args.folder)))
         return
+    if args.what == "run":
+        run(args.folder, args.largest)
+        return
     frame = table(args.folder)
     if frame.empty:
-        parser.error(f"{args.folder} has no scores; run the command that `plan` prints")
+        parser.error(f"{args.folder} has no scores; `run` makes them")
     frame.to_csv(args.folder / "rows.csv", index=False, lineterminator="\n")
+    needed(frame).to_csv(args.folder / "rows_needed.csv", index=False, lineterminator="\n")
     for task in GENUINE:
         write_text(args.folder / f"rows_{task}.svg", draw(frame, task))
     print(f"{args.folder}/rows.csv: {len(frame)} scores; rows_{', rows_'.join(GENUINE)}.svg")

@@ -1,4 +1,4 @@
-"""What a data set is: where its raw files come from, how they become a table, what is publicly known about it."""
+"""A data set: where its raw files come from, how they become a table, and what is publicly known about it."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ have to guess. Its result, a ``Layout``, is all that ``read`` needs, so that the
 numbers. A column of text is coded by its levels: a column of 0 and 1 for each level except the first.
 
 Levels are public knowledge: a name of a level that only one row has would say that this row is there. They are taken
-from the rows only if ``look`` is told that the rows are public.
+from the rows only if ``look`` is told that the rows are public. No message shows a value of a row. It says in which row
+and column the value is. Names of columns are public, but a first line that may be a row is not shown either.
 """
 
 from __future__ import annotations
@@ -165,13 +166,13 @@ def look(path: Path, target: str | None, task: str, given: Given) -> tuple[Layou
     header = not (given.columns or given.no_header)
     names = _names(path, first, given)
     if target is not None and target not in names:
-        raise TableError(f"{path} has no column '{_shown(target)}'; the columns are {_some(names)}")
+        raise TableError(f"{path} has no column '{_shown(target)}'; {_known(names, given)}")
     if task == "density" and target is not None:
         given = replace(given, drop=(*given.drop, target))
     for what, words in (("--drop", given.drop), ("--levels", given.levels)):
         if unknown := [w for w in words if w not in names]:
             raise TableError(
-                f"{path} has no column '{_shown(unknown[0])}', which is named by {what}; the columns are {_some(names)}"
+                f"{path} has no column '{_shown(unknown[0])}', which is named by {what}; {_known(names, given)}"
             )
     if target in given.drop and task != "density":
         raise TableError(f"{path}: the target '{_shown(target or '')}' is left out by --drop; take it out there")
@@ -236,7 +237,7 @@ def read(path: Path, layout: Layout) -> dict[str, np.ndarray]:
             except (KeyError, ValueError):
                 what = f"none of its {len(column.levels)} levels" if column.levels else f"no {column.kind}"
                 raise TableError(
-                    f"{_at(path, row, column.name)}: '{_shown(record[k])}' is {what}; correct it, or drop the row"
+                    f"{_at(path, row, column.name)}: the value is {what}; correct it, or drop the row"
                 ) from None
     return {c.name: np.array(values) for _, c, _, values in used}
 
@@ -365,14 +366,13 @@ def _names(path: Path, first: Sequence[str], given: Given) -> list[str]:
         if not all(names):
             raise TableError(f"--columns has no name for column {names.index('') + 1} of {path}; name each")
     else:
-        for value in first:
+        for k, value in enumerate(first, start=1):
             if _NUMBER.fullmatch(value) or _DATE.fullmatch(value) or (value and value.lower() in MISSING):
-                raise TableError(
-                    f"{path} has no header line: its first line has '{_shown(value)}', which is a value; {_NAMES}"
-                )
+                raise TableError(f"{path} has no header line: field {k} of its first line is a value; {_NAMES}")
         names = [value or f"c{k + 1}" for k, value in enumerate(first)]
     if twice := [n for n, count in Counter(names).items() if count > 1]:
-        raise TableError(f"{path} has two columns '{_shown(twice[0])}'; rename one")
+        places = [k for k, n in enumerate(names, start=1) if n == twice[0]]
+        raise TableError(f"{path}: columns {places[0]} and {places[1]} have the same name; rename one, or {_NAMES}")
     return names
 
 
@@ -394,11 +394,12 @@ class _Seen:
     dates: int = 0
     missing: int = 0
     values: set[str] = field(default_factory=set)
-    text: tuple[int, str] = (0, "")
+    #: first row with a text, with a missing value, and with a number that has a decimal point or a comma; 0 for none.
+    text: int = 0
     absent: int = 0
-    #: first number with a decimal point, with a comma, and with a comma that cannot be one of thousands.
-    point: tuple[int, str] = (0, "")
-    comma: tuple[int, str] = (0, "")
+    point: int = 0
+    comma: int = 0
+    #: has it a comma that cannot be one of thousands?
     clear: bool = False
 
     def take(self, row: int, value: str) -> None:
@@ -409,10 +410,10 @@ class _Seen:
             if not _WHOLE.fullmatch(value):
                 self.whole = False
                 if "," in value:
-                    self.comma = self.comma if self.comma[0] else (row, value)
+                    self.comma = self.comma or row
                     self.clear = self.clear or not _THOUSANDS.fullmatch(value)
                 elif "." in value:
-                    self.point = self.point if self.point[0] else (row, value)
+                    self.point = self.point or row
         elif value.lower() in MISSING:
             self.missing += 1
             self.absent = self.absent or row
@@ -420,28 +421,27 @@ class _Seen:
         else:
             self.texts += 1
             self.dates += _DATE.fullmatch(value) is not None
-            if not self.text[0]:
-                self.text = row, value
+            self.text = self.text or row
         if len(self.values) <= MOST_LEVELS:
             self.values.add(value)
 
 
 def _decimal(path: Path, columns: Sequence[tuple[str, _Seen]]) -> str:
     """The decimal sign of all columns. Raises TableError where there are two, or commas that may be of thousands."""
-    commas = [(name, *s.comma) for name, s in columns if s.comma[0]]
-    points = [(name, *s.point) for name, s in columns if s.point[0]]
+    commas = [(name, s.comma) for name, s in columns if s.comma]
+    points = [(name, s.point) for name, s in columns if s.point]
     if not commas:
         return "."
-    name, row, value = commas[0]
+    name, row = commas[0]
     if points:
-        other, at, point = points[0]
+        other, at = points[0]
         raise TableError(
-            f"{_at(path, row, name)}: '{value}' has a comma, and '{point}' in row {at} of column '{_shown(other)}' a "
-            "point; write all numbers with one decimal sign, and none for thousands"
+            f"{_at(path, row, name)}: the number has a comma, and row {at} of column '{_shown(other)}' a point; write "
+            "all numbers with one decimal sign, and none for thousands"
         )
     if not any(s.clear for _, s in columns):
         raise TableError(
-            f"{_at(path, row, name)}: the comma of '{value}' may be a decimal sign or one of thousands; write such "
+            f"{_at(path, row, name)}: the comma of the number may be a decimal sign or one of thousands; write such "
             "numbers with a decimal point, or without a sign for thousands"
         )
     return ","
@@ -465,11 +465,11 @@ def _column(
     if not seen.numbers and not seen.texts:
         raise TableError(f"{path}: column '{_shown(name)}' is empty; {drop}")
     if seen.numbers and seen.texts:
-        row, value = seen.text
-        hint = "; if the first line is a header, leave out --no-header and --columns" if row == 1 and not header else ""
+        first = seen.text == 1 and not header
+        hint = "; if the first line is a header, leave out --no-header and --columns" if first else ""
         raise TableError(
-            f"{_at(path, row, name)}: '{_shown(value)}' is no number, as other rows have; correct it, or list the "
-            f"levels of the column with --levels{hint}"
+            f"{_at(path, seen.text, name)}: the value is no number, as other rows have; correct it, or list the levels "
+            f"of the column with --levels{hint}"
         )
     if classes:
         return _classes(path, name, seen, given)
@@ -480,32 +480,32 @@ def _column(
                 f"drop those rows, or {drop}"
             )
         return Column(name, WHOLE if seen.whole else NUMBER)
-    row, value = seen.text
+    where = _at(path, seen.text, name)
     if 2 * seen.dates > seen.texts:
         raise TableError(
-            f"{_at(path, row, name)}: '{_shown(value)}' is a date or a time; write parts of it that matter, such as "
-            f"month or hour, as columns of their own, and {drop}"
+            f"{where}: the value is a date or a time; write parts of it that matter, such as month or hour, as "
+            f"columns of their own, and {drop}"
         )
     if is_target:
         raise TableError(
-            f"{_at(path, row, name)}: the target is text ('{_shown(value)}'), and a regression is of numbers; name "
-            "another target, or --task classification"
+            f"{where}: the target is text, and a regression is of numbers; name another target, or --task "
+            "classification"
         )
     if not seen.missing and any({v.lower() for v in seen.values} <= set(pair) for pair in _YES_AND_NO):
         return Column(name, BOOLEAN)
     if not given.rows_are_public:
         raise TableError(
-            f"{_at(path, row, name)}: '{_shown(value)}' is text; list the column's levels, which have to be public, "
-            f"with --levels FILE, or {drop}"
+            f"{where}: the value is text; list the column's levels, which have to be public, with --levels FILE, or "
+            f"{drop}"
         )
     if len(seen.values) > MOST_LEVELS:
         raise TableError(
-            f"{path}: column '{_shown(name)}' has more than {MOST_LEVELS} different texts (row {row}: "
-            f"'{_shown(value)}'); {drop}, or list the levels that matter with --levels FILE"
+            f"{where}: the column has more than {MOST_LEVELS} different texts; {drop}, or list the levels that matter "
+            "with --levels FILE"
         )
     levels = (*sorted(seen.values), *([ABSENT] if seen.missing else []))
     if len(levels) == 1:
-        raise TableError(f"{path}: column '{_shown(name)}' is constant ('{_shown(value)}'); {drop}")
+        raise TableError(f"{path}: column '{_shown(name)}' is constant; {drop}")
     return Column(name, LEVELS, levels, "taken from the rows")
 
 
@@ -518,8 +518,8 @@ def _classes(path: Path, name: str, seen: _Seen, given: Given) -> Column:
     counted = seen.numbers and sorted(found) == list(range(len(found)))
     if not (given.rows_are_public or counted):
         raise TableError(
-            f"{path}: the target '{_shown(name)}' has {_some(sorted(seen.values))}; state its classes with --levels "
-            "FILE, or code them as 0, 1, ..."
+            f"{path}: the classes of the target '{_shown(name)}' are not 0, 1, ...; state them with --levels FILE, or "
+            "code them so"
         )
     return Column(name, LEVELS, tuple(found[k] for k in sorted(found)), "taken from the rows")
 
@@ -567,6 +567,13 @@ def _shown(value: str) -> str:
     """A value in a message: one line, not long."""
     value = " ".join(str(value).split())
     return value if len(value) <= 60 else f"{value[:57]}..."
+
+
+def _known(names: Sequence[str], given: Given) -> str:
+    """The names of the columns, for a message, unless they are a first line that may be a private row."""
+    if given.rows_are_public or given.columns or given.no_header:
+        return f"the columns are {_some(names)}"
+    return f"its first line does not name it; if that line is a row, {_NAMES}"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -176,7 +176,7 @@ def method_of(name: str, model: str) -> Any:
     return contract.get(name, kind)
 
 
-def _leaks(method: Any, kind: str) -> dict[str, list[str]]:
+def leaks(method: Any, kind: str) -> dict[str, list[str]]:
     """What has to be accepted by name before this method fits -> sentences that say why."""
     found: dict[str, list[str]] = {}
     if method.privacy is None:
@@ -212,7 +212,7 @@ def list_methods(
             if private not in (None, method.privacy is not None) or noise_aware not in (None, method.noise_aware):
                 continue
             row = {"model": word, "name": name, "title": method.title, "relation": str(method.privacy or "")}
-            row |= {"noise_aware": method.noise_aware, "leaks": tuple(_leaks(method, kind))}
+            row |= {"noise_aware": method.noise_aware, "leaks": tuple(leaks(method, kind))}
             out.append(
                 row | {"settings": dataclasses.asdict(method.Settings()), "seconds": seconds.get(name, math.nan)}
             )
@@ -552,7 +552,7 @@ def fit(
     epsilon, delta = checked_budget(epsilon, delta)
     if isinstance(n_public, bool) or int(n_public) != n_public or n_public < 1:
         raise ValueError(f"n_public = {n_public}; give the public number of rows, at least 1")
-    leaks = accepted(adapter, kind, accept)
+    sentences = accepted(adapter, kind, accept)
     chosen = _settings(adapter, settings or {})
     x, columns = _inputs(X)
     target = _target(y, len(x), model)
@@ -581,7 +581,7 @@ def fit(
         "bounds": {"x": list(task.public.x_bounds), "y": task.public.y_bounds}, "citation": task.public.citation,
         "accept": sorted(accept), "noise_aware": adapter.noise_aware,
     }  # fmt: skip
-    privacy = _privacy(adapter, task, columns, ledger, (epsilon, delta), leaks, posterior, random_state is None)
+    privacy = _privacy(adapter, task, columns, ledger, (epsilon, delta), sentences, posterior, random_state is None)
     return PrivateFit(model, method, columns, privacy, asked, posterior)
 
 
@@ -594,7 +594,7 @@ def accepted(adapter: Any, kind: str, accept: Sequence[str]) -> tuple[str, ...]:
     known = [*map(str, LeakKind), NO_GUARANTEE, AUTHORS]
     if unknown := [word for word in accept if word not in known]:
         raise ValueError(f"accept: nobody knows '{unknown[0]}'; {_nearest(unknown[0], known)}")
-    found = _leaks(adapter, kind)
+    found = leaks(adapter, kind)
     if missing := [word for word in found if word not in accept]:
         told = "; ".join(f"{word}: {' '.join(found[word])}" for word in missing)
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What a scorer gets (``evaluation.scorers``)."""
+"""The argument of a scorer (``evaluation.scorers``)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Case:
 
     Parameters
     ----------
-    posterior : rebuilt from its stored parameters (``models.posteriors``); None where ``drawn`` stands for it.
+    posterior : rebuilt from its stored parameters (``models.posteriors``); None if ``drawn`` takes its place.
     model : the probabilistic model.
     data : the data set, ``x`` (n, d) and ``y`` (n,) of all rows in original units.
     split : gives the row numbers (training rows, test rows); called when rows are first asked for.
     rng : for the draws of a prediction; the same for every score of this fit.
-    as_programmed : are the rows drawn as the authors' program draws them (``datasets.base.DataSet``)?
+    as_programmed : are the rows drawn as the authors' code draws them (``datasets.base.DataSet``)?
     intervals : does the experiment ask for the coverage of predictive intervals?
     rare_class : does it ask for what a rare class of two needs: AUC, balanced accuracy and Brier score?
     drawn : what the draws of the posterior were kept as (``Kind.draws``); None for a kind that has no such step.

@@ -27,7 +27,7 @@ REACH = 4.0
 
 
 class Posterior(Protocol):
-    """What is needed of a posterior over theta (``models.unconstrained``); ``centre`` is optional."""
+    """The methods that a posterior over theta needs (``models.unconstrained``); ``centre`` is optional."""
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray: ...
 

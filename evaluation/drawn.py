@@ -1,4 +1,4 @@
-"""What scores need many draws of a posterior for: coverage fractions, or predicted probabilities.
+"""Quantities of a score that need many draws of a posterior: coverage fractions, or predicted probabilities.
 
 It costs more than the fits of some cells, so ``workflow.draws`` keeps it. A kind of model names the one that its scorer
 needs (``draws`` of ``models.kind.Kind``): :func:`fractions` or :func:`probabilities_of`.

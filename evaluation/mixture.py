@@ -30,7 +30,7 @@ PROGRAM = ("squared_mean_error", "squared_covariance_error", "squared_average_er
 
 
 class Components(Protocol):
-    """What is compared: means (J, D), covariances (J, D, D)."""
+    """The compared parameters: means (J, D), covariances (J, D, D)."""
 
     means: np.ndarray
     covariances: np.ndarray

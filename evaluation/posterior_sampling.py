@@ -1,4 +1,4 @@
-"""What a draw from a conjugate posterior is worth and what it costs, without drawing it (Geumlek et al. 2017).
+"""The worth and the cost of a draw from a conjugate posterior, without drawing it (Geumlek et al. 2017).
 
 Worth: log-likelihood of held-out trials under the released parameter, in expectation, and KL(posterior || law of the
 release). Cost: the largest Renyi divergence over neighbours by brute force, and the paper's short cuts beside it. All
@@ -21,7 +21,7 @@ from scipy.stats import binom
 from evaluation.metrics import scored
 from models.exponential_family import DirichletCategorical, check_order
 
-#: standard deviations of a normal law that an integral covers; outside of them is less than 1e-32.
+#: standard deviations of a normal distribution that an integral covers; outside of them is less than 1e-32.
 _REACH = 12.0
 _NODES = 240
 
@@ -60,7 +60,7 @@ def posterior_law(prior: tuple[float, float], k: np.ndarray, n: int, data_weight
 def gaussian_mechanism_law(prior: tuple[float, float], k: float, n: int, sigma: float) -> Mixture:
     """Law of one draw given the sum k + N(0, sigma^2) clipped to [0, n]: two atoms, and quadrature between them.
 
-    sigma 0 gives the posterior itself, sigma infinite an equal mixture of the laws at 0 and n.
+    sigma 0 gives the posterior itself, sigma infinite an equal mixture of the distributions at 0 and n.
     """
     a0, b0 = prior[0], prior[1] - prior[0]
     if sigma == 0:
@@ -109,7 +109,7 @@ def heldout_moments(law: Mixture, rho: float, n: int) -> tuple[float, float]:
 
 
 def over_data(laws: Iterator[Mixture], rho: float, n: int) -> Mixture:
-    """Law of the draw where the data are n Bernoulli(rho) trials: ``laws`` for k = 0, ..., n successes."""
+    """The distribution of the draw if the data are n Bernoulli(rho) trials: ``laws`` for k = 0, ..., n successes."""
     probabilities = binom.pmf(np.arange(n + 1), n, rho)
     parts = [law._replace(weight=p * law.weight) for p, law in zip(probabilities, laws, strict=True)]
     return Mixture(*(np.concatenate([getattr(part, f) for part in parts]) for f in Mixture._fields))

@@ -9,7 +9,7 @@ Laplace or Gaussian noise of its own. The latent rows are part of the state of t
    change by one row's difference, so that a row costs the same for any n;
 2. the parameters given the rows, from their conjugate posterior;
 3. non-centred moves: the parameters move, and the rows with them, with the standardised inputs and errors held. They
-   are accepted by the prior and the density of the noise. Without them a chain needs about 1 + (noise variance) /
+   are accepted by the prior and the density of the noise. A chain without them needs about 1 + (noise variance) /
    (sampling variance of the sums) sweeps for one draw.
 
 All three leave the same distribution as it is. It is a reference for methods that work with such a release, and no
@@ -35,7 +35,7 @@ NOISES = ("laplace", "gaussian")
 
 @dataclass(frozen=True)
 class Release:
-    """What was released, and how.
+    """A private release: the noisy values, and how they were made.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What one fit is scored by, a function for each sort of model; a kind of model names its own (``models.kind``).
+"""Scorers, one function for each sort of model; a kind of model names its own (``models.kind``).
 
 Each takes a ``Case`` (``evaluation.case``) and gives metric -> (value, unit). Each raises ValueError where a number is
 not finite; the caller turns that into a row with status ``diverged``.
@@ -70,8 +70,8 @@ def density(case: Case) -> Scores:
 def mixture_of_gaussians(case: Case) -> Scores:
     """Density of the test rows; where the noise is known (simulated data), distance to the exact posterior instead.
 
-    Which distance follows from the law of the data: on that of the released program the one that the program computes,
-    on the printed law the one that the paper prints, with the density beside it (``evaluation.mixture``).
+    The distance follows from the distribution of the data: on that of the authors' code the one that it computes,
+    on the printed distribution the one that the paper prints, with the density beside it (``evaluation.mixture``).
 
     Raises ValueError also where a covariance is not positive definite.
     """
@@ -104,7 +104,7 @@ def fraction_nearer(case: Case) -> Scores:
 
 
 def drawn_probabilities(case: Case) -> Scores:
-    """Error, log-likelihood and calibration of P(y = 1) of the test rows, which stands in ``drawn``."""
+    """Error, log-likelihood and calibration of P(y = 1) of the test rows, which is in ``drawn``."""
     probability, y = case.drawn.astype(np.float64), case.test_y
     p = np.clip(probability, 1e-12, 1 - 1e-12)
     scores = classification_scores(np.log(p / (1 - p)), np.where(y == 1, np.log(p), np.log1p(-p)), y)

@@ -53,7 +53,7 @@ from privacy.ledger import Ledger, Relation
 
 
 class Posterior(Protocol):
-    """What a fit returns: parameters, not draws (at most 50 MB over all splits of a cell).
+    """The posterior that a fit returns: parameters, not draws (at most 50 MB over all splits of a cell).
 
     ``kind`` names the class in ``models.posteriors`` that rebuilds it from ``parameters()``, so that a new
     metric re-runs no fit. Model families add what they can answer; regression has ``predictive``.
@@ -84,7 +84,7 @@ class Diverged(MethodError):
 
 
 class Role(enum.StrEnum):
-    """What part a method plays where methods are compared."""
+    """The part of a method in comparisons of methods."""
 
     METHOD = "method"  #: one of those that the suite is about
     YARDSTICK = "yardstick"  #: no Bayesian method, but what one has to beat: a point estimate, a single Gaussian
@@ -92,7 +92,7 @@ class Role(enum.StrEnum):
 
 
 class Constants(enum.StrEnum):
-    """Where the default settings of a method come from, and with them the numbers that its code holds."""
+    """The origin of the default settings of a method, and with them the numbers that its code holds."""
 
     PRINTED = "printed in the source"
     PROGRAM = "authors' code"
@@ -105,20 +105,20 @@ class Constants(enum.StrEnum):
 class Rerun(enum.StrEnum):
     """How near a second run comes to the first (``config/gates.yaml`` says how far its scores may lie apart)."""
 
-    CLOSED_FORM = "closed form"  #: no training: the same, but for rounding
+    CLOSED_FORM = "closed form"  #: no training: the same, except for rounding
     TRAINING = "training"  #: as the experiment allows: training is chaotic where ``config/gates.yaml`` does not list it
     CHAOTIC = "chaotic"  #: rounding grows under every model: another processor ends elsewhere
     CHAIN = "chain"  #: a Markov chain ends elsewhere, also on processors with the same instructions
 
 
 class LeakKind(enum.StrEnum):
-    """What a leak is made of."""
+    """Kinds of leak."""
 
     STANDARDISATION = "standardisation"  #: rows are centred or scaled by their own mean, spread or norm
     PRIVATE_MOMENTS = "private moments"  #: other averages of the private rows
     RANGES = "ranges"  #: the range of the private rows, or what follows from it
     STARTING_VALUES = "starting values"  #: of a fit that is not private
-    PRIORS = "priors"  #: a prior, a law of the inputs or a fixed parameter that nobody has published
+    PRIORS = "priors"  #: a prior, a distribution of the inputs or a fixed parameter that nobody has published
     TUNED = "tuned hyper-parameters"  #: settings or code chosen with scores or rows of the data in view
     BATCHES = "batch scheme"  #: batches are not drawn as the accountant assumes
     PUBLIC_N = "public n"  #: the number of rows is taken as public under a relation that changes it
@@ -169,7 +169,7 @@ class Counterpart:
     """The method without privacy that a private one comes to where the budget is next to unlimited (epsilon = 1e6).
 
     ``method``: its name; it fits the same kind of model and gives no guarantee. ``band``: the most by which the
-    log-densities of new rows may differ on average, nats a row, with ``reason``: what the band is made of.
+    log-densities of new rows may differ on average, nats per row, with ``reason``: what the band is made of.
     ``apart``: why it comes to none, in place of a method and a band; then ``reason`` says it in a sentence.
     ``settings``: of the private method where it is tried, beside its defaults. ``models``: kinds of model that this
     is about; empty: all that the class fits.
@@ -295,7 +295,7 @@ class Method(abc.ABC):
 
 
 def counterpart(method: Method, kind: str) -> Counterpart | None:
-    """What a private method states for this kind of model; None where it says nothing."""
+    """The non-private limit that a private method states for this kind of model; None if it states none."""
     return next((c for c in method.counterparts if not c.models or kind in c.models), None)
 
 

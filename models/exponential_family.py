@@ -2,7 +2,7 @@
 
 Notation of Geumlek, Song & Chaudhuri 2017, section 3.1: p(x | theta) = h(x) exp(S(x) . theta - A(theta)), prior and
 posterior p(theta | eta) = exp((theta, -A(theta)) . eta - C(eta)), so that rows x_1, ..., x_n turn eta into
-eta + sum (S(x_i), 1). The last coordinate of eta is the number of observations that it stands for; eta is
+eta + sum (S(x_i), 1). The last coordinate of eta is the number of observations that it is worth; eta is
 *normalizable* where the log-partition function C is finite. All divergences are in nats.
 
 =========================  ==================================  ============================  =======================
@@ -34,7 +34,7 @@ from models.task import Task
 
 
 class Family(Protocol):
-    """A likelihood with its conjugate laws. ``eta``: (..., k + 1) natural parameters, ``theta``: (..., k)."""
+    """A likelihood with its conjugate distributions. ``eta``: (..., k + 1) natural parameters, ``theta``: (..., k)."""
 
     name: ClassVar[str]
 
@@ -83,7 +83,7 @@ def check_order(order: float) -> float:
 
 
 def renyi(law: Family, order: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Renyi divergence of two laws of one family by Observation 7, ``inf`` where its argument is not normalizable.
+    """Renyi divergence of two members of one family by Observation 7, ``inf`` where its argument is not normalizable.
 
     [C(order p + (1 - order) q) - order C(p)] / (order - 1) + C(q); at order 1 its limit C(q) - C(p) - (q - p) . grad
     C(p). Raises ValueError for an order below 1 and where p or q is not normalizable.
@@ -99,7 +99,7 @@ def renyi(law: Family, order: float, p: np.ndarray, q: np.ndarray) -> np.ndarray
 def log_gamma_variates(rng: np.random.Generator, shape: np.ndarray) -> np.ndarray:
     """Logarithms of Gamma(shape, 1) draws, finite also where the draw itself would underflow.
 
-    G(a) = G(a + 1) U^(1 / a) in law.
+    G(a) = G(a + 1) U^(1 / a) in distribution.
     """
     shape = np.asarray(shape, dtype=np.float64)
     return np.log(rng.standard_gamma(shape + 1.0)) + np.log1p(-rng.random(shape.shape)) / shape

@@ -1,10 +1,10 @@
-"""What the suite must know about a kind of model: one record, in the kind's own file.
+"""All that the suite must know about a kind of model: one record, in the kind's own file.
 
 A file of ``models/`` that brings a kind of model says ``KIND = Kind(...)``; for several, ``KINDS = (Kind(...), ...)``.
 The records are found by scanning that folder, so that a new kind is one file and no other change. A posterior that
 several kinds share is named where it lives, by ``POSTERIORS = (Class, ...)``.
 
-What lies above ``models/`` (a scorer) is named as a text ``"module:function"`` and imported when it is first asked for:
+A function above ``models/``, such as a scorer, is named by a text ``"module:function"`` and imported at its first use:
 listing the kinds imports neither torch, jax, numba nor ``scipy.stats``.
 """
 
@@ -36,8 +36,8 @@ class Kind:
     model : the model's class, a frozen dataclass (``models.task.Model``).
     scorer : ``"module:function"``, what one fit is scored by: takes an ``evaluation.case.Case``, gives metric ->
         (value, unit), raises ValueError where a number is not finite.
-    tiny : name of a case -> function of (number of rows, seed) that gives a made-up task with documented ranges. Tests
-        try every method on them, and the audit every private one. The first case has the name of the kind.
+    tiny : name of a case -> function of (number of rows, seed) that gives a synthetic task with documented ranges.
+        Tests try every method on them, and the audit every private one. The first case has the name of the kind.
     posteriors : classes of posterior that come with this kind. The module of each has ``load(kind, parameters)``, which
         rebuilds it from what its ``parameters()`` gave.
     target : "regression", "classification", or "density": rows without a target, and none is shown to a method.
@@ -45,7 +45,7 @@ class Kind:
         that ``workflow.draws`` keeps and the scorer then finds in the case; "" where scores need no such step.
     diagnostics : are the diagnostics of a fit (``evaluation.metrics.DIAGNOSTICS``) kept beside its scores?
     exact : where the exact posterior comes from to which distances are measured: ``CONJUGATE``, or the name of the
-        method whose draws stand for it; "" where there is none.
+        method whose draws take its place; "" where there is none.
     references : methods without privacy with which the private ones are compared: the exact posterior if there is one.
     unaudited : cases of ``tiny`` that take no part in the audit, whose neighbours have rows of any value.
 

@@ -57,7 +57,7 @@ class MixtureRegression:
         return {"weights": self.weights, "means": self.means, "covariances": self.covariances}
 
     def predictive(self, x: np.ndarray, rng: np.random.Generator | None = None) -> WeightedMixturePredictive:
-        """Of rows x (n, d), in the units of the joint.
+        """The prediction for rows x (n, d), in the units of the joint.
 
         Raises numpy.linalg.LinAlgError where a covariance is not positive definite.
         """

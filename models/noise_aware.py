@@ -35,7 +35,7 @@ LAPLACE_FLOOR = 1e-7
 
 
 class Statistics(NamedTuple):
-    """What the likelihood needs of n pairs (phi_t, g_t): n, the means, and the centred second moments (sums).
+    """Statistics of n pairs (phi_t, g_t) for the likelihood: n, the means, and the centred second moments (sums).
 
     Vectors and matrices in general (``gp`` = sum (g - mean g)(phi - mean phi)'); in a coordinate-wise model each
     entry but n is an array (d,).
@@ -50,7 +50,7 @@ class Statistics(NamedTuple):
 
 
 def statistics(phi: np.ndarray, g: np.ndarray) -> Statistics:
-    """Of a whole trace phi (n, d), g (n, d), with full matrices (d, d)."""
+    """The statistics of a whole trace phi (n, d), g (n, d), with full matrices (d, d)."""
     p, q = phi.mean(axis=0), g.mean(axis=0)
     x, y = phi - p, g - q
     return Statistics(len(phi), p, q, x.T @ x, y.T @ x, y.T @ y)
@@ -316,7 +316,7 @@ class TracePosterior(Samples):
 
 @dataclass(frozen=True)
 class SampledTrace(Samples):
-    """Draws of phi* by a sampler, ``phi`` (M, 2 D), beside the trace whose exact posterior they stand for."""
+    """Draws of phi* by a sampler, ``phi`` (M, 2 D), next to the trace whose exact posterior they approximate."""
 
     phi: np.ndarray
     exact: TracePosterior

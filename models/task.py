@@ -19,7 +19,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class PublicKnowledge:
-    """What anybody may know without looking at the private rows.
+    """Public knowledge: all that anybody may know without looking at the private rows.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class PublicKnowledge:
 
 @dataclass(frozen=True)
 class Task:
-    """What a method is given.
+    """The task that a method is given.
 
     Parameters
     ----------

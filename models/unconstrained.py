@@ -243,7 +243,7 @@ class UnconstrainedDraws(Samples):
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """n draws of the mixture, (n, D): a component drawn with replacement, then its Gaussian.
 
-        Without ``sds`` the stored draws themselves where n is their number, else drawn with replacement.
+        The stored draws themselves if there are no ``sds`` and n is their number, else drawn with replacement.
         """
         m = len(self.draws)
         if self.sds is None and n == m:

@@ -367,7 +367,7 @@ class Budget:
 
 
 class AdditiveMechanism(abc.ABC):
-    """What all mechanisms share: they add noise to a release, count the releases announced, and can be audited.
+    """The base class of all mechanisms: they add noise to a release, count the releases announced, and can be audited.
 
     ``audited`` is True while a recorder wants to see each value before its noise (``privacy.audit.Recorder``): a fast
     kernel that takes blocks of noise must then go release by release through :meth:`release`. A

@@ -4,7 +4,7 @@ A noisy number in double precision can rule a data set out (``privacy.floating_p
 or discrete Laplace noise on the multiples of g = 2^-1074 in whole numbers, with random bits of a cryptographic
 generator, and rounds the sum once. Every double is a multiple of g, so the value itself is not rounded.
 
-What the ledger says is true of these mechanisms:
+The ledger is right for these mechanisms:
 
 * **What leaves.** The release is the exact sum, rounded to a double: post-processing of the discrete mechanism. Each
   double that one data set can give, its neighbour can give too.
@@ -128,7 +128,7 @@ def adder(mechanism: Mechanism, scale: float) -> Callable[[list[float]], list[fl
 
 
 def generator() -> str:
-    """What the ledger names as the source of the noise."""
+    """The source of the noise, as the ledger names it."""
     from importlib.metadata import version
 
     return f"OpenDP {version('opendp')}: discrete noise on multiples of 2^-1074, from a cryptographic generator"

@@ -14,7 +14,7 @@ import numpy as np
 
 #: uniform numbers that NumPy draws are multiples of this
 GRID = 2.0**-53
-#: uniform numbers tried on each side of the one that the inverse of the law gives; its rounding is below one
+#: uniform numbers tried on each side of the one that the inverse of the distribution gives; its rounding is below one
 TRIED = 8
 
 
@@ -49,8 +49,8 @@ def reachable(output: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Which outputs are ``value`` plus some number of the same precision, rounded? Boolean, shapes broadcast.
 
     It asks nothing of the generator or the distribution, so it is a bound: where it is False, no noise in this
-    precision gives the output. The exact difference is the middle of the noise that would, but for a step at a power of
-    two, so the number next to it and both its neighbours are tried.
+    precision gives the output. The exact difference is the middle of the noise that would, except at a step at a
+    power of two, so the number next to it and both its neighbours are tried.
     """
     output, value = np.broadcast_arrays(output, value)
     z = output - value

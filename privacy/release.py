@@ -1,4 +1,4 @@
-"""What of a private fit may leave the machine: the parameters of one posterior, and its guarantee.
+"""The part of a private fit that may leave the machine: the parameters of one posterior, and its guarantee.
 
 Whoever writes files (``workflow.release``, ``dpbayes_bench.fits``) takes them from :func:`contents`, the one rule.
 """
@@ -20,7 +20,7 @@ POSTERIOR, GUARANTEE = "posterior.npz", "guarantee.json"
 
 
 class ReleaseError(ValueError):
-    """What was asked for may not leave the machine; the message says why, and what to do."""
+    """An error: a fit or a file may not leave the machine. The message says why, and what to do."""
 
 
 def contents(

@@ -29,7 +29,7 @@ from privacy.ledger import Event, Relation
 
 
 class NoiseSource(Protocol):
-    """What an engine may ask for."""
+    """The releases that an engine may ask for."""
 
     count: int
 

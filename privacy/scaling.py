@@ -39,7 +39,7 @@ SD_FLOOR = 1.0 / 64.0
 
 
 class Public(Protocol):
-    """What is needed of ``models.task.PublicKnowledge``."""
+    """The fields of ``models.task.PublicKnowledge`` that are needed."""
 
     n: int
     x_bounds: tuple[tuple[float, float] | None, ...]

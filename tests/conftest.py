@@ -170,11 +170,11 @@ def family(method: str) -> str:
     return next((path.parent.name for path in ROOT.glob(f"methods/*/{method}.py")), method)
 
 
-def together(item) -> str | None:
-    """Name of the tests that `./bench test` gives to one process, since what they share is dear; None for any process.
+def together(item) -> str:
+    """Name of the tests that `./bench test` gives to one process: those of a file, which share fits and imports.
 
-    Those of a fixture that is made once a module, or once for tests/reports. In the suites that test every method,
-    those of one family: its methods share what they compile, and the costs that they compute.
+    Tests with a fixture that is made once for tests/reports share a process too. In the suites that test every method,
+    those of one family do: its methods share what they compile, and the costs that they compute.
     """
     fixtures = {name: made[-1] for name, made in item._fixtureinfo.name2fixturedefs.items()}
     of_a_module = any(made.scope == "module" for made in fixtures.values())
@@ -182,20 +182,17 @@ def together(item) -> str | None:
         of_a_module and ROOT / "tests/reports" in item.path.parents
     ):
         return "tests/reports"
-    if of_a_module:
-        return item.location[0]
     given = item.callspec.params if hasattr(item, "callspec") else {}
     if item.path.stem in OF_EVERY_METHOD and "name" in given:
         return f"{item.path.stem} {family(given['name'].rpartition('/')[2])}"
-    return None
+    return item.location[0]
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the marks in a hook of its own
 def pytest_collection_modifyitems(config, items):
     """Marks for xdist; with ``./bench try NAME``, of the suites that test every method, the tests of this one."""
     for item in items:
-        if group := together(item):
-            item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(together(item)))
     name = os.environ.get("DPBAYES_TESTED_METHOD")
     if not name:
         return

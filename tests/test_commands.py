@@ -341,7 +341,7 @@ PRINTED = {
 
 
 #: what goes to Snakemake costs seconds to plan, and all tests cost seconds to collect
-PLANNED = re.compile(r"\./bench (--co|full|audit)|\./bench test -|DPBAYES_METHODS=|^snakemake ")
+PLANNED = re.compile(r"\./bench (--co|full|audit|lower_bounds)|\./bench test -|DPBAYES_METHODS=|^snakemake ")
 
 
 def param(line: str, page: str):

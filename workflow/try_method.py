@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -78,11 +79,18 @@ def checked(name: str, private: bool) -> list[dict[str, object]]:
 
 
 def _pytest(name: str, private: bool, *more: str) -> subprocess.CompletedProcess[str]:
-    """The tests of one method."""
+    """The tests of one method. Raises RuntimeError if they were ended from outside."""
     files = [path for what, path in CHECKS.items() if private or what != "privacy"]
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
     environment = os.environ | {"DPBAYES_TESTED_METHOD": name, "DPBAYES_TEST_CPU_SECONDS": str(TEST_SECONDS)}
-    return subprocess.run([*command, *more, *files], cwd=ROOT, env=environment, capture_output=True, text=True)
+    made = subprocess.run([*command, *more, *files], cwd=ROOT, env=environment, capture_output=True, text=True)
+    if made.returncode < 0:
+        by = signal.Signals(-made.returncode).name
+        raise RuntimeError(
+            f"the tests of {contract.module_of(name).replace('.', '/')}.py were ended by {by} (killed, or out of "
+            "memory); run the command again with more memory"
+        )
+    return made
 
 
 def last(text: str) -> str:
@@ -172,7 +180,11 @@ def main(options: SimpleNamespace) -> int:
     print(
         f"bench: the tests of {options.name}: {', '.join(k for k in CHECKS if private or k != 'privacy')}", flush=True
     )
-    wrong = run_checks(options.name, private)
+    try:
+        wrong = run_checks(options.name, private)
+    except RuntimeError as e:
+        print(f"bench: {e}", file=sys.stderr)
+        return 1
     for line in wrong:
         print(f"  {line}")
     cell = cheapest(options.name)

@@ -44,6 +44,7 @@ class Block:
     caption : words below the figure.
     budget : words below the table: epsilon, delta, neighbours, and why a score can be above 1.
     winners : epsilon -> winner.
+    taken : epsilon -> the method to take; without an epsilon at which there is none.
     """
 
     task: str
@@ -55,6 +56,7 @@ class Block:
     caption: str
     budget: str
     winners: dict[str, Winner]
+    taken: dict[str, str]
 
 
 def blocks(source: Path | pd.DataFrame | Iterable[Family] | None = None) -> list[Block]:
@@ -95,7 +97,8 @@ def block(family: Family, about: About | None = None) -> Block | None:
     words = family.title.partition(":")[0]
     said = (sentences.take(found), sentences.because(found), sentences.limits(found))
     winners = {e: found.at(e).winner for e in found.epsilons}
+    taken = {e: method for e in found.epsilons if (method := sentences.taken(found, e))}
     svg, caption = figure.draw(found)
     return Block(
-        family.task, words, table.build(found), svg, found.data(), said, caption, table.caption(found), winners
+        family.task, words, table.build(found), svg, found.data(), said, caption, table.caption(found), winners, taken
     )

@@ -48,6 +48,29 @@ def take(found: Answer) -> str:
     return " ".join(out)
 
 
+def taken(found: Answer, epsilon: str) -> str:
+    """The method to take: the winner, or of a table of one's own the highest score. "" for none.
+
+    Of a table of one's own there is none if no method is significantly better than the trivial baseline.
+    """
+    winner = found.at(epsilon).winner
+    if winner.methods or not found.own:
+        return winner.methods[0] if winner.methods else ""
+    at = _scores_on_it(found, epsilon)
+    if not at or max(y - 1.96 * error for y, error in at.values()) <= 0:
+        return ""
+    return max(at, key=lambda m: at[m][0])
+
+
+def _scores_on_it(found: Answer, epsilon: str) -> dict[str, tuple[float, float]]:
+    """Method -> score and standard error on a table of one's own; empty without a scale."""
+    scores = found.at(epsilon).scores
+    if not scores.scaled:
+        return {}
+    at = {m: scores.on(m, scores.sets[0]) for m in scores.methods}
+    return {m: (y, error) for m, (y, error) in at.items() if np.isfinite(y)}
+
+
 def _on_this_table(found: Answer, epsilon: str) -> str:
     """Of a table of one's own: the method with the highest score on it, and those that are not significantly worse."""
     scores, family = found.at(epsilon).scores, found.family
@@ -55,14 +78,12 @@ def _on_this_table(found: Answer, epsilon: str) -> str:
     if not scores.scaled:
         why = best.ends(family, dataset, found.about)[2].partition(" (")[0]
         return f"At epsilon = {epsilon}, take none: even without privacy, {why} on this table."
-    at = {m: scores.on(m, dataset) for m in scores.methods}
-    at = {m: (y, error) for m, (y, error) in at.items() if np.isfinite(y)}
-    if max(y - 1.96 * error for y, error in at.values()) <= 0:
+    first, at = taken(found, epsilon), _scores_on_it(found, epsilon)
+    if not first:
         return (
             f"At epsilon = {epsilon}, take none: on this table, no private method is significantly better than the "
             f"trivial baseline by the {METRICS[best.metric_of(family)].title}."
         )
-    first = max(at, key=lambda m: at[m][0])
     metric = best.metric_of(family)
     near = []
     for method in sorted(at, key=lambda m: -at[m][0]):

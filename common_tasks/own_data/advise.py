@@ -28,7 +28,6 @@ from common_tasks.own_data import arguments, first, page, study, surrogates
 from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import visible
 from datasets.reader import TableError, look
-from reports.site.document import plain
 from workflow.imports import code_hash
 from workflow.table_options import stated, table_options
 
@@ -93,19 +92,6 @@ def command(**given) -> None:
         advise(args)
     except study.StudyError as e:
         raise click.ClickException(visible(str(e))) from None
-    print(visible(next_step(args)))
-
-
-def next_step(args: SimpleNamespace) -> str:
-    """A sentence on how to fit a method to private rows; "" for density, which `fit` does not know."""
-    if args.task == "density":
-        return ""
-    file, target = args.file or "FILE.csv", args.target or "COLUMN"
-    return (
-        f"Next: ./bench fit {file} --task {args.task} --target {target} --method NAME --epsilon {min(args.epsilon):g} "
-        f"--delta {args.delta:g} --bounds FILE.yaml fits one method to your rows, once. Names are those of "
-        "docs/reference/papers-and-methods.md."
-    )
 
 
 def size_of(path: Path | None, target: str | None, task: str, given: Mapping[str, Any]) -> tuple[int, int]:
@@ -174,7 +160,7 @@ def advise(args: SimpleNamespace) -> None:
     def drawn(scores: pd.DataFrame) -> tuple[advice.Block, page.Text]:
         frame = by_shape(scores, args.task)
         block = arguments.block_of(what, frame, about)
-        return block, page_text(args, block.data, frame, shapes, real)
+        return block, page_text(args, block, frame, shapes, real)
 
     arguments.run(what, args.cores, "./bench advise", drawn, left)
 
@@ -221,7 +207,7 @@ def limits(args, shapes: tuple[str, ...]) -> str:
     )
 
 
-def page_text(args, data: pd.DataFrame, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> page.Text:
+def page_text(args, block: advice.Block, frame: pd.DataFrame, shapes: tuple[str, ...], real: str) -> page.Text:
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     command = f"./bench advise --task {args.task} --rows {args.rows} --columns {args.columns} --epsilon "
     command += f"{budget.replace(',', '')} --delta {args.delta:g} --seeds {args.seeds}"
@@ -233,14 +219,14 @@ def page_text(args, data: pd.DataFrame, frame: pd.DataFrame, shapes: tuple[str, 
         before=[f"Made by `{command}`. {WHY}"],
         first=[
             first.assumed_ranges(args.known_ranges),
-            *first.too_small(data, args.rows, {s: f"the shape {s.replace('_', ' ')}" for s in shapes}),
+            *first.too_small(block.data, args.rows, {s: f"the shape {s.replace('_', ' ')}" for s in shapes}),
             first.more_rows(study.COMMON[args.task]),
             real,
         ],
+        last=arguments.next_steps(args, block, args.file or "FILE.csv", args.known_ranges, args.levels),
         by="By shape of the made-up tables",
         meaning={s.replace("_", " "): surrogates.MEANING[s] for s in shapes if s in surrogates.MEANING},
         after=[
-            plain(next_step(args)),
             arguments.guarantee(args, frame),
             f"Each method fits {args.seeds} tables of each shape, drawn anew, and is scored on "
             f"{surrogates.TEST} fresh rows of each. Each table is one table of the model.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,7 +21,9 @@ from common_tasks.own_data import page, study
 from common_tasks.own_data.study import ENDS, KINDS, Study, StudyError
 from common_tasks.own_data.table import TWO_CLASSES
 from datasets.files import ROOT, visible
+from dpbayes_bench import fits
 from evaluation.summary import read_scores
+from methods import contract
 from workflow.cli import Several
 
 WORD = re.compile(r"[a-z0-9][a-z0-9_.-]*")
@@ -175,6 +178,41 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
     )
 
 
+def next_steps(
+    args: SimpleNamespace, block: advice.Block, file: str | Path, all_stated: bool, levels: str | Path | None
+) -> list[str]:
+    """The command that fits the method to take, a sentence per epsilon. Empty for density, which `fit` does not know.
+
+    ``all_stated``: is the range of every column stated? Else `fit` estimates the missing ones, as the scores did.
+    ``levels``: file of public levels.
+    """
+    if args.task == "density":
+        return []
+    kind, out = KINDS[args.task], []
+    # `advise` has no file of ranges
+    bounds = getattr(args, "bounds", "FILE.yaml" if all_stated else None)
+    for epsilon, method in block.taken.items():
+        name = method.partition(", ")[0]
+        words = [file, "--task", args.task, "--target", args.target or "COLUMN", "--method", name, "--epsilon", epsilon]
+        words += ["--delta", f"{args.delta:g}"]
+        words += ["--bounds", bounds] if bounds else []
+        words += [] if all_stated else ["--estimate-ranges"]
+        words += ["--levels", levels] if levels else []
+        words += ["--no-header"] if args.no_header else []
+        words += ["--drop", *args.drop] if args.drop else []
+        words += ["--columns", args.columns] if isinstance(args.columns, str) and args.columns else []
+        leaks = [*fits.leaks(contract.get(name, kind), kind)]
+        words += ["--accept", *leaks] if leaks else []
+        said = f"Next, at epsilon = {epsilon}: {shlex.join(['./bench', 'fit', *map(str, words)])}"
+        said += f" fits {scores.title(name, kind)} to private rows, once."
+        said += " What --accept names is not counted by its epsilon." if leaks else ""
+        mine = block.data[(block.data["method"] == method) & (block.data["epsilon"] == epsilon)]
+        if "tuned" in set(mine["settings"]):
+            said += " Its score here is with tuned settings, and the command has the defaults."
+        out.append(said)
+    return out
+
+
 def finish(what: Study, block: advice.Block, text: page.Text, left_out: Mapping[str, str]) -> None:
     """Write the page and say in short what it says."""
     path = page.write(what.folder, block, text, left_out)
@@ -182,6 +220,7 @@ def finish(what: Study, block: advice.Block, text: page.Text, left_out: Mapping[
         *filter(None, text.first),
         *block.sentences,
         *(f"Left out: {name}: {why}." for name, why in left_out.items()),
+        *text.last,
         f"Page: {path}",
     ]
     print(visible("\n".join(said)))

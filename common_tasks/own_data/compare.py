@@ -103,7 +103,7 @@ def compare(args: SimpleNamespace, known: table.Facts) -> None:
 
     def drawn(frame: pd.DataFrame) -> tuple[advice.Block, page.Text]:
         block = arguments.block_of(what, frame, about)
-        return block, page_text(args, known, frame, block.data)
+        return block, page_text(args, known, frame, block)
 
     arguments.run(what, args.cores, "./bench compare", drawn, left)
 
@@ -135,8 +135,8 @@ def columns_of(known: table.Facts) -> list[dict[str, str]]:
     return out
 
 
-def page_text(args, known: table.Facts, frame: pd.DataFrame, data: pd.DataFrame) -> page.Text:
-    """The page of scores ``frame`` and advice ``data``."""
+def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block) -> page.Text:
+    """The page of scores ``frame`` and their advice."""
     budget = ", ".join(f"{e:g}" for e in sorted(args.epsilon))
     wanted = [*known.columns, *([known.target] if args.task == "regression" else [])]
     unknown = [c for c in wanted if c not in known.bounds]
@@ -149,9 +149,12 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, data: pd.DataFrame)
         f" The levels of {', '.join(map(plain, taken[:8]))}{', ...' if len(taken) > 8 else ''} are taken from the "
         "rows, which are public by the user's word. The guarantee takes the levels as known."
     )  # fmt: skip
+    # of private rows, `fit` takes no level that is not stated, but classes 0 and 1
+    coded = {known.target} if known.labels == ["0", "1"] else set()
+    needed = args.levels or ("LEVELS.yaml" if {*taken} - coded else None)
     zero, one = map(plain, known.labels or ("", ""))
     classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
-    small = first.too_small(data, known.rows * 9 // 10, {d: known.file for d in data["dataset"]})
+    small = first.too_small(block.data, known.rows * 9 // 10, {d: known.file for d in block.data["dataset"]})
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
@@ -161,6 +164,7 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, data: pd.DataFrame)
             *small,
             first.more_rows(study.COMMON[args.task]) if small else "",
         ],
+        last=arguments.next_steps(args, block, "PRIVATE.csv", not unknown, needed),
         columns=columns_of(known),
         read=f"{known.layout.words} Rows are counted from 1.{levels if taken else ''}",
         after=[

@@ -28,7 +28,7 @@ class Text:
 
     ``title``: plain text; ``state``: what is missing, plain text, "" for a study that is finished; ``first``: what
     decides, plain text; ``before``: paragraphs below; ``by``: heading of the table of scores by data set, and what its
-    columns mean; ``columns``: rows of a table on the columns of the file,
+    columns mean; ``last``: the next steps, plain text; ``columns``: rows of a table on the columns of the file,
     plain text, and ``read``: how the file was read; ``after``: paragraphs at the end. Paragraphs are Markdown: values
     in them go through ``plain``.
     """
@@ -41,6 +41,7 @@ class Text:
     columns: Sequence[Mapping[str, str]] = ()
     read: str = ""
     first: Sequence[str] = ()
+    last: Sequence[str] = ()
     state: str = ""
 
 
@@ -75,6 +76,8 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
     if text.by:
         parts += [f"## {text.by}", by_dataset(block.data)]
         parts += ["\n".join(f"- {name}: {words}" for name, words in (text.meaning or {}).items())]
+    if text.last:
+        parts += ["## Next", *map(plain, text.last)]
     if left_out:
         parts += ["## Left out", "\n".join(f"- {plain(name)}: {plain(why)}" for name, why in left_out.items())]
     if text.columns:

@@ -402,6 +402,12 @@ def _snakemake(
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
+    if process.returncode < 0:
+        name = signal.Signals(-process.returncode).name
+        raise StudyError(
+            f"the workflow was ended by {name} (killed, or out of memory); {log} has what it said. The same command "
+            "goes on where it was, with less memory under --cores 1"
+        )
     if process.returncode:
         raise StudyError(f"a step failed; {log} ends with: {_last(log)}")
 

@@ -44,7 +44,7 @@ def authors(n: int, seed: int, authors_order: np.ndarray | None = None) -> Split
     """``train_test_split(train_size=.9, test_size=.1, random_state=seed)`` of the row numbers, in the order drawn.
 
     Train rows are floor(0.9 n), test rows ceil(0.1 n). With ``authors_order`` (n,) the drawn numbers count rows in
-    that order, and the rows of the table come back. Raises ValueError for n < 2, seed < 1 or an order of
+    that order, and the result has rows of the table. Raises ValueError for n < 2, seed < 1 or an order of
     another length.
     """
     _check(n, seed >= 1, f"seed = {seed}; the runs use seeds 1, 2, ...")

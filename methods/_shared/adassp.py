@@ -38,7 +38,7 @@ LEAST_VARIANCE = 1e-9
 
 @dataclass(frozen=True)
 class ClipRule:
-    """Where rows are clipped: as short as the typical one, longer where noise allows.
+    """The norm at which rows are clipped: that of a typical row, larger if the noise allows it.
 
     The defaults were chosen on synthetic rows (4 to 32 columns, 500 to 20,000 rows); test scores of naval had raised
     the question (``CLIP_LEAK``). The margin is the smallest of those tried; 0.5 was better at epsilon = 1 and 8, and

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians on rows in the box: what the methods that know a mixture share there."""
+"""Mixtures of Gaussians on scaled rows: the parts that the methods for a mixture share there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RADIUS = 1.5
 
 
 def ball(d: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
-    """(shift, scale), each (d,), of the public ball |x| <= radius sqrt(d) around the centre of the box."""
+    """(shift, scale), each (d,), of the public ball |x| <= radius sqrt(d) around the centre of [-1, 1]^d."""
     return np.zeros(d), np.full(d, radius * math.sqrt(d))
 
 
@@ -62,7 +62,7 @@ class RegressionInFrame(InFrame):
     """
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Rows in the unit box. Raises what ``fit_joint`` raises."""
+        """Rows scaled to [-1, 1]. Raises what ``fit_joint`` raises."""
         rows = np.column_stack([task.x, task.y])
         rows *= DEVIATIONS
         rows.setflags(write=False)  # so that the task takes it as it is

@@ -99,7 +99,7 @@ def left_for(
 
 
 class InFrame(Method):
-    """A method on rows scaled to [-1, 1]. A subclass gives ``fit_unit``; the frame is made (and paid for) here."""
+    """A method on rows scaled to [-1, 1]. A subclass gives ``fit_unit``. The scaling is made and charged here."""
 
     reads_ranges = True
     #: part of mu^2 for the columns without a documented range.

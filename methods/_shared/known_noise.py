@@ -1,4 +1,4 @@
-"""What the EP family asks of a mixture of Gaussians."""
+"""Conditions of the EP family on a mixture of Gaussians."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one exact draw of the weights of a linear regression costs, and how much tempering a budget asks for.
+"""The cost of one exact draw of the weights of a linear regression, and the tempering that a budget asks for.
 
 Relation: add or remove one row, the number of rows n public (it enters the bound as the largest number of rows). Rows
 x = [inputs, 1] with |x|^2 <= R2 and |y| <= 1. The draw is from

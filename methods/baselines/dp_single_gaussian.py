@@ -76,7 +76,7 @@ class DPSingleGaussian(InFrame):
 
 
 def in_ball(u: np.ndarray) -> np.ndarray:
-    """Rows (n, d) longer than 1 brought to length 1; rows in the box are finite."""
+    """Rows (n, d) longer than 1 brought to length 1; scaled rows are finite."""
     return u / np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1.0)
 
 

@@ -43,5 +43,5 @@ class ExactPosteriorLinear(InFrame, ExactPosterior):
     constants = (Constants.NONE,)
 
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Rows in the box."""
+        """Rows scaled to [-1, 1]."""
         return Fit(task.model.exact_posterior(task.x, task.y), budget.ledger)

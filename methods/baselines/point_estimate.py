@@ -1,4 +1,4 @@
-"""Point estimate of the same network by stochastic gradient descent, the yardstick of DP-SEP's appendix C.
+"""Point estimate of the same network by stochastic gradient descent, the baseline of DP-SEP's appendix C.
 
 The printed column equals the back-propagation column of Hernandez-Lobato & Adams (2015), who chose the learning rates
 by Bayesian optimisation and trained for 40 epochs. Here learning rate and weight decay come from a small stated grid,

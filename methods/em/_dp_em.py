@@ -172,7 +172,7 @@ def _moments_slack(
 
 # ------------------------------------------------------------------------------------------------ released statistics
 class Sensitivities(NamedTuple):
-    """What the authors' code declares: one number for the weights, one a component for means and covariances (K,)."""
+    """Sensitivities that the authors' code declares: one of weights, one per component of means and covariances."""
 
     weights: float
     means: np.ndarray
@@ -215,7 +215,7 @@ def statistics_of(x: np.ndarray, responsibilities: np.ndarray, n: int, release: 
 def released_statistics(
     x: np.ndarray, parameters: MixtureParameters, release: str = "GGG", prior: Prior | None = None
 ) -> Released:
-    """What the M-step after ``parameters`` releases, before the noise; x (n, d) with norms at most 1."""
+    """The release of the M-step after ``parameters``, before the noise; x (n, d) with norms at most 1."""
     prior = prior or Prior()
     g, _ = e_step(x, parameters.weights, parameters.means, parameters.covariances)
     return statistics_of(x, g, len(x), release, prior)

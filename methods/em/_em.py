@@ -103,7 +103,7 @@ def map_m_step(m: Moments, prior: Prior | None) -> MixtureParameters:
 
 
 def log_prior(p: MixtureParameters, prior: Prior | None) -> float:
-    """What the authors' code adds to the log-likelihood that it reports and stops by; nats.
+    """The term that the authors' code adds to the log-likelihood that it reports and stops by; nats.
 
     Normal-inverse-Wishart log-density of every component, N(mu_k; 0, Sigma_k / kappa0) IW(Sigma_k; S0, nu0), plus
     (dirichlet - 1) sum log pi_k (without its constant). 0 without a prior.

@@ -123,7 +123,7 @@ class DPEMCorrected(Method):
         return remaining_noise_multiplier(budget.ledger, planned, budget.epsilon, budget.delta)
 
     def _frame(self, task: Task, s: Settings, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
-        """(shift, scale), each (d,): the ball is the set where |(x - shift) / scale| <= 1. Public, or bought."""
+        """(shift, scale), each (d,): the ball is |(x - shift) / scale| <= 1. Public, or estimated privately."""
         d = task.x.shape[1]
         if task.model.noise_sd is not None:
             return np.zeros(d), np.full(d, prior_radius(task.model, d))
@@ -150,7 +150,7 @@ def prior_radius(model: MixtureOfGaussians, d: int) -> float:
 def column_scales(
     x: np.ndarray, public: PublicKnowledge, budget: Budget, noise_multiplier: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every column, each (d,), from documented or bought ranges and released moments.
+    """Mean and standard deviation of every column, each (d,), from documented or estimated ranges and released moments.
 
     The releases compose exactly to one full-batch Gaussian release with ``noise_multiplier``. Sensitivities:
     ``privacy.scaling.range_counts`` and ``privacy.scaling.moment_sums``. A column whose range the noise hides gets the

@@ -1,4 +1,4 @@
-"""Methods for the means of a mixture of Gaussians in the box that move sites: what they compile."""
+"""Methods that move sites, for the means of a mixture of Gaussians on scaled rows: the code that they compile."""
 
 from __future__ import annotations
 

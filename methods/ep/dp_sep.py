@@ -114,7 +114,7 @@ class DPSEP(Method):
 
 
 def of_releases(counts: Mapping[str, float]) -> dict[str, float]:
-    """What may leave a private fit: counts of what the noise did, not of what the rows did before it."""
+    """Diagnostics that may leave a private fit: counts of what the noise did, not of what the rows did before it."""
     return {name: count for name, count in counts.items() if name not in _OF_ROWS}
 
 

@@ -42,7 +42,7 @@ LARGEST_ROOT_MOVE = 1.5
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a run does. ``caps``: layer 1, layer 2, both together, noise Gamma; ``gamma_scale`` follows its cap."""
+    """The plan of a run. ``caps``: layer 1, layer 2, both together, noise Gamma; ``gamma_scale`` follows its cap."""
 
     steps: int
     rate: float

@@ -1,7 +1,7 @@
-"""One exact draw from a tempered logistic posterior in the box: what it costs under add/remove, and how it is made.
+"""One exact draw from a tempered logistic posterior on scaled inputs: its cost under add/remove, and how it is made.
 
 The distribution is p(theta) proportional to exp(-power sum_i l_i(theta) - precision |theta|^2 / 2), rows z = (2 y - 1)
-[x, 1] of norm at most c = sqrt(D), since every number of the box is in [-1, 1]. Rows over c with c theta for theta are
+[x, 1] of norm at most c = sqrt(D), since every scaled number is in [-1, 1]. Rows over c with c theta for theta are
 rows of norm at most 1 with the same margins: nothing else depends on that scale.
 
 Relation: add or remove one row, with n public: power and precision are functions of public numbers, so that neighbours

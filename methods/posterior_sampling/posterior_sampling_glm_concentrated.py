@@ -62,8 +62,8 @@ class PosteriorSamplingGLMConcentratedLogistic(InFrame):
     Settings = SamplerSettings
 
     def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
-        """What one draw from d inputs is from and costs, by public numbers alone. Raises ValueError for a budget with
-        nothing for the draw."""
+        """The distribution of one draw from d inputs, and its cost, by public numbers only. Raises ValueError for a
+        budget with nothing for the draw."""
         from methods._shared.logistic.sampler import Target
         from methods.posterior_sampling import _bounded_logistic as draws
 

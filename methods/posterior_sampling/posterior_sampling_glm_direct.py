@@ -63,7 +63,7 @@ class PosteriorSamplingGLMDirectLogistic(InFrame):
     Settings = SamplerSettings
 
     def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
-        """What one draw from d inputs is from and costs. Raises BudgetExceeded where the budget does not hold it."""
+        """The distribution of one draw from d inputs, and its cost. Raises BudgetExceeded for a small budget."""
         from methods._shared.logistic.sampler import Target
         from methods.posterior_sampling import _bounded_logistic as draws
 

@@ -99,7 +99,7 @@ class PosteriorSamplingOPSLogistic(InFrame):
             positive("posterior_sampling_ops", self, "radius_factor")
 
     def law(self, model, d: int, settings: Settings, budget: Budget) -> tuple[Target, Event]:
-        """What one draw from d inputs is from and costs, by public numbers alone.
+        """The distribution of one draw from d inputs, and its cost, by public numbers only.
 
         Raises ValueError for a budget with nothing for the draw, MethodError for a ball that holds less than
         ``LEAST_MASS`` of the prior (of D and the radius alone).

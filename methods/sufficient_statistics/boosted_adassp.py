@@ -106,7 +106,7 @@ def part(whole: float, share: float) -> float:
 
 
 def shortened(u: np.ndarray, y: np.ndarray, norm: float) -> Rows:
-    """Rows u (n, p) and targets (n,) times min(1, norm / |u|): |u| <= ``norm``. What is not finite becomes a row of 0.
+    """Rows u (n, p) and targets (n,) times min(1, norm / |u|): |u| <= ``norm``. A row that is not finite becomes 0.
 
     A row depends on itself alone.
     """
@@ -118,7 +118,7 @@ def shortened(u: np.ndarray, y: np.ndarray, norm: float) -> Rows:
 
 
 def residuals(rows: Rows, weights: np.ndarray, clip: float) -> np.ndarray:
-    """Of the shortened rows, each cut to [-clip, clip]; (n,).
+    """The residuals of the shortened rows, each cut to [-clip, clip]; (n,).
 
     Sensitivity under add/remove of the sum of their squares: clip^2. Proof: ``weights`` are a function of earlier
     releases; a row adds the square of its own residual, which is at most clip^2.

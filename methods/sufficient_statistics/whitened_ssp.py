@@ -139,7 +139,7 @@ def posterior(
     """Posterior of the weights of [x, 1], scaled units, and its diagnostics, from the last release.
 
     With z_u = B_u u for u = [x, 1] and z_y = b_y y + b_u u, a solution w in whitened coordinates predicts z_y = w z_u,
-    that is y = (B_u' w - b_u) u / b_y. Without noise and clipping it is the exact posterior.
+    that is y = (B_u' w - b_u) u / b_y. It is the exact posterior if there is no noise and no clipping.
     """
     read = adassp.read(found.moments, 0.0)
     inner, along, scale = found.transform[:-1, :-1], found.transform[-1, :-1], found.transform[-1, -1]

@@ -22,7 +22,7 @@ BOUNDS = tuple(n for n in NAMES if n not in _ONE_DIRECTION)
 
 @dataclass(frozen=True)
 class Cost:
-    """What a ledger costs.
+    """The cost of a ledger.
 
     Attributes
     ----------

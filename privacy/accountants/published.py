@@ -1,4 +1,4 @@
-"""What authors' code computes for its own noise: CLAIMS, not guarantees."""
+"""Epsilons that authors' code computes for its own noise: CLAIMS, not guarantees."""
 
 from __future__ import annotations
 

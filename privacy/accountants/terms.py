@@ -39,7 +39,7 @@ def checked_delta(delta: float, pure: bool = False) -> float:
 
 
 def key_of(e: Event) -> tuple:
-    """What the cost depends on: no words, so that equal events of different fits share one computation."""
+    """All that the cost depends on: no words, so that equal events of different fits share one computation."""
     scale = e.noise_scale, e.sensitivity
     if e.mechanism in (Mechanism.GAUSSIAN, Mechanism.LAPLACE, Mechanism.EXPONENTIAL):
         scale = (e.noise_multiplier if math.isfinite(e.sensitivity) else 0.0), 1.0

@@ -90,7 +90,7 @@ class Audit:
 
     @cached_property
     def found(self) -> Found:
-        """What the search reaches of each event; see ``privacy.audit.search``."""
+        """The sensitivity that the search reaches per event; see ``privacy.audit.search``."""
         method, task, settings, spec, seed = self._short
         specs = (spec, quiet(spec))
         return climb(method, task, settings, specs, seed, np.random.default_rng(seed), self._evaluations)
@@ -105,7 +105,7 @@ class Audit:
         return parts
 
     def evidence(self, check: str) -> Evidence:
-        """What a passed ``check`` rests on; see :class:`Evidence`."""
+        """The evidence behind a passed ``check``; see :class:`Evidence`."""
         replayed = [r for _, r in self.replays if isinstance(r, Replay)]
         if check == "sensitivity":
             moves = sum(g.releases for r in replayed for g in r.gaps)
@@ -188,7 +188,7 @@ class Audit:
         return self._first(lambda pair, r: f"{pair}: the ledgers differ" if r.events_differ else "")
 
     def steps(self) -> str:
-        """The events of all releases stand in the ledger, and there are as many as it says."""
+        """The events of all releases are in the ledger, and there are as many as it says."""
         return self._first(_steps_fault)
 
     def sampling(self) -> str:
@@ -259,7 +259,7 @@ KILLS = {
     "forged": "rows that decide what is done with rare outputs, what is prepared, or with which words a fit ends",
     "searched": "a declared sensitivity that is too small by a part that no fixed pair reaches",
     "tails": "noise that is cut far out",
-    "noise": "noise of another law or scale, drawn twice, or correlated between neighbouring numbers",
+    "noise": "noise of another distribution or scale, drawn twice, or correlated between neighbouring numbers",
     "sampling": "batches that are no independent coins at the declared rate",
     "late": "a fault after many steps only",
     "secrets": "noise or batches that follow from few bits",

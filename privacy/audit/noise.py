@@ -1,4 +1,4 @@
-"""The law of the noise that mechanisms draw."""
+"""The distribution of the noise that mechanisms draw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_FITS, _FIRST_LOOK = 500, 250
 #: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
 #: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
 _REPEATED = 1e-12
-#: false-alarm rate of :class:`Serial`, beside that of the law.
+#: false-alarm rate of :class:`Serial`, besides that of the distribution.
 SERIAL_ALPHA = 1e-9
 #: distribution of the noise over its scale where it is not the standard normal
 _OWN = {Mechanism.LAPLACE: stats.laplace, Mechanism.EXPONENTIAL: stats.gumbel_r}
@@ -98,7 +98,7 @@ def noise_law(samples: np.ndarray, sigma: float, alpha: float = 1e-3) -> NoiseLa
     """Are ``samples`` independent N(0, sigma^2)?
 
     Chi-square test of the variance, Kolmogorov-Smirnov, and a binomial test of how many lie beyond two standard
-    deviations, which sees a law without tails in a few hundred numbers; alpha/3 each.
+    deviations, which sees a distribution without tails in a few hundred numbers; alpha/3 each.
     """
     z = np.ravel(samples) / sigma
     n = z.size

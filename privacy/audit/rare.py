@@ -1,4 +1,4 @@
-"""What a dozen fits do not show: the tails of the noise, secrets of few bits, the last of many steps, overspending."""
+"""Faults that a dozen fits do not show: tails of the noise, secrets of few bits, late steps, and overspending."""
 
 from __future__ import annotations
 

@@ -43,10 +43,10 @@ ANY_BLOCK = 2**62
 class Recorder:
     """Listens to the releases of one fit; pass it to ``BudgetSpec.open``.
 
-    Without ``outputs`` it records: ``values`` (before the noise) and ``outputs`` (after). With the ``outputs`` of an
-    earlier run it replays: each release returns the stored output, and the new values are stored; ``expected`` are the
-    events of that run. A recorded release is noisy by the mechanism's own noise, by that of ``noise`` (event, rows of
-    (releases, size)) in its order, or it is what ``forge`` makes of event, value and noise.
+    It records if there are no ``outputs``: ``values`` (before the noise) and ``outputs`` (after). With the ``outputs``
+    of an earlier run it replays: each release returns the stored output, and the new values are stored. ``expected``
+    are the events of that run. A recorded release is noisy by the mechanism's own noise, by that of ``noise`` (event,
+    rows of (releases, size)) in its order, or it is what ``forge`` makes of event, value and noise.
     """
 
     outputs: list[np.ndarray] | None = None

@@ -28,8 +28,8 @@ def sampling_fault(
     """ "" if the rows enter the releases of each Poisson event as independent coins at its sampling rate.
 
     By record and replay: which releases move where the last row is left out, over ``seeds`` fits, and where each row in
-    turn is altered, in one fit. Each statistic (:func:`_coin_statistics`) is held against its law under independent
-    coins, by simulation; together they raise a false alarm with probability ``alpha`` at most.
+    turn is altered, in one fit. Each statistic (:func:`_coin_statistics`) is compared with its distribution
+    under independent coins, by simulation; together they raise a false alarm with probability ``alpha`` at most.
     """
     events = [e for e in run(method, task, settings, spec, seed).ledger if is_poisson(e)]
     if not events:

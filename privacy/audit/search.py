@@ -48,7 +48,7 @@ class Pair:
 class Found:
     """``reached``: event -> largest part of its declared sensitivity by which a release moved; ``pairs``: on which.
 
-    What is found is a lower bound on the worst pair's part, never the worst pair for sure.
+    The result is a lower bound on the worst pair's part, which may not be reached.
     """
 
     reached: dict[str, float] = field(default_factory=dict)

@@ -519,6 +519,7 @@ def _dataset(
             *((title, [about[key]]) for key, title in (("row", "A row is"), ("inputs", "Inputs")) if about.get(key)),
             ("Target", [_target(d)]),
             ("Unit of the target", [unit]),
+            *([("Source of these words", [about["source"]])] if about.get("source") else []),
             ("Licence", [d.licence or "none stated"]),
             ("DOI", [d.doi or "none"]),
             ("Splits", [splits]),

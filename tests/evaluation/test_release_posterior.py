@@ -169,6 +169,7 @@ def test_non_centred_moves_leave_the_prior_as_it_is(prior_steps, walk_steps, mon
     assert stats.kstest((moved[:, :2] ** 2).sum(axis=1) / moved[:, 2], stats.chi2(2).cdf).pvalue > 1e-5
 
 
+@pytest.mark.nightly
 def test_simulation_based_calibration():
     """Ranks of the true parameters among 19 draws, 60 data sets of 30 rows, both kinds of noise in turn.
 

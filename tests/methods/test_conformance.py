@@ -155,7 +155,7 @@ def supported_at_all(method: Method) -> bool:
     return any(method.supports(TINY[kind]()) is None for kind in method.models)
 
 
-#: fits of which only the method's own adapter is tested by day: what NUTS compiles takes seconds
+#: methods whose fits are nightly: what NUTS compiles takes seconds; logistic_gaussian/test_methods.py fits it by day
 DEAR = ("nuts",)
 
 
@@ -169,7 +169,7 @@ def cases() -> list:
             found = [case for kind in adapter(name).models for case in supported(adapter(name), kind)]
         except Exception:  # the broken adapter fails by itself below, the others are tested
             found = ["bnn_regression"]
-        by_night = name in FURTHER and name.rpartition("/")[2] in DEAR
+        by_night = name.rpartition("/")[2] in DEAR
         for k, kind in enumerate(found):
             marks = pytest.mark.nightly if k or by_night else ()
             out.append(pytest.param(name, kind, id=f"{name}-{kind}", marks=marks))

@@ -68,7 +68,12 @@ def test_the_methods_that_say_so_are_these():
     assert aware(LOGISTIC) == []
 
 
-@pytest.mark.parametrize("name", aware(LINEAR))
+def by_night(name: str):
+    """The chain of Bernstein & Sheldon takes seconds; ``test_noisy_posteriors.py`` checks its posterior by day."""
+    return pytest.mark.nightly if name == "bernstein_sheldon_2019_corrected" else ()
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=by_night(name)) for name in aware(LINEAR)])
 def test_intervals_that_count_the_noise_have_z_near_one(name):
     assert rms_z(name, LINEAR) < LIMIT
 

@@ -182,7 +182,7 @@ def test_laplace_is_at_the_mode_with_the_inverse_hessian(extra):
     fit = na.laplace(s, v0, rate, Priors(), extra)
     hm, hs = na.slope_prior(s, v0, rate)
 
-    def negative(z, j):
+    def negative(z, j):  # of case j
         delta, h = z
         a = jax.nn.softplus(h)
         k = rate * a
@@ -191,9 +191,10 @@ def test_laplace_is_at_the_mode_with_the_inverse_hessian(extra):
         return out - (s.n * jax.nn.log_sigmoid(a) if extra else 0.0)
 
     with jax.enable_x64(True):
-        for j in range(len(cases)):
-            z = jnp.array([fit.optimum[j] - s.phi[j], fit.h[j]])
-            gradient, hessian = (np.asarray(f(negative)(z, j)) for f in (jax.grad, jax.hessian))
+        s, v0, hm, hs = jax.tree.map(jnp.asarray, (s, v0, hm, hs))
+        at = jnp.stack([fit.optimum - s.phi, fit.h], axis=1)
+        both = jax.jit(jax.vmap(lambda z, j: (jax.grad(negative)(z, j), jax.hessian(negative)(z, j))))
+        for j, (gradient, hessian) in enumerate(zip(*map(np.asarray, both(at, jnp.arange(len(cases)))), strict=True)):
             inverse = np.linalg.inv(hessian)
             # the Newton step from the mode is far below the approximation's own width
             assert (np.abs(inverse @ gradient) < 1e-4 * np.sqrt(np.diag(inverse))).all()

@@ -487,6 +487,7 @@ def test_a_fit_that_ends_its_own_process_is_a_row_and_tried_again_when_asked(pro
     assert "resumes: 19 of 20" in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_fit_that_hung_is_tried_again_by_itself(project):
     """The limit of the first call is one that slow fits reach too; that of the second none does."""
     (project / "hangs").unlink(missing_ok=True)

@@ -41,6 +41,12 @@ def test_output_without_a_failed_test_is_told_as_it_is():
     assert try_method.faults("ERROR: file not found: x\n") == ["the tests did not run: ERROR: file not found: x"]
 
 
+def test_tests_that_are_ended_from_outside_name_the_method_file(monkeypatch, capsys):
+    monkeypatch.setattr(try_method.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], -9, "", ""))
+    assert cli.main(["try", "ridge"]) == 1
+    assert "ridge.py were ended by SIGKILL (killed, or out of memory)" in capsys.readouterr().err
+
+
 def test_only_the_tests_of_the_method_are_collected():
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--collect-only"]
     made = subprocess.run(

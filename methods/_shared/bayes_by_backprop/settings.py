@@ -25,7 +25,7 @@ _WHO = "network training"
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """What every method has."""
+    """The settings that every method has."""
 
     #: epochs after which the weights (of a posterior: their means) are kept for learning curves; training does not
     #: depend on it, and epochs that are not reached are left out.

@@ -1,4 +1,4 @@
-"""What the adapters share: training rows, the plan of the steps, calibration, and the release of a clipped sum."""
+"""Code that the adapters share: training rows, plan of the steps, calibration, and release of a clipped sum."""
 
 from __future__ import annotations
 

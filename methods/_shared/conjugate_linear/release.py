@@ -1,4 +1,4 @@
-"""Linear regression in the box from one noisy release: what its methods share beside AdaSSP (``_shared/adassp``)."""
+"""Linear regression on scaled inputs from one noisy release: code that its methods share, besides that of AdaSSP."""
 
 from __future__ import annotations
 

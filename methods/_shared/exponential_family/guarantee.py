@@ -1,6 +1,6 @@
-"""What one exact draw from a conjugate posterior costs, and how much tempering a budget asks for.
+"""The cost of one exact draw from a conjugate posterior, and the tempering that a budget asks for.
 
-Relation: replace one record, n fixed and public. A draw is made from the law with natural parameter
+Relation: replace one record, n fixed and public. A draw is made from the distribution with natural parameter
 
     prior_weight eta0 + data_weight sum_i (S(x_i), 1),
 
@@ -47,10 +47,10 @@ def supremum(
     Returns a number, or (k,). Raises ValueError for numbers out of range.
 
     Proof for categories (a Bernoulli trial has two). Let a be the Dirichlet parameters of ``prior_weight eta0``, s =
-    data_weight. Neighbours have laws with parameters P = a + s c and Q = P + s (e_j - e_i), where c are the counts of
-    n records, c_i >= 1, and i != j.
+    data_weight. Neighbours have distributions with parameters P = a + s c and Q = P + s (e_j - e_i), where c are the
+    counts of n records, c_i >= 1, and i != j.
 
-    1. Both laws have the same total, so the log-Gamma of the total cancels and D(P || Q) = d(P_i, -s) + d(P_j, s) with
+    1. Both distributions have the same total, so its log-Gamma cancels and D(P || Q) = d(P_i, -s) + d(P_j, s) with
        the function d of :func:`coordinate_divergence`, which also says when it is finite.
     2. d is convex in its first argument: it is an integral of b^2 trigamma(p + u b) over u with weights >= 0, and
        trigamma is convex. So for fixed i, j the divergence is convex in c on the simplex {c >= 0, c_i >= 1, sum c = n},
@@ -99,8 +99,8 @@ def _dirichlet_supremum(a: np.ndarray, total: float, swap: float, orders: np.nda
 def coordinate_divergence(order: np.ndarray, p: np.ndarray, b: np.ndarray) -> np.ndarray:
     """d(p, b) = [lnG(p - (order - 1) b) - order lnG(p) + (order - 1) lnG(p + b)] / (order - 1), lnG the log-Gamma.
 
-    What one parameter adds to the divergence of Dirichlet laws with equal totals; ``inf`` where p - (order - 1) b <= 0,
-    at order 1 its limit lnG(p + b) - lnG(p) - b digamma(p). Broadcasts.
+    The part of one parameter in the divergence of two Dirichlets with equal totals. It is ``inf`` if
+    p - (order - 1) b <= 0, and at order 1 its limit lnG(p + b) - lnG(p) - b digamma(p). Broadcasts.
 
     The differences would lose all digits where d is small, so it is computed as what it is by Taylor's theorem,
 

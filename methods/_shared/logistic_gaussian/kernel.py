@@ -20,7 +20,7 @@ def sites(mean, variance, tilted):
     mean, variance : (n,), of the signed margin t = (2 y - 1) theta . [x, 1]; variance >= 0.
     tilted : True: the site of expectation propagation, moment matching of N(mean, variance) sigmoid(t), written about
         the mean: exp(g (t - mean) - k (t - mean)^2 / 2) times a constant. With r = sigmoid(-t), all means under the
-        tilted law: alpha = E r, beta = E r (1 - r) - Var r (the first two derivatives of the log of the normaliser),
+        tilted one: alpha = E r, beta = E r (1 - r) - Var r (the first two derivatives of the log of the normaliser),
         k = beta / (1 - variance beta), g = alpha / (1 - variance beta). False: the term of the Gaussian variational
         bound: g = E r, k = E r (1 - r) under N(mean, variance) itself (Opper & Archambeau 2009, equations 12 and 13).
 

@@ -1,4 +1,4 @@
-"""What the adapters of DP-SGD and DP-VI for logistic regression share; imports nothing heavy."""
+"""The parts that DP-SGD and DP-VI for logistic regression share; imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ NOISE_OVER_DATA = 0.0075
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a run does: K releases, rate q, damping rho, clipping norm C, noise multiplier sigma."""
+    """The plan of a run: K releases, rate q, damping rho, clipping norm C, noise multiplier sigma."""
 
     steps: int
     rate: float

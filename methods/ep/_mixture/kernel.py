@@ -13,7 +13,7 @@ and Sherman & Morrison's formula for r q g g', with a = r / (1 + r q g'u), gives
 
     f_L = r P B^-1 - a q u u',    f_h = r B^-1 h + a (1 - q u'P^-1 h) u.
 
-For r = 1 it is (x / s2, I / s2), for r = 0 it is 0; nothing is divided by r or q. All kernels stand in this one file
+For r = 1 it is (x / s2, I / s2), for r = 0 it is 0; nothing is divided by r or q. All kernels are in this one file
 because numba keys its cache on disk by the file of a function.
 """
 

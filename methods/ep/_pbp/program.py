@@ -55,7 +55,7 @@ def fit(
     rng: np.random.Generator,
     between_epochs: Callable[[], None] | None = None,
 ) -> Fit:
-    """One run of the program. ``between_epochs``: what it does with its random numbers after an epoch."""
+    """One run of the authors' code. ``between_epochs``: what it does with its random numbers after an epoch."""
     from methods.ep._pbp import natural_training, training
 
     settings.check(method)

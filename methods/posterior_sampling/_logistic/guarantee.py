@@ -1,4 +1,4 @@
-"""What one exact draw from a posterior costs, and how strong a prior or how flat a likelihood a budget asks for.
+"""The cost of one exact draw from a posterior, and how strong a prior or how flat a likelihood a budget asks for.
 
 Relation: replace one record, n fixed and public. Notation: rows of norm at most c, labels 0 or 1, so that the gradient
 of one log-likelihood, (sigmoid(w . x) - y) x, is shorter than c (B = 1 in Geumlek, Song & Chaudhuri 2017, assumption

@@ -61,7 +61,7 @@ class LogisticPosteriorDraw(Method):
     """A method that releases one draw of a logistic posterior; an adapter says which (:meth:`release`).
 
     Diagnostics: what the adapter tells of public numbers. What the sampler met reads the rows and is not told: the
-    draw is all that was paid for.
+    draw is all that was charged.
     """
 
     models = ("logistic_regression",)
@@ -93,7 +93,7 @@ class LogisticPosteriorDraw(Method):
 
     @abc.abstractmethod
     def release(self, model: LogisticRegression, n: int, settings: Any, budget: Budget) -> Release:
-        """What to draw from, by public numbers alone. n: the public number of training rows.
+        """The distribution to draw from, by public numbers only. n: the public number of training rows.
 
         Raises ValueError for a budget that does not say what the method needs.
         """

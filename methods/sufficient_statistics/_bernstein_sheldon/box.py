@@ -1,11 +1,11 @@
-"""Noise-aware linear regression in the box from Laplace-noised second moments (after Bernstein & Sheldon 2019).
+"""Noise-aware linear regression on scaled inputs from Laplace-noised second moments (after Bernstein & Sheldon 2019).
 
 Released: sums over the rows of u_a u_b (a <= b) and of u_a, u = (x, y) in [-1, 1]. Against Gibbs-SS-Noisy:
 
 * X'X is drawn from what its noisy value says about it (:func:`draw_gram`), once for each of many short chains, where
-  the authors draw it from a central limit theorem with noisy fourth moments, or with a law of the inputs that is
-  public. No law of the inputs is assumed, which are far from N(0, I) here, and none is paid for. The price: that the
-  targets say something about X'X too is left out (a cut model).
+  the authors draw it from a central limit theorem with noisy fourth moments, or with a public
+  distribution of the inputs. No distribution of the inputs is assumed or charged: they are far from N(0, I) here. The
+  price: that the targets say something about X'X too is left out (a cut model).
 * Given X'X, s = (X'y, sum y, y'y) is normal with moments that are exact under the model. s is integrated out in two
   Metropolis-Hastings steps, because a chain that only draws s and (w, v) in turn moves by the sampling noise of s,
   while the privacy noise is a hundred times as large at small epsilon.
@@ -97,7 +97,7 @@ def log_target(w, v, s, omega, gram, n, model) -> float:
 
 
 def move_weights(w, v, s, omega, gram, n, model, rng):
-    """Metropolis-Hastings step in w: proposed from its law given v and the noisy (X'y, sum y) alone."""
+    """Metropolis-Hastings step in w: proposed from its distribution given v and the noisy (X'y, sum y) alone."""
     inner = v * gram + np.diag(omega[:-1])
     factor = np.linalg.cholesky(inner)
     half = np.linalg.solve(factor, gram)

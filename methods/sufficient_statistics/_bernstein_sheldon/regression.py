@@ -113,7 +113,7 @@ def _simulated_moments(w: np.ndarray, v: float, n: int, rng) -> np.ndarray:
 
 
 class Held(NamedTuple):
-    """What a non-centred move holds: the inputs and the standardised errors e of y = X w + sqrt(v) e.
+    """The quantities that a non-centred move holds: the inputs and the standardised errors e of y = X w + sqrt(v) e.
 
     gram: X'X (p, p), bias last; u = X'e (p,); q = e'e. None depends on (w, v) under the model.
     """
@@ -243,7 +243,7 @@ def released_sensitivity(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def exact_fourth_moments(design: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the released sampler is handed: sum over the rows of x x' (p, p), and a factor F of its C4 = F F'.
+    """The input of the released sampler: sum over the rows of x x' (p, p), and a factor F of its C4 = F F'.
 
     C4 = E4 - E2 x E2 as a (p^2, p^2) matrix, projected to positive semi-definite; both moments are sums, not means, so
     that second moments are n times too large.

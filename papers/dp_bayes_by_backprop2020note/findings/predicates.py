@@ -1,4 +1,4 @@
-"""What the title of this finding says, as a function of the committed numbers."""
+"""The title of this finding, as a function of the committed numbers."""
 
 import pandas as pd
 

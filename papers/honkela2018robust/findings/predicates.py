@@ -1,4 +1,4 @@
-"""What the titles of these findings say, as functions of the committed numbers."""
+"""The titles of these findings, as functions of the committed numbers."""
 
 import pandas as pd
 

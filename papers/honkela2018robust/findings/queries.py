@@ -1,4 +1,4 @@
-"""What the texts of these findings may use besides their own expressions."""
+"""Functions and values that the texts of these findings may use."""
 
 from papers.honkela2018robust import tables
 

@@ -1,4 +1,4 @@
-"""What the texts of these findings may use besides their own expressions."""
+"""Functions and values that the texts of these findings may use."""
 
 from papers.wang2018 import PAPER, data, run
 from papers.wang2018.tables import METHODS, RULES, SHOWN

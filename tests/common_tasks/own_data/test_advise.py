@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ import yaml
 import datasets
 from common_tasks import best
 from common_tasks.advice.answer import NEXT, titled
-from common_tasks.own_data import advise, arguments, page, study, surrogates
+from common_tasks.own_data import advise, arguments, fit, page, study, surrogates
 from common_tasks.own_data.study import Study, affordable, experiment, private_methods, progress
 from datasets.fetch import build
 from datasets.files import ROOT
@@ -300,7 +302,7 @@ def test_the_size_of_a_file_counts_levels_as_columns(tmp_path, capsys):
     path.write_text("a;sex;y\n1,5;M;2\n")
     assert cli.main(["advise", str(path), "--target", "y", "--task", "regression"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert "column 'sex': 'M' is text; list the column's levels, which have to be public" in line
+    assert "column 'sex': the value is text; list the column's levels, which have to be public" in line
 
 
 @pytest.mark.parametrize(("given", "number"), [("1e6", 1_000_000), ("5000", 5000), ("2.5e3", 2500), ("1_000", 1000)])
@@ -345,6 +347,39 @@ def test_the_winner_on_real_tables_is_that_of_the_site(task, asked, epsilon):
 
 def test_a_task_with_few_real_tables_has_no_winner_there():
     assert advise.on_real_tables("density", (1.0,)).startswith("The common tasks give no general advice for density")
+
+
+def test_the_next_step_is_a_command_that_fit_takes(tmp_path):
+    """Names with blanks and quotes, a leak to accept, a table with a header line and one without."""
+    data = pd.DataFrame({"method": ["dp_hmc", "dp_sgd"], "epsilon": "1", "settings": ["tuned", "default"]})
+    found = SimpleNamespace(taken={"1": "dp_hmc"}, data=data)
+    args = SimpleNamespace(task="classification", target="it's y", delta=1e-6, bounds=tmp_path / "b.yaml")
+    args.no_header, args.drop, args.columns = True, ("a b", "c"), ""
+    (said,) = arguments.next_steps(args, found, "my rows.csv", True, "l.yaml")
+    assert said.startswith("Next, at epsilon = 1: ./bench fit 'my rows.csv' --task classification --target ")
+    assert said.endswith("with tuned settings, and the command has the defaults.")
+    words = shlex.split(said.partition("./bench fit ")[2].partition(" fits DP-HMC")[0])
+    given = fit.command.make_context("fit", words).params
+    assert (str(given["file"]), given["target"], given["bounds"]) == ("my rows.csv", "it's y", tmp_path / "b.yaml")
+    assert (given["drop"], given["accept"], given["no_header"]) == (("a b", "c"), ("public n",), True)
+    assert given["levels"] == Path("l.yaml")
+    args.columns, args.bounds, found.taken = 12, None, {"1": "dp_sgd"}
+    (said,) = arguments.next_steps(args, found, "FILE.csv", False, None)
+    words = shlex.split(said.partition("./bench fit ")[2].partition(" fits ")[0])
+    given = fit.command.make_context("fit", words).params
+    assert (given["estimate_ranges"], given["bounds"], given["columns"], given["accept"]) == (True, None, "", ())
+    args.task = "density"
+    assert arguments.next_steps(args, found, "FILE.csv", False, None) == []
+
+
+def test_a_workflow_that_is_ended_says_so_and_names_the_log(tmp_path, monkeypatch):
+    what, real = a_study(tmp_path), subprocess.Popen
+    monkeypatch.setattr(study, "_done", lambda *_: {})
+    monkeypatch.setattr(study, "forecast", lambda *_: "")
+    monkeypatch.setattr(study, "progress", lambda *_: "")
+    monkeypatch.setattr(study.subprocess, "Popen", lambda command, **more: real(["sh", "-c", "kill -9 $$"]))
+    with pytest.raises(study.StudyError, match=rf"the workflow was ended by SIGKILL .*; {tmp_path}/log has"):
+        study._snakemake(what, [], 1, tmp_path / "log", "./bench advise", 0, None)
 
 
 def test_the_page_is_one_file_with_its_figure_inside(tmp_path):

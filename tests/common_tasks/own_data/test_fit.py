@@ -121,6 +121,47 @@ def test_an_error_is_one_line_and_writes_nothing(more, said, tmp_path, capsys):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+#: a header line, and a row that can be read.
+HEAD, ROW = "age,work,gain", "731.25,Private,744.5"
+
+
+@pytest.mark.parametrize(
+    ("lines", "more"),
+    [
+        ([HEAD, ROW, "zxage,Private,744.5"], ()),
+        ([HEAD, ROW, ",Private,744.5"], ()),
+        ([HEAD, ROW, "731.25,Private,"], ()),
+        ([HEAD, ROW, "731.25,Private,zxgain"], ()),
+        ([HEAD, "731.25,Private,zxgain"], ()),
+        ([HEAD, ROW, "731.25,744.5"], ()),
+        ([HEAD, ROW, '731.25,"Private,744.5'], ()),
+        ([HEAD, "17.03.1987,Private,744.5"], ()),
+        ([HEAD, '"1,733",Private,744'], ()),
+        (["age;work;gain", "731,25;Private;744.5"], ()),
+        ([HEAD, ROW, "7312e999,Private,744.5"], ()),
+        ([HEAD, ROW], ("--levels", "nothing.yaml")),
+        ([ROW, ROW], ()),  # no header line
+        (["zxage,Private,zxgain"] * 3, ()),
+        (["zxage,Private,zxage"] * 3, ()),
+        (["zxage,zxwork,gain", "zxage,Private,744.5"], ()),
+        ([HEAD, "731.25,Private,zxyes", "731.25,Private,zxno"], ("--task", "classification")),
+        ([HEAD, "731.25,Private,zxyes"], ("--task", "classification")),
+        ([HEAD, "731.25,Private,0", "731.25,Private,1", "731.25,Private,733"], ("--task", "classification")),
+        ([HEAD, "731.25,Private,0", "731.25,Private,zxyes"], ("--task", "classification")),
+    ],
+)
+def test_a_refusal_shows_no_value_of_a_row(lines, more, tmp_path, capsys):
+    _, words = write(tmp_path)
+    (tmp_path / "secret.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "nothing.yaml").write_text("age: [0]\n")
+    more = [str(tmp_path / w) if w.endswith(".yaml") else w for w in more]
+    assert cli.main(["fit", *words, *more, "--method", SSP, "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr()
+    shown = said.out + said.err
+    assert "./bench fit: " in shown
+    assert not [value for value in ("731", "744", "733", "1987", "zx", "Private") if value in shown], shown
+
+
 def test_a_missing_range_is_named_and_may_be_estimated(tmp_path, capsys):
     _, words = write(tmp_path)
     (tmp_path / "bounds.yaml").write_text("age: [0, 100]\ntenure: [0, 50]\n")

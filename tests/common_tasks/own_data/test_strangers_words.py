@@ -93,11 +93,12 @@ def written(tmp_path_factory, asked) -> tuple[Path, list[str]]:
     coded = [f"text={level}" for level in sorted(LEVELS)[1:]]
     assert (known.columns, known.labels) == ([*names, *coded], sorted(LABELS))
     scores = made_up.linear_regression()
-    args = Namespace(task="classification", epsilon=[1.0], delta=1e-5)
+    args = Namespace(task="classification", epsilon=[1.0], delta=1e-5, target=names[0], bounds=None, levels=None)
+    args.drop, args.no_header, args.columns = names, False, ""
     found = block(read(made_up.CONFIG, scores), About(limits=compare.limits(known)))
     found.table.insert(1, names[0], LABELS[0])
     found.table.insert(1, "=1+1", "@SUM(A1)")
-    text = compare.page_text(args, known, scores, found.data)
+    text = compare.page_text(args, known, scores, found)
     left = {"a <b>method</b>": f"<script>{RUN}</script>"}
     words = [
         FILE,
@@ -186,12 +187,12 @@ def test_no_cell_of_the_tables_is_a_formula_and_numbers_stay_numbers(written):
 def test_the_page_of_advise_shows_its_words_too(written, tmp_path):
     """Its words are the command's; names of methods and reasons may be a stranger's."""
     given = Namespace(task="regression", epsilon=[1.0], delta=1e-5, rows=100, columns=3, seeds=2, minutes=1.0)
-    given.file, given.target = FILE, LABELS[0]
+    given.file, given.target, given.levels, given.drop, given.no_header = FILE, LABELS[0], None, (), False
     given.known_ranges, given.fit_seconds, given.methods = True, 1.0, [f"`<b>{LABELS[0]}`"]
     scores = made_up.linear_regression()
     found = block(read(made_up.CONFIG, scores), About())
     found = dataclasses.replace(found, caption=LABELS[0], sentences=tuple(f"{s} {FILE}" for s in found.sentences))
-    made = page.write(tmp_path, found, advise.page_text(given, found.data, scores, (), LABELS[0]), {LABELS[0]: FILE})
+    made = page.write(tmp_path, found, advise.page_text(given, found, scores, (), LABELS[0]), {LABELS[0]: FILE})
     read_in = Read(made.read_text(encoding="utf-8"))
     assert dangers(read_in) == []
     assert read_in.text.count(LABELS[0]) >= 4

@@ -77,15 +77,15 @@ def test_text_is_coded_by_its_levels_and_the_page_says_so(tmp_path, frame):
     assert said["sex"].startswith("4 levels, taken from the rows; coded as 3 columns of 0 and 1, all of them 0 for 'F'")
     assert (said["flag"], said["day"]) == ("true or false, coded as 1 and 0; range [0, 1]", "left out")
     assert said["y"] == "target, number"
-    args = SimpleNamespace(task="regression", epsilon=[1.0], delta=1e-5)
+    args = SimpleNamespace(task="regression", epsilon=[1.0], delta=1e-5, levels=None)
+    none = SimpleNamespace(data=pd.DataFrame(columns=["dataset", "unit", "low", "epsilon"]), taken={})
     scores = pd.DataFrame({"epsilon": ["0.9"], "setting": ["epsilon=1"]})
-    data = pd.DataFrame(columns=["dataset", "unit", "low", "epsilon"])
-    text = compare.page_text(args, known, scores, data)
+    text = compare.page_text(args, known, scores, none)
     assert text.first[0].startswith("First, state the ranges of your columns: 3 of 7 have none here")
     assert "The levels of sex are taken from the rows" in text.read
     assert "separated by commas, with a decimal point and a header line. Rows are counted from 1." in text.read
     stated = facts(path, "y", "regression", given=Given(drop=("day",), levels={"sex": ("F", "M")}))
-    assert "taken from" not in compare.page_text(args, stated, scores, data).read
+    assert "taken from" not in compare.page_text(args, stated, scores, none).read
     assert stated.columns == ["a b", "c", "sex=M", "sex=(other)", "sex=(missing)", "flag"]
 
 
@@ -110,9 +110,9 @@ def wrong(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     ("what", "said"),
     [
         ("nan", "row 4, column 'c': the number is missing, in 1 of 80 rows"),
-        ("inf", "row 1, column 'c': 'inf' is no number, as other rows have"),
+        ("inf", "row 1, column 'c': the value is no number, as other rows have"),
         ("constant", "column 'c' is constant; leave it out with --drop"),
-        ("text", "row 2, column 'c': 'red' is no number, as other rows have"),
+        ("text", "row 2, column 'c': the value is no number, as other rows have"),
         ("few", "has 49 rows; give at least 50"),
         ("target only", "no column besides the target"),
     ],
