@@ -587,10 +587,6 @@ def _wild(task, mechanism, out) -> bool:
     return bool(np.abs(out).max(initial=0.0) > 20 * mechanism.event.sensitivity + 12 * mechanism.noise_scale)
 
 
-def _wild_and_long(task, mechanism, out) -> bool:
-    return _wild(task, mechanism, out) and bool(np.abs(task.x).max() > 5.0)
-
-
 def _too_little(real):
     return lambda *a, **more: real(*a, **more) / 1.5
 

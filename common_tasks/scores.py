@@ -115,10 +115,6 @@ class Family:
         """Data sets on which private methods take ranges for public that are the extremes of the table itself."""
         return tuple(d for d in self.datasets if conditional(d, self.kind))
 
-    @property
-    def unconditional(self) -> tuple[str, ...]:
-        return tuple(d for d in self.datasets if d not in self.conditional)
-
     def set_title(self, dataset: str) -> str:
         """Its title, with the mark of a conditional data set."""
         return dataset_title(dataset) + (CONDITIONAL_MARK if dataset in self.conditional else "")
@@ -134,16 +130,6 @@ class Family:
     def mark(self, dataset: str, arm: Arm) -> str:
         """What is next to a number of a tuned column that is the default's; "" for all others."""
         return self.defaults[dataset, arm][1] if (dataset, arm) in self.defaults else ""
-
-    def mark_over(self, datasets: Iterable[str], arm: Arm) -> str:
-        """The same for a mean over data sets: on how many of them the default is shown."""
-        datasets = list(datasets)
-        words = [w for d in datasets if (w := self.mark(d, arm))]
-        if not words:
-            return ""
-        if len(words) == len(datasets):
-            return words[0] if len(set(words)) == 1 else DEFAULT
-        return f"{DEFAULT} on {len(words)} of {len(datasets)}"
 
     def field(self, dataset: str, metric: str, arms: Iterable[Arm]) -> dict[Arm, dict[str, float]]:
         """Scores by split of the arms that can be compared: those with a score, and those that failed (empty)."""

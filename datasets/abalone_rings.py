@@ -31,13 +31,7 @@ def parse(path: Path) -> Table:
     return table(Path(path), LAYOUT, TARGET)
 
 
-class _SharedFiles(DataSet):
-    """A data set whose raw file lies in the mirror's folder of another one."""
-
-    folder = "abalone"
-
-
-DATASET = _SharedFiles(
+DATASET = DataSet(
     name="abalone_rings",
     title="Abalone, rings",
     n_rows=4177,
@@ -48,6 +42,7 @@ DATASET = _SharedFiles(
     licence=abalone.DATASET.licence,
     doi=abalone.DATASET.doi,
     raw=abalone.DATASET.raw,
+    folder="abalone",
     parse=parse,
     x_bounds=tuple(_RANGES[name] for name in COLUMNS),
     y_bounds=(1.0, 29.0),

@@ -46,13 +46,7 @@ def parse(train: Path, test: Path) -> Table:
     return Table(np.column_stack(columns)[complete], table.y[complete], COLUMNS)
 
 
-class _SharedFiles(DataSet):
-    """A data set whose raw files lie in the mirror's folder of another one."""
-
-    folder = "adult"
-
-
-DATASET = _SharedFiles(
+DATASET = DataSet(
     name="adult_complete",
     title="Adult (complete rows)",
     n_rows=TRAIN + TEST,
@@ -63,6 +57,7 @@ DATASET = _SharedFiles(
     licence=adult.DATASET.licence,
     doi=adult.DATASET.doi,
     raw=adult.DATASET.raw,
+    folder="adult",
     parse=parse,
     x_bounds=(None,) * len(NUMBERS) + ((0.0, 1.0),) * (len(COLUMNS) - len(NUMBERS)),
     extremes=(),  # a coding

@@ -78,6 +78,7 @@ class DataSet:
     columns : names of the inputs, in table order.
     target, unit : name and unit of the target ("" for a number without unit).
     raw : the raw files; ``parse`` takes their paths as positional arguments in this order.
+    folder : of a mirror, where it is that of another data set with the same raw files.
     parse : raw paths -> Table. Raises DataError that names the file and what is missing in it.
     generate : a simulated or synthetic set has this instead of ``raw`` and ``parse``: rng -> Table.
     licence, doi : as the source states them ("" where it states none).
@@ -110,6 +111,7 @@ class DataSet:
     licence: str
     doi: str
     raw: tuple[RawFile, ...] = ()
+    folder: str = ""
     parse: Callable[..., Table] | None = None
     generate: Callable[[np.random.Generator], Table] | None = None
     x_bounds: tuple[Bounds, ...] = ()

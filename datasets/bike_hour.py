@@ -55,14 +55,8 @@ def parse(path: Path) -> Table:
     return table(Path(path), LAYOUT, TARGET)
 
 
-class _SharedFiles(DataSet):
-    """A data set whose raw file lies in the mirror's folder of another one."""
-
-    folder = "bike"
-
-
 # Temperatures and wind speed are scaled by extremes of the rows, so that their range [0, 1] is no public knowledge.
-DATASET = _SharedFiles(
+DATASET = DataSet(
     name="bike_hour",
     title="Bike Sharing, hourly",
     n_rows=17379,
@@ -73,6 +67,7 @@ DATASET = _SharedFiles(
     licence=wang2018.UCI_LICENCE,
     doi="10.24432/C5W894",
     raw=next(d for d in wang2018.DATASETS if d.name == "bike").raw,
+    folder="bike",
     parse=parse,
     x_bounds=tuple(RANGES.get(name, fixed) for name, fixed in zip(COLUMNS, LAYOUT.bounds(TARGET), strict=True)),
     extremes=(),  # a calendar, codings and a scale

@@ -18,15 +18,6 @@ SUFFIX = "_cut"
 _WANG = {entry.name: entry for entry in wang2018.DATASETS}
 
 
-class Cut(DataSet):
-    """A data set whose raw files lie in the mirror's folder of the table that it cuts."""
-
-    @property
-    def folder(self) -> str:
-        """The table that is cut."""
-        return self.name.removesuffix(SUFFIX)
-
-
 def parse(of: DataSet, threshold: float, *paths: Path) -> Table:
     """The table ``of`` with the class 1 where its target is at least ``threshold``, else 0. Raises DataError."""
     table = of.parse(*paths)
@@ -38,11 +29,12 @@ def _cut(of: DataSet, threshold: float, words: str, why: str, table_sha256: str)
     kept = ("n_rows", "n_inputs", "columns", "licence", "doi", "raw", "x_bounds", "range_guard")
     about = {name: getattr(of, name) for name in kept}
     extremes = of.extremes and tuple(c for c in of.extremes if c != of.target)
-    return Cut(
+    return DataSet(
         name=of.name + SUFFIX,
         title=f"{of.title}, cut at {words}",
         target=f"{of.target} at least {words} ({why})",
         unit="",
+        folder=of.name,
         parse=partial(parse, of, threshold),
         bounds_citation=of.bounds_citation,
         extremes=extremes,

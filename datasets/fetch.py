@@ -81,8 +81,8 @@ def _to_stderr(message: str) -> None:
 
 
 def mirror_folder(dataset: DataSet) -> str:
-    """Folder of the mirror that holds the raw files: the data set's name, unless it has an attribute ``folder``."""
-    return getattr(dataset, "folder", dataset.name)
+    """Folder of the mirror that holds the raw files: the data set's name, unless it says another."""
+    return dataset.folder or dataset.name
 
 
 def fetch(

@@ -7,9 +7,12 @@ origin in each coordinate instead of 1.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from datasets.base import DataSet, Table
+from datasets import mixture_of_gaussians
+from datasets.base import Table
 from datasets.mixture_of_gaussians import COLUMNS, COMPONENTS, INPUTS, NOISE_SD, REPLICATES, observe
 from datasets.protocols.replicates import TEST, TRAIN
 
@@ -47,21 +50,11 @@ def generate(rng: np.random.Generator) -> Table:
     return Table(x, labels.astype(np.float64), COLUMNS)
 
 
-DATASET = DataSet(
+DATASET = replace(
+    mixture_of_gaussians.DATASET,
     name="mixture_of_gaussians_released",
     title="Mixture of Gaussians (authors' code)",
-    n_rows=REPLICATES * (TRAIN + TEST),
-    n_inputs=INPUTS,
-    columns=COLUMNS,
-    target="component",
-    unit="label",
-    licence="made by this project",
-    doi="",
     generate=generate,
     as_programmed=True,
-    x_bounds=(None,) * INPUTS,
-    n_splits=REPLICATES,
     table_sha256="ca717268fdcd4188c9d7f83aead98aa7b1d407a9013d495f1b6dee5e70cdea10",
-    kind="simulated",
-    task="density",
 )

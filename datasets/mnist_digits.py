@@ -17,12 +17,6 @@ from datasets.protocols.official import TRAIN
 CLASSES = 10
 
 
-class _SharedFiles(DataSet):
-    """A data set whose raw files lie in the mirror's folder of another one."""
-
-    folder = "mnist"
-
-
 def parse(train_images: Path, train_labels: Path, test_images: Path, test_labels: Path) -> Table:
     """The four files; pixels 0 to 255, row by row; the target is the digit. Raises DataError for a file that is off."""
     x, y = [], []
@@ -44,7 +38,7 @@ def _raw(name: str, sha256: str, megabytes: float) -> RawFile:
     return RawFile(name, sha256, tuple(Source(place + name) for place in places), megabytes=megabytes)
 
 
-DATASET = _SharedFiles(
+DATASET = DataSet(
     name="mnist_digits",
     title="MNIST",
     n_rows=TRAIN["mnist_digits"] + 10_000,
@@ -60,6 +54,7 @@ DATASET = _SharedFiles(
         _raw("t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6", 1.7),
         _raw("t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6", 0.005),
     ),
+    folder="mnist",
     parse=parse,
     x_bounds=((0.0, 255.0),) * (SIDE * SIDE),
     extremes=(),  # a coding

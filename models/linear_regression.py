@@ -110,19 +110,6 @@ def exact_posterior(
     return LinearGaussian(weights, 0.5 * (covariance + covariance.T), model.noise_variance, scale)
 
 
-def log_evidence(model: LinearRegression, x: np.ndarray, y: np.ndarray, scale: Standardiser | None = None) -> float:
-    """log p(y | x), the weights integrated out, in nats; density in units of 1 / scaled target (Bishop, eq. 3.86)."""
-    posterior = exact_posterior(model, x, y, scale)
-    x1 = with_bias(posterior.scale.x(x))
-    residual = posterior.scale.y(y) - x1 @ posterior.weights
-    energy = residual @ residual / model.noise_variance + model.prior_precision * posterior.weights @ posterior.weights
-    _, log_det = np.linalg.slogdet(posterior.covariance)
-    n, p = x1.shape
-    return float(
-        0.5 * (p * np.log(model.prior_precision) - n * np.log(2 * np.pi * model.noise_variance) - energy + log_det)
-    )
-
-
 def load(kind: str, p: dict[str, np.ndarray]):
     """Rebuild one of this file's posteriors from its parameters. Raises KeyError for another kind."""
     if kind == "constant_gaussian":

@@ -222,10 +222,6 @@ class LogisticSample:
         """Class probabilities of rows x (n, d), original units."""
         return BernoulliPredictive(self.scaling(x) @ self.weights)
 
-    def predict_probability(self, x: np.ndarray) -> np.ndarray:
-        """P(y = 1) a row of x (n, d), original units; shape (n,)."""
-        return self.predictive(x).mean
-
     def log_density(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """log P(y_i | w, x_i), shape (n,), nats. Raises ValueError for a label that is not 0 or 1."""
         return self.predictive(x).log_density(y)

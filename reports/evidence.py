@@ -16,10 +16,8 @@ runs. gap = max(0, |mean - m| - u) is at most the distance of the two means.
 :func:`exact`       one run without noise
 :func:`box`         a box plot of N chains
 :func:`all_runs`    mean and spread of N runs, and each of the runs
-:func:`two_samples` each of N runs, without a word on their mean
-:func:`chances`     the same for runs of a sampler, by the chance that one of ours is above one of theirs
+:func:`chances`     each of N runs of a sampler, by the chance that one of ours is above one of theirs
 :func:`run_by_run`  chains with inputs of their own, each beside the exact posterior of its input
-:func:`posterior`   the mean of one chain, beside the exact posterior that it samples
 :func:`streams`     one number whose noise is known up to a few streams of random numbers
 ==================  ====================================================================================================
 
@@ -61,7 +59,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 class Printed:
     """A published mean.
 
-    mean : its value. unit : u. spread : S, NaN where none is printed. n : N runs (or effective draws) behind it. runs :
+    mean : its value. unit : u. spread : S, NaN where none is printed. n : N runs behind it. runs :
     these runs, where each is published. spread_unit : u_s. Numbers may be arrays of several published means.
     """
 
@@ -629,40 +627,6 @@ def rank_test(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     return float(p), (seen - mean) / sd
 
 
-def two_samples(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
-    """Single runs of theirs (``Printed.runs``, N of them) and of ours (n), by ranks alone.
-
-    p is that of the exact rank test (:func:`rank_test`), for any distribution. ``difference`` is the shift of Hodges
-    and Lehmann, the median of all n N differences of one of ours and one of theirs. Its interval holds the shifts that
-    the test does not refute: with the differences sorted as D_1 <= .. <= D_nN and C the number of u for which
-    P(Mann-Whitney(n, N) <= u) is at most alpha / 2, it goes from D_C to D_(nN + 1 - C), widened by one unit, and is
-    infinite for C = 0. ``bound`` is the farther end of the interval of level 90 %, of a norm or divergence the farther
-    one of the logarithms. ``detectable`` is the distance from the shift to the farther end at the level of a
-    refutation. Raises ValueError where no run of theirs is given.
-    """
-    theirs, ours = np.asarray(paper.runs, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    if not len(theirs):
-        raise ValueError("no published run: two samples of single runs are compared run by run")
-    p, z = rank_test(ours, theirs)
-    shift = float(np.median(ours[:, None] - theirs))
-    low, high = shifts(ours, theirs, paper.unit, AGREE)
-    bound = max(map(abs, shifts(ours, theirs, paper.unit, 2 * AGREE)))
-    if METRICS[metric].margin.logarithmic:
-        bound = math.inf
-        if ours.min() > 0 and theirs.min() > paper.unit:
-            widest = paper.unit / float(theirs.min() - paper.unit)  # of a logarithm: at least that of every run
-            bound = max(map(abs, shifts(np.log(ours), np.log(theirs), widest, 2 * AGREE)))
-    detectable = max(abs(end - shift) for end in shifts(ours, theirs, paper.unit, level))
-    return Found(p, "rank of all runs", z < 0, bound, shift, low, high, detectable)
-
-
-def shifts(ours: np.ndarray, theirs: np.ndarray, unit: float, alpha: float) -> tuple[float, float]:
-    """Ends of the shifts of ``ours`` (n,) against ``theirs`` (N,) that ranks do not refute at level ``alpha``."""
-    pairs = np.sort((ours[:, None] - theirs).ravel())
-    c = int(np.searchsorted(mann_whitney(len(ours), len(theirs)), alpha / 2, side="right"))
-    return (float(pairs[c - 1]) - unit, float(pairs[-c]) + unit) if c else (-math.inf, math.inf)
-
-
 def chances(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
     """Single runs of a sampler, N of theirs (``Printed.runs``) and n of ours.
 
@@ -716,26 +680,6 @@ def chance_of_chains(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     chance, n = ndtr(z), z.shape[1]
     p = wilcoxon(z, axis=1, method="approx").pvalue
     return p, chance.mean(axis=1), _quantile(AGREE / 2, n) * chance.std(axis=1, ddof=1) / math.sqrt(n)
-
-
-def posterior(paper: Printed, values: Sequence[float], metric: str, level: float, *, ess: float) -> Found:
-    """A published posterior mean from one chain, beside ``values`` (n,), independent draws of the exact posterior.
-
-    Their chain has the noise of its own ``ess`` effective draws and no other, so N is ``ess``. With s the deviation of
-    our draws, p = P(|t(n - 1)| >= gap / (s sqrt(1 / n + 1 / ess))). The bound takes the means of n and of ``ess`` draws
-    for normal. Raises ValueError for fewer than two draws and an ``ess`` below 1.
-    """
-    x = np.asarray(values, dtype=np.float64)
-    n = len(x)
-    if n < 2 or not ess >= 1:
-        raise ValueError(f"{n} draws, ess {ess}: an exact posterior has two draws at least, a chain one effective draw")
-    chain = replace(paper, spread=math.nan, n=ess)
-    mean, std = float(x.mean()), float(x.std(ddof=1))
-    error, difference = float(_error(std, n, chain)), mean - paper.mean
-    p = float(_tail(gap_of(mean, paper.mean, paper.unit), error, lambda z: stdtr(n - 1, -z)))
-    half, least = (_quantile(a / 2, n) * error for a in (AGREE, level))
-    bound = float(bound_of_means(mean, std, n, chain, metric))
-    return Found(p, "t", difference > 0, bound, difference, difference - half, difference + half, least + paper.unit)
 
 
 def streams(paper: Printed, values: Sequence[Sequence[float]], metric: str, level: float) -> Found:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from methods._shared.frames import InFrame
 from methods._shared.logistic.sampler import Target
-from methods.contract import Constants, Counterpart, Fit
+from methods.contract import Constants
 from methods.posterior_sampling._logistic import guarantee
 from methods.posterior_sampling._logistic.release import (
-    MARKOV_CHAIN,
-    NO_DRAW,
+    BoundedLogisticDraw,
     LogisticPosteriorDraw,
     Release,
     SamplerSettings,
 )
 from models.logistic_regression import LogisticRegression
-from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Event, Relation
+from privacy.ledger import Event
 
 
 class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
@@ -40,7 +35,7 @@ class PosteriorSamplingGLMDirect(LogisticPosteriorDraw):
 
 
 # One sample of the logistic posterior on inputs scaled to [-1, 1], as the model states it.
-class PosteriorSamplingGLMDirectLogistic(InFrame):
+class PosteriorSamplingGLMDirectLogistic(BoundedLogisticDraw):
     """A sample of the model's own posterior: prior N(0, prior_sd^2 I), whole likelihood. Nothing is calibrated.
 
     Its cost is the curve order x D prior_sd^2 / 2. This is a quarter of theorem 16, which is for an exchanged record:
@@ -51,30 +46,13 @@ class PosteriorSamplingGLMDirectLogistic(InFrame):
     name = "posterior_sampling_glm_direct"
     title = "Posterior sample (GLM)"
     reference = "geumlek2017rdp, equation 17 and theorem 16"
-    models = ("bounded_logistic_regression",)
     constants = (Constants.GUESSED,)
-    privacy = Relation.ADD_REMOVE
-    counterparts = (
-        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .05 seen, and .3 at epsilon = 1"),
-    )
-    #: the release is one draw from a posterior: there is no noise to add and none to record.
-    releases_a_draw = True
-    leaks = (MARKOV_CHAIN, NO_DRAW)
-    Settings = SamplerSettings
 
     def law(self, model, d: int, settings: SamplerSettings, budget: Budget) -> tuple[Target, Event]:
         """The distribution of one draw from d inputs, and its cost. Raises BudgetExceeded for a small budget."""
-        from methods._shared.logistic.sampler import Target
         from methods.posterior_sampling import _bounded_logistic as draws
 
         precision = 1.0 / model.prior_sd**2
         event = draws.draw_event(1.0, precision, draws.norm_bound(d))
         draws.afford(event, budget, self.name)
         return Target(1.0, precision), event
-
-    def fit_unit(self, task: Task, settings: SamplerSettings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows, and what :meth:`law` raises."""
-        from methods.posterior_sampling import _bounded_logistic as draws
-
-        target, event = self.law(task.model, task.x.shape[1], settings, budget)
-        return draws.draw(task, target, event, budget, rng, settings, self.name)

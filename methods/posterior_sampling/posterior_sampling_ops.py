@@ -6,25 +6,21 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from scipy.special import chdtr
 
-from methods._shared.frames import InFrame
 from methods._shared.logistic.sampler import Target
 from methods._shared.settings_checks import positive
-from methods.contract import Constants, Counterpart, Fit, MethodError
+from methods.contract import Constants, Counterpart, MethodError
 from methods.posterior_sampling._logistic import guarantee
 from methods.posterior_sampling._logistic.release import (
-    MARKOV_CHAIN,
-    NO_DRAW,
+    BoundedLogisticDraw,
     LogisticPosteriorDraw,
     Release,
     SamplerSettings,
 )
 from models.logistic_regression import LogisticRegression
-from models.task import Task
 from privacy.budget import Budget
-from privacy.ledger import Event, Relation
+from privacy.ledger import Event
 
 
 class PosteriorSamplingOPS(LogisticPosteriorDraw):
@@ -64,7 +60,7 @@ class PosteriorSamplingOPS(LogisticPosteriorDraw):
 LEAST_MASS = 1e-3
 
 
-class PosteriorSamplingOPSLogistic(InFrame):
+class PosteriorSamplingOPSLogistic(BoundedLogisticDraw):
     """One sample of a tempered posterior, prior N(0, prior_sd^2 I) truncated to the ball |theta| <= radius.
 
     The sample is pure DP with epsilon = power c radius under add/remove, and twice that for an exchanged record. The
@@ -76,15 +72,10 @@ class PosteriorSamplingOPSLogistic(InFrame):
     name = "posterior_sampling_ops"
     title = "One posterior sample (OPS)"
     reference = "wang2015privacy, algorithm 1"
-    models = ("bounded_logistic_regression",)
     constants = (Constants.FORMULA, Constants.GUESSED)
-    privacy = Relation.ADD_REMOVE
     counterparts = (
         Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .08 seen, and .3 at epsilon = 1"),
     )
-    #: the release is one draw from a posterior: there is no noise to add and none to record.
-    releases_a_draw = True
-    leaks = (MARKOV_CHAIN, NO_DRAW)
     grid: ClassVar[tuple[dict, ...]] = tuple(
         {} if f == 2.0 else {"radius_factor": f} for f in (2.0, 0.7, 1.0, 1.4, 3.0, 4.0)
     )
@@ -104,7 +95,6 @@ class PosteriorSamplingOPSLogistic(InFrame):
         Raises ValueError for a budget with nothing for the draw, MethodError for a ball that holds less than
         ``LEAST_MASS`` of the prior (of D and the radius alone).
         """
-        from methods._shared.logistic.sampler import Target
         from methods.posterior_sampling import _bounded_logistic as draws
 
         precision, c = 1.0 / model.prior_sd**2, draws.norm_bound(d)
@@ -117,10 +107,3 @@ class PosteriorSamplingOPSLogistic(InFrame):
             )
         power = min(1.0, draws.largest(lambda v: draws.pure_event(v, c, radius), budget, self.name))
         return Target(power, precision, radius), draws.pure_event(power, c, radius)
-
-    def fit_unit(self, task: Task, settings: Settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Raises ValueError for a task without rows, and what :meth:`law` raises."""
-        from methods.posterior_sampling import _bounded_logistic as draws
-
-        target, event = self.law(task.model, task.x.shape[1], settings, budget)
-        return draws.draw(task, target, event, budget, rng, settings, self.name)

@@ -18,8 +18,6 @@ HERE = Path(__file__).parent
 SOURCE, SEARCH = "honkela2018robust", "honkela_search"
 MULTIPLES = {"multiples_A": "synth_A", "multiples_B": "synth_B"}
 SPLITS = "splits"
-#: fits that a number of the grid of splits is a mean of.
-SPLIT_FITS = 25
 COLUMNS = [*KEY, "mean", "std", "n_published", "note"]
 
 

@@ -17,10 +17,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
-from scipy.integrate import quad
 
 #: Replaces eigenvalues that are not positive (algorithm 3, step 10); the paper gives no number.
 FLOOR = 1e-4
@@ -185,22 +183,6 @@ def kl_given_covariance_noise(precision: np.ndarray, noise: np.ndarray, sigma1: 
     # log(1 + w) + 1/(1 + w) - 1 = x - log(1 + x) at x = -w/(1 + w).
     kl = 0.5 * np.sum(excess(-w / (1 + w)) + sigma1**2 * spread / (1 + w), axis=1)
     return np.where(proper, kl, np.inf), radius
-
-
-def inverse_mean_above(deviation: float, cut: float) -> float:
-    """E[1/X; X > cut] for X ~ N(1, deviation^2), by quadrature: grows like -log(cut), so E[1/X; X > 0] is infinite.
-
-    X is 1 + E / Lambda in one dimension without a shift. Both versions put E[1/X] <= (H + h - E X)/(h H) on it.
-    """
-    positive(deviation=deviation, cut=cut)
-    top = 1 + 12 * deviation
-
-    def density(u: float) -> float:
-        return math.exp(-0.5 * ((math.exp(u) - 1) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
-
-    middle = [math.log(x) for x in (1e-3, max(1 - 3 * deviation, 2e-3), 1.0) if x > cut]
-    edges = [math.log(cut), *middle, math.log(top)]
-    return math.fsum(quad(density, a, b, limit=200)[0] for a, b in pairwise(edges))
 
 
 def problem(d: int, clip: float, seed: int = 0) -> Naturals:

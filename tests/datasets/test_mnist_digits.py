@@ -68,15 +68,11 @@ def test_official_split():
         official.split("mnist_digits", "official", 70_000, -1)
 
 
-class Shared(DataSet):
-    folder = "other"
-
-
 def test_a_set_that_shares_raw_files_finds_them_in_the_folder_of_the_other(tmp_path):
     """Its own folder of the mirror is not looked at, and the error names the right place."""
     content = b"a"
     raw = (RawFile("a.txt", hashlib.sha256(content).hexdigest(), (Source("https://nowhere.invalid/a.txt"),)),)
-    dataset = Shared("toy", "Toy", 1, 1, ("a",), "y", "", "none", "", raw=raw, parse=lambda path: None)
+    dataset = DataSet("toy", "Toy", 1, 1, ("a",), "y", "", "none", "", raw=raw, folder="other", parse=lambda path: None)
     assert (mirror_folder(dataset), mirror_folder(datasets.get("wine"))) == ("other", "wine")
     assert mirror_folder(datasets.get("mnist_digits")) == "mnist"
     (tmp_path / "toy").mkdir()

@@ -126,7 +126,7 @@ def test_a_wrong_model_is_refused(change):
 def test_the_sample_predicts_and_comes_back_from_its_parameters():
     sample = LogisticSample(np.array([1.0, -3.0]), RowScaling(np.array([-2.0, 0.0]), np.array([0.25, 1.0]), 1.0))
     x, y = np.array([[1.0, 0.2], [0.0, 1.5], [-1.0, 0.5]]), np.array([1.0, 0.0, 1.0])
-    p = sample.predict_probability(x)
+    p = sample.predictive(x).mean
     u = np.array([[0.25, -0.3], [0.0, 1.0], [-0.25, 0.0]])
     margin = (u / np.linalg.norm(u, axis=1, keepdims=True)) @ sample.weights
     np.testing.assert_allclose(p, 1 / (1 + np.exp(-margin)), rtol=1e-12)

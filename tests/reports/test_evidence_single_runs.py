@@ -1,4 +1,4 @@
-"""Evidence of single runs, of one chain beside an exact posterior, and of streams: bounds and rates of false alarms."""
+"""Evidence of single runs, of chains run by run, and of streams: bounds and rates of false alarms."""
 
 import itertools
 import math
@@ -17,11 +17,8 @@ from reports.evidence import (
     chance_of_chains,
     chances,
     chernoff,
-    posterior,
     run_by_run,
-    shifts,
     streams,
-    two_samples,
 )
 from reports.verdict import ANY_FALSE
 
@@ -32,58 +29,11 @@ def single_runs(theirs, unit=1e-9) -> Printed:
     return Printed(float(np.mean(theirs)), unit, math.nan, len(theirs), tuple(theirs))
 
 
-# ----- two samples of single runs
-
 LAWS = {
     "normal": lambda rng, n: rng.standard_normal(n),
     "Cauchy": lambda rng, n: rng.standard_cauchy(n),
     "shares of 20 rows": lambda rng, n: rng.binomial(20, 0.3, n) / 20,
 }
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_the_rate_of_false_words_of_two_samples(law):
-    """1,000 pairs of samples of one law: p <= 5 %, and intervals without 0, at most as often as Binomial(1000, .05).
-
-    Each of the two bounds of a law has a false-alarm rate of 1e-6.
-    """
-    rng, most = np.random.default_rng(1), binom.isf(1e-6, 1_000, AGREE)
-    found = [two_samples(single_runs(LAWS[law](rng, 10)), LAWS[law](rng, 20), "rmse", LEVEL) for _ in range(1_000)]
-    assert sum(f.p <= AGREE for f in found) <= most
-    assert sum(not f.low <= 0 <= f.high for f in found) <= most
-
-
-def test_two_samples_have_the_p_of_scipy_and_its_interval():
-    """The interval holds the shifts that SciPy's exact test does not refute, to the differences next to its ends."""
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        theirs, ours = rng.standard_normal(6), rng.standard_normal(9) + 0.5
-        found = two_samples(single_runs(theirs, 0.0), ours, "rmse", LEVEL)
-        assert found.p == pytest.approx(mannwhitneyu(ours, theirs, method="exact").pvalue, rel=1e-9)
-        for end, inwards in ((found.low, 1e-9), (found.high, -1e-9)):
-            assert mannwhitneyu(ours - end - inwards, theirs, method="exact").pvalue > AGREE
-            assert mannwhitneyu(ours - end + inwards, theirs, method="exact").pvalue <= AGREE
-
-
-def test_two_samples_that_are_too_small_bound_nothing():
-    assert shifts(np.zeros(2), np.ones(2), 0.0, AGREE) == (-math.inf, math.inf)
-    found = verdict.judge(Runs(single_runs([1.0, 1.1]), [1.0, 1.05], "rmse", two_samples))
-    assert (found.verdict, found.detectable) == ("compatible", math.inf)
-    with pytest.raises(ValueError, match="no published run"):
-        two_samples(Printed(1.0, 0.1, math.nan, 5), [1.0], "rmse", LEVEL)
-
-
-@pytest.mark.parametrize(("metric", "low"), [("rmse", 1.0), ("fnorm", 1.0)])
-def test_words_of_two_samples(metric, low):
-    rng = np.random.default_rng(3)
-    theirs, ours = low + 0.01 * rng.standard_normal(20), low + 0.01 * rng.standard_normal(20)
-
-    def said(factor, runs=ours):
-        return verdict.judge(Runs(single_runs(theirs), factor * runs, metric, two_samples), family=48).verdict
-
-    assert said(1.0) == "reproduced"
-    assert said(1.0, np.exp(2 * rng.standard_normal(20))) == "compatible"
-    assert [said(3.0), said(1 / 3)] == ["worse", "better"]
 
 
 # ----- runs of a sampler, by the chance that one of ours is above one of theirs
@@ -147,46 +97,6 @@ def test_chains_run_by_run():
         return verdict.judge(Runs(theirs, exact, "sampler_output", evidence), family=2018).verdict
 
     assert [said(0.0), said(0.3)] == ["reproduced", "differs"]
-
-
-# ----- one chain beside an exact posterior
-
-
-def chain_means(rng, trials, length, phi):
-    """Means of ``trials`` stationary chains x_t = phi x_(t-1) + noise, variance 1."""
-    noise = rng.standard_normal((trials, length)) * math.sqrt(1 - phi**2)
-    x = rng.standard_normal(trials)
-    total = np.zeros(trials)
-    for t in range(length):
-        x = phi * x + noise[:, t]
-        total += x
-    return total / length
-
-
-def test_the_rate_of_false_words_of_a_chain():
-    """2,000 chains with the effective draws of their autocorrelation beside 1,000 exact draws.
-
-    The mean of a chain has the variance (1 + phi) / ((1 - phi) length), less a part of 1 %. p <= 5 % at most as often
-    as Binomial(2000, .05), with a false-alarm rate of 1e-6.
-    """
-    rng, phi, length = np.random.default_rng(4), 0.8, 900
-    theirs, ess = chain_means(rng, 2_000, length, phi), length * (1 - phi) / (1 + phi)
-    p = [posterior(Printed(m, 1e-9, math.nan, 1), rng.standard_normal(1_000), "rmse", LEVEL, ess=ess).p for m in theirs]
-    assert np.sum(np.array(p) <= AGREE) <= binom.isf(1e-6, 2_000, AGREE)
-    assert np.mean(np.array(p) <= AGREE) > 0.03  # the bound is not idle
-
-
-def test_a_chain_by_hand():
-    x = np.r_[np.full(50, 1.0), np.full(50, 3.0)]
-    error = x.std(ddof=1) * math.sqrt(1 / 100 + 1 / 25)
-    found = posterior(Printed(2.5, 0.1, math.nan, 1), x, "rmse", LEVEL, ess=25)
-    assert found.difference == pytest.approx(-0.5)
-    assert found.high - found.low == pytest.approx(2 * 1.984217 * error, rel=1e-6)
-    assert verdict.judge(Runs(Printed(20.0, 0.1, math.nan, 1), x, "rmse", partial(posterior, ess=25))).verdict == (
-        "better"
-    )
-    with pytest.raises(ValueError, match="ess 0"):
-        posterior(Printed(2.5, 0.1, math.nan, 1), x, "rmse", LEVEL, ess=0)
 
 
 # ----- a number of a few streams

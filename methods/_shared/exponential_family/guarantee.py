@@ -170,18 +170,6 @@ def concentrated_weight(law: Family, prior: tuple[float, ...], n: int, order: fl
     return _largest(lambda m: supremum(law, prior, n, order, prior_weight=1.0 / m), epsilon)
 
 
-def gaussian_diffused_weight(law: Family, prior: Sequence[float], n: int, order: float, epsilon: float) -> float:
-    """r of algorithm 2 for a Gaussian mean in closed form: epsilon = order (2 r clip)^2 / (2 v (k + r n))."""
-    ev, spread = epsilon * law.variance, order * law.diameter**2
-    return min(1.0, (ev * n + math.sqrt((ev * n) ** 2 + 2 * ev * spread * prior[1])) / spread)
-
-
-def gaussian_concentrated_weight(law: Family, prior: Sequence[float], n: int, order: float, epsilon: float) -> float:
-    """m of algorithm 3 for a Gaussian mean in closed form: k / m = order (2 clip)^2 / (2 epsilon v) - n."""
-    worth = order * law.diameter**2 / (2 * epsilon * law.variance) - n
-    return 1.0 if worth <= prior[1] else prior[1] / worth
-
-
 def _largest(cost: Callable[[float], float], epsilon: float) -> float:
     if cost(1.0) <= epsilon:
         return 1.0

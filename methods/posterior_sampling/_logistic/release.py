@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from methods._shared.frames import InFrame
 from methods._shared.logistic.sampler import Plan, Target, sample
 from methods.contract import ALL_SPLITS, Apart, Counterpart, Diverged, Fit, Leak, LeakKind, Method
 from models.logistic_regression import LogisticRegression, LogisticSample, rows_of, signed_rows
@@ -130,3 +131,34 @@ class LogisticPosteriorDraw(Method):
             Fit(LogisticSample(draws.weights[k], rows.scaling), budget.ledger, dict(release.told))
             for k, (release, budget) in enumerate(zip(releases, budgets, strict=True))
         ]
+
+
+class BoundedLogisticDraw(InFrame):
+    """A method that releases one draw of a logistic posterior on inputs scaled to [-1, 1]; a subclass says which.
+
+    Rows have norm at most sqrt(D), and there is an intercept. The relation is that of one row more or less.
+    """
+
+    models = ("bounded_logistic_regression",)
+    privacy = Relation.ADD_REMOVE
+    counterparts = (
+        Counterpart("ep", 0.15, "one posterior sample, and EP averages over all; .05 seen, and .3 at epsilon = 1"),
+    )
+    #: the release is one draw from a posterior: there is no noise to add and none to record.
+    releases_a_draw = True
+    leaks = (MARKOV_CHAIN, NO_DRAW)
+    Settings = SamplerSettings
+
+    @abc.abstractmethod
+    def law(self, model, d: int, settings: Any, budget: Budget) -> tuple[Target, Event]:
+        """The distribution of one draw from d inputs, and its cost, by public numbers only.
+
+        Raises ValueError for a budget with nothing for the draw, BudgetExceeded for one that is too small.
+        """
+
+    def fit_unit(self, task: Task, settings: Any, budget: Budget, rng: np.random.Generator) -> Fit:
+        """Raises ValueError for a task without rows, and what :meth:`law` raises."""
+        from methods.posterior_sampling import _bounded_logistic as draws
+
+        target, event = self.law(task.model, task.x.shape[1], settings, budget)
+        return draws.draw(task, target, event, budget, rng, settings, self.name)

@@ -12,7 +12,6 @@ from papers.vinaroz2023dpsep.kl_gaussians import (
     clipped_sep_kl,
     expected_kl,
     gaussian_kl,
-    inverse_mean_above,
     kl_given_noise,
     matrix_variance,
     problem,
@@ -127,15 +126,6 @@ def test_rules():
     np.testing.assert_array_equal(np.isinf(kl), negative)
     share = expected_kl(np.zeros(4), precision, 1.0, 1.5, 0.1, np.random.default_rng(9), 300, rule="none").share
     assert share == pytest.approx(1 - negative.mean())
-
-
-def test_mean_without_a_shift_is_infinite():
-    """E[1/X; X > cut] gains density(0) log(10) for each further digit of the cut, without end."""
-    deviation = 0.5
-    gain = norm.pdf(0, 1, deviation) * math.log(10)
-    values = [inverse_mean_above(deviation, 10.0**-k) for k in (20, 40, 80)]
-    assert values[1] - values[0] == pytest.approx(20 * gain, rel=1e-6)
-    assert values[2] - values[1] == pytest.approx(40 * gain, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -289,14 +289,14 @@ def test_tiny_budgets_lose_no_digits():
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.01, 0.03, 0.039, 0.05])
 @pytest.mark.parametrize("order", [1.0, 2.0, 30.0])
 def test_gaussian_closed_forms_are_the_bisection(order, epsilon):
+    """epsilon = order (2 r clip)^2 / (2 v (k + r n)), and k / m = order (2 clip)^2 / (2 epsilon v) - n."""
     law, prior = GaussianMean(variance=1.7, clip=0.8), (0.2, 3.0)
+    ev, spread = epsilon * law.variance, order * law.diameter**2
     for n in (1, 100):
-        assert g.diffused_weight(law, prior, n, order, epsilon) == pytest.approx(
-            g.gaussian_diffused_weight(law, prior, n, order, epsilon), rel=1e-12
-        )
-        assert g.concentrated_weight(law, prior, n, order, epsilon) == pytest.approx(
-            g.gaussian_concentrated_weight(law, prior, n, order, epsilon), rel=1e-12
-        )
+        r = min(1.0, (ev * n + math.sqrt((ev * n) ** 2 + 2 * ev * spread * prior[1])) / spread)
+        m = prior[1] / max(prior[1], spread / (2 * ev) - n)
+        assert g.diffused_weight(law, prior, n, order, epsilon) == pytest.approx(r, rel=1e-12)
+        assert g.concentrated_weight(law, prior, n, order, epsilon) == pytest.approx(m, rel=1e-12)
 
 
 @pytest.mark.parametrize(
