@@ -173,8 +173,9 @@ def family(method: str) -> str:
 def together(item) -> str:
     """Name of the tests that `./bench test` gives to one process: those of a file, which share fits and imports.
 
-    Tests with a fixture that is made once for tests/reports share a process too. In the suites that test every method,
-    those of one family do: its methods share what they compile, and the costs that they compute.
+    Tests with a fixture that is made once for tests/reports share a process too. So do those of one family of methods,
+    those of the suites that test every method included: they share what they compile, and the costs that they compute.
+    Two processes that need the same kernel at the same time would both compile it.
     """
     fixtures = {name: made[-1] for name, made in item._fixtureinfo.name2fixturedefs.items()}
     of_a_module = any(made.scope == "module" for made in fixtures.values())
@@ -184,8 +185,10 @@ def together(item) -> str:
         return "tests/reports"
     given = item.callspec.params if hasattr(item, "callspec") else {}
     if item.path.stem in OF_EVERY_METHOD and "name" in given:
-        return f"{item.path.stem} {family(given['name'].rpartition('/')[2])}"
-    return item.location[0]
+        return f"methods of {family(given['name'].rpartition('/')[2])}"
+    file = item.location[0]
+    of_a_family = re.match(r"tests/methods/(?!_shared/)(\w+)/", file)
+    return f"methods of {of_a_family[1]}" if of_a_family else file
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the marks in a hook of its own

@@ -19,8 +19,6 @@ from models.task import PublicKnowledge, Task
 from privacy.budget import BudgetSpec
 
 LINEAR, LOGISTIC = "bounded_linear_regression", "bounded_logistic_regression"
-#: one process makes the runs that these tests share
-pytestmark = pytest.mark.xdist_group("tests/methods/test_noise_aware.py")
 ROWS, INPUTS, FITS, EPSILON, LIMIT = 2000, 3, 12, 0.3, 1.5
 
 

@@ -438,6 +438,7 @@ def test_a_fault_that_is_met_once_is_no_row(project, once):
     assert [r["status"] for r in splits] == ["ok"] * 20
 
 
+@pytest.mark.nightly
 def test_a_machine_that_cannot_write_stops_the_job_and_the_next_call_goes_on(project):
     done, splits = ask(project, once="killed", limit=faults.POSTERIOR_BYTES // 2, results="limited")
     stopped_with_one_error(done, "ended by SIGKILL")

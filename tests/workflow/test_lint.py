@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 import yaml
 from project import ROOT, environment
 
@@ -15,6 +16,7 @@ def titles():
     return set(re.findall(r"^    \* (.+):$", done.stdout + done.stderr, re.MULTILINE))
 
 
+@pytest.mark.nightly
 def test_what_the_linter_says_is_explained():
     explained = yaml.safe_load((ROOT / "workflow/lint.yaml").read_text())
     said = titles()

@@ -38,6 +38,7 @@ def test_an_entry_without_its_measurement_is_refused(tmp_path):
         measured.recorded(path)
 
 
+@pytest.mark.nightly
 def test_computed_numbers_are_of_the_run_and_of_the_sample(facts):
     every = [c for path in experiment_files() for c in cells(path, "full")]
     assert facts["full_cells"] == len({c.id for c in every})
