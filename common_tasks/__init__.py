@@ -11,6 +11,18 @@ PAPER = Paper(
     extra=(
         # coverage of the exact posterior of linear regression, and of one too narrow or too wide
         Extra(("common_controls.csv",), "common_tasks.controls:tables"),
+        # noise-aware methods beside the exact posterior of their release
+        Extra(
+            ("common_noise_aware.csv",),
+            "common_tasks.noise_aware:tables",
+            reads=(
+                "methods.sufficient_statistics.bernstein_sheldon_2018",
+                "methods.sufficient_statistics.bernstein_sheldon_2018_authors",
+                "methods.sufficient_statistics.bernstein_sheldon_2019_authors",
+                "methods.sufficient_statistics.bernstein_sheldon_2019_corrected",
+                "methods.dpvi.na_dpvi",
+            ),
+        ),
         # class probabilities of logistic regression, from stored posteriors
         Extra(
             ("common_reliability.csv",),

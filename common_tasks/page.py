@@ -9,7 +9,7 @@ import pandas as pd
 
 from common_tasks import advice as common_advice
 from common_tasks import beside_default as common_beside_default
-from common_tasks import best
+from common_tasks import best, noise_aware_page
 from common_tasks import figures as common_figures
 from common_tasks import matrix as common_matrix
 from common_tasks import privacy as common_privacy
@@ -68,6 +68,8 @@ def build(
     across = [common_matrix.matrix_table([f for f, _ in grouped], scale)]
     across += common_beside_default.build(families, scale)
     across += [common_tables.controls_table(extra, scale)] if extra else []
+    noise_aware = noise_aware_page.read(extra)
+    across += [noise_aware_page.table(noise_aware, scale)] if noise_aware is not None else []
     across = [pair for pair in across if pair is not None]
     methods = [*(pair for of in own.values() for pair in of), *across]
     privacy = [common_privacy.privacy_table(families, ledger, scale, on_privacy)]
@@ -80,11 +82,11 @@ def build(
         return Added(shown, [t for t, _ in privacy], [])
     # of a task's further tables only the tables of numbers: a panel for each would be too many
     drawn = common_figures.build(out / "figures", [of[0] for _, of in grouped], rows_of, extra)
+    whole = [] if noise_aware is None else [noise_aware_page.figure(out / "figures", noise_aware)]
     on = [t for t, _ in across] + [t for t, _ in privacy]
     of_task = {task: [table for table, _ in of] for task, of in own.items()}
-    return Added(
-        shown, [t for t, _ in privacy], drawn, advice([f for f, _ in grouped], of_task, on, drawn, out / "figures")
-    )
+    advised = advice([f for f, _ in grouped], of_task, on, drawn, out / "figures", whole)
+    return Added(shown, [t for t, _ in privacy], [*drawn, *whole], advised)
 
 
 def advice(
@@ -93,11 +95,12 @@ def advice(
     across: Sequence[Table],
     drawn: Sequence[Figure],
     folder: Path,
+    of_all: Sequence[Figure] = (),
 ) -> Advice | None:
     """Which method for which task, a section per family with a private method; None without any.
 
     ``of_task``: tables of each task; ``across``: those of all together; ``drawn``: their figures; ``folder``: where the
-    figures of the advice go.
+    figures of the advice go; ``of_all``: figures of all tasks together.
     """
     made = []
     for family in (f for f in families if f.metrics):  # where no fit has a score, its tables say why
@@ -105,7 +108,7 @@ def advice(
         if block is not None:
             mine = [f for f in drawn if f.name.startswith(f"common_{family.task}_")]
             made.append(section_of(block, of_task.get(family.task, ()), mine, folder))
-    return Advice(made, across, (), NOTES) if made else None
+    return Advice(made, across, of_all, NOTES) if made else None
 
 
 def section_of(

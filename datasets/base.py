@@ -92,7 +92,7 @@ class DataSet:
         at: a leak of every method that uses that release here. "" for most.
     as_programmed : a simulated set that is drawn as the authors' code draws it, where the paper prints another
         distribution. Its scores are those that the authors' code computes.
-    n_splits : number of splits in the literature's standard set.
+    n_splits : usual number of splits, blocks or replicates. An experiment states its own number.
     table_sha256 : fingerprint of the parsed table (see :func:`table_sha256`); "" where it is not known.
     kind : "table" (genuine rows), "simulated" (drawn by the distribution of a published simulation study) or
         "synthetic" (for time, memory and tests: never reported as a result).

@@ -7,7 +7,7 @@ An arm may say ``budget_grid`` instead of naming its budgets one by one::
 
     budget_grid: {orders: [1, 10], log_epsilons: [-5, 0, 3], quick: {orders: [10], log_epsilons: [0]}}
 
-It then stands for one arm per (order, epsilon), a Renyi budget; without ``orders`` per epsilon, an (epsilon, delta)
+It then becomes one arm per (order, epsilon), a Renyi budget; without ``orders`` per epsilon, an (epsilon, delta)
 budget with the delta of the arm's ``budget``. ``epsilons`` gives the numbers themselves, ``log_epsilons`` their natural
 logarithms. The setting is named by them: ``order=10;epsilon=e^-5``. ``quick`` says which of them run below full scale;
 without it all do. All arms of a grid carry the same ``family``: their fits share the rows of a split, and a method may

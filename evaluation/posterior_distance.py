@@ -42,7 +42,7 @@ def in_frame(theta: np.ndarray, made: Frame, wanted: Frame, noise: bool) -> np.n
 
 
 def moments(theta: np.ndarray) -> Moments:
-    """Of draws (K, D). A coordinate that does not move has standard deviation 0."""
+    """Mean and standard deviation of draws (K, D). A coordinate that does not move has standard deviation 0."""
     return Moments(theta.mean(axis=0), theta.std(axis=0))
 
 

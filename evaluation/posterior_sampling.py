@@ -1,8 +1,8 @@
 """The worth and the cost of a draw from a conjugate posterior, without drawing it (Geumlek et al. 2017).
 
-Worth: log-likelihood of held-out trials under the released parameter, in expectation, and KL(posterior || law of the
-release). Cost: the largest Renyi divergence over neighbours by brute force, and the paper's short cuts beside it. All
-divergences and log-likelihoods are in nats; no function here draws a random number.
+Worth: log-likelihood of held-out trials under the released parameter, in expectation, and KL(posterior ||
+distribution of the release). Cost: the largest Renyi divergence over neighbours by brute force, and the paper's short
+cuts. All divergences and log-likelihoods are in nats. No function here draws a random number.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def heldout_moments(law: Mixture, rho: float, n: int) -> tuple[float, float]:
 
     Exact for p from ``law`` and H ~ Binomial(n, rho) independent. With x = log p, y = log(1 - p), h = n rho the score
     is -(h x + (n - h) y) - (H - h) (x - y), two uncorrelated terms, whose moments need those of log p under a Beta
-    law: digamma and trigamma functions. The likelihood is that of the sequence (no binomial coefficient).
+    distribution: digamma and trigamma functions. The likelihood is that of the sequence (no binomial coefficient).
     """
     spread_a, spread_b, spread = (zeta(2.0, v) for v in (law.a, law.b, law.a + law.b))
     x, y = (digamma(v) - digamma(law.a + law.b) for v in (law.a, law.b))

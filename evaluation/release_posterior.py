@@ -224,7 +224,7 @@ class _Chain:
         return own if self.prior is None else np.concatenate([own, self.mu, self.phi])
 
     def log_prior(self, w, v, mu, phi) -> float:
-        """Of :meth:`coordinates`, up to a constant, nats."""
+        """Log-density of :meth:`coordinates`, up to a constant, nats."""
         m = self.model
         out = -(m.shape + 0.5 * len(w)) * math.log(v) - (m.scale + 0.5 * m.precision * float(w @ w)) / v
         if self.prior is not None:
@@ -304,7 +304,7 @@ class _Chain:
 
 
 def names(inputs: int, unknown_inputs: bool = False) -> tuple[str, ...]:
-    """Of the columns of :func:`sample`."""
+    """Names of the columns of :func:`sample`."""
     own = *(f"w{j + 1}" for j in range(inputs)), "intercept", "v"
     if not unknown_inputs:
         return own

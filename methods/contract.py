@@ -3,8 +3,8 @@
 A method is one file, ``methods/<family>/<name>.py``, with one subclass of :class:`Method` for each way in which it fits
 a kind of model: all have the ``name`` of the file, their ``models`` are disjoint, and settings, leaks and relation may
 differ. The first is the method's own, as its source has it. Files are found by scanning, so a new method needs no other
-change: it becomes one more column of every table whose task it can fit. What begins with ``_`` is not scanned: numerics
-of one method or family stand beside it (``_name.py`` or ``_name/``), those of several families in ``methods/_shared/``.
+change: it becomes one more column of every table whose task it can fit. Names that begin with ``_`` are not scanned:
+numerics of one method or family are next to it (``_name.py``, ``_name/``), those of several families in ``_shared/``.
 
 The fields of :class:`Method` are all that the suite reads about a method: nothing is guessed from its words, and
 nobody else keeps a list of names.
@@ -103,7 +103,7 @@ class Constants(enum.StrEnum):
 
 
 class Rerun(enum.StrEnum):
-    """How near a second run comes to the first (``config/gates.yaml`` says how far its scores may lie apart)."""
+    """How much a second run may differ from the first (``config/gates.yaml`` says how far its scores may lie apart)."""
 
     CLOSED_FORM = "closed form"  #: no training: the same, except for rounding
     TRAINING = "training"  #: as the experiment allows: training is chaotic where ``config/gates.yaml`` does not list it
@@ -166,12 +166,12 @@ class Apart(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Counterpart:
-    """The method without privacy that a private one comes to where the budget is next to unlimited (epsilon = 1e6).
+    """The non-private limit: the method that a private one should match at a very large budget (epsilon = 1e6).
 
     ``method``: its name; it fits the same kind of model and gives no guarantee. ``band``: the most by which the
     log-densities of new rows may differ on average, nats per row, with ``reason``: what the band is made of.
-    ``apart``: why it comes to none, in place of a method and a band; then ``reason`` says it in a sentence.
-    ``settings``: of the private method where it is tried, beside its defaults. ``models``: kinds of model that this
+    ``apart``: why there is none, in place of a method and a band; then ``reason`` says it in a sentence.
+    ``settings``: of the private method in that test, besides its defaults. ``models``: kinds of model that this
     is about; empty: all that the class fits.
 
     Raises ValueError where it states neither a method with its band nor a kind of reason, or both, or no sentence.

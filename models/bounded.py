@@ -1,9 +1,9 @@
 """Models whose inputs are scaled to [-1, 1]: the common tasks, where every method meets the same rows.
 
-Original units reach a method that is to be compared through one map, the :class:`Frame`: each column becomes
-u = (x - shift) / scale, clipped to [-1, 1]. Where the documentation of a data set gives the range of a column, that is
-the box. Elsewhere the box is three standard deviations around the mean, and a private method pays for both
-(``methods._shared.frames``). Prior and likelihood are stated in the box:
+All compared methods get their rows through one map, the :class:`Frame`: each column becomes u = (x - shift) / scale,
+clipped to [-1, 1]. If the documentation of a data set gives the range of a column, that range is mapped to [-1, 1]. For
+another column it is three standard deviations around the mean, and a private method estimates both from its budget
+(``methods._shared.frames``). Prior and likelihood are stated for the scaled columns:
 
 =============================  ================================================================================
 ``bounded_linear_regression``  y ~ N(w . [x, 1], v), v ~ InvGamma(shape, scale), w | v ~ N(0, v / precision I)
@@ -12,8 +12,8 @@ the box. Elsewhere the box is three standard deviations around the mean, and a p
                                column has a standard deviation near 1)
 =============================  ================================================================================
 
-``inner`` of each is the model that the engines of the suite know, for rows that are in the box already. ``stretch`` is
-the half width of the box that it is stated in; ``scales_target`` says whether the target is mapped into the box too.
+``inner`` of each is the model that the engines of the suite know, for rows that are scaled already. Its columns are in
+[-stretch, stretch]. ``scales_target`` says whether the target is scaled too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from models.logistic_regression_normal_prior import LogisticRegressionNormalPrio
 from models.mixture_of_gaussians import MixtureOfGaussians
 from models.task import PublicKnowledge, Task
 
-#: half width of the box, in standard deviations, of a column without a documented range.
+#: half width of the scaled range, in standard deviations, of a column without a documented range.
 DEVIATIONS = 3.0
 
 
@@ -100,10 +100,10 @@ class BoundedMixture:
 
 @dataclass(frozen=True)
 class Frame:
-    """The map of original units to the box.
+    """The map of original units to scaled ones.
 
     ``x_shift``, ``x_scale``: (d,); ``y_shift``, ``y_scale``: of the target, 0 and 1 where there is none to scale.
-    ``stretch``: the box is [-stretch, stretch] (3 for the mixture, else 1).
+    ``stretch``: scaled inputs are in [-stretch, stretch] (3 for the mixture, else 1).
     """
 
     x_shift: np.ndarray
@@ -113,7 +113,7 @@ class Frame:
     stretch: float = 1.0
 
     def x(self, x: np.ndarray, clip: bool = True) -> np.ndarray:
-        """(n, d) original units -> (n, d) in the box."""
+        """(n, d) in original units -> (n, d), scaled."""
         u = np.asarray(x, dtype=np.float64) - self.x_shift
         u /= self.x_scale  # in place: of many rows no second copy is made
         if clip:
@@ -122,7 +122,7 @@ class Frame:
         return u
 
     def y(self, y: np.ndarray, clip: bool = True) -> np.ndarray:
-        """(n,) targets in original units -> in the box."""
+        """(n,) targets in original units -> (n,), scaled."""
         u = (np.asarray(y, dtype=np.float64) - self.y_shift) / self.y_scale
         return np.clip(u, -1.0, 1.0) if clip else u
 
@@ -145,7 +145,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class FramedPosterior:
-    """A posterior in the box, and the way there. ``posterior``: any of ``models.posteriors``, of the inner model."""
+    """A posterior for scaled rows, and the scaling. ``posterior``: any of ``models.posteriors``, of the inner model."""
 
     posterior: object
     frame: Frame
@@ -167,13 +167,13 @@ class FramedPosterior:
         return self.posterior.log_density(f.x(x, clip=False)) - float(np.log(f.x_scale / f.stretch).sum())
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n draws of theta in the box, (n, D), of a regression (``models.unconstrained``)."""
+        """n draws of theta for scaled inputs, (n, D), of a regression (``models.unconstrained``)."""
         return self.posterior.sample(n, rng)
 
 
 @dataclass(frozen=True)
 class FramedPredictive:
-    """A prediction of the target in the box, read in original units: y = shift + scale u."""
+    """A prediction of the scaled target, read in original units: y = shift + scale u."""
 
     inner: object
     shift: float

@@ -193,7 +193,7 @@ class MonteCarloPredictive:
 
 
 class Samples:
-    """What a posterior over theta answers once it has a ``likelihood`` and ``sample(n, rng) -> (n, D)``."""
+    """The answers of a posterior over theta that has a ``likelihood`` and ``sample(n, rng) -> (n, D)``."""
 
     likelihood: Likelihood
 

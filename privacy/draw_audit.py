@@ -1,7 +1,7 @@
 """Audit of a method whose release is one posterior draw: everything but the draw is equal on neighbours.
 
 Such a method adds no noise, so there is nothing to replay; its bound is proved beside its code and checked by brute
-force in its tests. What else leaves the fit must be a function of public numbers: diagnostics, the ledger, parameters
+force in its tests. All else that leaves the fit must be a function of public numbers: diagnostics, ledger, parameters
 that come with the draw, whether a task is taken, and whether there is a result at all.
 """
 
@@ -67,7 +67,7 @@ class DrawAudit:
         return next((f"{n}: the ledgers differ" for n, a, b in self._both() if a.ledger != b.ledger), "")
 
     def posterior(self) -> str:
-        """Of the parameters, one moves: the draw."""
+        """Exactly one parameter moves: the draw."""
         for name, a, b in self._both():
             one, two = a.posterior.parameters(), b.posterior.parameters()
             differ = [k for k in one if k not in two or not np.array_equal(one[k], two[k])]

@@ -71,7 +71,7 @@ def _line(source: str, match: re.Match) -> str:
 def loaded(method: object, mutant: Mutant | Sequence[Mutant] | None, alias: str = "mutant") -> Iterator[Any]:
     """A copy of the adapter object ``method`` with the patches applied to its source, for the time of the block.
 
-    Its module is loaded under another name. Where a patch is for another module, that one is loaded under an alias too
+    Its module is loaded under another name. If a patch is for another module, that one is loaded under an alias too
     and the adapter's text refers to it. None loads the unpatched source the same way.
     """
     adapter, cls = type(method).__module__, type(method).__name__

@@ -1,7 +1,7 @@
 """A fast stream of normal draws for blocks of Gaussian noise.
 
-What it buys over ``numpy.random.Generator(SFC64).standard_normal`` (``benchmarks/normal_draws.py``, one core, as ratios
-of one run): a factor 1.8 for a release of 100 numbers, 3 for 1,000, nearly 5 for the 478,410 of a network on MNIST (2.6
+Its gain over ``numpy.random.Generator(SFC64).standard_normal`` (``benchmarks/normal_draws.py``, one core, as ratios of
+one run): a factor 1.8 for a release of 100 numbers, 3 for 1,000, nearly 5 for the 478,410 of a network on MNIST (2.6
 to 3 ns a draw for 12.5 to 14), and numbers that are equal on every CPU. A change of generator would move every private
 number.
 

@@ -47,7 +47,7 @@ class NoiseSource(Protocol):
         """``value`` plus Gaussian noise: (count, ...). ``batched``: its first axis is that of the repetitions."""
 
     def steps(self, mechanism: AdditiveMechanism) -> Callable[[np.ndarray], np.ndarray]:
-        """What makes the releases of an event of many steps: (count, ...) in and out, one call per step."""
+        """A function that makes the releases of an event of many steps: (count, ...) in and out, one call per step."""
 
     def draw(self, event: Event, size: int, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """A release that is itself a draw, (count, ...): ``make`` of standard normals (count, size).

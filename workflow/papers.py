@@ -96,7 +96,7 @@ class Program:
         """The program of a paper whose modules have the usual names; ``package``: "papers.KEY"."""
         return cls(
             scores, f"{package}.run:rows", checks, f"{package}.checks:CHECKS", samples, measures,
-            f"{package}.tables:build", f"{package}.figures:build", f"{package}.tables:runs",
+            f"{package}.tables:build", f"{package}.figures:build", f"{package}.verdicts:runs",
             f"{package}.tables:METHODS", judged, finding, f"{package}.verdicts:cases", f"{package}.fits:FITS",
         )  # fmt: skip
 

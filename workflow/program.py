@@ -11,13 +11,16 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from datasets.files import write_bytes, write_sealed
 from workflow import noise, papers
@@ -34,6 +37,23 @@ def stream(*key: str) -> np.random.Generator:
     """
     digest = hashlib.sha256("|".join(key).encode()).digest()
     return np.random.default_rng(np.random.SeedSequence(noise.mixed([int.from_bytes(digest[:16], "big")])))
+
+
+@cache
+def config(home: Path) -> dict:
+    """``program.yaml`` of the paper in that folder."""
+    return yaml.safe_load((home / "program.yaml").read_text(encoding="utf-8"))
+
+
+def facts(ledger: Iterable, names: Sequence[str]) -> str:
+    """What a ledger says of each release: JSON with these fields of its events, six digits of the noise multiplier."""
+    return json.dumps([{n: _told(n, getattr(e, n)) for n in names} for e in ledger])
+
+
+def _told(name: str, value: object) -> object:
+    if name == "noise_multiplier":
+        return float(f"{value:.6g}")
+    return value if name in ("sampling_rate", "steps") else str(value)
 
 
 def published(home: Path) -> pd.DataFrame:

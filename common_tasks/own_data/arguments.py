@@ -181,7 +181,7 @@ def guarantee(args: SimpleNamespace, frame: pd.DataFrame) -> str:
 def next_steps(
     args: SimpleNamespace, block: advice.Block, file: str | Path, all_stated: bool, levels: str | Path | None
 ) -> list[str]:
-    """The command that fits the method to take, a sentence per epsilon. Empty for density, which `fit` does not know.
+    """The command that fits the method to take, a paragraph per epsilon. Empty for density, which `fit` does not know.
 
     ``all_stated``: is the range of every column stated? Else `fit` estimates the missing ones, as the scores did.
     ``levels``: file of public levels.
@@ -203,13 +203,12 @@ def next_steps(
         words += ["--columns", args.columns] if isinstance(args.columns, str) and args.columns else []
         leaks = [*fits.leaks(contract.get(name, kind), kind)]
         words += ["--accept", *leaks] if leaks else []
-        said = f"Next, at epsilon = {epsilon}: {shlex.join(['./bench', 'fit', *map(str, words)])}"
-        said += f" fits {scores.title(name, kind)} to private rows, once."
-        said += " What --accept names is not counted by its epsilon." if leaks else ""
+        said = f"Next, at epsilon = {epsilon}, fit {scores.title(name, kind)} to private rows, once."
+        said += " Its epsilon does not count what --accept names." if leaks else ""
         mine = block.data[(block.data["method"] == method) & (block.data["epsilon"] == epsilon)]
         if "tuned" in set(mine["settings"]):
             said += " Its score here is with tuned settings, and the command has the defaults."
-        out.append(said)
+        out.append(f"{said} The command is:\n{shlex.join(['./bench', 'fit', *map(str, words)])}")
     return out
 
 

@@ -1,7 +1,7 @@
 """AdaSSP (Wang 2018, algorithm 2): noisy second moments of clipped rows, and the ridge solution that they allow.
 
-One implementation for every adapter. What an adapter brings is rows in some scale, the expected square of their columns
-and the prior's precision; what it makes of the reading (a point, a Gaussian, a normal-inverse-gamma) is its own.
+One implementation for every adapter. An adapter brings rows in some scale, the expected square of their columns and the
+prior's precision. It makes its own posterior of the result: a point, a Gaussian or a normal-inverse-gamma.
 
 Against the printed AdaSSP: its three releases are one, the matrix of second moments, because the smallest eigenvalue of
 a noisy matrix is post-processing of that matrix; and the noise's norm is its expected one instead of a bound that holds
@@ -170,9 +170,9 @@ class Reading(NamedTuple):
 def read(moments: Moments, least: float) -> Reading:
     """Ridge with an adaptive penalty, which is at least ``least``, the prior's precision.
 
-    The noise of the p x p block of the inputs has a norm of about noise x sqrt(2 p) (edge of the semicircle law: its
-    entries beside the diagonal have variance noise^2 / 2). The penalty lifts the smallest eigenvalue to that. The
-    residual is read from the same moments and not believed below its own standard deviation, noise x (1 + |w|^2).
+    The noise of the p x p block of the inputs has a norm of about noise x sqrt(2 p) (edge of the semicircle
+    distribution: its entries off the diagonal have variance noise^2 / 2). The penalty lifts the smallest eigenvalue to
+    that. The residual is read from the same moments, and is at least its own standard deviation, noise x (1 + |w|^2).
     """
     gram, noise = moments
     inputs, target, square = gram[:-1, :-1], gram[:-1, -1], float(gram[-1, -1])
@@ -194,5 +194,5 @@ def counted(moments: Moments, n: int) -> float:
 
 
 def residual_variance(found: Reading, rows: float) -> float:
-    """Of the target given the inputs: the residual over the number of ``rows`` (see :func:`counted`)."""
+    """Variance of the target given the inputs: the residual over the number of ``rows`` (see :func:`counted`)."""
     return max(found.residual / rows, LEAST_VARIANCE)

@@ -36,8 +36,8 @@ def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame
 
     With a ``budget`` these are estimated privately: one Gaussian release of ranges and one of moments
     (``privacy.scaling``), both full batch under add/remove, which together cost ``share`` of mu^2 of (epsilon, delta);
-    where the budget states a noise multiplier only, that is the multiplier of the whole. Without (a method that is not
-    private) they are those of the training rows. A column whose spread is 0 gets scale 1. Nothing is released where
+    where the budget states a noise multiplier only, that is the multiplier of the whole. A method that is not
+    private takes those of the training rows. A column whose spread is 0 gets scale 1. Nothing is released where
     every range is documented.
 
     Raises ValueError for a task without rows, or a budget that states neither.
@@ -84,7 +84,7 @@ def left_for(
 ) -> float:  # fmt: skip
     """Noise multiplier (noise scale over sensitivity) of ``steps`` releases that uses up what the budget has left.
 
-    Sampling is Poisson below rate 1. Where the budget states no (epsilon, delta) it is the stated noise multiplier.
+    Sampling is Poisson below rate 1. If the budget states no (epsilon, delta), the result is its noise multiplier.
     Raises ValueError for a budget that states neither.
     """
     from privacy.scaling import remaining_noise_multiplier

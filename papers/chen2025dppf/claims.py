@@ -3,29 +3,17 @@ not at hand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import pandas as pd
 
 from papers.chen2025dppf import published
 from papers.chen2025dppf.published import POOLED
-from reports.claims import own_row
 from reports.claims.record import REFUTED, UNTESTED, Outcome
+from reports.program import Claim, judged_claims
 
 ABSTRACT, CAPTION = "abstract", "caption of a table of the authors' code"
 Tables = Mapping[str, pd.DataFrame]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """``judge``: tables by name -> reading -> outcome."""
-
-    id: str
-    place: str
-    quote: str
-    statement: str
-    judge: Callable[[Tables], dict[str, Outcome]]
 
 
 def consistent(tables: Tables) -> dict[str, Outcome]:
@@ -67,4 +55,4 @@ CLAIMS = (
 
 def build(tables: Tables) -> pd.DataFrame:
     """One row per claim."""
-    return pd.DataFrame([own_row(c, c.judge(tables)) for c in CLAIMS])
+    return judged_claims(CLAIMS, tables)

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from papers.chen2025dppf import chains, diagnostics, filters, location_scale, published, releases
 from papers.chen2025dppf.chains import NAMES, PRIORS
@@ -25,7 +24,8 @@ from papers.chen2025dppf.published import CHAINS, PARTICLES, SOURCE, TRUTH, fiel
 from privacy.accountants import epsilon_of
 from workflow import program
 
-CONFIG = Path(__file__).parent / "program.yaml"
+#: the settings of ``program.yaml``
+config = partial(program.config, Path(__file__).parent)
 #: the accountants are asked at this delta for the epsilon of a pure guarantee.
 DELTA = 1e-9
 COLUMNS = (
@@ -36,11 +36,6 @@ COLUMNS = (
 DRAWS = 100
 #: the number of one run of a chain that each metric is.
 EXACT = tuple(f"{name}_mean" for name in NAMES)
-
-
-@cache
-def config() -> dict:
-    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
 
 
 def name_of(table: str, epsilon: float) -> str:

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.chen2025dppf import PAPER, claims, filters, published, releases, run, verdicts
+from papers.chen2025dppf import claims, filters, published, releases, run, verdicts
 from papers.chen2025dppf.published import CHAINS, FIXED, PARTICLES, fields
 from privacy.accountants import epsilon_of
-from reports.published import KEY
-from workflow.program import read_scores
+from reports.program import counts
 
 #: how methods and tables are written; the tables are result files of the authors' code and its tables in LaTeX.
 METHODS = {
@@ -43,7 +42,7 @@ HALF = 1.96
 
 def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
     """Tables by file name, from all score rows and the folder of the checks."""
-    judged, exact = verdicts.build(scores, PAPER.family), Exact(pd.read_csv(checks / "posteriors.csv"))
+    judged, exact = verdicts.NUMBERS.verdicts(scores), Exact(pd.read_csv(checks / "posteriors.csv"))
     made = {
         "bias.csv": bias(exact),
         "intervals.csv": intervals(exact),
@@ -54,7 +53,7 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
     }
     return {
         "verdicts.csv.gz": judged,
-        "counts.csv": counts(judged),
+        "counts.csv": counts(judged, ["reading", "table"], "table"),
         "ledger.csv": ledger(),
         **made,
         "claims.csv": claims.build({name.partition(".")[0]: frame for name, frame in made.items()}),
@@ -83,12 +82,6 @@ class Exact:
         if parameter == "tau":
             return row["mean"], row["sd"]
         return row["q50"], (row["q75"] - row["q25"]) * OF_RANGE
-
-
-def counts(judged: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts by reading and table, with a row for all tables of a reading."""
-    both = pd.concat([judged.assign(table="all"), judged])
-    return both.groupby(["reading", "table", "verdict"], sort=False).size().unstack(fill_value=0).reset_index()
 
 
 def ledger() -> pd.DataFrame:
@@ -232,15 +225,6 @@ def rival(scores: pd.DataFrame, exact: Exact) -> pd.DataFrame:
              "filter_sd": published.runs_of(filtered, own, r["metric"]).std(ddof=1) if known else np.nan}
         )  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
-    """(a published number's six keys, reading) -> our runs."""
-    out = {}
-    for row in read_scores(reference / "scores").to_dict("records"):
-        if row["status"] == "ok" and row["runs"]:
-            out[published.SOURCE, *(row[k] for k in KEY[1:]), row["reading"]] = verdicts.values_of(row)
-    return out
 
 
 #: rows of the settings that findings show.

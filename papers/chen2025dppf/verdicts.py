@@ -7,9 +7,7 @@ with the exact posterior of that release (``reports.evidence.run_by_run``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,9 +15,9 @@ import pandas as pd
 from papers.chen2025dppf import PAPER, published, run
 from papers.chen2025dppf.published import FIXED, POOLED, REAL
 from reports.evidence import Printed, Runs, chances, run_by_run
-from reports.published import KEY
-from reports.verdict import Case, judge
-from workflow.program import read_scores
+from reports.program import Numbers, said
+from reports.verdict import Verdict
+from workflow.published import KEY
 
 METRIC = "sampler_output"
 NO_DATA = (
@@ -79,51 +77,23 @@ def runs_of(cell: dict, row: dict) -> Runs:
     return Runs(paper, ours, METRIC, chances)
 
 
-def _by_key(scores: pd.DataFrame) -> dict[tuple[str, ...], dict]:
-    return {tuple(r[k] for k in (*KEY[1:], "reading")): r for r in scores.to_dict("records")}
-
-
-def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
-    """One row per published number and reading."""
-    known, out = _by_key(scores), []
-    for cell in published.numbers().to_dict("records"):
-        for reading in run.readings_of(cell) if run.is_run(cell) else ["authors"]:
-            row = {k: cell[k] for k in KEY} | {
-                "reading": reading,
-                "protocol": "chen_releases",
-                "our_method": f"chen2025dppf/{cell['method']}",
-                "n_published": cell["n_published"],
-                "published_mean": cell["mean"],
-                "published_std": cell["std"],
-            }
-            found = known.get((*(cell[k] for k in KEY[1:]), reading))
-            if found is None:
-                status, reason = absent(cell)
-                row |= {"our_method": "", "verdict": status, "p_kind": "", "reason": reason}
-            else:
-                row |= compared(cell, found, family)
-            out.append(row | {"headline": "yes" if reading == "authors" else "no"})
-    return pd.DataFrame(out)
-
-
-def compared(cell: dict, row: dict, family: int) -> dict:
+def columns(cell: dict, row: dict, found: Verdict) -> dict:
     """The columns of one number that was run."""
-    runs = runs_of(cell, row)
-    ours = np.asarray(runs.values)
-    if not len(ours):
-        return {"verdict": "failed", "p_kind": "", "n": 0, "reason": "no run of ours has a value"}
-    found = judge(runs, family=family)
+    ours = values_of(row)
     return {
         "mean": float(ours.mean()), "std": float(ours.std(ddof=1)) if len(ours) > 1 else float("nan"), "n": len(ours),
-        "difference": found.difference, "low": found.low, "high": found.high, "p": found.p, "p_kind": found.p_kind,
-        "detectable": found.detectable, "verdict": found.verdict, "reason": found.reason,
-    }  # fmt: skip
+    } | said(found)  # fmt: skip
 
 
-def cases(reference: Path) -> Iterator[Case]:
-    """The numbers that were run by the authors' code, for the ceiling."""
-    known = _by_key(read_scores(reference / "scores"))
-    for cell in published.numbers().to_dict("records"):
-        found = known.get((*(cell[k] for k in KEY[1:]), "authors"))
-        if found is not None:
-            yield Case((*(cell[k] for k in KEY), "authors"), runs_of(cell, found), PAPER.family)
+NUMBERS = Numbers(
+    paper=PAPER,
+    protocol="chen_releases",
+    cells=published.numbers,
+    names=KEY[1:],
+    readings=lambda cell: run.readings_of(cell) if run.is_run(cell) else ["authors"],
+    judged=runs_of,
+    columns=columns,
+    named=lambda cell: {"published_std": cell["std"]},
+    absent=absent,
+)
+cases, runs = NUMBERS.cases, NUMBERS.runs

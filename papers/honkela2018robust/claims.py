@@ -7,16 +7,15 @@ tested; what the simulated half says beside them is told as evidence.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from papers.honkela2018robust import published
-from reports.claims import own_row
 from reports.claims.judging import Absent, Comparison, about, judge
 from reports.claims.record import UNTESTED, Outcome
+from reports.program import Claim, judged_claims
 
 ABSTRACT, README = "abstract", "README of the authors' code"
 #: the split that README names and the one in the code.
@@ -36,17 +35,6 @@ class Tables:
         f = self.scores
         rows = f[(f["table"] == "synth_B") & (f["method"] == method) & (f["reading"] == reading)]
         return float(rows.loc[rows["setting"].map(published.private_rows) == n, "mean"].iloc[0])
-
-
-@dataclass(frozen=True)
-class Claim:
-    """``judge``: tables -> reading -> outcome."""
-
-    id: str
-    place: str
-    quote: str
-    statement: str
-    judge: Callable[[Tables], dict[str, Outcome]]
 
 
 def four_times(tables: Tables) -> dict[str, Outcome]:
@@ -98,4 +86,4 @@ CLAIMS = (
 
 def build(tables: Tables) -> pd.DataFrame:
     """One row per claim."""
-    return pd.DataFrame([own_row(c, c.judge(tables)) for c in CLAIMS])
+    return judged_claims(CLAIMS, tables)

@@ -31,7 +31,6 @@ which is at most epsilon: X'X and y'y cost nothing beside X'y.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -240,20 +239,3 @@ def clipped_square(omega: float) -> float:
     """E min(|z|, omega)^2 / omega^2 of a standard normal z."""
     inside = 2 * (norm.cdf(omega) - 0.5 - omega * norm.pdf(omega))
     return float((inside + 2 * omega**2 * norm.sf(omega)) / omega**2)
-
-
-def facts(ledger) -> str:
-    """The releases of a ledger: JSON."""
-    return json.dumps(
-        [
-            {
-                "what": e.what,
-                "mechanism": str(e.mechanism),
-                "relation": str(e.relation),
-                "sensitivity": str(e.sensitivity),
-                "noise_multiplier": float(f"{e.noise_multiplier:.6g}"),
-                "proof": e.proof,
-            }
-            for e in ledger
-        ]
-    )

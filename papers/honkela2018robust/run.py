@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from datasets.base import DataError
 from papers.honkela2018robust import advi, data, posterior, published, release, search, streams
@@ -27,19 +26,17 @@ from privacy.budget import BudgetSpec
 from privacy.ledger import Ledger
 from workflow import noise, program
 
-CONFIG = Path(__file__).parent / "program.yaml"
+#: the settings of ``program.yaml``
+config = partial(program.config, Path(__file__).parent)
 TABLES = ("synth_A", "synth_B")
 #: of the published fits in a run with secret noise
 NO_SECRET = "the noise of this fit is that of the source's seeds, which are public; the run asks for secret noise"
+#: of each release of a ledger
+FACTS = ("what", "mechanism", "relation", "sensitivity", "noise_multiplier", "proof")
 COLUMNS = (
     *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason"),
     *("mean", "std", "delta", "ledger_epsilon", "ledger", "parts", "streams", "runs"),
 )
-
-
-@cache
-def config() -> dict:
-    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
 
 
 def multiples_of(method: str, setting: str) -> tuple[float, float] | None:
@@ -132,12 +129,12 @@ def cell_of(folds: Sequence[Fold], row: dict, fits: dict) -> dict:
         runs, ledger = corrected_runs(folds, setting, int(row["repeats"]))
         return {"mean": repr(float(runs.mean())), "std": repr(float(runs.std(ddof=1))), "parts": len(runs),
                 "streams": 1, "runs": " ".join(f"{v:.12g}" for v in runs), "delta": config()["delta"],
-                "ledger_epsilon": f"{spent(ledger, delta):.6g}", "ledger": release.facts(ledger)}  # fmt: skip
+                "ledger_epsilon": f"{spent(ledger, delta):.6g}", "ledger": program.facts(ledger, FACTS)}  # fmt: skip
     made = [moments_of(f, method, setting, f.generator()) for f in folds]
     moments, ledger, told = [m for m, _ in made], made[0][1], {}
     if ledger is not None:
         told = {"delta": config()["delta"], "ledger_epsilon": f"{spent(ledger, delta):.6g}",
-                "ledger": release.facts(ledger)}  # fmt: skip
+                "ledger": program.facts(ledger, FACTS)}  # fmt: skip
     if reading == "printed":
         why = [posterior.obstacle(m) for m in moments]
         if any(why):

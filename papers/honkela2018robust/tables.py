@@ -11,9 +11,7 @@ import pandas as pd
 
 from papers.honkela2018robust import PAPER, advi, claims, published, verdicts
 from papers.honkela2018robust.verdicts import values_of
-from reports.published import KEY
-from workflow import program
-from workflow.program import read_scores
+from reports.program import counts
 
 METHODS = {
     "lr": "Linear regression",
@@ -29,28 +27,20 @@ METHODS = {
 }
 #: rows of a table, texts by column.
 Rows = Sequence[Mapping[str, str]]
-#: means that stand for the runs of a number whose streams are not known.
-SHOWN = 200
 
 
 def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
     """Tables by file name, from all score rows and the folder of the checks."""
-    judged, spread = verdicts.build(scores, PAPER.family), verdicts.spreads(scores)
+    judged, spread = verdicts.NUMBERS.verdicts(scores), verdicts.spreads(scores)
     return {
         "verdicts.csv.gz": judged,
         "spreads.csv": spread,
         "joint.csv": verdicts.joint(judged, spread),
-        "counts.csv": counts(judged),
+        "counts.csv": counts(judged, ["reading", "table"], "table"),
         "ledger.csv": ledger(scores),
         "corrected.csv": corrected(judged),
         "claims.csv": claims.build(claims.Tables(scores, split_fits(scores))),
     }
-
-
-def counts(judged: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts by reading and table, with a row for all tables of a reading."""
-    both = pd.concat([judged.assign(table="all"), judged])
-    return both.groupby(["reading", "table", "verdict"], sort=False).size().unstack(fill_value=0).reset_index()
 
 
 def ledger(scores: pd.DataFrame) -> pd.DataFrame:
@@ -80,25 +70,6 @@ def split_fits(scores: pd.DataFrame) -> dict[tuple[str, str], np.ndarray]:
     rows = scores[scores["table"] == published.SPLITS].to_dict("records")
     parts = (dict(p.split("=") for p in r["setting"].split(";")) for r in rows)
     return {(p["p1"], p["p2"]): values_of(r) for p, r in zip(parts, rows, strict=True)}
-
-
-def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
-    """(a published number's six keys, reading) -> runs to draw beside it.
-
-    Corrected: our runs. Authors' code: means for random choices of the streams, from a stream that the number names.
-    """
-    out = {}
-    for row in read_scores(reference / "scores").to_dict("records"):
-        corrected = row["reading"] == "corrected"
-        if row["status"] != "ok" or (row["streams"] == "1" and not corrected):
-            continue
-        key = (published.SOURCE, *(row[k] for k in KEY[1:]), row["reading"])
-        values = values_of(row)
-        if corrected:
-            out[key] = values[:, 0]
-        else:
-            out[key] = verdicts.chosen_means(values, SHOWN, program.stream("runs", *key))[0]
-    return out
 
 
 #: tables that the texts of findings read.

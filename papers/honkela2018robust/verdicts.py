@@ -12,9 +12,7 @@ The published standard deviation is over folds, and no error of a rerun. ``sprea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,21 +20,21 @@ from scipy.stats import chi2
 
 from papers.honkela2018robust import PAPER, published, run
 from reports.evidence import Printed, Runs, exact, single, streams, unit_of
-from reports.published import KEY
-from reports.verdict import Case, judge
+from reports.program import NOT_RUN, Numbers, said
+from reports.verdict import Verdict
 from workflow import program
-from workflow.program import read_scores
+from workflow.published import KEY
 
-PROTOCOL = "honkela_folds"
 #: posterior draws move a cell by less: one fit has three published values, at most 0.0017 apart (no private rows).
 DRAWS = 0.002
 NO_DATA = (
     "DrugResponse.csv, the drug responses of the Genomics of Drug Sensitivity in Cancer project as the authors "
     "prepared them, is not at hand; remedy: add it as a data set, and run the same fits on it"
 )
-NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
 #: random choices of the streams, for the standard deviation over folds.
 CHOICES = 4_000
+#: means that stand for the runs of a number whose streams are not known.
+SHOWN = 200
 
 
 def values_of(row: dict) -> np.ndarray:
@@ -57,48 +55,39 @@ def runs_of(cell: dict, row: dict) -> Runs:
     return Runs(paper, values, cell["metric"], streams)
 
 
-def _by_key(scores: pd.DataFrame) -> dict[tuple[str, ...], dict]:
-    return {tuple(r[k] for k in (*KEY[1:], "reading")): r for r in scores.to_dict("records")}
-
-
-def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
-    """One row per published number and reading."""
-    known, out = _by_key(scores), []
-    for cell in published.numbers().to_dict("records"):
-        gdsc = cell["dataset"] == "gdsc"
-        for reading in ["authors"] if gdsc else run.readings_of(cell):
-            absent = {"status": "no_data", "reason": NO_DATA} if gdsc else NOT_RUN
-            found = known.get((*(cell[k] for k in KEY[1:]), reading), absent)
-            row = {k: cell[k] for k in KEY} | {
-                "reading": reading,
-                "protocol": PROTOCOL,
-                # a program of this paper: not a method of the suite
-                "our_method": "" if gdsc else f"honkela2018robust/{cell['method']}",
-                "n_published": cell["n_published"],
-                "published_mean": cell["mean"],
-                "published_fold_std": cell["std"],
-            }
-            if found["status"] == "ok":
-                said = compared(cell, found, family)
-            else:
-                said = {"verdict": found["status"], "p_kind": "", "reason": found["reason"]}
-            out.append(row | said | {"headline": "yes" if reading == "authors" else "no"})
-    return pd.DataFrame(out)
-
-
-def compared(cell: dict, row: dict, family: int) -> dict:
-    """The columns of one number."""
-    found, values = judge(runs_of(cell, row), family=family), values_of(row)
-    out = {
-        "mean": float(values.mean()), "std": math.nan, "n": len(values), "difference": found.difference,
-        "low": found.low, "high": found.high, "p": found.p, "p_kind": found.p_kind, "detectable": found.detectable,
-        "verdict": found.verdict, "reason": found.reason,
-    }  # fmt: skip
+def columns(cell: dict, row: dict, found: Verdict) -> dict:
+    """The columns of one number that was run."""
+    values = values_of(row)
+    out = {"mean": float(values.mean()), "std": math.nan, "n": len(values)} | said(found)
     if row["reading"] == "corrected":
         return out | {"std": float(values.std(ddof=1))}
     if values.shape[1] > 1:  # of the mean over folds or fits, by its streams
         return out | {"std": error_of(values), "z": -found.difference / error_of(values)}
     return out
+
+
+def shown(key: tuple[str, ...], row: dict) -> np.ndarray | None:
+    """Our runs of the corrected reading. Of the authors' code, means for random choices of the streams, from a stream
+    that the number names."""
+    values = values_of(row)
+    if key[-1] == "corrected":
+        return values[:, 0]
+    return chosen_means(values, SHOWN, program.stream("runs", *key))[0] if values.shape[1] > 1 else None
+
+
+NUMBERS = Numbers(
+    paper=PAPER,
+    protocol="honkela_folds",
+    cells=published.numbers,
+    names=KEY[1:],
+    readings=lambda cell: ["authors"] if cell["dataset"] == "gdsc" else run.readings_of(cell),
+    judged=runs_of,
+    columns=columns,
+    named=lambda cell: {"published_fold_std": cell["std"]},
+    absent=lambda cell: ("no_data", NO_DATA) if cell["dataset"] == "gdsc" else NOT_RUN,
+    shown=shown,
+)
+cases, runs = NUMBERS.cases, NUMBERS.runs
 
 
 def error_of(values: np.ndarray) -> float:
@@ -109,12 +98,11 @@ def error_of(values: np.ndarray) -> float:
 def spreads(scores: pd.DataFrame) -> pd.DataFrame:
     """One row per cell of the simulated half by the authors' code: the published standard deviation over folds beside
     that of ``CHOICES`` random choices of the streams."""
-    known, rows = _by_key(scores), []
-    for cell in published.numbers().to_dict("records"):
-        found = known.get((*(cell[k] for k in KEY[1:]), "authors"), NOT_RUN)
-        if cell["table"] not in run.TABLES or found["status"] != "ok":
+    rows = []
+    for cell, reading, row in NUMBERS.matched(scores):
+        if reading != "authors" or cell["table"] not in run.TABLES or not row or row["status"] != "ok":
             continue
-        values = values_of(found)
+        values = values_of(row)
         rng = program.stream("spread", *(cell[k] for k in KEY))
         chosen = chosen_means(values, CHOICES, rng)[1]
         rows.append(
@@ -130,16 +118,6 @@ def chosen_means(values: np.ndarray, count: int, rng: np.random.Generator) -> tu
     """Means and standard deviations over the parts for ``count`` random choices of a stream per part."""
     drawn = values[np.arange(len(values)), rng.integers(values.shape[1], size=(count, len(values)))]
     return drawn.mean(axis=1), drawn.std(axis=1, ddof=1)
-
-
-def cases(reference: Path) -> Iterator[Case]:
-    """The numbers that were run in a reading that can be a reproduction, for the ceiling."""
-    known, family = _by_key(read_scores(reference / "scores")), PAPER.family
-    for cell in published.numbers().to_dict("records"):
-        for reading in ("authors", "printed"):
-            found = known.get((*(cell[k] for k in KEY[1:]), reading), NOT_RUN)
-            if found["status"] == "ok":
-                yield Case((*(cell[k] for k in KEY), reading), runs_of(cell, found), family)
 
 
 def joint(verdicts: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:

@@ -11,10 +11,10 @@ import pandas as pd
 
 from papers.jalko2017dpvi import run, tables, verdicts
 from papers.jalko2017dpvi.checks import BY_BUDGET
-from papers.jalko2017dpvi.run import KEY
 from reports import palette, style
 from reports.config import READING_TITLES
 from reports.figure import Figure
+from workflow.published import KEY
 
 READINGS = {r: (style.READING[r][0], f"ours, {READING_TITLES[r]}") for r in ("authors", "corrected")}
 #: a mean of N runs lies within so many standard errors in 95 % of cases.
@@ -153,7 +153,7 @@ def single_runs(frame: pd.DataFrame, reference: Path, stem: Path) -> Figure:
     epsilon = {f"{r.sigma:.5g}": r.epsilon for r in rows.itertuples()}
     theirs = {("published", setting): found for (table, setting), found in verdicts.single_runs().items()
               if table == NOISES}  # fmt: skip
-    ours = {(key[-1], key[KEY.index("setting")]): found for key, found in tables.runs(reference).items()
+    ours = {(key[-1], key[KEY.index("setting")]): found for key, found in verdicts.runs(reference).items()
             if key[KEY.index("table")] == NOISES}  # fmt: skip
     looks = {"published": (style.PUBLISHED, "o", "published")}
     looks |= {r: (colour, style.READING[r][1], words) for r, (colour, words) in READINGS.items()}

@@ -12,15 +12,13 @@ mean posterior standard deviation), runs.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from datasets.base import DataError
 from papers.jalko2017dpvi import data, dpvi
@@ -28,8 +26,13 @@ from privacy.budget import BudgetSpec
 from workflow import program
 
 HERE = Path(__file__).parent
-CONFIG = HERE / "program.yaml"
-KEY = ["source", "table", "dataset", "method", "setting", "metric"]
+#: the settings of ``program.yaml``
+config = partial(program.config, HERE)
+#: of each release of a ledger
+FACTS = (
+    *("what", "mechanism", "relation", "sampling", "sampling_rate", "steps"),
+    *("noise_multiplier", "sensitivity", "proof"),
+)
 #: AdaGrad's rate of the runs without privacy.
 PLAIN_RATE = 0.01
 COLUMNS = (
@@ -37,11 +40,6 @@ COLUMNS = (
     *("mean", "std", "epsilon_program", "ledger_epsilon", "ledger_epsilon_small", "ledger"),
     *("log_likelihood", "length", "sd", "runs"),
 )
-
-
-@cache
-def config() -> dict:
-    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
 
 
 def published() -> pd.DataFrame:
@@ -80,26 +78,6 @@ def budget_of(cell: dict, setting: dpvi.Setting, rng: np.random.Generator):
     return spec.open(rng)
 
 
-def facts(ledger) -> str:
-    """What a ledger says of each release: JSON."""
-    return json.dumps(
-        [
-            {
-                "what": e.what,
-                "mechanism": str(e.mechanism),
-                "relation": str(e.relation),
-                "sampling": str(e.sampling),
-                "sampling_rate": e.sampling_rate,
-                "steps": e.steps,
-                "noise_multiplier": float(f"{e.noise_multiplier:.6g}"),
-                "sensitivity": str(e.sensitivity),
-                "proof": e.proof,
-            }
-            for e in ledger
-        ]
-    )
-
-
 def row_of(cell: dict, reading: str, split: data.Split, count: int) -> dict:
     """Scores of one cell."""
     from privacy.accountants import epsilon_of
@@ -109,7 +87,10 @@ def row_of(cell: dict, reading: str, split: data.Split, count: int) -> dict:
     found = dpvi.repeated(split.x, split.y, setting, reading, budget, rng, count)
     at = {"": float(config()["delta"]), "_small": float(config()["small_delta"])}
     row = {f"ledger_epsilon{k}": f"{epsilon_of(budget.ledger, d).epsilon:.6g}" for k, d in at.items()}
-    row |= {"ledger": facts(budget.ledger), "epsilon_program": fields(cell["setting"]).get("epsilon", "")}
+    row |= {
+        "ledger": program.facts(budget.ledger, FACTS),
+        "epsilon_program": fields(cell["setting"]).get("epsilon", ""),
+    }
     if not (np.isfinite(found.mean).all() and np.isfinite(found.sd).all()):
         return row | {"status": "diverged", "reason": "some repetition has a number that is not finite"}
     right, n = dpvi.right(found, split.x_test, split.y_test), len(split.y_test)

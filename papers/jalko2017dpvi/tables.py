@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from papers.jalko2017dpvi import PAPER, accounting, claims, run, verdicts
+from papers.jalko2017dpvi import accounting, claims, run, verdicts
 from papers.jalko2017dpvi.checks import HALF, ORDERS
-from papers.jalko2017dpvi.run import KEY
-from papers.jalko2017dpvi.verdicts import errors_of
 from reports.config import READING_TITLES
-from workflow.program import read_scores
+from reports.program import counts
 
 #: reading -> words.
 READINGS = {"published": "published", **{r: READING_TITLES[r] for r in ("authors", "corrected")}}
@@ -29,32 +26,15 @@ FIGURES = {
 
 def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
     """Tables by file name, from all score rows and the folder of the checks."""
-    judged = verdicts.build(scores, PAPER.family)
+    judged = verdicts.NUMBERS.verdicts(scores)
     charged, sgld = ledger(scores, checks), pd.read_csv(checks / "sgld.csv")
     return {
         "verdicts.csv.gz": judged,
         "joint.csv": verdicts.joint(judged),
-        "counts.csv": counts(judged),
+        "counts.csv": counts(judged, ["reading", "table"], "table"),
         "ledger.csv": charged,
         "claims.csv": claims.build(claims.Tables(accuracies(judged), sgld, charged)),
     }
-
-
-def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
-    """(a published cell's six keys, reading) -> our runs as errors, which is what is compared."""
-    judged = pd.read_csv(reference / "verdicts.csv.gz", dtype=str, keep_default_na=False)
-    names = ["table", "dataset", "method", "reading", "setting"]
-    scores = read_scores(reference / "scores")
-    ours = {tuple(r[n] for n in names): r for r in scores[scores["status"] == "ok"].to_dict("records")}
-    found = {(*(r[k] for k in KEY), r["reading"]): ours.get(tuple(r[n] for n in names))
-             for r in judged.to_dict("records")}  # fmt: skip
-    return {key: errors_of(row) for key, row in found.items() if row is not None}
-
-
-def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts by reading and table, with a row for all tables of a reading."""
-    both = pd.concat([verdicts.assign(table="all"), verdicts])
-    return both.groupby(["reading", "table", "verdict"], sort=False).size().unstack(fill_value=0).reset_index()
 
 
 def accuracies(verdicts: pd.DataFrame) -> pd.DataFrame:

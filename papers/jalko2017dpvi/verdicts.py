@@ -11,9 +11,9 @@ spread alone are next to it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +21,13 @@ import pandas as pd
 from scipy.stats import chi2
 
 from papers.jalko2017dpvi import PAPER, run
-from papers.jalko2017dpvi.run import HERE, KEY
-from reports.evidence import Printed, Runs, all_runs, means, printed, rank_test
-from reports.verdict import Case, judge
-from workflow.program import read_scores
+from papers.jalko2017dpvi.run import HERE
+from reports.evidence import Runs, all_runs, means, printed, rank_test
+from reports.program import Numbers, said
+from reports.verdict import Verdict, judge
 from workflow.published import read
 
-PROTOCOL, METRIC = "first_rows_train", "test_error"
-NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
+METRIC = "test_error"
 
 
 def published(folder: Path = HERE) -> pd.DataFrame:
@@ -39,6 +38,7 @@ def published(folder: Path = HERE) -> pd.DataFrame:
     return both
 
 
+@cache
 def single_runs(folder: Path = HERE) -> dict[tuple[str, str], np.ndarray]:
     """(table, setting) -> the published errors of all runs."""
     rows = pd.read_csv(folder / "single_runs.csv", dtype={"value": str})
@@ -53,65 +53,41 @@ def errors_of(row: dict) -> np.ndarray:
     return 1 - np.array(row["runs"].split(), dtype=np.float64) / int(row["n_test"])
 
 
-def compared(cell: dict, ours: np.ndarray, theirs: np.ndarray | None, family: int) -> dict:
-    """The columns of one cell. ``theirs``: its single runs, where they are published."""
-    mean, paper = str(1 - Decimal(cell["mean"])), _paper(cell)
-    found = judge(Runs(paper, ours, METRIC), family=family)
-    out = {
-        "published_error": mean, "mean": ours.mean(), "std": ours.std(ddof=1), "n": len(ours),
-        "difference": found.difference, "low": found.low, "high": found.high, "p": found.p, "p_kind": found.p_kind,
-        "detectable": found.detectable, "verdict": found.verdict, "reason": found.reason,
-        "z": (ours.mean() - paper.mean) / (ours.std(ddof=1) * math.sqrt(1 / paper.n + 1 / len(ours))),
-    }  # fmt: skip
+def judged(cell: dict, row: dict) -> Runs:
+    """The published number as an error, ours, and the kind of evidence."""
+    theirs = single_runs().get((cell["table"], cell["setting"]))
+    paper = printed(str(1 - Decimal(cell["mean"])), int(cell["n_published"]), cell["std"], cell["std_kind"])
     if theirs is None:
+        return Runs(paper, errors_of(row), METRIC)
+    return Runs(replace(paper, runs=tuple(theirs)), errors_of(row), METRIC, all_runs)
+
+
+def columns(cell: dict, row: dict, found: Verdict) -> dict:
+    """The columns of one cell that was run."""
+    runs = judged(cell, row)
+    paper, ours = runs.published, np.asarray(runs.values)
+    out = {
+        "published_error": str(1 - Decimal(cell["mean"])), "mean": ours.mean(), "std": ours.std(ddof=1), "n": len(ours),
+    } | said(found)  # fmt: skip
+    out["z"] = (ours.mean() - paper.mean) / (ours.std(ddof=1) * math.sqrt(1 / paper.n + 1 / len(ours)))
+    if not paper.runs:
         return out
-    each = judge(Runs(replace(paper, runs=tuple(theirs)), ours, METRIC, all_runs), family=family)
-    by_mean = {"rule_p": found.p, "rule_verdict": found.verdict, "rank_z": rank_test(ours, theirs)[1]}
-    return out | by_mean | {"p": each.p, "p_kind": each.p_kind, "verdict": each.verdict}
+    by_mean = judge(replace(runs, evidence=means), family=PAPER.family)
+    z = rank_test(ours, np.asarray(paper.runs))[1]
+    return out | {"rule_p": by_mean.p, "rule_verdict": by_mean.verdict, "rank_z": z}
 
 
-def cases(reference: Path) -> Iterator[Case]:
-    """The cells by the authors' code, for the ceiling."""
-    names = ["table", "dataset", "method", "reading", "setting"]
-    scores = {tuple(row[n] for n in names): row for row in read_scores(reference / "scores").to_dict("records")}
-    singles, family = single_runs(), PAPER.family
-    for cell in published().to_dict("records"):
-        found = scores.get(tuple((cell | {"reading": "authors"})[n] for n in names), NOT_RUN)
-        if found["status"] != "ok":
-            continue
-        paper = _paper(cell)
-        theirs = singles.get((cell["table"], cell["setting"]))
-        kind = means if theirs is None else all_runs
-        paper = paper if theirs is None else replace(paper, runs=tuple(theirs))
-        yield Case((*(cell[k] for k in KEY), "authors"), Runs(paper, errors_of(found), METRIC, kind), family)
-
-
-def _paper(cell: dict) -> Printed:
-    return printed(str(1 - Decimal(cell["mean"])), int(cell["n_published"]), cell["std"], cell["std_kind"])
-
-
-def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
-    """One row a published cell and reading that the configuration names for its method."""
-    known, singles, out = ["table", "dataset", "method", "reading", "setting"], single_runs(), []
-    by = {tuple(row[c] for c in known): row for row in scores.to_dict("records")}
-    for cell in published().to_dict("records"):
-        for reading in run.config()["readings"][cell["method"]]:
-            found = by.get((cell["table"], cell["dataset"], cell["method"], reading, cell["setting"]), NOT_RUN)
-            row = {k: cell[k] for k in KEY} | {
-                "reading": reading,
-                "protocol": PROTOCOL,
-                # a program of this paper: not the method of the suite with that name
-                "our_method": f"jalko2017dpvi/{cell['method']}",
-                "n_published": cell["n_published"],
-                "published_mean": cell["mean"],
-                "published_std": cell["std"],
-            }
-            if found["status"] == "ok":
-                said = compared(cell, errors_of(found), singles.get((cell["table"], cell["setting"])), family)
-            else:
-                said = {"verdict": found["status"], "p_kind": "", "reason": found["reason"]}
-            out.append(row | said | {"headline": "yes" if reading == "authors" else "no"})
-    return pd.DataFrame(out)
+NUMBERS = Numbers(
+    paper=PAPER,
+    protocol="first_rows_train",
+    cells=published,
+    names=("table", "dataset", "method", "setting"),
+    readings=lambda cell: run.config()["readings"][cell["method"]],
+    judged=judged,
+    columns=columns,
+    named=lambda cell: {"published_std": cell["std"]},
+)
+cases, runs = NUMBERS.cases, NUMBERS.runs
 
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -14,12 +14,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 from numba import njit
 
 from papers.raisa2021thesis import chains
@@ -31,8 +30,8 @@ from privacy.ledger import Ledger, Relation
 from workflow import program
 
 HERE = Path(__file__).parent
-CONFIG = HERE / "program.yaml"
-KEY = ["source", "table", "dataset", "method", "setting", "metric"]
+#: the settings of ``program.yaml``
+config = partial(program.config, HERE)
 #: of these, the last is a raw number of the rows
 METRICS = ("mmd", "acceptance", SHARE := "clipped_ratios")
 #: random pairs of which the width of the kernel is the median distance.
@@ -41,11 +40,6 @@ COLUMNS = (
     *("table", "dataset", "method", "reading", "setting", "metric", "scale", "repeats", "status", "reason"),
     *("mean", "std", "median", "iterations", "delta", "ledger_epsilon", "ledger", "runs"),
 )
-
-
-@cache
-def config() -> dict:
-    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
 
 
 def published() -> pd.DataFrame:
@@ -241,5 +235,7 @@ def rows(
                 "std": repr(float(v.std(ddof=1))),
                 "median": repr(float(np.median(v))),
             }
+            if not np.isfinite(v).all():
+                row |= {"status": "diverged", "reason": "a chain is too short for a score"}
             if wanted is None or wanted(row):
                 yield row | {"runs": " ".join(f"{x:.9g}" for x in v)}

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 
 from evaluation import metrics
-from papers.raisa2021thesis import PAPER, claims, models, run, verdicts
-from papers.raisa2021thesis.run import KEY
+from papers.raisa2021thesis import claims, models, run, verdicts
 from reports.evidence import MEDIAN, spread_of
-from workflow.program import read_scores
+from reports.program import counts
 
 #: name of a method here -> as the source writes it.
 METHODS = {
@@ -37,30 +36,15 @@ METRICS = {m: metrics.METRICS[m].title for m in run.METRICS}
 
 def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
     """Tables by file name, from all score rows."""
-    calibration = pd.read_csv(checks / "calibration.csv")
-    judged = verdicts.build(scores, PAPER.family, calibration)
+    judged = verdicts.numbers(checks).verdicts(scores)
     return {
         "verdicts.csv.gz": judged,
         "joint.csv": verdicts.joint(judged),
-        "counts.csv": counts(judged),
+        "counts.csv": counts(judged, ["dataset", "method", "metric"], "dataset"),
         "iterations.csv": iterations(),
         "ledger.csv": ledger(scores),
         "claims.csv": claims.build(medians(scores), ledger(scores)),
     }
-
-
-def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
-    """(a published box's six keys, reading) -> our chains."""
-    scores = read_scores(reference / "scores")
-    return {("raisa2021thesis", *(r[k] for k in KEY[1:]), r["reading"]): verdicts.runs_of(r)
-            for r in scores.to_dict("records")}  # fmt: skip
-
-
-def counts(judged: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts by model, method and metric, with rows for all models of a method."""
-    both = pd.concat([judged.assign(dataset="all"), judged])
-    keys = ["dataset", "method", "metric"]
-    return both.groupby([*keys, "verdict"], sort=False).size().unstack(fill_value=0).reset_index()
 
 
 def medians(scores: pd.DataFrame) -> pd.DataFrame:
@@ -74,7 +58,7 @@ def medians(scores: pd.DataFrame) -> pd.DataFrame:
                 at = {k: float(cell[k]) for k in ("median", "q1", "q3")}
             else:
                 at = dict(
-                    zip(("q1", "median", "q3"), np.quantile(verdicts.runs_of(cell), [0.25, 0.5, 0.75]), strict=True)
+                    zip(("q1", "median", "q3"), np.quantile(verdicts.values_of(cell), [0.25, 0.5, 0.75]), strict=True)
                 )
             se = MEDIAN * spread_of(at["q1"], at["q3"]) / math.sqrt(verdicts.N)
             rows.append({"reading": reading, **{k: cell[k] for k in ("metric", "dataset", "method")},

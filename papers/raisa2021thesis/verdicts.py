@@ -19,12 +19,11 @@ import numpy as np
 import pandas as pd
 
 from papers.raisa2021thesis import PAPER, run
-from papers.raisa2021thesis.run import KEY
-from reports.evidence import AGREE, Box, Kind, Runs, box
-from reports.verdict import Case, judge
-from workflow.program import read_scores
+from reports.evidence import AGREE, Box, Runs, box
+from reports.program import Numbers, said
+from reports.verdict import Case, Verdict
+from workflow.published import KEY
 
-PROTOCOL = "one_generated_table"
 #: one unit of the last digit of a number of a box.
 UNIT = 1e-5
 #: published chains of a box.
@@ -48,61 +47,45 @@ def box_of(cell: Mapping[str, object]) -> Box:
     return Box(**numbers, outliers=int(str(cell["outliers"])), unit=UNIT, n=N)
 
 
-def kind_of(calibration: pd.DataFrame) -> Kind:
-    """The evidence of a box, with p as ``checks.calibration`` has it."""
-    pairs = list(zip(calibration["p"].astype(float), calibration["bound"].astype(float), strict=True))
-    return partial(box, calibration=pairs)
-
-
-def compared(values: np.ndarray, runs: Runs, family: int) -> dict[str, float | str]:
-    """The columns of one box. ``values`` (n,): ours, finite."""
-    found = judge(runs, family=family)
-    return {
-        "mean": values.mean(), "median": float(np.median(values)), "std": values.std(ddof=1), "n": len(values),
-        "difference": found.difference, "low": found.low, "high": found.high, "p": found.p, "p_kind": found.p_kind,
-        "verdict": found.verdict,
-    }  # fmt: skip
-
-
-def runs_of(row: Mapping[str, str]) -> np.ndarray:
+def values_of(row: Mapping[str, str]) -> np.ndarray:
+    """Our chains' numbers (n,) in a score row."""
     return np.array(row["runs"].split(), dtype=np.float64)
 
 
-def build(scores: pd.DataFrame, family: int, calibration: pd.DataFrame) -> pd.DataFrame:
-    """One row a published box. ``calibration``: of ``checks.calibration``."""
-    kind = kind_of(calibration)
-    names, out = [k for k in KEY if k != "source"], []
-    by = {tuple(row[k] for k in names): row for row in scores.to_dict("records")}
-    for cell in run.published().to_dict("records"):
-        found = by.get(tuple(cell[k] for k in names))
-        row = {k: cell[k] for k in KEY} | {
-            "reading": "authors",
-            "protocol": PROTOCOL,
-            # a program of this paper: not the method of the suite with that name
-            "our_method": f"raisa2021thesis/{cell['method']}" if found else "",
-            "n_published": cell["n_runs"],
-            "published_mean": cell["median"],
-            "statistic": "median",
-        }
-        if not found:
-            row |= {"verdict": "not_run", "p_kind": "", "reason": REASONS.get(cell["method"], NO_FILE)}
-        elif not np.isfinite(values := runs_of(found)).all():
-            row |= {"verdict": "diverged", "p_kind": "", "reason": "a chain is too short for a score"}
-        else:
-            row |= compared(values, Runs(box_of(cell), values, cell["metric"], kind), family) | {"reason": ""}
-        out.append(row | {"headline": "yes"})
-    return pd.DataFrame(out)
+def columns(cell: Mapping[str, str], row: Mapping[str, str], found: Verdict) -> dict[str, float | str]:
+    """The columns of one box that was run."""
+    values, out = values_of(row), said(found)
+    del out["detectable"]
+    return {
+        "mean": values.mean(), "median": float(np.median(values)), "std": values.std(ddof=1), "n": len(values),
+    } | out  # fmt: skip
+
+
+def numbers(checks: Path) -> Numbers:
+    """The boxes and how they are judged, with p as ``checks.calibration`` has it in the folder ``checks``."""
+    calibration = pd.read_csv(checks / "calibration.csv")
+    kind = partial(box, calibration=[*zip(calibration["p"], calibration["bound"], strict=True)])
+    return Numbers(
+        paper=PAPER,
+        protocol="one_generated_table",
+        cells=lambda: run.published().assign(mean=lambda f: f["median"], n_published=lambda f: f["n_runs"]),
+        names=KEY[1:],
+        readings=lambda cell: ("authors",),
+        judged=lambda cell, row: Runs(box_of(cell), values_of(row), cell["metric"], kind),
+        columns=columns,
+        named=lambda cell: {"statistic": "median"},
+        absent=lambda cell: ("not_run", REASONS.get(cell["method"], NO_FILE)),
+    )
 
 
 def cases(reference: Path) -> Iterator[Case]:
     """The boxes that were run, for the ceiling."""
-    scores = {tuple(row[k] for k in KEY[1:]): row for row in read_scores(reference / "scores").to_dict("records")}
-    kind, family = kind_of(pd.read_csv(reference / "calibration.csv")), PAPER.family
-    for cell in run.published().to_dict("records"):
-        found = scores.get(tuple(cell[k] for k in KEY[1:]))
-        if found and np.isfinite(values := runs_of(found)).all():
-            key = (*(cell[k] for k in KEY), "authors")
-            yield Case(key, Runs(box_of(cell), values, cell["metric"], kind), family)
+    return numbers(reference).cases(reference)
+
+
+def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
+    """(a box's six keys, reading) -> our chains."""
+    return numbers(reference).runs(reference)
 
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:

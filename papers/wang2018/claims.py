@@ -6,14 +6,13 @@ Each claim is one function of the committed tables, with the source's words as i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
 from papers.wang2018 import run
-from reports.claims import own_row
 from reports.claims.record import HOLDS, REFUTED, ROUNDING, UNDECIDED, UNTESTED, Outcome
+from reports.program import Claim, judged_claims
 
 ABSTRACT = "abstract"
 README = "README of the authors' code"
@@ -27,18 +26,6 @@ class Tables:
     ledger: pd.DataFrame
     counterexample: pd.DataFrame  #: of AdaOPS
     verdicts: pd.DataFrame
-
-
-@dataclass(frozen=True)
-class Claim:
-    """``judge``: tables -> reading -> outcome; ``repair``: what the corrected reading changes."""
-
-    id: str
-    place: str
-    quote: str
-    statement: str
-    judge: Callable[[Tables], dict[str, Outcome]]
-    repair: str = ""
 
 
 #: data sets of the paper.
@@ -130,11 +117,15 @@ CLAIMS = (
         "Differential Privacy",
         "at every budget both cost at most the claimed epsilon and delta, scaling taken as public",
         guarantee,
-        "AdaOPS is replaced by a version whose guarantee is proved",
     ),
 )
 
 
+#: id -> what the corrected reading changes.
+REPAIRS = {"guarantee": "AdaOPS is replaced by a version whose guarantee is proved"}
+
+
 def build(tables: Tables) -> pd.DataFrame:
-    """One row per claim. No reading is ruled out by its epsilon: that it is private is the one claim that is judged."""
-    return pd.DataFrame([own_row(c, c.judge(tables)) | {"repair": c.repair} for c in CLAIMS])
+    """One row per claim. That a reading is private is the one claim that is judged."""
+    made = judged_claims(CLAIMS, tables)
+    return made.assign(repair=made["claim"].map(REPAIRS).fillna(""))

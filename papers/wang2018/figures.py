@@ -11,11 +11,11 @@ import pandas as pd
 
 from papers.wang2018 import run
 from papers.wang2018.tables import COMPARED, METHODS, RULES
-from papers.wang2018.verdicts import KEY, runs_of
 from reports import palette, style
 from reports.config import READING_TITLES
 from reports.figure import Figure
 from workflow.program import read_scores
+from workflow.published import KEY
 
 READINGS = {r: READING_TITLES[r] for r in ("authors", "printed", "corrected")}
 #: panels of one figure of errors: rows, columns.
@@ -33,7 +33,8 @@ def bands(scores: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for cell in cells.itertuples(index=False):
         mean, runs = by.get((cell.dataset, cell.our_method, cell.epsilon), ("", ""))
-        low, middle, high = np.quantile(runs_of(runs), [BAND[0], 0.5, BAND[1]]) if runs else [float(mean or "nan")] * 3
+        values = np.array((runs or mean or "nan").split(), dtype=np.float64)
+        low, middle, high = np.quantile(values, [BAND[0], 0.5, BAND[1]])
         rows.append((cell.dataset, cell.our_method, cell.epsilon, float(cell.published_mean), low, middle, high))
     return pd.DataFrame(rows, columns=["dataset", "method", "epsilon", "published", "low", "median", "high"])
 

@@ -13,14 +13,13 @@ carry all digits.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from datasets.base import DataError
 from datasets.protocols import given_folds
@@ -33,17 +32,15 @@ from privacy.budget import BudgetSpec
 from privacy.repeats import NoiseSource, Repeats
 from workflow import program
 
-CONFIG = Path(__file__).parent / "program.yaml"
+#: the settings of ``program.yaml``
+config = partial(program.config, Path(__file__).parent)
 NOISE_FREE = ("trivial", "non_private")
+#: of each release of a ledger, without its Renyi curve
+FACTS = ("what", "mechanism", "relation", "noise_multiplier", "sensitivity", "proof")
 COLUMNS = (
     *("dataset", "method", "reading", "epsilon", "delta", "metric", "scale", "repeats", "status", "reason"),
     *("mean", "std", "ledger_epsilon", "ledger", "runs"),
 )
-
-
-def config() -> dict:
-    """The experiment as configured. Epsilons are strings: their digits are part of a published cell's key."""
-    return yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
 
 
 def engine(method: str) -> Callable[[Moments, float, float, str, NoiseSource], np.ndarray]:
@@ -154,23 +151,6 @@ def rows(
                         "mean": f"{runs.mean():.10g}",
                         "std": f"{runs.std(ddof=1):.10g}",
                         "ledger_epsilon": f"{spent(ledger, method, reading, float(epsilon), delta):.6g}",
-                        "ledger": facts(ledger),
+                        "ledger": program.facts(ledger, FACTS),
                         "runs": " ".join(f"{v:.6g}" for v in runs),
                     }
-
-
-def facts(ledger) -> str:
-    """What a ledger says of each release, without its Renyi curve: JSON."""
-    return json.dumps(
-        [
-            {
-                "what": e.what,
-                "mechanism": str(e.mechanism),
-                "relation": str(e.relation),
-                "noise_multiplier": float(f"{e.noise_multiplier:.6g}"),
-                "sensitivity": str(e.sensitivity),
-                "proof": e.proof,
-            }
-            for e in ledger
-        ]
-    )

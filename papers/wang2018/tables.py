@@ -11,8 +11,8 @@ import pandas as pd
 from scipy.stats import beta, mannwhitneyu
 
 from papers.wang2018 import PAPER, claims, run, verdicts
-from papers.wang2018.verdicts import KEY, runs_of
-from workflow.program import read_scores
+from papers.wang2018.verdicts import values_of
+from reports.program import counts
 
 #: order and titles of the methods, everywhere.
 METHODS = {
@@ -37,7 +37,7 @@ SHOWN = ("0.01", "0.1", "1", "2", "5", "10")
 
 def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
     """Tables by file name, from all score rows and the folder of the checks."""
-    judged = verdicts.build(scores, PAPER.family)
+    judged = verdicts.NUMBERS.verdicts(scores)
     errors = pd.concat([published_means(judged), medians(scores)], ignore_index=True)
     won, charged = wins(errors), ledger(scores)
     shown = pd.read_csv(checks / "counterexample_adaops.csv", dtype=str)
@@ -45,34 +45,13 @@ def build(scores: pd.DataFrame, checks: Path) -> dict[str, pd.DataFrame]:
         "verdicts.csv.gz": judged,
         "joint.csv": verdicts.joint(judged),
         "leave_one_out.csv": verdicts.leave_one_out(scores, PAPER.family),
-        "counts.csv": counts(judged),
+        "counts.csv": counts(judged, ["reading", "our_method"], "our_method"),
         "ledger.csv": charged,
         "wins.csv": won,
         "orders.csv": orders(scores),
         "effects.csv": effects(errors),
         "claims.csv": claims.build(claims.Tables(won, charged, shown, judged)),
     }
-
-
-def runs(reference: Path) -> dict[tuple[str, ...], np.ndarray]:
-    """(a published cell's six keys, reading) -> our runs, in the unit of the published number; without noise none."""
-    judged = pd.read_csv(reference / "verdicts.csv.gz", dtype=str, keep_default_na=False)
-    scores = read_scores(reference / "scores")
-    scores = scores[(scores["status"] == "ok") & (scores["runs"] != "")]
-    names = ["dataset", "method", "epsilon", "reading"]
-    ours = {key: text for *key, text in scores[[*names, "runs"]].itertuples(index=False) for key in [tuple(key)]}
-    judged["epsilon"] = judged["setting"].str.extract(r"epsilon=([\d.]+)")[0].fillna("")
-    cells = judged[[*KEY, "reading", "our_method", "epsilon"]].itertuples(index=False)
-    found = {(*c[:7],): ours.get((c.dataset, c.our_method, c.epsilon, c.reading), "") for c in cells}
-    return {key: runs_of(text) for key, text in found.items() if text}
-
-
-def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts by reading and method, with a row for all methods of a reading."""
-    every = verdicts.assign(our_method="all")
-    both = pd.concat([every, verdicts])
-    out = both.groupby(["reading", "our_method", "verdict"], sort=False).size().unstack(fill_value=0)
-    return out.reset_index()
 
 
 def ledger(scores: pd.DataFrame) -> pd.DataFrame:
@@ -103,7 +82,7 @@ def ledger(scores: pd.DataFrame) -> pd.DataFrame:
 def medians(scores: pd.DataFrame) -> pd.DataFrame:
     """Median error over the repetitions: one row a table, method, reading and epsilon; noise-free ones as they are."""
     ok = scores[scores["status"] == "ok"]
-    middle = [float(np.median(runs_of(r))) if r else float(m) for r, m in zip(ok["runs"], ok["mean"], strict=True)]
+    middle = [float(np.median(values_of(row))) for row in ok.to_dict("records")]
     return ok[["dataset", "method", "reading", "epsilon"]].assign(median=middle)
 
 
@@ -182,8 +161,8 @@ def orders(scores: pd.DataFrame, first: str = "adassp", second: str = "ssp") -> 
     run to below, and the reverse.
     """
     ok = scores[(scores["status"] == "ok") & scores["method"].isin([first, second])]
-    runs = {k: runs_of(r) for *k, r in ok[["method", "reading", "epsilon", "dataset", "runs"]].itertuples(index=False)
-            for k in [tuple(k)]}  # fmt: skip
+    names_of = ("method", "reading", "epsilon", "dataset")
+    runs = {tuple(row[k] for k in names_of): values_of(row) for row in ok.to_dict("records")}
     names, rows, as_run = sorted(set(ok["dataset"])), [], {}
     for reading in ("authors", "corrected"):
         for epsilon in run.config()["epsilons"]:

@@ -14,7 +14,6 @@ together (:func:`joint`). ``leave_one_out`` measures the rate of false words on 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -24,13 +23,11 @@ from scipy.stats import kstest
 
 from papers.wang2018 import PAPER, run
 from reports.evidence import AGREE, Kind, Printed, Runs, exact, p_single, single, unit_of
-from reports.verdict import ANY_FALSE, Case, judge, margin
-from workflow.program import read_scores
+from reports.program import Numbers, said
+from reports.verdict import ANY_FALSE, Verdict, margin
 from workflow.published import read
 
 HERE = Path(__file__).parent
-KEY = ["source", "table", "dataset", "method", "setting", "metric"]
-PROTOCOL = "given_folds"
 #: methods that are judged by ranks, because light tails of a hundred runs are luck. SSP inverts a noisy matrix with
 #: nothing that keeps it away from singular, so its error has no mean. AdaSSP has rare outliers: where the hundredth run
 #: is one, the other ninety-nine look free of them, and t calls it different (``leave_one_out`` of version 2 of the rule
@@ -38,12 +35,11 @@ PROTOCOL = "given_folds"
 HEAVY = frozenset({"ssp", "adassp"})
 #: tables of which a rounded copy is in; see ``files.csv``.
 ROUNDED = {"gas": "computed from a copy of the table with five digits"}
-NOT_RUN = {"status": "not_run", "reason": "no score file of this table"}
 
 
 def published(folder: Path = HERE) -> pd.DataFrame:
-    """Numbers and annotations, strings, with ``epsilon`` of the setting."""
-    both = pd.DataFrame(read(folder)).drop(columns="n_published")
+    """Numbers and annotations, strings, with ``epsilon`` of the setting; each is one run."""
+    both = pd.DataFrame(read(folder)).assign(n_published=1)
     both["epsilon"] = both["setting"].str.extract(r"epsilon=([\d.]+)")[0].fillna("")
     return both
 
@@ -58,66 +54,37 @@ def judged(values: np.ndarray, cell: dict[str, str]) -> Runs:
     return Runs(published, values, "mse", kind)
 
 
-def compared(values: np.ndarray, cell: dict[str, str], family: int) -> dict[str, float | str]:
-    """The columns of one cell. ``values``: of :func:`judged`."""
-    found, noisy = judge(judged(values, cell), family=family), cell["method"] not in run.NOISE_FREE
-    return {
+def values_of(row: dict[str, str]) -> np.ndarray:
+    """Our repetitions in a score row, or the one number of a method without noise."""
+    return np.array((row["runs"] or row["mean"]).split(), dtype=np.float64)
+
+
+def columns(cell: dict[str, str], row: dict[str, str], found: Verdict) -> dict[str, float | str]:
+    """The columns of one cell that was run."""
+    values, noisy = values_of(row), cell["method"] not in run.NOISE_FREE
+    out = {
         "mean": float(np.mean(values)), "median": float(np.median(values)),
-        "std": float(values.std(ddof=1)) if noisy else 0.0, "n": len(values), "difference": found.difference,
-        "low": found.low, "high": found.high, "p": found.p if noisy else math.nan, "p_kind": found.p_kind,
-        "detectable": found.detectable, "verdict": found.verdict,
-    }  # fmt: skip
+        "std": float(values.std(ddof=1)) if noisy else 0.0, "n": len(values),
+    } | said(found)  # fmt: skip
+    del out["reason"]
+    if noisy:
+        return out | {"rank": int(np.sum(values < float(cell["mean"]))), "reason": ""}
+    difference = float(row["std"]) - float(cell["std"])
+    reason = ROUNDED.get(cell["dataset"], "")
+    return out | {"p": math.nan, "fold_std_difference": difference, "reason": reason}
 
 
-def runs_of(text: str) -> np.ndarray:
-    return np.array(text.split(), dtype=np.float64)
-
-
-def build(scores: pd.DataFrame, family: int) -> pd.DataFrame:
-    """One row a published cell and reading that the configuration names for its method."""
-    cells, out = published(), []
-    columns = ["dataset", "method", "reading", "epsilon"]
-    by = {tuple(row[c] for c in columns): row for row in scores.to_dict("records")}
-    readings = run.config()["readings"]
-    for cell in cells.to_dict("records"):
-        for reading in readings[cell["method"]]:
-            found = by.get((cell["dataset"], cell["method"], reading, cell["epsilon"]), NOT_RUN)
-            row = {k: cell[k] for k in KEY} | {
-                "reading": reading,
-                "protocol": PROTOCOL,
-                "our_method": cell["method"],
-                "n_published": 1,
-                "published_mean": cell["mean"],
-                "published_fold_std": cell["std"],
-            }
-            reason = found["reason"]
-            if found["status"] != "ok":
-                said = {"verdict": found["status"], "p_kind": ""}
-            elif cell["method"] in run.NOISE_FREE:
-                said = compared(np.array([float(found["mean"])]), cell, family)
-                said["fold_std_difference"] = float(found["std"]) - float(cell["std"])
-                reason = ROUNDED.get(cell["dataset"], "")
-            else:
-                runs = runs_of(found["runs"])
-                said = compared(runs, cell, family) | {"rank": int(np.sum(runs < float(cell["mean"])))}
-            out.append(row | said | {"reason": reason, "headline": "yes" if reading == "authors" else "no"})
-    return pd.DataFrame(out)
-
-
-def cases(reference: Path) -> Iterator[Case]:
-    """The cells that were run in a reading that can be a reproduction, for the ceiling."""
-    scores = {
-        (row["dataset"], row["method"], row["reading"], row["epsilon"]): row
-        for row in read_scores(reference / "scores").to_dict("records")
-        if row["status"] == "ok"
-    }
-    family, readings = PAPER.family, run.config()["readings"]
-    for cell in published().to_dict("records"):
-        for reading in readings[cell["method"]]:
-            found = scores.get((cell["dataset"], cell["method"], reading, cell["epsilon"]))
-            if found and reading != "corrected":
-                values = runs_of(found["runs"]) if found["runs"] else np.array([float(found["mean"])])
-                yield Case((*(cell[k] for k in KEY), reading), judged(values, cell), family)
+NUMBERS = Numbers(
+    paper=PAPER,
+    protocol="given_folds",
+    cells=published,
+    names=("dataset", "method", "epsilon"),
+    readings=lambda cell: run.config()["readings"][cell["method"]],
+    judged=lambda cell, row: judged(values_of(row), cell),
+    columns=columns,
+    named=lambda cell: {"our_method": cell["method"], "published_fold_std": cell["std"]},
+)
+cases, runs = NUMBERS.cases, NUMBERS.runs
 
 
 def joint(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -164,7 +131,7 @@ def leave_one_out(scores: pd.DataFrame, family: int) -> pd.DataFrame:
     for (reading, method), g in noisy.groupby(["reading", "method"], sort=False):
         trials = agree = false = 0
         for text in g["runs"]:
-            p = _left_out(runs_of(text), method in HEAVY)
+            p = _left_out(np.array(text.split(), dtype=np.float64), method in HEAVY)
             trials, agree, false = trials + len(p), agree + np.sum(p <= AGREE), false + np.sum(p <= ANY_FALSE / family)
         rows.append(
             {

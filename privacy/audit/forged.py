@@ -1,7 +1,7 @@
 """Replay with forged outputs: what is done with released numbers may depend on these and on public knowledge only.
 
-A recorded fit shows the outputs that its noise happens to make. What is done with rare ones (a fallback, a skipped
-release, a failure) is shown when outputs are made up. Given equal outputs, two fits must be equal on any two data sets
+A recorded fit shows the outputs that its noise happens to make. Forged outputs show what is done with rare
+ones: a fallback, a skipped release, a failure. Given equal outputs, two fits must be equal on any two data sets
 with the same public knowledge, not on neighbours alone: so the others here have few rows, or far ones.
 """
 

@@ -151,7 +151,7 @@ class Serial:
                 total[1] += a.size
 
     def fault(self) -> str:
-        """Of independent normals, S = sum of n products is a quadratic form with eigenvalues in [-1, 1].
+        """S = sum of n products of independent normals is a quadratic form with eigenvalues in [-1, 1].
 
         Their squares sum to n / 2. So |S| exceeds sqrt(2 n x) + 2 x with probability 2 exp(-x) at most (Laurent and
         Massart 2000, lemma 1). Two sums are looked at twice.
@@ -175,9 +175,9 @@ def noise_fault(
 ) -> str:
     """ "" if the mechanisms draw what they declare, in as many ordinary fits as give ``samples`` numbers.
 
-    The law and the scale (:func:`noise_law`, false-alarm rate ``alpha`` of the two looks together; power by
-    :func:`noise_law_power`), that neighbouring numbers are uncorrelated (false-alarm rate ``SERIAL_ALPHA``), and that
-    no number is drawn twice: not in another step, by another mechanism or by the fit of another seed.
+    Checked are distribution and scale (:func:`noise_law`, false-alarm rate ``alpha`` of the two looks together; power
+    by :func:`noise_law_power`), that neighbouring numbers are uncorrelated (false-alarm rate ``SERIAL_ALPHA``), and
+    that no number is drawn twice: not in another step, by another mechanism or by the fit of another seed.
     """
     z, fits, serial = np.empty(0), 0, Serial()
     for wanted in (min(_FIRST_LOOK, samples), samples):

@@ -25,8 +25,8 @@ SECRETS = 1000
 def tail_fault(method, task, settings, spec: BudgetSpec, seed: int, alpha: float) -> str:
     """ "" if as many numbers lie far out as the declared distribution says, else how many do.
 
-    Of each kind of mechanism that a fit is handed, ``TAIL_SAMPLES`` numbers drawn one by one and as many in a block;
-    how many are beyond ``FAR`` deviations (other noise than normal: beyond points as rare) is binomial. Two-sided,
+    Each kind of mechanism that a fit is handed draws ``TAIL_SAMPLES`` numbers one by one and as many in a block. The
+    number beyond ``FAR`` deviations (other noise than normal: beyond points as rare) is binomial. Two-sided,
     false-alarm rate ``alpha`` for all together; see :func:`tail_power`.
     """
     listener = Listener()

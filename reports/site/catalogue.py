@@ -158,7 +158,7 @@ def _method(
             ("Source", cited(own.reference).split("; ")),
             ("Role", [ROLES[own.role]]),
             ("Kinds of model", _kinds(name)),
-            ("Origin of the defaults", [", ".join(str(c) for c in own.constants) or "not stated"]),
+            *([("Origin of the defaults", [", ".join(map(str, own.constants))])] if own.constants else []),
             ("Code", [type(own).__module__.replace(".", "/") + ".py"]),
         ],
     )
@@ -369,10 +369,13 @@ def _comments(cls: type) -> dict[str, str]:
 
 
 def _answers(content: Content) -> dict[str, list[list]]:
-    """Method of ours -> rows: paper, column, reading and verdicts of its distinct numbers."""
+    """Method of ours -> rows: paper, column, reading and verdicts of its distinct numbers.
+
+    A paper with its own code is left out: its AdaSSP, for example, is not the file that the page is about.
+    """
     count: dict[tuple, dict[str, int]] = {}
     for part in content.parts:
-        for row in distinct(part).to_dict("records") if part.answered else ():
+        for row in distinct(part).to_dict("records") if part.answered and not part.judged else ():
             column = method_title(row["method"], part.titles)
             at = count.setdefault((row["our_method"], part.key, column, row["reading"]), {})
             at[row["verdict"]] = at.get(row["verdict"], 0) + 1
@@ -511,7 +514,6 @@ def _dataset(
     )
     about = described("datasets").get(d.name, {})
     unit = about.get("unit") or d.unit or "none"
-    splits = f"{d.n_splits} in the literature's standard set" if d.kind == "table" else "fresh rows for each replicate"
     page.part(
         "card",
         rows=[
@@ -522,7 +524,7 @@ def _dataset(
             *([("Source of these words", [about["source"]])] if about.get("source") else []),
             ("Licence", [d.licence or "none stated"]),
             ("DOI", [d.doi or "none"]),
-            ("Splits", [splits]),
+            *([("Splits", ["fresh rows for each replicate"])] if d.kind != "table" else []),
             ("sha256 of the table", [d.table_sha256 or "not stated"]),
         ],
     )

@@ -28,12 +28,12 @@ class Moments(NamedTuple):
         return Moments(*(factor * part for part in self))
 
     def posterior(self, model: LinearRegressionUnknownNoise) -> NormalInverseGamma:
-        """Of these moments under the prior of ``model``."""
+        """The posterior given these moments, under the prior of ``model``."""
         return model.posterior_given_moments(self.xx, self.xy, self.yy, self.count)
 
 
 def moments(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-    """Of rows x (n, d) and targets y (n,); ``weights`` (n,) of the rows, 1 without."""
+    """Moments of rows x (n, d) and targets y (n,); ``weights`` (n,) of the rows, 1 if there are none."""
     x1 = with_bias(x)
     weighted = x1 if weights is None else x1 * weights[:, None]
     yy = float(y @ y) if weights is None else float(weights @ y**2)

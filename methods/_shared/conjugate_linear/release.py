@@ -25,7 +25,7 @@ BOUGHT, DOCUMENTED = 1.0 / 9.0, 1.0 / 3.0
 
 
 class InKnownBox(InFrame):
-    """A private method whose task in the box still says which columns fill a documented range."""
+    """A private method whose scaled task still says which columns fill a documented range."""
 
     def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """Make the frame, fit on scaled rows; ``public.x_bounds`` and ``y_bounds`` are (-1, 1) where documented."""
@@ -50,13 +50,13 @@ class OneRelease(InKnownBox):
 
 
 def expected_squares(public: PublicKnowledge, target: bool = True) -> list[float]:
-    """Expected square of every column of (x, y), or of x without ``target``, in the box, from what is public."""
+    """Expected square of every column of (x, y), or of x without ``target``, both scaled, from public knowledge."""
     known = [*public.x_bounds, public.y_bounds] if target else public.x_bounds
     return [BOUGHT if r is None else DOCUMENTED for r in known]
 
 
 def squared_bound(rule: ClipRule, public: PublicKnowledge, noise_multiplier: float, unit: float | None = None) -> float:
-    """Squared norm of [x, 1, y] at which a row of the box is clipped; no row exceeds d + 2."""
+    """Squared norm of [x, 1, y] at which a scaled row is clipped; no row exceeds d + 2."""
     most = len(public.x_bounds) + 2.0
     return rule.squared_bound(expected_squares(public), most, public.n, noise_multiplier, unit)
 

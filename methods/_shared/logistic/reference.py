@@ -81,7 +81,7 @@ def long_chains(
 
 
 def independent_draws(z: np.ndarray, target: Target, seeds, plan: Plan) -> np.ndarray:
-    """Independent draws, (k, d), one a seed, by the sampler of the methods."""
+    """Independent draws, (k, d), one per seed, by the sampler of the methods."""
     parts = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
     rngs = [[np.random.default_rng(s) for s in part] for part in parts]
     return np.concatenate([sample(z, [target] * len(part), part, plan).weights for part in rngs])

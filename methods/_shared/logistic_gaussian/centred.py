@@ -1,6 +1,6 @@
 """Rows around a privately estimated centre: where the clipping of a private method is stated.
 
-Most columns of a table with nominal attributes are dummies, which the box maps to -1 and 1, so a row [x, 1] has norm
+Most columns of a table with nominal attributes are dummies, which scaling maps to -1 and 1, so a row [x, 1] has norm
 sqrt(D) and nearly all rows point the same way: a sum of them is ruled by one direction, and a clipping norm must let
 that direction through. Around the column means a row is several times shorter. The means (and standard deviations,
 for the typical length) are one Gaussian release, at ``SHARE`` of the budget; the rest is a linear map of theta:

@@ -1,4 +1,4 @@
-"""DP-SGD on logistic regression in the box: the log-posterior (a point) and the mean-field evidence lower bound."""
+"""DP-SGD on scaled logistic regression: the log-posterior (a point) and the mean-field evidence lower bound."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Plan:
 
 
 def plan_of(settings, n: int, length: float, budget: Budget, what: str, relation: Relation) -> Plan:
-    """What a run does, from public numbers and releases alone.
+    """The plan of a run, from public numbers and releases only.
 
     ``settings``: ``plans.DescentSettings``.
 
@@ -106,7 +106,7 @@ def _mechanism(budget: Budget, plan: Plan, what: str, relation: Relation, proof:
 
 
 def point(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> tuple[np.ndarray, Plan]:
-    """DP-SGD on minus the log-posterior over n (Abadi et al. 2016, algorithm 1), theta (D,) in the box.
+    """DP-SGD on minus the log-posterior over n (Abadi et al. 2016, algorithm 1), theta (D,), for scaled inputs.
 
     The result is the mean of the second half of the path (post-processing). Raises ValueError for a task without rows
     or a budget that states neither (epsilon, delta) nor a noise multiplier, Diverged for numbers that overflow.
@@ -135,7 +135,7 @@ def mean_field(
 ) -> tuple[np.ndarray, np.ndarray, Plan]:
     """DP-SGD on the evidence lower bound over n of a mean-field Gaussian over the parameters of centred rows.
 
-    Returns mean (D,) and a root of the covariance (D, D) in the box. The standard deviations start where the released
+    Returns mean (D,) and a root of the covariance (D, D), scaled. The standard deviations start where the released
     spread of the columns puts those of the posterior, at curvature 1/4: a row moves their logarithm by no more than
     about 1 / n, so a small budget leaves them there. 1/4 is the largest curvature, so they are held between half of
     that and the prior's (post-processing). The mean is that of the second half of the path. Raises as :func:`point`.

@@ -21,7 +21,7 @@ TOLERANCE = 1e-3
 
 
 def signed(task: Task, *, strict: bool = True) -> np.ndarray:
-    """(2 y - 1) [x, 1], (n, D), of a task in the box.
+    """(2 y - 1) [x, 1], (n, D), of a task with scaled inputs.
 
     ``strict``: a class that is not 0 or 1 is refused. A private method may not stop on account of one row: there a
     target above 1/2 counts as class 1, any other as class 0, a map of that row alone.

@@ -60,8 +60,8 @@ class Release:
 class LogisticPosteriorDraw(Method):
     """A method that releases one draw of a logistic posterior; an adapter says which (:meth:`release`).
 
-    Diagnostics: what the adapter tells of public numbers. What the sampler met reads the rows and is not told: the
-    draw is all that was charged.
+    Diagnostics: functions of public numbers. Those of the sampler read the rows and are left out, because only the
+    draw was charged.
     """
 
     models = ("logistic_regression",)

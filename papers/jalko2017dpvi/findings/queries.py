@@ -1,8 +1,8 @@
 """Functions and values that the texts of these findings may use."""
 
 from papers.jalko2017dpvi import PAPER, run
-from papers.jalko2017dpvi.run import KEY
 from reports.frames import one
+from workflow.published import KEY
 
 
 def shared(rows) -> dict[str, object]:

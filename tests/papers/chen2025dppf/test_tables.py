@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu, norm, wilcoxon
 
-from papers.chen2025dppf import PAPER, figures, published, run, tables, verdicts
+from papers.chen2025dppf import PAPER, figures, published, run, verdicts
 from workflow.program import read_scores
 from workflow.published import KEY
 
@@ -137,7 +137,9 @@ def test_the_figure_is_drawn(tmp_path):
 
 def test_the_runs_behind_a_number(judged):
     run_here = judged[~judged["verdict"].isin(["no_data", "not_run"])]
-    assert set(tables.runs(REFERENCE)) == {(*(r[k] for k in [*KEY]), r["reading"]) for r in run_here.to_dict("records")}
+    assert set(verdicts.runs(REFERENCE)) == {
+        (*(r[k] for k in [*KEY]), r["reading"]) for r in run_here.to_dict("records")
+    }
 
 
 def test_seconds_of_the_authors_code_are_told():

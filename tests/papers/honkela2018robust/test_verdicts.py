@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import t as student
 
-from papers.honkela2018robust import PAPER, published, run, tables, verdicts
+from papers.honkela2018robust import PAPER, published, run, verdicts
+from reports.verdict import judge
 from workflow.program import read_scores
 
 REFERENCE = Path(verdicts.__file__).parent / "reference"
@@ -37,22 +38,25 @@ def cell(mean, metric="spearman"):
     return {"mean": mean, "metric": metric}
 
 
+def word(number, own):
+    return judge(verdicts.runs_of(number, own), family=249).verdict
+
+
 def test_words_of_each_kind():
     values = 0.8 + 0.002 * np.random.default_rng(0).standard_normal((50, 3))
     centre = f"{values.mean():.19f}"
     far = f"{values.max(axis=1).mean() + 1e-4:.19f}"
-    assert verdicts.compared(cell(centre), row(values), 249)["verdict"] == "reproduced"
-    assert verdicts.compared(cell(far), row(values), 249)["verdict"] == "worse"
+    assert word(cell(centre), row(values)) == "reproduced"
+    assert word(cell(far), row(values)) == "worse"
     one = np.full((50, 1), 0.8)
-    said = [verdicts.compared(cell(m), row(one, "printed"), 249)["verdict"] for m in ("0.8", "0.8015", "0.7900")]
+    said = [word(cell(m), row(one, "printed")) for m in ("0.8", "0.8015", "0.7900")]
     assert said == ["reproduced", "compatible", "better"]
     multiple = [
-        verdicts.compared(cell(m, "clipping_multiple"), row([[0.1]]), 249)["verdict"]
-        for m in ("0.1000000000000000056", "0.2000000000000000111")
+        word(cell(m, "clipping_multiple"), row([[0.1]])) for m in ("0.1000000000000000056", "0.2000000000000000111")
     ]
     assert multiple == ["reproduced", "differs"]
     runs = 0.85 + 0.004 * np.random.default_rng(1).standard_normal((20, 1))
-    assert verdicts.compared(cell("0.60"), row(runs, "corrected"), 249)["verdict"] == "better"
+    assert word(cell("0.60"), row(runs, "corrected")) == "better"
 
 
 def test_the_distribution_of_a_mean_by_its_streams():
@@ -241,7 +245,7 @@ def test_corrected_scores():
 
 
 def test_the_runs_behind_a_number(judged):
-    runs = tables.runs(REFERENCE)
+    runs = verdicts.runs(REFERENCE)
     noisy = judged[(judged["p_kind"] != "") & (judged["p_kind"] != "exact")]
     assert set(runs) == {(*(r[k] for k in ["source", *KEY]), r["reading"]) for r in noisy.to_dict("records")}
     assert len(runs) == 219 + 15

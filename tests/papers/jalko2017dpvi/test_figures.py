@@ -8,7 +8,7 @@ import pytest
 
 from datasets.files import ROOT
 from papers.jalko2017dpvi import figures, tables, verdicts
-from papers.jalko2017dpvi.run import KEY
+from workflow.published import KEY
 
 REFERENCE = ROOT / "papers/jalko2017dpvi/reference"
 
@@ -19,7 +19,7 @@ def judged():
 
 
 def test_the_runs_behind_a_number_are_those_it_was_judged_by(judged):
-    runs = tables.runs(REFERENCE)
+    runs = verdicts.runs(REFERENCE)
     told = judged[judged["mean"] != ""]
     assert len(runs) == len(told) == 172
     for row in told.to_dict("records"):

@@ -8,11 +8,12 @@ import pytest
 from matplotlib.cbook import boxplot_stats
 
 from datasets.files import ROOT
-from papers.raisa2021thesis import checks, claims, run, tables
+from papers.raisa2021thesis import checks, claims, tables, verdicts
 from reports.claims.record import HOLDS, REFUTED, UNDECIDED
 from reports.evidence import box_plot
 from reports.site import cells, content
 from workflow.program import read_scores
+from workflow.published import KEY
 
 REFERENCE = ROOT / "papers/raisa2021thesis/reference"
 
@@ -69,14 +70,14 @@ def test_committed_counts_fit_the_published_acceptance_rates():
 def test_every_box_has_a_verdict_or_a_reason():
     judged = pd.read_csv(REFERENCE / "verdicts.csv.gz", dtype=str, keep_default_na=False)
     assert len(judged) == 592
-    assert not judged.duplicated(run.KEY).any()
+    assert not judged.duplicated(KEY).any()
     none = judged["verdict"] == "not_run"
     assert (judged.loc[none, "reason"] != "").all()
     assert (judged.loc[~none, "n"].astype(float) == 20).all()
-    runs = tables.runs(REFERENCE)
+    runs = verdicts.runs(REFERENCE)
     assert len(runs) == (~none).sum()
     for row in judged[~none].to_dict("records"):
-        assert np.median(runs[(*(row[k] for k in run.KEY), "authors")]) == pytest.approx(float(row["median"]), abs=1e-8)
+        assert np.median(runs[(*(row[k] for k in KEY), "authors")]) == pytest.approx(float(row["median"]), abs=1e-8)
 
 
 def test_pages_show_medians_beside_the_published_medians():

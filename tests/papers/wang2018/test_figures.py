@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from datasets.files import ROOT
-from papers.wang2018 import figures, tables
+from papers.wang2018 import figures, tables, verdicts
 from papers.wang2018.run import NOISE_FREE
-from papers.wang2018.verdicts import KEY
 from reports import palette
+from workflow.published import KEY
 
 REFERENCE = ROOT / "papers/wang2018/reference"
 
@@ -27,7 +27,7 @@ def test_dots_are_told_apart_without_lines():
 
 
 def test_the_runs_behind_a_number_are_those_it_was_judged_by(judged):
-    runs = tables.runs(REFERENCE)
+    runs = verdicts.runs(REFERENCE)
     noisy = judged[judged["p_kind"].isin(["t", "rank"])]
     assert len(runs) == len(noisy) > 6000
     for row in noisy.sample(50, random_state=0).to_dict("records"):

@@ -10,9 +10,11 @@ import pytest
 from scipy import stats
 
 from papers.wang2018 import PAPER, claims, run, tables, verdicts
+from reports import program
 from reports.evidence import Printed, Runs, single
 from reports.verdict import judge
 from workflow.program import read_scores
+from workflow.published import KEY
 
 REFERENCE = Path(verdicts.__file__).parent / "reference"
 TABLES = ("wins.csv", "ledger.csv", "counterexample_adaops.csv")
@@ -30,7 +32,7 @@ def runs(seed, scale=0.05, size=100):
 def test_published_cells():
     cells = verdicts.published()
     assert len(cells) == PAPER.family == 2668
-    assert cells[verdicts.KEY].duplicated().sum() == 0
+    assert cells[KEY].duplicated().sum() == 0
     assert set(cells["method"]) == set(run.config()["readings"])
 
 
@@ -84,16 +86,16 @@ CELL = {"mean": "0.0200000", "dataset": "wine", "method": "adaops"}
      (0.03, {"method": "trivial", "dataset": "gas"}, "worse")],
 )  # fmt: skip
 def test_cells_without_noise(ours, change, word):
-    found = verdicts.compared(np.array([ours]), CELL | change, 2668)
-    assert (found["verdict"], found["p_kind"], found["n"]) == (word, "exact", 1)
+    found = judge(verdicts.judged(np.array([ours]), CELL | change), family=2668)
+    assert (found.verdict, found.p_kind) == (word, "exact")
 
 
 def test_methods_with_heavy_tails_go_by_ranks():
     x = 2 * runs(0)
-    assert verdicts.compared(x, CELL, 2668)["verdict"] == "worse"
+    assert judge(verdicts.judged(x, CELL), family=2668).verdict == "worse"
     for method in ("ssp", "adassp"):
-        found = verdicts.compared(x, CELL | {"method": method}, 2668)
-        assert (found["verdict"], found["p_kind"]) == ("inconclusive", "rank")
+        found = judge(verdicts.judged(x, CELL | {"method": method}), family=2668)
+        assert (found.verdict, found.p_kind) == ("inconclusive", "rank")
 
 
 def test_leaving_one_out_is_the_rule_itself():
@@ -154,7 +156,7 @@ def by_hand(x, m, u, ranks):
 
 def test_the_small_tables_follow_from_the_large_ones():
     judged = pd.read_csv(REFERENCE / "verdicts.csv.gz", keep_default_na=True)
-    counts = tables.counts(judged)
+    counts = program.counts(judged, ["reading", "our_method"], "our_method")
     told = pd.read_csv(REFERENCE / "counts.csv")
     assert counts.reset_index(drop=True).to_dict("records") == told.to_dict("records")
     made = claims.build(claims.Tables(*map(table, TABLES), judged))
