@@ -17,6 +17,7 @@ import pytest
 from audit.cases import (
     DELTA,
     MODELS,
+    NO_LATE,
     SPEC,
     broken,
     broken_budgets,
@@ -78,7 +79,13 @@ def test_every_kind_of_model_that_an_adapter_names_is_checked(name):
     assert all(reasons) if name in further() else not reasons
 
 
-@each(CASES)
+@pytest.mark.parametrize(  # a chain that takes seconds per fit is checked in the night; another method makes its run
+    ("name", "case"),
+    [
+        pytest.param(*one, id="-".join(one), marks=pytest.mark.nightly if one[0] in NO_LATE or one not in FIRST else ())
+        for one in CASES
+    ],
+)
 def test_passes_every_check(name, case):
     """Where the adapter declares private standardisation, with that leak closed (see the next test)."""
     if (name, case) in OPEN and name not in of_families("CLOSED"):

@@ -32,7 +32,9 @@ def test_the_folds_are_the_published_ones(name):
 
 
 @needs_mirror
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if k % 4 else ()) for k, name in enumerate(HERE)]
+)
 def test_the_noise_free_cells_come_back(name, tmp_path):
     x, y, _ = data.load(name, MIRROR, tmp_path)
     row, close = data.sizes().loc[name], CLOSE.get(name, 1e-11)
