@@ -299,7 +299,7 @@ def share(hits: int, sets: int) -> tuple[float, float, float]:
 
 
 def word(row: dict) -> str:
-    """``same``: both intervals inside the tolerances; ``differs``: one of them outside; ``open``: neither.
+    """``same``: both intervals inside the tolerances; ``different``: one of them outside; ``open``: neither.
 
     Without an exact posterior: ``covers less`` or ``covers more`` if the interval of the coverage leaves out 95 %, else
     ``not refuted``.
@@ -309,7 +309,7 @@ def word(row: dict) -> str:
         return "covers less" if high < 0.95 else "covers more" if low > 0.95 else "not refuted"
     inside = row["ratio_low"] >= 1 / SAME_RATIO and row["ratio_high"] <= SAME_RATIO and row["z_high"] <= SAME_Z
     outside = row["ratio_high"] < 1 / SAME_RATIO or row["ratio_low"] > SAME_RATIO or row["z_low"] > SAME_Z
-    return "same" if inside else "differs" if outside else "open"
+    return "same" if inside else "different" if outside else "open"
 
 
 def compared(ratio: np.ndarray, z: np.ndarray, rng) -> dict[str, float]:

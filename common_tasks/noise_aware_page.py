@@ -37,7 +37,7 @@ OTHERS = {
 DRAWN = tuple(m for m in MODELS if m != "dp_pf_heavy")
 WORDS = {
     "same": "same distribution",
-    "differs": "differs",
+    "different": "another distribution",
     "open": "not decided",
     "not refuted": "coverage of 95 % not refuted",
     "covers less": "covers less than 95 %",
@@ -46,9 +46,9 @@ WORDS = {
 }
 NOTES = (
     f"A method has the same distribution if the interval of its sd lies within a factor of {noise_aware.SAME_RATIO:g} "
-    f"of the exact one and the interval of the mean's error ends below {noise_aware.SAME_Z:g} exact sd. It differs if "
-    "one of the intervals lies outside. All intervals are 95 %, for one row each, without a correction for the number "
-    "of rows.",
+    f"of the exact one and the interval of the mean's error ends below {noise_aware.SAME_Z:g} exact sd. It has "
+    "another distribution if one interval lies outside. All intervals are 95 %, for one row each, without a correction "
+    "for the number of rows.",
     "Each method is judged by the exact posterior of its own release. A wide posterior can thus be right. The last "
     "columns show how wide both are compared with the prior.",
     "NA-DPVI releases a trace, for which no exact posterior is computed. Its rows have coverage and width only, with "

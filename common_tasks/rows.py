@@ -100,14 +100,6 @@ def synthetic(task: str, rows: int, ranges: str) -> DataSet:
     return surrogates.data_set(point.name, task, rows, COLUMNS, point.splits, KNOWN[ranges], shapes=("linear",))
 
 
-class _Subset(DataSet):
-    """A data set whose raw files lie in the mirror's folder of the whole table."""
-
-    @property
-    def folder(self) -> str:
-        return GENUINE[self.task].name
-
-
 def subset(task: str, rows: int) -> DataSet:
     """Disjoint parts of a genuine table in random order: ``rows`` rows to fit and ``TEST`` to test, end to end."""
     whole = GENUINE[task]
@@ -115,8 +107,9 @@ def subset(task: str, rows: int) -> DataSet:
     kept = point.splits * (rows + TEST)
     same = ("n_inputs", "columns", "target", "unit", "licence", "doi", "raw", "x_bounds", "y_bounds")
     same += ("bounds_citation", "extremes", "task", "labels")
-    return _Subset(
+    return DataSet(
         name=point.name,
+        folder=whole.name,
         title=f"{whole.title}, {rows} rows",
         n_rows=kept,
         n_splits=point.splits,

@@ -89,13 +89,12 @@ def _front(content: Content, known: dict[str, str]) -> Document:
     if content.scale != "full":
         page.part("banner", text=content.banner, loud=True)
     page.say(
-        "We rerun published methods of differentially private Bayesian inference, and check their numbers and privacy "
-        "claims."
+        "We rerun published methods of differentially private Bayesian inference, and check numbers and privacy claims."
     )
     answered = [part for part in content.papers if part.answered]
     page.part("cards", items=[
         {"href": "papers/index.html", "title": "Results by paper", "text": "Each number next to ours."},
-        {"href": "which-method.html", "title": "Which method", "text": "The best methods on public tables."},
+        {"href": "which-method.html", "title": "Which method", "text": "The best on public tables."},
         {"href": "privacy.html", "title": "Privacy claims", "text": "Claimed epsilons, checked."},
     ])  # fmt: skip
     page.part("finder")
@@ -120,7 +119,7 @@ def _front(content: Content, known: dict[str, str]) -> Document:
             page.say(f"**[{plain(section.title)}](which-method/{section.id}.md).** {_short(section.text)}")
     else:
         page.say("The common tasks are not part of this report: `./bench --cores 2 common_tasks` runs them.")
-    page.say(f"[Cite this suite](about.md). {_runs(content)}")
+    page.say(f"[Cite it](about.md). {_runs(content)}")
     page.toctree(
         {
             "self": "Start",

@@ -47,7 +47,7 @@ def test_what_adds_up_to_the_target_and_what_repeats_is_no_input():
 
 def test_a_value_that_the_documentation_does_not_list_is_refused(tmp_path):
     (tmp_path / "hour.csv").write_text("1,2011,01,01,5,0,1,0,0,6,0,1,0.24,0.2879,0.81,0,3,13,16\n")
-    with pytest.raises(TableError, match=r"column 'season'.*: '5' is none of its 4 levels"):
+    with pytest.raises(TableError, match=r"row 1, column 'season': the value is none of its 4 levels"):
         bike_hour.parse(tmp_path / "hour.csv")
 
 
