@@ -66,7 +66,9 @@ def compute(name: str) -> tuple[dict[str, Any], np.ndarray]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m papers.chen2025dppf.stored", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m papers.chen2025dppf.stored", description="Exact posteriors of private releases, stored."
+    )
     parser.add_argument("--out", type=Path, default=FOLDER)
     parser.add_argument("--only", nargs="+", choices=sorted(names()), help="default: all")
     options = parser.parse_args(argv)
