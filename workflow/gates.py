@@ -118,7 +118,8 @@ def report(numbers: Sequence[Number]) -> None:
         return
     moved = sum(n.far(SMALL) for n in measured)
     say(f"{moved} of {len(measured)} are more than {SMALL:g} (relative) from the committed ones")
-    by_seen = sorted((n for n in measured if n.verdict != DIFFERS), key=lambda n: n.seen)
+    # an infinite epsilon has no relative shift
+    by_seen = sorted((n for n in measured if n.verdict != DIFFERS and math.isfinite(n.seen)), key=lambda n: n.seen)
     if not by_seen:
         return
     most, widest = by_seen[int(0.95 * (len(by_seen) - 1))], by_seen[-1]

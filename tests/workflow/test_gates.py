@@ -174,3 +174,10 @@ def test_a_whole_run_of_a_papers_own_program_is_compared_value_by_value(tmp_path
     assert compared(was[:1]) == 1
     (tmp_path / "results/p/scores/t.csv.gz").rename(tmp_path / "results/p/scores/u.csv.gz")
     assert gates.check_programs(tmp_path / "results") == 1
+
+
+def test_an_infinite_epsilon_does_not_hide_the_smallest_shift_that_is_seen(capsys):
+    numbers = [regression.Number("c", "0", "rmse", "2.0", "2.0", 0.002, regression.WITHIN, "")] * 3
+    gates.report([*numbers, regression.Number("d", "", "epsilon", "inf", "inf", float("inf"), regression.WITHIN, "")])
+    told = capsys.readouterr()
+    assert "0.001 would have been seen in 95 % of these numbers, of 0.001 in all (c, rmse)" in told.out + told.err
