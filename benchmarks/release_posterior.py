@@ -35,7 +35,7 @@ TABLE = Path(__file__).parent / "reference" / "release_posterior.csv"
 
 
 def release(n: int, epsilon: float, seed: int = 0) -> release_posterior.Release:
-    """Of n rows with x ~ N(1, 1) and y ~ N(2 x, 1)."""
+    """A noisy release of n rows with x ~ N(1, 1) and y ~ N(2 x, 1)."""
     rng = np.random.default_rng([seed, n])
     x = 1.0 + rng.standard_normal((n, 1))
     y = 2.0 * x[:, 0] + rng.standard_normal(n)

@@ -92,7 +92,7 @@ def model_of(name: str):
 
 
 def quantities(name: str) -> tuple[str, ...]:
-    """What is judged: numbers of their own in each data set, so that data sets are independent."""
+    """Names of the judged quantities. Each data set has its own true values, so data sets are independent."""
     if name in INPUTS:
         return "first slope", "noise variance"
     return {"gamma_exponential": ("rate",), "beta_bernoulli": ("probability",)}.get(name, ("first probability",))
@@ -129,7 +129,7 @@ def laplace_weights(z: float, b: float, s: np.ndarray) -> np.ndarray:
 
 
 def of_weights(log_weight: np.ndarray, mean: np.ndarray, second: np.ndarray) -> Moments:
-    """Of a mixture with these log weights, means and second moments of the parts."""
+    """Moments of a mixture with these log weights, means and second moments of the parts."""
     w = np.exp(log_weight - log_weight.max())
     w /= w.sum()
     m = float((w * mean).sum())
@@ -137,7 +137,7 @@ def of_weights(log_weight: np.ndarray, mean: np.ndarray, second: np.ndarray) -> 
 
 
 def exact_counts(prior: np.ndarray, z: np.ndarray, b: float, n: int, reach: float = 20.0) -> Moments:
-    """Of the first probability given noisy counts of all categories but the last, (1,) or (2,), prior Dirichlet.
+    """Moments of the first probability given noisy counts of all but the last category, (1,) or (2,); Dirichlet prior.
 
     Counts farther than ``reach`` noise scales from what was released are left out; none is while n is small.
     """
@@ -171,7 +171,7 @@ def _sections(prior: tuple[float, ...], high: float, b: float, n: int) -> tuple[
 
 
 def exact_section(prior: tuple[float, ...], z: float, b: float, n: int, high: float) -> Moments:
-    """Of the rate given the noisy sum of the rows below ``high``: its density by inversion of the characteristic
+    """Moments of the rate given the noisy sum of the rows below ``high``, by inversion of the characteristic
     function, on a grid of rates."""
     rate, log_prior, t, law = _sections(prior, high, b, n)
     density = np.maximum((law * np.exp(-1j * t * z)).real.sum(axis=1), 0.0)
@@ -299,10 +299,10 @@ def share(hits: int, sets: int) -> tuple[float, float, float]:
 
 
 def word(row: dict) -> str:
-    """``same``: both intervals inside the tolerances; ``different``: one of them outside; ``open``: neither.
+    """``same`` if both intervals are inside the tolerances, ``different`` if one is outside, else ``open``.
 
-    Without an exact posterior: ``covers less`` or ``covers more`` if the interval of the coverage leaves out 95 %, else
-    ``not refuted``.
+    A method without an exact posterior ``covers less`` or ``covers more`` if the interval of the coverage leaves out
+    95 %. Else its coverage is ``not refuted``.
     """
     if "ratio" not in row:
         low, high = row["coverage_low"], row["coverage_high"]

@@ -51,7 +51,7 @@ def take(found: Answer) -> str:
 def taken(found: Answer, epsilon: str) -> str:
     """The method to take: the winner, or of a table of one's own the highest score. "" for none.
 
-    Of a table of one's own there is none if no method is significantly better than the trivial baseline.
+    A table of one's own has none if no method is significantly better than the trivial baseline.
     """
     winner = found.at(epsilon).winner
     if winner.methods or not found.own:
