@@ -30,24 +30,10 @@ from pathlib import Path
 from datasets.files import ROOT
 from workflow import arithmetic, committed, imports, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference
-from workflow.regression import (
-    DIFFERS,
-    NOT_RUN,
-    Found,
-    Number,
-    Tables,
-    Unit,
-    changed_entries,
-    choose,
-    compare_program,
-    compare_unit,
-    own_units,
-    recompute,
-    sentence,
-    short_values,
-    shown,
-    word,
-)
+from workflow.compare import DIFFERS, NOT_RUN, Number, sentence, shown, word
+from workflow.own_code import compare_program, own_units
+from workflow.recompute import Found, Tables, compare_unit, recompute_units, short_values
+from workflow.sample import Unit, changed_entries, choose
 
 #: CPU seconds of the samples that are computed a second time, which measures false alarms.
 REPEAT_SECONDS = 20.0
@@ -76,7 +62,7 @@ def check(reference: Reference, wanted: Sequence[str], tables: Tables, jobs: int
     if told := sorted({m for _, m in changed}):
         say(f"own files differ from the merge base, larger samples: {', '.join(told)}")
     results: dict[Unit, tuple[Found, list[Number]]] = {}
-    for unit, found, kept in recompute(
+    for unit, found, kept in recompute_units(
         reference, units, tables.get, tables.raw, jobs, tables.results / "here" / "parts"
     ):
         results[unit] = found, compare_unit(reference, unit, found)
@@ -87,9 +73,9 @@ def check(reference: Reference, wanted: Sequence[str], tables: Tables, jobs: int
         wrong += bool(bad)
         for n in bad:
             say(sentence(n, source(reference, unit)))
-        for row in found.finished:
-            if row.verdict == NOT_RUN:
-                say(f"{row.cell}: not run: {row.why}")
+        for n in found.finished:
+            if n.verdict == NOT_RUN:
+                say(f"{n.cell}: not run: {n.why}")
     numbers = [n for _, of in results.values() for n in of]
     say(f"{sum(found.seconds for found, _ in results.values()):.0f} CPU s")
     report(numbers)
@@ -142,7 +128,7 @@ def false_alarms(reference: Reference, results: Mapping[Unit, tuple[Found, list[
             break
         chosen.append(unit)
     again: list[Number] = []
-    for unit, found, _ in recompute(reference, chosen, tables.get, tables.raw, jobs):
+    for unit, found, _ in recompute_units(reference, chosen, tables.get, tables.raw, jobs):
         again += repeated(results[unit][1], compare_unit(reference, unit, found))
     if not again:
         return "false alarms: not measured, since no sample could be repeated"
@@ -188,7 +174,7 @@ def renew_short_runs(reference: Reference, wanted: Sequence[Entry], tables: Tabl
     """Recompute the short runs of these methods and write them; those of others stay. Number of methods written."""
     units = [u for u in choose(reference, wanted, "") if u.short]
     rows = {k: v for k, v in reference.short_rows().items() if k[:2] not in set(wanted)}
-    for unit, found, _ in recompute(reference, units, tables.get, tables.raw, jobs):
+    for unit, found, _ in recompute_units(reference, units, tables.get, tables.raw, jobs):
         rows |= short_values(unit, found)
     committed.write_short_runs(rows, reference.folder)
     return len({k[:2] for k in rows} & set(wanted))

@@ -4,7 +4,7 @@ Locally a cell depends on every project module that its adapter reaches, so that
 alone and a corrected mechanism leaves no stale number. The files are inputs of the rules of scores and tables. A rule
 of fits has the digest as a parameter. It is of the syntax trees without docstrings: a comment, a docstring, the
 formatter or a checkout moves no number and therefore repeats no fit.
-It does not decide whether a committed number is still right; ``workflow.regression`` recomputes it.
+It does not decide whether a committed number is still right; ``workflow.recompute`` recomputes it.
 """
 
 from __future__ import annotations

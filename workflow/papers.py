@@ -58,7 +58,7 @@ class Program:
     row (dataset, method, reading, setting or epsilon, and table if it has one) that says which. ``checks``: names of
     small tables that findings rest on. ``check``: "module:dict", name -> function of the mirror that gives the table.
 
-    The other fields of this paragraph say how committed score rows are recomputed (``workflow.regression``).
+    The other fields of this paragraph say how committed score rows are recomputed (``workflow.own_code``).
     ``samples``: pattern of ids of cells that the gate recomputes -> CPU seconds per method and reading. ``measures``:
     name of a number -> column of a score row, or "1 - column"; ``{metric}`` in a name is the metric of the row.
 
@@ -205,6 +205,12 @@ def experiments() -> dict[str, Path]:
 def paper_of(experiment: str) -> Paper | None:
     """The paper that an experiment belongs to; None for one of no paper (a test's)."""
     return next((p for p in papers() if experiment in p.experiments), None)
+
+
+def key_of(experiment: str) -> str:
+    """Key of the paper that an experiment belongs to; empty for an experiment of none."""
+    paper = paper_of(experiment)
+    return paper.key if paper else ""
 
 
 def resolve(named: str) -> Any:

@@ -24,10 +24,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from datasets.files import ROOT, write_json, write_text
-from workflow import manifest, regression
+from workflow import manifest, own_code, papers, recompute, sample
 from workflow.committed import Reference
+from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.regression import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row, Tables, Unit, run_cell
+from workflow.recompute import Tables, run_cell
+from workflow.sample import Unit
 
 #: CPU seconds of all cells together, of a whole that may take 240: the report and reading the reference are the rest.
 CPU_SECONDS = 90.0
@@ -113,13 +115,13 @@ def candidates(reference: Reference) -> list[Unit]:
     cost = estimates(reference)
     units: dict[tuple[str, ...], Unit] = {}
     for cell in reference.cells.values():
-        if cell.id not in cost or cell.setting.startswith(regression.NOT_ORDINARY):
+        if cell.id not in cost or cell.setting.startswith(sample.NOT_ORDINARY):
             continue
-        group = [c for c in regression.together(cell, reference.families) if c.id in cost]
+        group = [c for c in sample.together(cell, reference.families) if c.id in cost]
         spent = [cost[c.id] for c in group]  # readings share one run; budgets of one method add up
-        one = regression.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
+        one = sample.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
         units[one.cells] = one
-    return sorted([*units.values(), *regression.own_units()], key=lambda u: (u.seconds, u.cells))
+    return sorted([*units.values(), *own_code.own_units()], key=lambda u: (u.seconds, u.cells))
 
 
 def choose(
@@ -167,16 +169,16 @@ def choose(
     return sorted(chosen.values(), key=lambda u: -u.seconds), rows
 
 
-def recompute(reference: Reference, chosen: Sequence[Unit], tables: Tables, steps: Steps, jobs: int) -> list[Row]:
+def run_chosen(reference: Reference, chosen: Sequence[Unit], tables: Tables, steps: Steps, jobs: int) -> list[Row]:
     """The lines of all units, with a line of progress for each; those of an interrupted call are read."""
     rows: dict[Unit, list[Row]] = {}
     reused, ahead, start = 0, sum(u.seconds for u in chosen), time.monotonic()
     left = ahead
-    found_by = regression.recompute(
+    found_by = recompute.recompute_units(
         reference, chosen, tables.get, tables.raw, jobs, tables.results / "here" / "parts", steps.log
     )
     for unit, found, was_there in found_by:
-        rows[unit] = regression.reader_rows(reference, unit, found)
+        rows[unit] = recompute.reader_rows(reference, unit, found)
         left -= unit.seconds
         if was_there:
             reused, ahead = reused + 1, ahead - unit.seconds
@@ -225,7 +227,7 @@ def run_new(of: Sequence[Cell], tables: Tables, steps: Steps) -> list[Row]:
     """Rows of cells that the reference does not have, run at their small scale."""
     out = []
     for i, cell in enumerate(of):
-        head = cell.id, regression.paper_of(cell.experiment), cell.method, cell.dataset
+        head = cell.id, papers.key_of(cell.experiment), cell.method, cell.dataset
         data = (
             tables.get(cell.dataset) if i < NEW_CELLS else f"one of {len(of)} new cells, of which {NEW_CELLS} are run"
         )
@@ -288,7 +290,7 @@ def main(results: Path = Path("results"), jobs: int | None = None) -> int:
     chosen, missing = choose(candidates(reference), why_not)
     count, seconds = sum(len(u.cells) for u in chosen), sum(u.seconds for u in chosen)
     steps.say(f"recomputing {count} cells, about {seconds:.0f} CPU s on {jobs} cores (noise in {steps.log})")
-    rows = recompute(reference, chosen, tables, steps, jobs) + missing
+    rows = run_chosen(reference, chosen, tables, steps, jobs) + missing
     rows += run_new(new_cells(reference), tables, steps)
     summary = sentence(rows)
     write(results, report, rows, summary)

@@ -20,11 +20,12 @@ import click
 import pandas as pd
 
 from datasets.files import ROOT
-from workflow import faults, papers, regression
+from workflow import faults, own_code, papers, recompute, sample
 from workflow.committed import Reference
+from workflow.compare import DIFFERS, NOT_RUN, Row
 from workflow.experiments import load
 from workflow.quickcheck import Steps, tables_for
-from workflow.regression import DIFFERS, NOT_RUN, Row, Tables
+from workflow.recompute import Tables
 
 KEY = ("source", "table", "dataset", "method", "setting", "metric")
 #: keys that are listed at most.
@@ -47,7 +48,7 @@ def published() -> list[Published]:
     out = [_published(row, row["cell"]) for row in _read(papers.REFERENCE / "verdicts.csv")]
     for key, (paper, _) in papers.programs().items():
         rows = _read(paper.reference / "verdicts.csv.gz")
-        out += [_published(row, regression.own_id(key, row)) for row in rows]
+        out += [_published(row, own_code.own_id(key, row)) for row in rows]
     return out
 
 
@@ -99,22 +100,22 @@ def listed(words: Sequence[str], ids: Iterable[str], numbers: Sequence[Published
     return [t for t in dict.fromkeys([*(p.key for p in numbers), *ids]) if all(w in t.lower() for w in text)]
 
 
-def recompute(reference: Reference, name: str, tables: Tables, results: Path) -> list[Row]:
+def rerun(reference: Reference, name: str, tables: Tables, results: Path) -> list[Row]:
     """A cell's numbers here beside the committed ones, over all its splits. Its metadata file stays below
     ``results``."""
     data, exact = "", []
     if cell := reference.cells.get(name):
-        group = regression.together(cell, reference.families)
-        unit = regression.unit_of(group, range(cell.splits), 0.0)
+        group = sample.together(cell, reference.families)
+        unit = sample.unit_of(group, range(cell.splits), 0.0)
         data = tables.get(cell.dataset)
         if isinstance(data, str):
             return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
-        exact = regression.exact_rows(reference, unit)
+        exact = recompute.exact_rows(reference, unit)
     else:
-        paper = next(key for key in papers.programs() if name in regression.own_cells(key))
-        unit = regression.own_unit(paper, [name])
-    result = regression.recompute_one(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
-    rows = regression.reader_rows(reference, unit, result)
+        paper = next(key for key in papers.programs() if name in own_code.own_cells(key))
+        unit = own_code.own_unit(paper, [name])
+    result = recompute.recompute_unit(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
+    rows = recompute.reader_rows(reference, unit, result)
     return [r for r in rows if r.cell == name] if cell else rows
 
 
@@ -184,7 +185,7 @@ def command(**options) -> int:
 
 def main(options: SimpleNamespace) -> int:
     reference, numbers = Reference(), published()
-    own = [i for paper in papers.programs() for i in regression.own_cells(paper)]
+    own = [i for paper in papers.programs() for i in own_code.own_cells(paper)]
     ids = [*reference.cells, *own]
     if options.list:
         found = listed(options.words, ids, numbers)
@@ -210,7 +211,7 @@ def main(options: SimpleNamespace) -> int:
             if cost > EXPENSIVE_S:
                 print(f"bench: {name}: about {cost / 60:.1f} CPU minutes (Ctrl-C ends it)", flush=True)
         with faults.one_error():
-            rows = recompute(reference, name, tables, here)
+            rows = rerun(reference, name, tables, here)
         print(f"\n{name}")
         if answers:
             print(f"published: {', '.join(dict.fromkeys(p.key for p in answers if p.cell == name))}")

@@ -24,11 +24,11 @@ import click
 from datasets.files import ROOT
 from evaluation.metrics import main_metrics
 from methods import contract
-from workflow import committed, papers, regression
+from workflow import committed, papers, sample
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.quickcheck import Steps, tables_for
 from workflow.recheck import number, show
-from workflow.regression import run_cell
+from workflow.recompute import run_cell
 
 CHECKS = {
     "conformance": "tests/methods/test_conformance.py",
@@ -118,7 +118,7 @@ def cheapest(name: str) -> Cell | None:
     import datasets
 
     every = [c for path in experiment_files() for c in cells(path, "full") if c.method == name]
-    every = [c for c in every if not c.setting.startswith(regression.NOT_ORDINARY)]
+    every = [c for c in every if not c.setting.startswith(sample.NOT_ORDINARY)]
 
     def cost(cell: Cell) -> tuple:
         about = datasets.get(cell.dataset)
@@ -134,7 +134,7 @@ def others(cell: Cell) -> dict[str, list[tuple[str, str, str, str]]]:
         return {}
     s = committed.read(papers.REFERENCE, cell.experiment)
     same = (s["dataset"] == cell.dataset) & (s["protocol"] == cell.protocol) & (s["split"] == "0") & (s["metric"] != "")
-    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(regression.NOT_ORDINARY)
+    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(sample.NOT_ORDINARY)
     out: dict[str, list[tuple[str, str, str, str]]] = {}
     for r in s[same].to_dict("records"):
         out.setdefault(r["metric"], []).append((r["method"], r["setting"], r["epsilon"], r["value"]))
