@@ -128,7 +128,7 @@ def of_reference(cell: Cell, results: Path) -> bool:
 
 
 def head_of(cell: Cell, data) -> dict:
-    """What identifies the rows of a cell. Rows of other code or data are not used."""
+    """The facts that identify the rows of a cell. Rows of other code or data are not used."""
     secret = {"noise": noise.SECRET} if noise.of_run() == noise.SECRET else {}
     return {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash, **secret}
 

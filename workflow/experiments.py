@@ -75,7 +75,7 @@ class Cell:
 
     @property
     def values(self) -> dict:
-        """What the numbers of the cell depend on besides code and data. It is stored with the fits."""
+        """All that the numbers of the cell depend on besides code and data. It is stored with the fits."""
         return {
             "experiment": self.experiment,
             "dataset": self.dataset,

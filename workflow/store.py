@@ -314,12 +314,12 @@ def importing(file: str) -> None:
 
 
 def losses_of(results: str | Path, name: str) -> Path:
-    """The file that counts the lost splits of a job."""
+    """The file that counts the splits of a job without a score."""
     return Path(results) / "partial" / f"{name}.lost"
 
 
 def attempt(results: str | Path, name: str, retry: str, files: Iterable[str | Path] = ()) -> int:
-    """The number of the attempt that a call makes. It grows if the last attempt lost splits that are tried again.
+    """The number of the attempt that a call makes. It grows if the last attempt left splits that are tried again.
 
     ``files``: what the job writes. The number also grows if the job was done and one of them is missing.
     """
