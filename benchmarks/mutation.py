@@ -6,13 +6,14 @@
 The committed table has 60 mutants, drawn with seed 37 by the script of commit f826490, and 14 planted bugs, chosen by
 hand in all parts of the suite. A new table draws lines uniformly from ``SOURCES`` and takes the planted bugs over.
 
-Each mutant is written into a clone of the last commit, never into the working tree. It runs until something fails: the
-test that killed it before, the ``FILES`` nearest test files, the suites of every method for the ``METHODS`` nearest
-ones, then the per-commit gate of the ``GATES`` cheapest methods in experiments that reach the file. Nightly tests are
-left out. A test that fails without the mutant too ends the run. A mutant with a result of this commit is not run again.
+Each mutant is written into a clone of the last commit, never into the working tree. It runs until something fails.
+First comes the test that killed it before, then the ``FILES`` nearest test files and the suites of every method for the
+``METHODS`` nearest ones. Last comes the per-commit gate of the ``GATES`` cheapest methods in experiments that reach the
+file. Nightly tests are left out. A test that fails without the mutant too ends the run. A mutant with a result of this
+commit is not run again.
 
-A mutant was ``killed`` by a test, or seen by a ``gate`` alone; ``limit`` means that a process had used ``LIMIT`` CPU
-seconds and that the gate saw nothing; ``survived`` that nothing failed; ``gone`` that this commit lacks the line.
+The results are ``killed`` by a test, seen by the ``gate`` alone, ``survived``, and ``gone``, a line that this commit
+lacks. ``limit`` means that a process had used ``LIMIT`` CPU seconds and that nothing failed.
 ``judgement`` is written by hand: equivalent, with the reason, or a hole, with the test that closes it.
 The raw data that a gate needs are taken from ``DPBAYES_MIRROR``.
 """
@@ -26,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import tokenize
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -43,6 +45,7 @@ COLUMNS = [*MUTANT, "result", "killer", "cpu_seconds", "commit", "judgement"]
 SOURCES = [f"{folder}/**/*.py" for folder in ("privacy", "models", "methods", "evaluation")]
 SOURCES += ["reports/verdict*.py", "reports/evidence.py"]
 SUITES = ["tests/methods/test_conformance.py", "tests/audit/test_private_methods.py"]
+PYTEST = ["pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "-x", "--tb=no", "-q"]
 FILES, METHODS, GATES = 12, 2, 4
 #: seconds of the processor and of the clock, and bytes, that a process may use
 LIMIT, CLOCK, MEMORY = 120, 1200, 8 * 2**30
@@ -52,7 +55,7 @@ OTHER = {a: b for pair in map(str.split, SWAPS.split(",")) for a, b in (pair, pa
 
 
 def left_out(node: ast.AST) -> list[ast.AST]:
-    """What of this node is not mutated: messages, annotations, decorators, assertions and ``MUTANTS``."""
+    """The parts of this node that are not mutated: messages, annotations, decorators, assertions and ``MUTANTS``."""
     mutants = "MUTANTS" in map(ast.unparse, getattr(node, "targets", ()))
     if mutants or isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
         return [node]
@@ -149,6 +152,19 @@ def gates(root: Path, module: str, reference: Reference) -> list[list[str]]:
     return [*calls, ["reports.build", "check"]] if module.startswith(("evaluation", "reports")) else calls
 
 
+def steps(root: Path, row: pd.Series, module: str, reference: Reference) -> Iterator[list[str]]:
+    """The commands that a mutant is run against, one after the other."""
+    if row.result == "gate":
+        yield row.killer.split()
+    if (root / row.killer.partition("::")[0]).is_file():
+        yield [*PYTEST, row.killer]
+    files, methods = nearest(root, module)
+    if files:
+        yield [*PYTEST, *files]
+    yield from ([*PYTEST, *SUITES, "-k", name] for name in methods)
+    yield from gates(root, module, reference)
+
+
 def call(root: Path, kernels: str, words: list[str]) -> tuple[int, str]:
     """Exit status and output of ``python -m WORDS`` in the clone; from 124 on, or negative, a limit ended it."""
     limits = ["timeout", str(CLOCK), "prlimit", f"--cpu={LIMIT}", f"--data={MEMORY}"]
@@ -166,26 +182,21 @@ def run(root: Path, row: pd.Series, reference: Reference) -> dict[str, str]:
     source = path.read_text(encoding="utf-8") if path.is_file() else ""
     if (text := mutated(source, int(row.line), row.original, row.mutated)) is None:
         return {"result": "gone", "killer": "", "cpu_seconds": ""}
-    files, methods = nearest(root, module)
-    pytest = ["pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "-x", "--tb=no", "-q"]
-    steps = [row.killer.split()] if row.result == "gate" else []
-    steps += [[*pytest, row.killer]] if (root / row.killer.partition("::")[0]).is_file() else []
-    steps += [[*pytest, *files], *([*pytest, *SUITES, "-k", name] for name in methods)]
     # kernels of other files hold a copy of a kernel that they call
     kernels = tempfile.mkdtemp(dir=root.parent) if re.search("numba|compiled", source) else str(root.parent / "numba")
     start, found = sum(os.times()[2:4]), {"result": "survived", "killer": ""}
     path.write_text(text, encoding="utf-8")
     try:
-        for words in [*steps, *gates(root, module, reference)]:
+        for words in steps(root, row, module, reference):
             code, text = call(root, kernels, words)
             failed = re.search(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - |$)|^ImportError.*/(tests/\S+)'", text, re.M)
             if code < 0 or code >= 124:
                 found["result"] = "limit"
-            elif code and words[0] != "pytest":
+            elif code and words[0] != PYTEST[0]:
                 found = {"result": "gate", "killer": " ".join(words)}
             elif code and failed:
                 found = {"result": "killed", "killer": failed[1] or failed[2]}
-                words = [*pytest, found["killer"]]
+                words = [*PYTEST, found["killer"]]
             if found["killer"]:
                 break
     finally:
