@@ -106,7 +106,7 @@ def table_pages(
 
 
 def tables_of(page: Document, tables: Sequence[Table]) -> None:
-    """Put tables one below the other, each with its title. A table that is larger than a page is only given as files."""
+    """Put tables one below the other, each with its title. A table larger than a page is only given as files."""
     for table in tables:
         page.heading(table.title, 3)
         page.html(_piece(page, table, open=False))
