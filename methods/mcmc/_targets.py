@@ -199,7 +199,7 @@ class Linear(Residuals):
         d = x.shape[1]
         spread = math.sqrt(max(float(np.square(centre.sd).mean()), 1e-6))
         self._entry = np.append(np.full(d, 1.0 / spread), 1.0)  # scale of the weights over sqrt(v)
-        self._squares = row_blocks.rows(lambda u: np.einsum("nd,nd->n", u * self._entry, u * self._entry), self.x)
+        self._squares = row_blocks.numbers(lambda u: np.einsum("nd,nd->n", u * self._entry, u * self._entry), self.x)
         self.size = Size(
             n, d + 2, d + 2.0, float(np.linalg.norm(self.precision * np.outer(self._entry, self._entry), 2)),
             2.0 * math.sqrt(d + 2.0),

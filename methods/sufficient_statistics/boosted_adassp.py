@@ -112,7 +112,7 @@ def shortened(u: np.ndarray, y: np.ndarray, norm: float) -> Rows:
     """
     good = np.isfinite(u).all(axis=1) & np.isfinite(y)
     u[~good], y = 0.0, np.where(good, y, 0.0)
-    factor = np.minimum(1.0, norm / np.maximum(row_blocks.rows(lambda v: np.linalg.norm(v, axis=1), u), 1e-300))
+    factor = np.minimum(1.0, norm / np.maximum(row_blocks.numbers(lambda v: np.linalg.norm(v, axis=1), u), 1e-300))
     u *= factor[:, None]
     return Rows(u, y * factor)
 
