@@ -97,3 +97,19 @@ def test_a_second_call_repeats_only_what_has_another_limit(asked, tmp_path):
     assert not asked
     rows.table([10], [2], ["adassp"], 2.0, out)
     assert asked == [("regression", "adassp", 10)]
+
+
+def test_the_page_shows_the_committed_table():
+    found = pd.read_csv(ROOT / "benchmarks/reference/rows.csv", dtype=str, keep_default_na=False)
+    assert found.columns.tolist() == rows.COLUMNS
+    ten = found[found["columns"] == "10"].set_index(["task", "method"])
+    page = (ROOT / "docs/how-to/change-numbers.md").read_text(encoding="utf-8").partition("### A million rows")[2]
+    lines = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in page.splitlines() if line[:3] == "| `"]
+    assert len(lines) > 15
+    for method, *cells in lines:
+        told = [
+            ten.at[(task, method), name] if (task, method) in ten.index else ""
+            for task in rows.KINDS
+            for name in ("seconds", "ratio")
+        ]
+        assert cells == told
