@@ -85,7 +85,7 @@ class Tables:
 class AdviceSection:
     """Advice for one task, Markdown. ``text``: take this, also on the front page; ``sentences``: because, and limits;
     ``table``: of the methods, with its ``caption``. The first of ``figures`` stands on the page of the task. The others
-    and ``tables`` stand on the page of its details.
+    and ``tables`` stand on the page of its details. ``rows``: how many rows a method needs, on the page of the task.
     """
 
     id: str
@@ -96,6 +96,7 @@ class AdviceSection:
     caption: str = ""
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
+    rows: tuple[Table, Figure] | None = None
 
 
 @dataclass(frozen=True)
