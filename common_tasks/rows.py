@@ -252,7 +252,8 @@ def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: b
     low, high = (f"{n:,.0f}" for n in (reach.min(), reach.max())) if len(reach) else (most, most)
     enough = "" if len(reach) in (0, len(few)) else f", and {most} for {len(few) - len(reach)} of {len(few)} methods"
     budget = at if float(at) == epsilon else f"{at} (the nearest to {epsilon:g} that was run)"
-    size = f"{near:,} rows" if near == rows else f"{near:,} rows (the nearest to {rows:,} that was run)"
+    nearest = f"the nearest to {rows:,} that was run" if rows > here["rows"].min() else "the fewest that were run"
+    size = f"{near:,} rows" if near == rows else f"{near:,} rows ({nearest})"
     return (
         f"At epsilon = {budget} with {size}, privacy costs {costs.min():.2f} to {costs.max():.2f}, by method. Needed "
         f"for a cost below {1 - ENOUGH:.1g} (95 % intervals) are {low}{'' if low == high else f' to {high}'} rows"
