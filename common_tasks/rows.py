@@ -57,7 +57,6 @@ KNOWN = {"known": True, "estimated": False}
 ENOUGH = 0.9
 #: columns of ``NAME``; ``score`` with a 95 % t interval over ``splits``, 0 the training mean, 1 without privacy.
 HEADS = ("task", "table", "rows", "ranges", "method", "title", "epsilon", "score", "low", "high", "splits")
-_FILE = '"""Written by common_tasks.rows."""\n\nfrom common_tasks.rows import {maker}\n\nDATASET = {maker}{given!r}\n'
 LIMITS = (
     f"This is for {LEADING} leading methods with default settings, on synthetic tables that are linear in {COLUMNS} "
     "columns, as the models assume, and on subsets of one genuine table per task. Other tables may need more rows."
@@ -86,8 +85,20 @@ class Point:
     @property
     def text(self) -> str:
         """The file of its data set."""
-        maker, given = ("synthetic", (self.ranges,)) if self.table == "synthetic" else ("subset", ())
-        return _FILE.format(maker=maker, given=(self.task, self.rows, *given))
+        return (
+            f'"""Written by common_tasks.rows."""\n\nfrom common_tasks.rows import Point\n\nDATASET = {self}.data_set\n'
+        )
+
+    @property
+    def data_set(self) -> DataSet:
+        """``rows`` rows to fit and ``TEST`` to test per split, end to end; of a genuine table in random order."""
+        if self.table == "synthetic":
+            known = KNOWN[self.ranges]
+            return surrogates.data_set(self.name, self.task, self.rows, COLUMNS, self.splits, known, ("linear",))
+        whole, kept = GENUINE[self.task], self.splits * (self.rows + TEST)
+        facts = {"name": self.name, "folder": whole.name, "title": f"{whole.title}, {self.rows} rows"}
+        parse = partial(_first, whole, kept)
+        return replace(whole, **facts, table_sha256="", n_rows=kept, n_splits=self.splits, parse=parse)
 
     def scores(self, folder: Path) -> Path:
         """Its scores below the folder of a run."""
@@ -98,21 +109,6 @@ def points(task: str) -> list[Point]:
     """All tables of a task."""
     made = [Point(task, "synthetic", n, ranges) for n in ROWS for ranges in KNOWN]
     return [*made, *(Point(task, GENUINE[task].name, n, "documented") for n in SUBSETS)]
-
-
-def synthetic(task: str, rows: int, ranges: str) -> DataSet:
-    """A table of ``rows`` rows per split, ranges "known" or "estimated"."""
-    point = Point(task, "synthetic", rows, ranges)
-    return surrogates.data_set(point.name, task, rows, COLUMNS, point.splits, KNOWN[ranges], shapes=("linear",))
-
-
-def subset(task: str, rows: int) -> DataSet:
-    """Disjoint parts of a genuine table in random order: ``rows`` rows to fit and ``TEST`` to test, end to end."""
-    whole = GENUINE[task]
-    point = Point(task, whole.name, rows, "documented")
-    kept = point.splits * (rows + TEST)
-    facts = {"name": point.name, "folder": whole.name, "title": f"{whole.title}, {rows} rows", "table_sha256": ""}
-    return replace(whole, **facts, n_rows=kept, n_splits=point.splits, parse=partial(_first, whole, kept))
 
 
 def _first(whole: DataSet, rows: int, *paths: Path) -> Data:
@@ -277,7 +273,8 @@ def rows_table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
         made.append(Block(title, "Method", [f"epsilon = {e}" for e in epsilons], lines))
     notes = (
         f"A number is the smallest size from which on the lower end of the 95 % interval of the score is above "
-        f"{ENOUGH}. Intervals are over {SPLITS} tables or fewer, one method at a time. The file has all scores.",
+        f"{ENOUGH}; fewer than {ROWS[0]:,} rows were not run. Intervals are over {SPLITS} tables or fewer, one method "
+        "at a time. The file has all scores.",
         LIMITS,
         *filter(None, [missing(task, frame)]),
     )
@@ -288,6 +285,10 @@ def rows_table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
 def figure(folder: Path, frame: pd.DataFrame) -> Figure:
     """One task: a panel per epsilon, and a row of panels for each kind of ranges and for the genuine table."""
     task, frame = frame["task"].iloc[0], frame[np.isfinite(frame["score"])]
+    looks = palette.looks(frame["method"])
+    shades = [(look.colour, look.dashes) for look in looks.values()]
+    # of two methods with one colour and one dash, the second has hollow markers
+    drawn_as = {m: look.line(shades[:k].count(shades[k])) for k, (m, look) in enumerate(looks.items())}
     lines = [("synthetic", r) for r in KNOWN] + [(GENUINE[task].name, "documented")]
     with style.canvas(len(lines), len(EPSILONS), panel=2.2) as (drawn, axes):
         for line, (name, ranges) in zip(axes, lines, strict=True):
@@ -295,14 +296,13 @@ def figure(folder: Path, frame: pd.DataFrame) -> Figure:
                 here = frame[(frame["table"] == name) & (frame["ranges"] == ranges)]
                 here = here[here["epsilon"] == f"{epsilon:g}"]
                 for method, mine in here.sort_values("rows").groupby("method"):
-                    look = palette.look(str(method))
-                    ax.plot(mine["rows"], mine["score"], label=mine["title"].iloc[0], markersize=4, **look.line())
-                    ax.vlines(mine["rows"], mine["low"], mine["high"], color=look.colour, linewidth=0.8)
+                    ax.plot(mine["rows"], mine["score"], label=mine["title"].iloc[0], markersize=4, **drawn_as[method])
+                    ax.vlines(mine["rows"], mine["low"], mine["high"], drawn_as[method]["color"], linewidth=0.8)
                 ax.axhline(ENOUGH, color=style.GREY, linewidth=0.8, linestyle=":", zorder=1)
                 ax.set_xscale("log")
                 ax.set_xlim(min(ROWS) / 1.6, max(ROWS) * 1.6)
                 ax.set_ylim(-0.05, 1.1)
-                ax.set_title(f"{_TITLES[name]}, ranges {ranges}, epsilon = {epsilon:g}", fontsize=7.5)
+                ax.set_title(f"{_TITLES[name]}, ranges {ranges},\nepsilon = {epsilon:g}", fontsize=7.5)
         for ax in axes[-1]:
             ax.set_xlabel("rows of a fit", fontsize=8)
         for ax in axes[:, 0]:

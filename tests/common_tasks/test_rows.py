@@ -40,7 +40,7 @@ def test_leading_methods_are_private_and_share_no_run(task):
 
 
 def test_synthetic_tables_are_of_one_shape_with_and_without_ranges():
-    known, estimated = (rows.synthetic("classification", 1000, ranges) for ranges in rows.KNOWN)
+    known, estimated = (rows.Point("classification", "synthetic", 1000, r).data_set for r in rows.KNOWN)
     made, _ = build(known)
     assert made.x.shape == (rows.SPLITS * (1000 + 2000), rows.COLUMNS)
     assert (known.n_splits, known.kind) == (rows.SPLITS, "synthetic")
@@ -55,7 +55,7 @@ def test_parts_of_a_genuine_table_share_no_row(monkeypatch):
     parsed = Table(np.tile(numbers[:, None], whole.n_inputs), numbers, whole.columns)
     monkeypatch.setitem(rows.GENUINE, "regression", DataSet(**{**vars(whole), "parse": lambda path: parsed}))
     for n, parts in ((1000, 5), (10_000, 3)):
-        made = rows.subset("regression", n)
+        made = rows.Point("regression", whole.name, n, "documented").data_set
         kept = made.parse("protein.csv").y
         assert (made.folder, made.x_bounds, made.n_splits) == (whole.name, whole.x_bounds, parts)
         assert made.n_rows == len(kept) == len(set(kept)) == parts * (n + 2000)
