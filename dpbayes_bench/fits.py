@@ -725,7 +725,7 @@ def evaluate(method: str | type, task: str, epsilon: float, splits: int = 5) -> 
     from methods import contract
     from workflow import papers, quickcheck
     from workflow.experiments import cells
-    from workflow.regression import run_cell
+    from workflow.recompute import run_cell
 
     files = next(p for p in papers.papers() if p.key == "common_tasks").experiments
     dataset, _, family = task.partition("-")

@@ -1,17 +1,17 @@
-"""The arms of an experiment's config, with each grid of budgets written out as one arm a budget.
+"""The arms (methods with settings and budget) of an experiment file, with lists of methods and budgets written out.
 
-An arm may also say ``methods`` instead of ``method``: one arm each, for methods that read one and the same run (their
-``run_of`` is the same); they are one family, and the run is made once.
+An arm may name several ``methods`` instead of one ``method``. It becomes one arm per method. The methods must read the
+same run (their ``run_of`` is equal). They get the same ``family``, and the run is made once.
 
-An arm may say ``budget_grid`` instead of naming its budgets one by one::
+An arm may have a ``budget_grid`` instead of one budget::
 
     budget_grid: {orders: [1, 10], log_epsilons: [-5, 0, 3], quick: {orders: [10], log_epsilons: [0]}}
 
-It then becomes one arm per (order, epsilon), a Renyi budget; without ``orders`` per epsilon, an (epsilon, delta)
-budget with the delta of the arm's ``budget``. ``epsilons`` gives the numbers themselves, ``log_epsilons`` their natural
-logarithms. The setting is named by them: ``order=10;epsilon=e^-5``. ``quick`` says which of them run below full scale;
-without it all do. All arms of a grid carry the same ``family``: their fits share the rows of a split, and a method may
-fit them in one go.
+It becomes one arm with a Renyi budget per (order, epsilon). A grid without ``orders`` gives one arm per epsilon, with
+the delta of the arm's ``budget``. ``epsilons`` lists the numbers themselves, ``log_epsilons`` their natural logarithms.
+The label of an arm names them: ``order=10;epsilon=e^-5``. ``quick`` lists those that run below full scale; by default
+all do. All arms of a grid have the same ``family``: their fits share the rows of a split, and a method may fit them
+together.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-#: first word of the setting of an ablation: it backs a finding and is in no comparison.
+#: first word of the setting of an ablation, which supports a finding and is in no comparison.
 ABLATION = "ablation"
-#: keys of ``budget_grid``, and those of its ``quick``.
+#: keys of ``budget_grid`` and of its ``quick``.
 AXES = ("orders", "epsilons", "log_epsilons")
 
 
 def written_out(arms: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The arms with each ``budget_grid`` replaced by its arms, in the order orders x epsilons, and each ``methods``.
+    """The arms, with each ``methods`` and each ``budget_grid`` (in the order orders x epsilons) replaced by its arms.
 
-    Raises ValueError where a grid has no epsilon, both kinds of epsilon, or a ``quick`` with a value that it lacks, and
-    where an arm has both ``method`` and ``methods``, or ``methods`` and a grid.
+    Raises ValueError if a grid has no epsilons, both kinds of epsilons, or a ``quick`` value that it lacks, and if an
+    arm has ``methods`` with ``method`` or with a grid.
     """
     out: list[dict[str, Any]] = []
     for arm in arms:

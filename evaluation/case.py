@@ -16,15 +16,15 @@ class Case:
 
     Parameters
     ----------
-    posterior : rebuilt from its stored parameters (``models.posteriors``); None if ``drawn`` takes its place.
+    posterior : rebuilt from its stored parameters (``models.posteriors``); None if ``drawn`` is used instead.
     model : the probabilistic model.
-    data : the data set, ``x`` (n, d) and ``y`` (n,) of all rows in original units.
-    split : gives the row numbers (training rows, test rows); called when rows are first asked for.
+    data : the data set, with ``x`` (n, d) and ``y`` (n,) of all rows in original units.
+    split : returns the row numbers (training rows, test rows). It is called when rows are first read.
     rng : for the draws of a prediction; the same for every score of this fit.
-    as_programmed : are the rows drawn as the authors' code draws them (``datasets.base.DataSet``)?
-    intervals : does the experiment ask for the coverage of predictive intervals?
-    rare_class : does it ask for what a rare class of two needs: AUC, balanced accuracy and Brier score?
-    drawn : what the draws of the posterior were kept as (``Kind.draws``); None for a kind that has no such step.
+    as_programmed : whether the rows are drawn as the authors' code draws them (``datasets.base.DataSet``).
+    intervals : whether the experiment asks for the coverage of predictive intervals.
+    rare_class : whether it asks for AUC, balanced accuracy and Brier score, which suit a rare class.
+    drawn : the array computed from draws of the posterior (``Kind.draws``); None for kinds without this step.
     """
 
     posterior: Any
@@ -39,27 +39,30 @@ class Case:
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the training rows and of the test rows."""
+        """The numbers of the training rows and of the test rows."""
         return self.split()
 
     @property
     def test_x(self) -> np.ndarray:
-        """(m, d), original units."""
+        """The inputs of the test rows, (m, d), in original units."""
         return self.data.x[self.rows[1]]
 
     @property
     def test_y(self) -> np.ndarray:
-        """(m,), original units."""
+        """The targets of the test rows, (m,), in original units."""
         return self.data.y[self.rows[1]]
 
     @property
     def train_x(self) -> np.ndarray:
-        """(n - m, d), original units; for a truth that follows from the training rows, never for a prediction."""
+        """The inputs of the training rows, (n - m, d), in original units.
+
+        Only for a truth that depends on the training rows, never for a prediction.
+        """
         return self.data.x[self.rows[0]]
 
     @property
     def train_y(self) -> np.ndarray:
-        """(n - m,), original units."""
+        """The targets of the training rows, (n - m,), in original units."""
         return self.data.y[self.rows[0]]
 
     def predictive(self):

@@ -1,7 +1,7 @@
-"""Summary and convergence of chains of draws, by ArviZ (``arviz_stats``), and when they are good enough to be stored.
+"""Summary and convergence diagnostics of chains of draws, by ArviZ (``arviz_stats``).
 
-Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), "Rank-normalization, folding, and localization: an improved R-hat
-for assessing convergence of MCMC": R-hat and effective sample sizes are rank-normalised, of split chains.
+R-hat and effective sample sizes are those of rank-normalised, split chains (Vehtari, Gelman, Simpson, Carpenter &
+Bürkner 2021, "Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC").
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 QUANTILES = {"q5": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
-#: the limits of that paper.
+#: the limits of that paper for converged chains.
 LARGEST_RHAT, LEAST_ESS_PER_CHAIN = 1.01, 100
 
 
 def diagnostics(draws: np.ndarray) -> dict[str, np.ndarray]:
-    """Of draws (chains, samples, D), each (D,): ``rhat``, ``ess_bulk``, ``ess_tail`` (the smaller one of the 5 % and
-    95 % quantiles), and ``mcse``, the Monte Carlo standard error of the mean."""
+    """Diagnostics of draws (chains, samples, D), each of shape (D,).
+
+    ``rhat``, ``ess_bulk``, ``ess_tail`` (the smaller one of the 5 % and 95 % quantiles), and ``mcse``, the Monte Carlo
+    standard error of the mean.
+    """
     from arviz_stats.base import array_stats
 
     axes = {"chain_axis": 0, "draw_axis": 1}
@@ -31,9 +34,9 @@ def diagnostics(draws: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def told_of(draws: np.ndarray) -> dict[str, Any]:
-    """``summary`` per coordinate and the worst ``diagnostics`` of draws (chains, samples, D), as JSON takes them.
+    """The ``summary`` per coordinate and the worst ``diagnostics`` of draws (chains, samples, D), ready for JSON.
 
-    Raises ValueError if the chains have not converged, by the limits above.
+    Raises ValueError if the chains have not converged by ``LARGEST_RHAT`` and ``LEAST_ESS_PER_CHAIN``.
     """
     flat = draws.reshape(-1, draws.shape[2]).astype(np.float64)
     summary = {"mean": flat.mean(axis=0), "sd": flat.std(axis=0, ddof=1)}

@@ -1,11 +1,14 @@
-"""Is a posterior calibrated? TARP coverage over simulated data sets, and calibration curves of predictions.
+"""Calibration of a posterior: TARP coverage over simulated data sets, and calibration curves of predictions.
 
 TARP (Lemos et al. 2023, "Sampling-based accuracy testing of posterior estimators"): for a data set with true parameter
 theta and a random reference point r, let f be the share of posterior draws nearer to r than theta is. If the posterior
-is right, f is uniform. Protocol of Alrawajfeh, Jalko & Honkela 2025, as their code has it: f over 500 data sets,
-C(alpha) = share of data sets with f < 1 - alpha at 21 levels, error C(alpha) - (1 - alpha), its root mean square over
-the levels, mean and spread over 20 redraws of the reference points. The redraws share data sets and draws, so their
-spread leaves out the largest source of error, the finite number of data sets: :func:`bootstrap` has it.
+is right, f is uniform.
+
+The protocol is that of Alrawajfeh, Jalko & Honkela 2025, as in their code. f is computed for 500 data sets. C(alpha) is
+the share of data sets with f < 1 - alpha, at 21 levels, and its error is C(alpha) - (1 - alpha). The root mean square
+error over the levels is reported as mean and spread over 20 redraws of the reference points. The redraws share data
+sets and draws, so their spread leaves out the largest source of error, the finite number of data sets.
+:func:`bootstrap` includes it.
 """
 
 from __future__ import annotations
@@ -17,12 +20,12 @@ import numpy as np
 
 from evaluation.metrics import scored
 
-#: alpha; the curve is C(alpha) over 1 - alpha.
+#: levels alpha; the curve is C(alpha) against 1 - alpha.
 LEVELS = np.array([0.001, *np.arange(1, 20) / 20, 0.999])
 DRAWS, REDRAWS = 20_000, 20
-#: metrics that are points of a curve: drawn in figures, left out of tables.
+#: metrics that are points of a curve, which are drawn in figures and left out of tables.
 CURVE = re.compile(r"tarp_coverage_\d\.\d+(_redraws)?|calibration_(predicted|fraction)_\d+")
-#: a reference lies within this many posterior standard deviations of the centre, uniformly, in each coordinate.
+#: a reference is uniform within this many posterior standard deviations of the centre, in each coordinate.
 REACH = 4.0
 
 
@@ -33,15 +36,15 @@ class Posterior(Protocol):
 
 
 def references(centre: np.ndarray, sd: np.ndarray, redraws: int, rng: np.random.Generator) -> np.ndarray:
-    """(redraws, D): centre + U(-4, 4) sd in each coordinate."""
+    """Random reference points, (redraws, D): centre + U(-4, 4) sd in each coordinate."""
     return centre + REACH * sd * rng.uniform(-1.0, 1.0, (redraws, len(centre)))
 
 
 def fraction_nearer(draws: np.ndarray, truth: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Share of ``draws`` (M, D) strictly nearer to each row of ``reference`` (R, D) than ``truth`` (D,) is; (R,).
+    """The share of ``draws`` (M, D) strictly nearer to each row of ``reference`` (R, D) than ``truth`` (D,) is: (R,).
 
-    |d - r| < |t - r| is |d - t|^2 < 2 (d - t) . (r - t): one product of matrices, and no difference of large squares.
-    Raises ValueError where a number is not finite (the comparison would count it as farther).
+    |d - r| < |t - r| is equivalent to |d - t|^2 < 2 (d - t) . (r - t). This takes one product of matrices, and no
+    difference of large squares. Raises ValueError if a number is not finite, which would count as farther.
     """
     if not (np.isfinite(draws).all() and np.isfinite(truth).all() and np.isfinite(reference).all()):
         raise ValueError("a posterior draw, the true parameter or a reference is not finite: the fit has diverged")
@@ -57,10 +60,10 @@ def tarp_fractions(
     draws: int = DRAWS,
     redraws: int = REDRAWS,
 ) -> np.ndarray:
-    """f of one data set for every redraw of its reference, (redraws,).
+    """f of one data set for every redraw of its reference: (redraws,).
 
-    The references lie about the posterior's ``centre`` where it states one (the mean of the trace, a private output),
-    else about the mean of its draws.
+    The references lie around the posterior's ``centre`` if it has one (the mean of the trace, which is a private
+    release), otherwise around the mean of its draws.
     """
     theta = posterior.sample(draws, rng)
     centre = getattr(posterior, "centre", None)
@@ -69,12 +72,12 @@ def tarp_fractions(
 
 
 def coverage(fractions: np.ndarray, levels: np.ndarray = LEVELS) -> np.ndarray:
-    """C(alpha), share of data sets with f < 1 - alpha; fractions (n, R) -> (R, levels)."""
+    """C(alpha), the share of data sets with f < 1 - alpha. Maps fractions (n, R) to (R, levels)."""
     return (_checked(fractions)[:, :, None] < 1.0 - levels).mean(axis=0)
 
 
 def coverage_rmse(fractions: np.ndarray, levels: np.ndarray = LEVELS) -> np.ndarray:
-    """Root mean square over the levels of C(alpha) - (1 - alpha), a redraw; (n, R) -> (R,)."""
+    """The root mean square over the levels of C(alpha) - (1 - alpha), per redraw. Maps (n, R) to (R,)."""
     return _rmse(coverage(fractions, levels), levels)
 
 
@@ -92,7 +95,7 @@ def _checked(fractions: np.ndarray) -> np.ndarray:
 
 
 class Interval(NamedTuple):
-    """``value`` (mean over redraws), ``sd`` over resampled data sets, and their ``low`` and ``high`` percentiles."""
+    """``value`` (mean over redraws), ``sd`` over resampled data sets, and limits ``low`` and ``high``."""
 
     value: float
     sd: float
@@ -107,10 +110,10 @@ def bootstrap(
     confidence: float = 0.95,
     levels: np.ndarray = LEVELS,
 ) -> Interval:
-    """Uncertainty of the mean RMSE when the data sets are drawn again (with replacement, a set with all its redraws).
+    """Bootstrap uncertainty of the mean RMSE over data sets, which are resampled with all their redraws.
 
-    The RMSE of a resample is biased upwards (it adds the resample's own noise), so ``low`` and ``high`` are basic
-    bootstrap limits, 2 value - percentile, not below 0.
+    The RMSE of a resample is biased upwards, because it adds the resample's own noise. So ``low`` and ``high`` are
+    basic bootstrap limits, 2 value - percentile, and at least 0.
     """
     f = _checked(fractions)
     n, redraws = f.shape
@@ -128,7 +131,7 @@ def bootstrap(
 
 
 class Floor(NamedTuple):
-    """Mean, standard deviation and 95 % point of the RMSE that a right posterior gets from ``n`` data sets."""
+    """Mean, standard deviation and 95 % quantile of the RMSE that a correct posterior has on ``n`` data sets."""
 
     n: int
     mean: float
@@ -137,13 +140,14 @@ class Floor(NamedTuple):
 
 
 def floor(n: int, rng: np.random.Generator, simulations: int = 20_000, levels: np.ndarray = LEVELS) -> Floor:
-    """By simulation: f uniform, one redraw. The mean over redraws has the same mean and a smaller spread.
+    """Simulate the RMSE of a correct posterior on ``n`` data sets, where f is uniform, with one redraw.
 
-    Raises ValueError for n below 1.
+    The published number is a mean over redraws, which has the same mean and a smaller spread. Raises ValueError for n
+    below 1.
     """
     if n < 1:
         raise ValueError(f"floor: n = {n} data sets; give at least 1")
-    # Counts below the levels are partial sums of a multinomial: no need to draw each f.
+    # Counts below the levels are partial sums of a multinomial, so single f need not be drawn.
     edges = np.concatenate([[0.0], np.sort(1.0 - levels), [1.0]])
     counts = rng.multinomial(n, np.diff(edges), size=simulations)
     curves = np.cumsum(counts, axis=1)[:, :-1] / n
@@ -152,11 +156,12 @@ def floor(n: int, rng: np.random.Generator, simulations: int = 20_000, levels: n
 
 
 def coverage_scores(fractions: np.ndarray, rng: np.random.Generator) -> dict[str, tuple[float, str]]:
-    """Numbers of one cell from the fractions (n, R) of all its data sets: metric -> (value, unit).
+    """Coverage scores of one cell from the fractions (n, R) of all its data sets: metric -> (value, unit).
 
-    ``tarp_coverage_rmse`` is the published number, mean over the redraws; its ``_redraws`` sd (ddof 0) the published
-    spread; ``_sd``, ``_low``, ``_high`` are over data sets; ``_floor`` and ``_floor_upper`` are of a right posterior.
-    ``tarp_coverage_<1 - alpha>`` is the mean curve.
+    ``tarp_coverage_rmse`` is compared with the published number: the mean over the redraws. ``_redraws`` is its
+    standard deviation (ddof 0), as the published spread. ``_sd``, ``_low`` and ``_high`` are over data sets.
+    ``_floor`` and ``_floor_upper`` are the values of a correct posterior. ``tarp_coverage_<1 - alpha>`` is the mean
+    curve.
     """
     rmse, spread = coverage_rmse(fractions), bootstrap(fractions, rng)
     least = floor(len(fractions), rng)
@@ -181,14 +186,14 @@ def coverage_scores(fractions: np.ndarray, rng: np.random.Generator) -> dict[str
 
 
 class Curve(NamedTuple):
-    """Calibration curve: ``predicted`` probability and ``fraction`` of positives, (bins,) each."""
+    """A calibration curve: ``predicted`` probability and ``fraction`` of positives, (bins,) each."""
 
     predicted: np.ndarray
     fraction: np.ndarray
 
 
 def equal_width_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) -> Curve:
-    """scikit-learn's curve: mean prediction and fraction of positives of equal-width bins, empty ones left out."""
+    """scikit-learn's curve: mean prediction and fraction of positives per equal-width bin, without empty bins."""
     from sklearn.calibration import calibration_curve
 
     fraction, predicted = calibration_curve(y, probability, n_bins=bins, strategy="uniform")
@@ -196,7 +201,7 @@ def equal_width_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) ->
 
 
 def equal_count_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) -> Curve:
-    """The authors' curve: rows sorted by prediction, cut into bins of equal counts."""
+    """The authors' curve: rows are sorted by prediction and cut into bins of equal counts."""
     order = np.argsort(probability, kind="stable")
     parts = np.array_split(order, min(bins, len(order)))
     return Curve(
@@ -205,7 +210,7 @@ def equal_count_curve(probability: np.ndarray, y: np.ndarray, bins: int = 10) ->
 
 
 def equal_width_bins(probability: np.ndarray, y: np.ndarray, bins: int = 10) -> Curve:
-    """As :func:`equal_width_curve`, with every bin in its place: NaN where it is empty; (bins,) each."""
+    """:func:`equal_width_curve` with all bins, (bins,) each. Empty bins are NaN."""
     which = np.searchsorted(np.linspace(0.0, 1.0, bins + 1)[1:-1], probability)
     count = np.bincount(which, minlength=bins)
     with np.errstate(invalid="ignore"):
@@ -215,11 +220,14 @@ def equal_width_bins(probability: np.ndarray, y: np.ndarray, bins: int = 10) -> 
 def calibration_scores(probability: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
     """Calibration error of predicted probabilities (n,) of labels y (n,): metric -> (value, unit).
 
-    ``calibration_rmse``: over equal-width bins, of fraction - prediction (primary; the definition that fits the
-    published cells). ``calibration_rmse_inverse``: the equal-count curve interpolated linearly, fraction over
-    prediction, at 100 points of [0.01, 0.99]. ``calibration_rmse_program``: prediction over fraction, as the authors'
-    code interpolates; left out where two bins have one fraction (it divides by zero there).
-    ``calibration_predicted_<k>`` and ``calibration_fraction_<k>``: the equal-width bins k = 0, 1, ... that have rows.
+    * ``calibration_rmse`` is the root mean square of fraction - prediction over equal-width bins. It is the primary
+      one, because this definition fits the published numbers.
+    * ``calibration_rmse_inverse`` interpolates the equal-count curve linearly, fraction as a function of prediction, at
+      100 points of [0.01, 0.99].
+    * ``calibration_rmse_program`` interpolates prediction as a function of fraction, as the authors' code does. It is
+      left out if two bins have the same fraction, where their code divides by zero.
+    * ``calibration_predicted_<k>`` and ``calibration_fraction_<k>`` are the equal-width bins k = 0, 1, ... with rows.
+
     Raises ValueError for probabilities outside [0, 1] or labels other than 0 and 1.
     """
     probability, y = np.asarray(probability, np.float64), np.asarray(y, np.float64)
@@ -242,7 +250,7 @@ def calibration_scores(probability: np.ndarray, y: np.ndarray) -> dict[str, tupl
 
 
 def _line(points: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Linear interpolation, the end pieces continued."""
+    """Linear interpolation that continues the first and last pieces."""
     i = np.clip(np.searchsorted(x, points) - 1, 0, len(x) - 2)
     return y[i] + (y[i + 1] - y[i]) / (x[i + 1] - x[i]) * (points - x[i])
 

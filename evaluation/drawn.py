@@ -1,7 +1,7 @@
-"""Quantities of a score that need many draws of a posterior: coverage fractions, or predicted probabilities.
+"""Arrays for scores that need many draws of a posterior: coverage fractions, or predicted probabilities.
 
-It costs more than the fits of some cells, so ``workflow.draws`` keeps it. A kind of model names the one that its scorer
-needs (``draws`` of ``models.kind.Kind``): :func:`fractions` or :func:`probabilities_of`.
+They cost more than the fits of some cells, so ``workflow.draws`` stores them. A kind of model names the function that
+its scorer needs, :func:`fractions` or :func:`probabilities_of` (``draws`` of ``models.kind.Kind``).
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from scipy.special import expit
 from evaluation.case import Case
 from evaluation.coverage import tarp_fractions
 
-#: draws of theta that a prediction averages over, as the authors' code does.
+#: draws of theta per prediction, as in the authors' code.
 PREDICTIVE_DRAWS = 20_000
-#: nodes of the integral over a Gaussian margin, and how many standard deviations they reach to either side.
+#: nodes of the integral over a Gaussian margin, and how many standard deviations they reach on each side.
 NODES, NODE_REACH = 801, 8.0
-#: rows x draws whose margins are held at a time (64 MB).
+#: largest number of rows x draws whose margins are in memory at a time (64 MB).
 _AT_ONCE = 16_000_000
 
 
 def fractions(case: Case) -> np.ndarray:
-    """(redraws,) share of draws nearer to a reference than the true parameter, the targets of the test rows.
+    """The share of draws nearer to each reference than the true parameter is: (redraws,).
 
-    Raises ValueError where a draw is not finite.
+    The true parameter is stored as the targets of the test rows. Raises ValueError if a draw is not finite.
     """
     return tarp_fractions(case.posterior, case.test_y, case.rng)
 
 
 def probabilities_of(case: Case) -> np.ndarray:
-    """P(y = 1) of the test rows, (m,). Raises ValueError where a probability is not finite."""
+    """P(y = 1) of the test rows, (m,). Raises ValueError if a probability is not finite."""
     p = probabilities(case.posterior, case.test_x, case.rng)
     if not np.isfinite(p).all():
         raise ValueError("a predicted probability is not finite: the fit has diverged")
@@ -37,7 +37,7 @@ def probabilities_of(case: Case) -> np.ndarray:
 
 
 def gaussian_of(posterior):
-    """Mean and standard deviation (D,) of a posterior that is one Gaussian with independent coordinates, else None."""
+    """Mean and standard deviation (D,) of a posterior that is a Gaussian with independent coordinates, or None."""
     if posterior.kind == "unconstrained_gaussian":
         return posterior.mean, posterior.sd
     if posterior.kind == "trace_posterior" and posterior.reading != "noise_aware":
@@ -46,11 +46,11 @@ def gaussian_of(posterior):
 
 
 def probabilities(posterior, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """P(y = 1) of rows x (n, d), original units; (n,).
+    """P(y = 1) of rows x (n, d) in original units: (n,).
 
-    The margin of a row under a Gaussian posterior is Gaussian: one integral, by the trapezoidal rule, exact to 1e-6
-    for a standard deviation of the margin up to 50. Else the mean over ``PREDICTIVE_DRAWS`` draws of theta, in single
-    precision: that costs 1e-6, so few draws 1e-3.
+    Under a Gaussian posterior the margin of a row is Gaussian. Then it is one integral by the trapezoidal rule, exact
+    to 1e-6 if the standard deviation of the margin is at most 50. Otherwise it is the mean over ``PREDICTIVE_DRAWS``
+    draws of theta in single precision. Single precision causes an error of 1e-6, the number of draws one of 1e-3.
     """
     design = posterior.likelihood.design(x, own=True)
     found = gaussian_of(posterior)

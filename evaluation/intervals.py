@@ -1,4 +1,4 @@
-"""Are the predictive intervals of a regression honest? Coverage of central intervals on test rows."""
+"""Coverage of the central predictive intervals of a regression on test rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.unconstrained import softplus
 
 #: levels of the central predictive intervals.
 LEVELS = (0.5, 0.9, 0.95)
-#: most numbers that one block of a mixture holds (16 MB).
+#: largest number of values in one block of a mixture (16 MB).
 _AT_ONCE = 2_000_000
 
 
@@ -18,11 +18,11 @@ def predictive_cdf(predictive, y: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    predictive : a class of ``models.predictive``, a framed one (``models.bounded``), Monte Carlo draws of a linear
-        likelihood (``models.unconstrained``), or anything with a method ``cdf``.
-    y : (n,), units of the predictive.
+    predictive : a class of ``models.predictive``, one for scaled inputs (``models.bounded``), Monte Carlo draws of a
+        linear likelihood (``models.unconstrained``), or an object with a method ``cdf``.
+    y : (n,), in the units of the predictive.
 
-    Raises TypeError for a predictive that is none of these.
+    Raises TypeError for any other predictive.
     """
     y = np.asarray(y, dtype=np.float64)
     if hasattr(predictive, "cdf"):
@@ -45,10 +45,10 @@ def predictive_cdf(predictive, y: np.ndarray) -> np.ndarray:
 
 
 def coverage_scores(predictive, y: np.ndarray) -> dict[str, tuple[float, str]]:
-    """Share of the test targets in the central predictive interval of each level of ``LEVELS``.
+    """The share of test targets in the central predictive interval of each level of ``LEVELS``.
 
-    A target is inside where its probability integral transform u has |u - 1/2| <= level / 2 (Gneiting, Balabdaoui &
-    Raftery 2007). Arguments as :func:`predictive_cdf`. Raises ValueError for a transform that is not finite.
+    A target is inside if its probability integral transform u has |u - 1/2| <= level / 2 (Gneiting, Balabdaoui &
+    Raftery 2007). The arguments are those of :func:`predictive_cdf`. Raises ValueError if a transform is not finite.
     """
     u = predictive_cdf(predictive, y)
     if not np.isfinite(u).all():
@@ -58,7 +58,10 @@ def coverage_scores(predictive, y: np.ndarray) -> dict[str, tuple[float, str]]:
 
 
 def binomial_band(level: float, n: int, alpha: float = 0.05) -> tuple[float, float]:
-    """Shares that n independent trials at ``level`` leave with probability at most ``alpha``, (low, high)."""
+    """(low, high) limits of the share of successes in n independent trials with probability ``level``.
+
+    The share is outside with probability at most ``alpha``.
+    """
     from scipy.stats import binom
 
     low, high = binom.ppf([alpha / 2, 1 - alpha / 2], n, level) / n

@@ -1,7 +1,7 @@
-"""The metrics, and the scores of one fit on the test rows of its split. Never called inside a timed fit.
+"""The metrics, and the scores of one fit on the test rows of its split. They are never computed inside a timed fit.
 
-To add a metric, add its record to ``METRICS`` and a scorer that gives its values (``evaluation.scorers``), and write
-the units for readers of the results anew: ``python -m evaluation.metrics > dpbayes_bench/metrics.csv``.
+To add a metric, add its record to ``METRICS`` and a scorer that gives its values (``evaluation.scorers``). Then write
+the table of units again: ``python -m evaluation.metrics > dpbayes_bench/metrics.csv``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 
 
 class Direction(IntEnum):
-    """Which values are better: ``direction * (a - b)`` is above 0 where a is better than b."""
+    """Which values are better: ``direction * (a - b)`` is above 0 if a is better than b."""
 
     UP, NONE, DOWN = 1, 0, -1
 
 
 class Unit(NamedTuple):
-    """A unit as score files have it, and in words; headings without ``words`` show none."""
+    """A unit: its ``name`` in score files and its ``words`` in headings, which show no unit if these are empty."""
 
     name: str
     words: str = ""
@@ -31,10 +31,11 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Margin:
-    """How far two values of a metric may lie apart and still count as the same.
+    """The largest difference of two values of a metric that still counts as the same.
 
-    The larger of ``least`` and ``part`` of the published value, in the metric's unit. With a ``factor`` the logarithms
-    of the two are compared, and may differ by its logarithm. ``words``: the margin for a reader.
+    It is the larger of ``least`` and of ``part`` times the published value, in the metric's unit. If there is a
+    ``factor``, the logarithms of the values are compared instead, and may differ by the logarithm of the factor.
+    ``words`` states the margin for a reader.
     """
 
     words: str
@@ -47,7 +48,7 @@ class Margin:
         return self.factor != 1.0
 
     def of(self, published) -> np.ndarray:
-        """The margin about ``published`` (any shape): units of the metric, of logarithms with a factor."""
+        """The margin around ``published`` (any shape), in units of the metric, or in nats if there is a factor."""
         size = np.abs(np.asarray(published, dtype=np.float64))
         if not self.part:
             return np.full(size.shape, math.log(self.factor) if self.logarithmic else self.least)
@@ -56,18 +57,19 @@ class Margin:
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric. Everything that is said or decided about it is read from here.
+    """One metric. All tables, pages and decisions read its properties from here.
 
     name : its key in score files, in ``published.csv`` and in experiments.
     title : its name in headings and sentences, without the unit.
     unit : unit of its values.
-    direction : which values are better, NONE where no value is, such as of a posterior mean.
-    margin : what counts as the same, in verdicts, comparisons and claims. ``UNJUDGED``: the metric is never judged.
-    scale : "positive" where values are never below 0, so that a spread of the size of the value itself means a skewed
-        distribution; else "real".
-    main : the common tasks compare methods by it, in the order of ``METRICS``, and ``./bench try`` shows it first.
-    batch : of one number of a whole batch of data sets, two other metrics of its cell: its standard deviation over data
-        sets that are drawn again, and one that has a row for each data set. Its evidence is ``reports.evidence.batch``.
+    direction : which values are better. NONE if neither larger nor smaller ones are.
+    margin : the difference that counts as the same in verdicts, comparisons and claims. A metric with the margin
+        ``UNJUDGED`` gets no verdict.
+    scale : "positive" if values are never below 0, so a spread as large as the value itself means a skewed
+        distribution; otherwise "real".
+    main : whether the common tasks compare methods by it, in the order of ``METRICS``. ``./bench try`` shows it first.
+    batch : for a metric that is one number per batch of data sets, two other metrics of its cell: its standard
+        deviation over resampled data sets, and a metric with one row per data set. See ``reports.evidence.batch``.
     """
 
     name: str
@@ -88,7 +90,7 @@ class Metric:
 UP, NONE, DOWN = Direction.UP, Direction.NONE, Direction.DOWN
 SHARE, NATS = Unit("share", "share"), Unit("nats", "nats")
 DATA, DATA_SQUARED = Unit("data", "data units"), Unit("data^2", "data units squared")
-#: the metric that a published accuracy is compared as, after one minus it
+#: the metric of a published accuracy, which is compared as one minus the accuracy
 ERROR_OF_ACCURACY = "test_error"
 OF_ERROR = Margin("10 % of the error", part=0.1)
 IN_NATS = Margin("ln 1.1 nats", least=math.log(1.1))
@@ -152,8 +154,8 @@ METRICS = {
                Margin("a chance from 1/3 to 2/3", least=1 / 6), "real"),
     )
 }  # fmt: skip
-#: diagnostics of a fit that are kept beside its scores: name -> unit. They judge the sampler, not the method; mean_sd
-#: is the mean standard deviation of a network's weights.
+#: diagnostics of a fit that are stored with its scores: name -> unit. They describe the sampler, not the method.
+#: mean_sd is the mean standard deviation of a network's weights.
 DIAGNOSTICS = {
     **{"rhat_max": "ratio", "ess_min": "draws", "divergences": "draws", "label_switches": "chains"},
     **{"mean_gap_max": "posterior sd", "mean_gap_errors": "standard errors", "sd_log_ratio_max": "log ratio"},
@@ -163,7 +165,7 @@ DIAGNOSTICS = {
 
 
 def judged(name: str) -> Metric:
-    """The metric ``name``. Raises ValueError where there is none, or none that says which values are better."""
+    """The metric ``name``. Raises ValueError if it does not exist or has no direction."""
     found = METRICS.get(name)
     if found is None or found.direction is NONE:
         raise ValueError(f"metric '{name}' has no direction; give it one in METRICS of evaluation/metrics.py")
@@ -171,22 +173,22 @@ def judged(name: str) -> Metric:
 
 
 def main_metrics() -> list[str]:
-    """Names of the metrics that methods are compared by, in the order in which they are shown."""
+    """The names of the metrics by which methods are compared, in the order in which they are shown."""
     return [m.name for m in METRICS.values() if m.main]
 
 
 def heading(name: str) -> str:
-    """Title and unit of a metric; its name where there is no record of it."""
+    """The title and unit of a metric, or its name if there is no record of it."""
     return METRICS[name].heading if name in METRICS else name
 
 
 def scored(**values: float) -> dict[str, tuple[float, str]]:
-    """Scores by metric with their units, as scorers give them: ``{"rmse": (value, "target")}``."""
+    """Add units to scores: ``scored(rmse=value)`` is ``{"rmse": (value, "target")}``."""
     return {name: (value, METRICS[name].unit.name) for name, value in values.items()}
 
 
 def write_units(stream) -> None:
-    """Metric and unit of all, as CSV: what ``dpbayes_bench``, which imports nothing of the suite, reads."""
+    """Write all metrics and their units as CSV for ``dpbayes_bench``, which cannot import this module."""
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["metric", "unit"])
     writer.writerows([m.name, m.unit.name] for m in METRICS.values())
@@ -197,7 +199,7 @@ CALIBRATION_BINS = 15
 
 
 class Predictive(Protocol):
-    """One predictive distribution a test row, in original units (``models.predictive``)."""
+    """One predictive distribution per test row, in original units (``models.predictive``)."""
 
     mean: np.ndarray
 
@@ -219,8 +221,8 @@ def regression_scores(predictive: Predictive, y: np.ndarray) -> dict[str, tuple[
 
     Raises
     ------
-    ValueError : a shape that does not fit, no row, or a number that is not finite. The caller turns the last into
-        a row with status ``diverged``.
+    ValueError : shapes do not match, there is no row, or a number is not finite. The caller turns the last one into a
+        row with status ``diverged``.
     """
     y = np.asarray(y, dtype=np.float64)
     mean = np.asarray(predictive.mean, dtype=np.float64)
@@ -246,11 +248,11 @@ def classification_scores(margins: np.ndarray, log_density: np.ndarray, y: np.nd
 
     Parameters
     ----------
-    margins : (n,), above 0 where class 1 is the more probable one.
+    margins : (n,), above 0 if class 1 is more probable.
     log_density : (n,), log-probability of the true label, nats.
     y : (n,), labels 0 and 1.
 
-    Raises ValueError where shapes differ or a number is not finite.
+    Raises ValueError if shapes differ or a number is not finite.
     """
     y = np.asarray(y, dtype=np.float64)
     if y.ndim != 1 or len(y) == 0 or margins.shape != y.shape or log_density.shape != y.shape:
@@ -264,9 +266,9 @@ def classification_scores(margins: np.ndarray, log_density: np.ndarray, y: np.nd
 
 
 class Reliability(NamedTuple):
-    """Bins (k - 1) / K < confidence <= k / K, (K,) each: number of rows, their mean confidence, share of right labels.
+    """A reliability diagram with K bins: number of rows, mean confidence and share of right labels, (K,) each.
 
-    The two means of an empty bin are NaN.
+    Bin k has confidences in ((k - 1) / K, k / K]. The two means of an empty bin are NaN.
     """
 
     count: np.ndarray
@@ -275,7 +277,7 @@ class Reliability(NamedTuple):
 
 
 def reliability(log_probabilities: np.ndarray, y: np.ndarray, bins: int = CALIBRATION_BINS) -> Reliability:
-    """The data of a reliability diagram. Confidence of a row = probability of its most probable class (the first one).
+    """The data of a reliability diagram. The confidence of a row is the probability of its most probable class.
 
     Parameters
     ----------
@@ -283,8 +285,8 @@ def reliability(log_probabilities: np.ndarray, y: np.ndarray, bins: int = CALIBR
     y : (n,), true classes 0, 1, ...
     bins : K, of equal width on (0, 1].
 
-    Raises ValueError where shapes differ, a label is no class or a number is not finite (minus infinity, the logarithm
-    of a probability 0, is allowed).
+    Raises ValueError if shapes differ, a label is not a class or a number is not finite. Minus infinity, the logarithm
+    of probability 0, is allowed.
     """
     labels = _checked_labels(log_probabilities, y)
     top = np.argmax(log_probabilities, axis=1)
@@ -299,9 +301,9 @@ def reliability(log_probabilities: np.ndarray, y: np.ndarray, bins: int = CALIBR
 
 
 def class_probability_scores(p: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
-    """Scores of two classes from P(y = 1), (n,): those of :func:`categorical_scores`.
+    """The scores of :func:`categorical_scores` for two classes, from P(y = 1) of shape (n,).
 
-    Probabilities are kept 1e-12 away from 0 and 1, so that one sure mistake costs 28 nats and not infinity. Raises
+    Probabilities are kept 1e-12 away from 0 and 1, so one confident mistake costs 28 nats instead of infinity. Raises
     ValueError for a probability that is not finite, or a label that is not 0 or 1.
     """
     return categorical_scores(_two_classes(p, y), y)
@@ -311,10 +313,10 @@ def rare_class_scores(p: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, st
     """AUC, balanced accuracy and Brier score of two classes from P(y = 1), (n,); y (n,) of 0 and 1.
 
     The AUC is the probability that a random row of class 1 has a higher P(y = 1) than one of class 0, ties counted half
-    (Hanley & McNeil 1982). Balanced accuracy is the mean of the two shares of right labels, one per class; class 1 is
-    predicted if P(y = 1) > 0.5, as in :func:`categorical_scores`. The Brier score is the mean of (P(y = 1) - y)^2
-    (Brier 1950). A constant prediction has an AUC and a balanced accuracy of 0.5. Without rows of both classes only the
-    Brier score is defined, and the other two are left out. Raises ValueError as :func:`class_probability_scores` does.
+    (Hanley & McNeil 1982). Balanced accuracy is the mean of the shares of right labels in the two classes. Class 1 is
+    predicted if P(y = 1) > 0.5, as in :func:`categorical_scores`. The Brier score is the mean of (P(y = 1) - y)^2, of
+    Brier 1950. A constant prediction has an AUC and a balanced accuracy of 0.5. If there are no rows of one class, only
+    the Brier score is defined and given. Raises ValueError as :func:`class_probability_scores` does.
     """
     from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
 
@@ -342,10 +344,11 @@ def _two_classes(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def categorical_scores(log_probabilities: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, str]]:
-    """Share of wrong labels, mean test log-likelihood, expected calibration error; arguments as :func:`reliability`.
+    """Share of wrong labels, mean test log-likelihood and expected calibration error.
 
-    Expected calibration error: mean over the rows of |accuracy - confidence| of their bin (Naeini, Cooper & Hauskrecht
-    2015; Guo et al. 2017, equation 3). Raises ValueError also where the true label has probability 0.
+    Arguments and errors are those of :func:`reliability`, and a true label of probability 0 is an error too. The
+    expected calibration error is the mean over the rows of |accuracy - confidence| of their bin (Naeini, Cooper &
+    Hauskrecht 2015; Guo et al. 2017, equation 3).
     """
     labels = _checked_labels(log_probabilities, y)
     n = len(labels)

@@ -1,17 +1,17 @@
-"""Scores of a fitted mixture of Gaussians: distance to the exact posterior, clustering, density of fresh rows.
+"""Scores of a fitted mixture of Gaussians: distance to the exact posterior, clustering, density of test rows.
 
-Two readings of "F-norm" are scored side by side.
+There are two readings of "F-norm".
 
 *As printed* (Vinaroz & Park 2023, section 6.1: "the L2 distance between the parameters of the ground truth posterior
-and those of the learned posterior, when the parameters are flattened into a single long vector"): ``fnorm_mean`` and
-``fnorm_covariance`` are Euclidean norms of the differences of all means and of all covariances, components matched by
-the assignment with the least total squared distance of means (Hungarian algorithm), against the exact posterior given
-the labels under the model's prior.
+and those of the learned posterior, when the parameters are flattened into a single long vector"). ``fnorm_mean`` and
+``fnorm_covariance`` are the Euclidean norms of the differences of all means and of all covariances. Components are
+matched by the least total squared distance of means (Hungarian algorithm). The truth is the exact posterior given the
+labels under the model's prior.
 
-*As the authors' code computes it*: ``squared_mean_error`` and ``squared_covariance_error`` are averages over the
-components of squared norms, components matched greedily, against the posterior given the labels under a prior whose
-precision is its variance (10 instead of 0.1). ``program_kl_proxy`` likewise (first version, 2021); its trace term is
-always D.
+*Authors' code.* ``squared_mean_error`` and ``squared_covariance_error`` are averages over the components of squared
+norms. Components are matched greedily. The truth is the posterior given the labels under a prior whose precision is
+the model's prior variance (10 instead of 0.1). ``program_kl_proxy`` (first version of the code, 2021) is computed in
+the same way. Its trace term is always D.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from scipy.optimize import linear_sum_assignment
 
 from evaluation.metrics import scored
 
-#: the metrics that belong to one reading.
+#: the metrics of each reading.
 PRINTED = ("fnorm_mean", "fnorm_covariance", "fnorm_average", "kl")
 PROGRAM = ("squared_mean_error", "squared_covariance_error", "squared_average_error", "program_kl_proxy")
 
 
 class Components(Protocol):
-    """The compared parameters: means (J, D), covariances (J, D, D)."""
+    """The parameters that are compared: means (J, D), covariances (J, D, D)."""
 
     means: np.ndarray
     covariances: np.ndarray
 
 
 def match(true_means: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Index of the estimated component for each true one, least total squared distance (Hungarian algorithm): (J,)."""
+    """The index of the estimated component for each true one, by least total squared distance of means: (J,)."""
     cost = ((true_means[:, None, :] - means[None, :, :]) ** 2).sum(axis=2)
     return linear_sum_assignment(cost)[1]
 
 
 def greedy_match(true_means: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """The authors' matching: each true component in order takes the nearest estimated mean that is left: (J,)."""
+    """The authors' matching: each true component in turn takes the nearest estimated mean that is left. (J,)."""
     left = list(range(len(means)))
     found = []
     for target in true_means:
@@ -61,9 +61,10 @@ def squared_errors(truth: Components, fit: Components, order: np.ndarray) -> tup
 
 
 def program_kl_proxy(truth: Components, fit: Components, order: np.ndarray) -> float:
-    """Average over the components of 1/2 (D + d' S^-1 d + log |S| / |V| - D), S true and V fitted covariance; nats.
+    """The authors' formula for KL(fit || truth), averaged over the components, in nats.
 
-    The authors' formula for KL(fit || truth): its trace term is tr(V^-1 V) = D instead of tr(S^-1 V).
+    It is 1/2 (D + d' S^-1 d + log |S| / |V| - D) with true covariance S, fitted covariance V and difference of means d.
+    Its trace term is tr(V^-1 V) = D instead of tr(S^-1 V).
     """
     total = 0.0
     for target, s, k in zip(truth.means, truth.covariances, order, strict=True):
@@ -73,7 +74,7 @@ def program_kl_proxy(truth: Components, fit: Components, order: np.ndarray) -> f
 
 
 def paired_kl(truth: Components, fit: Components, order: np.ndarray) -> float:
-    """Average over matched components of KL(truth || fit); nats."""
+    """The average over matched components of KL(truth || fit), in nats."""
     total = 0.0
     for target, s, k in zip(truth.means, truth.covariances, order, strict=True):
         d, v = fit.means[k] - target, fit.covariances[k]
@@ -83,10 +84,10 @@ def paired_kl(truth: Components, fit: Components, order: np.ndarray) -> float:
 
 
 def posterior_scores(truth: Components, program_truth: Components, fit: Components) -> dict[str, tuple[float, str]]:
-    """Distances to the exact posterior, by metric: (value, unit). See the module for the two readings.
+    """Distances to the exact posterior, by metric: (value, unit). The module's docstring explains both readings.
 
-    ``posterior_sd``: root of the mean variance of a coordinate of a component's mean, what the paper calls uncertainty.
-    Raises ValueError where a number is not finite.
+    ``posterior_sd`` is the root of the mean variance of a coordinate of a component's mean. The paper calls it
+    uncertainty. Raises ValueError if a number is not finite.
     """
     order = match(truth.means, fit.means)
     mean, covariance = (math.sqrt(len(order) * e) for e in squared_errors(truth, fit, order))
@@ -108,12 +109,12 @@ def posterior_scores(truth: Components, program_truth: Components, fit: Componen
 
 
 def label_error(responsibilities: np.ndarray, labels: np.ndarray, order: np.ndarray) -> float:
-    """Share of the rows whose most probable component, matched by ``order``, is not their label."""
+    """The share of rows whose most probable component, matched by ``order``, differs from their label."""
     return float(np.mean(order[np.asarray(labels).astype(int)] != responsibilities.argmax(axis=1)))
 
 
 def density_scores(log_density: np.ndarray) -> dict[str, tuple[float, str]]:
-    """Mean log-density of test rows. Raises ValueError where it is not finite."""
+    """The mean log-density of test rows. Raises ValueError if it is not finite."""
     return _finite(scored(test_log_likelihood=float(np.mean(log_density))))
 
 

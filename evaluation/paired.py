@@ -1,20 +1,20 @@
 """Comparisons of two methods over random train/test splits that overlap.
 
-Two questions, two intervals. d_j is the difference of both scores on split j; a split is drawn at random from the rows
-at hand, and every fit has privacy noise of its own.
+d_j is the difference of both scores on split j, for j = 1, ..., J. A split is drawn at random from the rows of the data
+set, and every fit has its own privacy noise. Two questions have two different intervals.
 
-These rows (``ratio`` = 0, ``THESE_ROWS``): which method has the better mean over all random splits of the rows at hand
-and all privacy noise? Given the rows, splits and noise are independent from one j to the next, and so are the d_j, of
-one distribution: the interval is the plain paired t interval, s^2/J, exact for normal d_j and near it by the central
-limit theorem otherwise. That all splits take from the same rows is no matter, since the rows are given. It narrows to a
-point as J grows. It says nothing about other rows.
+*These rows* (``ratio`` = 0, ``THESE_ROWS``). Which method has the better mean over all random splits of these rows and
+all privacy noise? Given the rows, the d_j are independent and identically distributed, because splits and noise are.
+The interval is the plain paired t interval, with variance s^2/J. It is exact for normal d_j, and approximate by the
+central limit theorem otherwise. It does not matter that the splits share rows, because the rows are given. The interval
+shrinks to a point as J grows, and says nothing about other rows.
 
-The distribution of the data (``ratio`` = n_test/n_train): would it be so with other rows of the same distribution, as
-many? Splits of one data set share rows, so that what these rows have in particular is in every d_j and does not average
-out; the plain interval is then far too sure. Nadeau & Bengio (2003, section 3, "corrected resampled t-test") replace
-s^2/J by s^2 (1/J + n_test/n_train): a correction by a guess of the correlation of the d_j, no theorem. Privacy noise is
-independent between splits and is none of that correlation, so that the correction counts it once too often: where noise
-rules, the interval is wider than need be, and more splits hardly narrow it.
+*The distribution of the data* (``ratio`` = n_test/n_train). Would the same hold for other rows from the same
+distribution, with the same number of rows? Splits of one data set share rows, so the peculiarities of these rows are in
+every d_j and do not average out. The plain interval would be far too narrow. Nadeau & Bengio (2003, section 3,
+"corrected resampled t-test") replace s^2/J by s^2 (1/J + n_test/n_train). This rests on a guess of the correlation of
+the d_j, not on a theorem. Privacy noise is independent between splits and adds nothing to that correlation, so the
+correction overcounts it. If noise dominates, the interval is wider than needed, and more splits hardly narrow it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from evaluation.summary import mean_std
 
 #: n_test / n_train of a 90/10 split.
 RATIO_90_10 = 1 / 9
-#: in the place of n_test / n_train: the statement is about the rows at hand.
+#: given instead of n_test / n_train for a statement about the rows of the data set only.
 THESE_ROWS = 0.0
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of a - b with its interval; ``n`` pairs (the smaller group where unpaired)."""
+    """The mean or median of a - b with its interval. ``n`` is the number of pairs, or the smaller group if unpaired."""
 
     difference: float
     low: float
@@ -48,17 +48,17 @@ class Difference:
 
     @property
     def significant(self) -> bool:
-        """The interval leaves out 0."""
+        """Whether the interval leaves out 0."""
         return math.isfinite(self.low) and (self.low > 0 or self.high < 0)
 
 
 def paired(
     a: Mapping[str, float], b: Mapping[str, float], alpha: float = 0.05, ratio: float = RATIO_90_10
 ) -> Difference:
-    """Interval (level 1 - alpha) of the mean of a - b over the splits that both have.
+    """The mean of a - b over the splits that both have, with its interval of level 1 - alpha.
 
-    ``ratio`` = n_test / n_train for a statement about the distribution of the data, ``THESE_ROWS`` for one about these
-    rows. Below two common splits there is no interval (NaN). Raises ValueError without any.
+    ``ratio`` is n_test / n_train for a statement about the distribution of the data, or ``THESE_ROWS`` for one about
+    these rows. With one common split the interval is NaN. Raises ValueError if there is no common split.
     """
     common = sorted(set(a) & set(b))
     if not common:
@@ -72,7 +72,7 @@ def paired(
 
 @cache
 def _student(p: float, df: int) -> float:
-    """Quantile of Student's t: the same few, thousands of times."""
+    """The quantile of Student's t, kept because the same few are needed thousands of times."""
     return float(student.ppf(p, df))
 
 
@@ -83,7 +83,7 @@ def better_by(
     alpha: float = 0.05,
     ratio: float = RATIO_90_10,
 ) -> Difference | None:
-    """By how much a is better than b (above 0: better), paired over common splits; None where they share none."""
+    """By how much a is better than b, paired over common splits, or None if they share none. Above 0, a is better."""
     if not set(a) & set(b):
         return None
     first, second = (a, b) if higher_is_better else (b, a)
@@ -93,7 +93,10 @@ def better_by(
 def unpaired(
     a: Mapping[str, float], b: Mapping[str, float], alpha: float = 0.05, ratio: float = RATIO_90_10
 ) -> Difference:
-    """The same for two methods that ran on different splits: Welch's interval with the corrected variances."""
+    """:func:`paired` for two methods on different splits: Welch's interval with corrected variances.
+
+    Raises ValueError if one method has no score.
+    """
     ma, sa, na = mean_std(a.values())
     mb, sb, nb = mean_std(b.values())
     if na == 0 or nb == 0:
@@ -109,11 +112,11 @@ def unpaired(
 
 
 def median_paired(a: Mapping[str, float], b: Mapping[str, float], alpha: float = 0.05) -> Difference:
-    """Median of a - b over independent data sets that both have, with its distribution-free interval (1 - alpha).
+    """The median of a - b over independent data sets that both have, with a distribution-free 1 - alpha interval.
 
-    Order statistics of the differences (the interval that belongs to the sign test): exact for independent replicates
-    of any distribution, however skewed. NaN where there are too few for the level. Raises ValueError without a common
-    one.
+    The limits are order statistics of the differences, as for the sign test. They are exact for independent replicates
+    of any distribution, however skewed. They are NaN if there are too few data sets for the level. Raises ValueError if
+    there is no common data set.
     """
     common = sorted(set(a) & set(b))
     if not common:

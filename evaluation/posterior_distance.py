@@ -1,4 +1,4 @@
-"""How far a posterior over regression weights is from the exact one, in units of the exact one's spread."""
+"""The distance of a posterior over regression weights from the exact one, in units of the exact one's spread."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from evaluation.metrics import scored
 from models.bounded import Frame
 from models.unconstrained import inverse_softplus, softplus
 
-#: draws of a posterior from which its moments are taken.
+#: number of draws from which the moments of a posterior are computed.
 DRAWS = 4000
 #: largest Monte Carlo error of a mean, in posterior standard deviations: 1 / sqrt(DRAWS).
 MONTE_CARLO_ERROR = DRAWS**-0.5
 
 
 class Moments(NamedTuple):
-    """Mean and standard deviation of every coordinate of theta, (D,) each, in one frame."""
+    """Mean and standard deviation of every coordinate of theta, (D,) each, for one scaling of the data."""
 
     mean: np.ndarray
     sd: np.ndarray
 
 
 def in_frame(theta: np.ndarray, made: Frame, wanted: Frame, noise: bool) -> np.ndarray:
-    """Draws of theta (K, D), stated in the frame ``made``, restated in the frame ``wanted``.
+    """Convert draws of theta (K, D) from the scaling ``made`` of the data to the scaling ``wanted``.
 
-    The regression function is the same: with u = (x - s) / c in either frame, w.u + b = w'.u' + b'. With ``noise``
-    (linear regression) theta ends with log(e^v - 1), targets are scaled too, and v goes with the square of their scale.
+    The regression function stays the same: with u = (x - s) / c in either scaling, w.u + b = w'.u' + b'. With ``noise``
+    (linear regression) theta ends with log(e^v - 1) for the noise variance v. Then targets are scaled too, and v is
+    multiplied by the square of the ratio of their scales.
     """
     w, rest = theta[:, : len(made.x_shift)], theta[:, len(made.x_shift) :]
     y = made.y_scale / wanted.y_scale if noise else 1.0
@@ -42,14 +43,15 @@ def in_frame(theta: np.ndarray, made: Frame, wanted: Frame, noise: bool) -> np.n
 
 
 def moments(theta: np.ndarray) -> Moments:
-    """Mean and standard deviation of draws (K, D). A coordinate that does not move has standard deviation 0."""
+    """Mean and standard deviation of draws (K, D). A coordinate that is constant has standard deviation 0."""
     return Moments(theta.mean(axis=0), theta.std(axis=0))
 
 
 def distance_scores(found: Moments, exact: Moments) -> dict[str, tuple[float, str]]:
-    """Mean over the coordinates of |mean - exact mean| / exact sd, and of log(variance / exact variance).
+    """The means over the coordinates of |mean - exact mean| / exact sd, and of log(variance / exact variance).
 
-    The second is below 0 where the posterior is too narrow. Raises ValueError where a moment is not finite.
+    The second is below 0 if the posterior is too narrow. It is left out if a standard deviation is 0. Raises ValueError
+    if a moment is not finite.
     """
     if not all(np.isfinite(v).all() for v in (*found, *exact)):
         raise ValueError("a moment of the posterior is not finite: the fit has diverged")

@@ -1,8 +1,8 @@
-"""The worth and the cost of a draw from a conjugate posterior, without drawing it (Geumlek et al. 2017).
+"""Utility and privacy cost of a draw from a conjugate posterior, computed without drawing it (Geumlek et al. 2017).
 
-Worth: log-likelihood of held-out trials under the released parameter, in expectation, and KL(posterior ||
-distribution of the release). Cost: the largest Renyi divergence over neighbours by brute force, and the paper's short
-cuts. All divergences and log-likelihoods are in nats. No function here draws a random number.
+Utility is the expected log-likelihood of held-out trials under the released parameter, and KL(posterior || distribution
+of the release). The privacy cost is the largest Renyi divergence over neighbours, by brute force and by the shortcuts
+of the paper. All divergences and log-likelihoods are in nats. No function here draws a random number.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scipy.stats import binom
 from evaluation.metrics import scored
 from models.exponential_family import DirichletCategorical, check_order
 
-#: standard deviations of a normal distribution that an integral covers; outside of them is less than 1e-32.
+#: an integral covers this many standard deviations of a normal distribution; the probability outside is below 1e-32.
 _REACH = 12.0
 _NODES = 240
 
 
 class Mixture(NamedTuple):
-    """Law of rho: sum of ``weight`` Beta(``a``, ``b``), three arrays of one shape; weights add up to 1."""
+    """A distribution of rho: a mixture of Beta(``a``, ``b``) with weights ``weight``, three arrays of one shape."""
 
     weight: np.ndarray
     a: np.ndarray
@@ -35,9 +35,9 @@ class Mixture(NamedTuple):
 
 
 def heldout_scores(log_density: np.ndarray) -> dict[str, tuple[float, str]]:
-    """Minus log-likelihood of the held-out rows, summed: ``{"heldout_nll": (value, "nats")}``.
+    """Minus the summed log-likelihood of the held-out rows: ``{"heldout_nll": (value, "nats")}``.
 
-    log_density : (n,), nats per row. Raises ValueError where one is not finite.
+    log_density : (n,), nats per row. Raises ValueError if one is not finite.
     """
     if not np.isfinite(log_density).all():
         raise ValueError("the log-likelihood of a held-out row is not finite")
@@ -48,9 +48,9 @@ def heldout_scores(log_density: np.ndarray) -> dict[str, tuple[float, str]]:
 
 
 def posterior_law(prior: tuple[float, float], k: np.ndarray, n: int, data_weight=1.0, prior_weight=1.0) -> Mixture:
-    """Law of one draw given ``k`` (...) successes in n trials: Beta(prior_weight a0 + data_weight k, ...).
+    """The distribution of one draw given ``k`` successes in n trials: Beta(prior_weight a0 + data_weight k, ...).
 
-    prior : natural parameters (a0, a0 + b0). Each entry of ``k`` has weight 1.
+    prior : natural parameters (a0, a0 + b0). ``k`` has any shape, and each of its entries gets weight 1.
     """
     k = np.asarray(k, dtype=np.float64)
     a0, b0 = prior[0], prior[1] - prior[0]
@@ -58,9 +58,10 @@ def posterior_law(prior: tuple[float, float], k: np.ndarray, n: int, data_weight
 
 
 def gaussian_mechanism_law(prior: tuple[float, float], k: float, n: int, sigma: float) -> Mixture:
-    """Law of one draw given the sum k + N(0, sigma^2) clipped to [0, n]: two atoms, and quadrature between them.
+    """The distribution of one draw given the noisy sum k + N(0, sigma^2), clipped to [0, n].
 
-    sigma 0 gives the posterior itself, sigma infinite an equal mixture of the distributions at 0 and n.
+    It has two atoms for the clipped sums, and quadrature between them. A sigma of 0 gives the posterior itself. An
+    infinite sigma gives an equal mixture of the distributions at 0 and n.
     """
     a0, b0 = prior[0], prior[1] - prior[0]
     if sigma == 0:
@@ -78,7 +79,7 @@ def gaussian_mechanism_law(prior: tuple[float, float], k: float, n: int, sigma: 
 
 
 def kl_from_posterior(prior: tuple[float, float], k: float, n: int, law: Mixture) -> float:
-    """KL(posterior || law) given k successes in n trials, by quadrature over rho: the direction of figure 2 a, b."""
+    """KL(posterior || ``law``) given k successes in n trials, by quadrature over rho, as in figure 2 a, b."""
     (_, (a,), (b,)) = posterior_law(prior, np.array([k]), n)
     low, high = beta_law.ppf(1e-18, a, b), beta_law.isf(1e-18, a, b)
     nodes, weights = _legendre()
@@ -94,9 +95,10 @@ def kl_from_posterior(prior: tuple[float, float], k: float, n: int, law: Mixture
 def heldout_moments(law: Mixture, rho: float, n: int) -> tuple[float, float]:
     """Mean and standard deviation of minus the log-likelihood of n held-out Bernoulli(rho) trials, nats.
 
-    Exact for p from ``law`` and H ~ Binomial(n, rho) independent. With x = log p, y = log(1 - p), h = n rho the score
-    is -(h x + (n - h) y) - (H - h) (x - y), two uncorrelated terms, whose moments need those of log p under a Beta
-    distribution: digamma and trigamma functions. The likelihood is that of the sequence (no binomial coefficient).
+    It is exact for p drawn from ``law`` and an independent H ~ Binomial(n, rho). With x = log p, y = log(1 - p) and
+    h = n rho the score is -(h x + (n - h) y) - (H - h) (x - y), two uncorrelated terms. Their moments follow from those
+    of log p under a Beta distribution, by digamma and trigamma functions. The likelihood is that of the sequence,
+    without a binomial coefficient.
     """
     spread_a, spread_b, spread = (zeta(2.0, v) for v in (law.a, law.b, law.a + law.b))
     x, y = (digamma(v) - digamma(law.a + law.b) for v in (law.a, law.b))
@@ -109,7 +111,10 @@ def heldout_moments(law: Mixture, rho: float, n: int) -> tuple[float, float]:
 
 
 def over_data(laws: Iterator[Mixture], rho: float, n: int) -> Mixture:
-    """The distribution of the draw if the data are n Bernoulli(rho) trials: ``laws`` for k = 0, ..., n successes."""
+    """The distribution of the draw if the data are n Bernoulli(rho) trials.
+
+    ``laws`` are its distributions given k = 0, ..., n successes.
+    """
     probabilities = binom.pmf(np.arange(n + 1), n, rho)
     parts = [law._replace(weight=p * law.weight) for p, law in zip(probabilities, laws, strict=True)]
     return Mixture(*(np.concatenate([getattr(part, f) for part in parts]) for f in Mixture._fields))
@@ -126,9 +131,9 @@ def brute_force(
     data_weight: float = 1.0,
     prior_weight: float = 1.0,
 ) -> float:
-    """Largest Renyi divergence over all data sets of n records and all their neighbours, one by one, both directions.
+    """The largest Renyi divergence over all data sets of n records and all their neighbours, in both directions.
 
-    prior : natural parameters (d,). The number of pairs grows as n^(d - 1) d^2.
+    prior : natural parameters (d,). Each pair is tried, and their number grows as n^(d - 1) d^2.
     """
     a = prior_weight * law.concentrations(prior)
     counts = np.array(
@@ -155,10 +160,10 @@ def corollary_2(
     data_weight: float = 1.0,
     prior_weight: float = 1.0,
 ) -> float:
-    """Corollary 2 as printed: P = eta0 + (0, n) or (n, n), Q = P +- (r, 0), for the Beta system.
+    """The bound of corollary 2 as printed: P = eta0 + (0, n) or (n, n), Q = P +- (r, 0), for the Beta system.
 
-    Half of these Q are no posteriors (a parameter of the prior less r); ``inf`` where they are not normalizable. The
-    order of P and Q is that of the corollary.
+    Half of these Q are not posteriors, because r is subtracted from a parameter of the prior. The result is ``inf`` if
+    one of them is not normalizable. The order of P and Q is that of the corollary.
     """
     eta, total, r = prior_weight * np.asarray(prior, dtype=np.float64), data_weight * n, data_weight
     worst = -math.inf
@@ -170,9 +175,9 @@ def corollary_2(
 
 
 def corners_only(law: DirichletCategorical, prior: np.ndarray, n: int, order: float, data_weight: float = 1.0) -> float:
-    """The carrying over of corollary 2 to d categories that is too small: P a corner, Q a neighbour among posteriors.
+    """Corollary 2 extended to d categories, only for Q that are posteriors. As a bound it is too small.
 
-    P = a + r n e_i, Q = P + r (e_j - e_i): what is left of the corollary without the Q that are no posteriors.
+    P = a + r n e_i is a corner, where all records are in one category, and Q = P + r (e_j - e_i) is its neighbour.
     """
     a = law.concentrations(np.asarray(prior, dtype=np.float64))
     unit = np.eye(law.categories)
@@ -186,11 +191,12 @@ def corners_only(law: DirichletCategorical, prior: np.ndarray, n: int, order: fl
 
 
 def flip_divergence(order: float, tau2: float) -> float:
-    """Renyi divergence of logistic posteriors that differ in the class of one record (the pair of theorem 18), exactly.
+    """The exact Renyi divergence of two logistic posteriors that differ in the class of one record (see theorem 18).
 
-    tau2 = c^2 / (n beta), prior variance of the margin of that record; all others are orthogonal to it. By P / Q =
-    exp(w): D = (order - 1) tau2 / 2 + log(2 E sigmoid(z)) / (order - 1), z ~ N((order - 1) tau2, tau2); at order 1, D =
-    E z' sigmoid(z') 2 with z' ~ N(0, tau2). Gauss-Legendre over 12 standard deviations.
+    tau2 = c^2 / (n beta) is the prior variance of the margin of that record. All other records are orthogonal to it.
+    From P / Q = exp(w) follows D = (order - 1) tau2 / 2 + log(2 E sigmoid(z)) / (order - 1) with
+    z ~ N((order - 1) tau2, tau2). At order 1, D = 2 E z' sigmoid(z') with z' ~ N(0, tau2). The integrals are by
+    Gauss-Legendre quadrature over 12 standard deviations.
 
     Raises ValueError for an order below 1 or tau2 <= 0.
     """
@@ -203,7 +209,7 @@ def flip_divergence(order: float, tau2: float) -> float:
     normal = 2 * _REACH * weights * np.exp(-0.5 * u**2) / math.sqrt(2 * math.pi)
     if order == 1:
         return float(2 * normal @ (tau * u * expit(tau * u)))
-    # 2 sigmoid(z) - 1 = tanh(z / 2): no loss of digits where the divergence is small
+    # 2 sigmoid(z) - 1 = tanh(z / 2) loses no digits if the divergence is small
     excess = float(normal @ np.tanh(((order - 1) * tau2 + tau * u) / 2))
     return (order - 1) * tau2 / 2 + math.log1p(excess) / (order - 1)
 

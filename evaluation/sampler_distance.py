@@ -1,13 +1,14 @@
-"""How far draws are from exact ones, and what that adds to (epsilon, delta).
+"""The distance of a sampler's draws from exact posterior draws, and what it adds to delta.
 
-Every row is one posterior at one budget. Let t be the total variation between a draw and the exact posterior. Where t
-is at most that much on both of two neighbours, an (epsilon, delta) of exact draws is one of (epsilon, delta + (1 +
-e^epsilon) t) of the program's: P(draw in S) <= P(exact in S) + t <= e^epsilon P(exact' in S) + delta + t <= e^epsilon
-(P(draw' in S) + t) + delta + t. The columns ``delta_added_*`` say (1 + e^epsilon) t, at most 1, with t of this one
-data set: a bound for all data sets would need the largest t of all.
+Every row of the table is one posterior at one budget. Let t bound the total variation between a draw and the exact
+posterior on two neighbours. If exact draws are (epsilon, delta)-DP, the sampler's draws are
+(epsilon, delta + (1 + e^epsilon) t)-DP on these two: P(draw in S) <= P(exact in S) + t <= e^epsilon P(exact' in S) +
+delta + t <= e^epsilon (P(draw' in S) + t) + delta + t. The columns ``delta_added_*`` hold (1 + e^epsilon) t, at most 1,
+for the t of one data set. A bound for all data sets would need the largest t of all.
 
-below, above : share of the draws beyond the exact quantiles at ``level`` and 1 - ``level``. All intervals are 95 %:
-Clopper & Pearson for shares, Dvoretzky, Kiefer & Wolfowitz for distances; references count by their effective size.
+The columns ``below`` and ``above`` are the shares of draws beyond the exact quantiles at ``level`` and 1 - ``level``.
+All intervals are 95 %: by Clopper & Pearson for shares, by Dvoretzky, Kiefer & Wolfowitz for distances. References
+count by their effective sample size.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ COLUMNS = (
 
 
 def share(count: int, of: int) -> tuple[float, float, float]:
-    """count / of and its interval (Clopper & Pearson)."""
+    """The share count / of and its 95 % interval (Clopper & Pearson): (share, low, high)."""
     low = float(beta.ppf(ALPHA / 2, count, of - count + 1)) if count else 0.0
     high = float(beta.isf(ALPHA / 2, count + 1, of - count)) if count < of else 1.0
     return count / of, low, high
 
 
 def half_width(size: float, alpha: float = ALPHA) -> float:
-    """With probability 1 - alpha no empirical distribution function of ``size`` draws is further off (Massart 1990)."""
+    """The largest error, at level 1 - alpha, of an empirical distribution function of ``size`` draws (Massart 1990)."""
     return math.sqrt(math.log(2.0 / alpha) / (2.0 * size))
 
 
 def kolmogorov(a: np.ndarray, b: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """Largest difference of the distribution functions of draws ``a`` and ``b``, (k,) and (m,); b may be weighted."""
+    """The largest difference of the distribution functions of draws ``a`` (k,) and ``b`` (m,). b may be weighted."""
     weight = np.full(len(b), 1.0 / len(b)) if weight is None else weight / weight.sum()
     order = np.argsort(b)
     both = np.concatenate([a, b])
@@ -65,10 +66,12 @@ def epsilon_of(events: Sequence, delta: float) -> float:
 
 
 def facts(target, epsilon: float, delta: float, draws: int, level: float, counts, gap, tv) -> dict:
-    """The columns that all rows fill alike.
+    """The columns that are computed in the same way for all rows.
 
-    target : the posterior (its ``power``, ``precision`` and ``radius``). counts : draws below and above the exact
-    quantiles. gap : Kolmogorov distance and its interval. tv : interval of the total variation.
+    target : the posterior, with its ``power``, ``precision`` and ``radius``.
+    counts : numbers of draws below and above the exact quantiles.
+    gap : Kolmogorov distance and its interval.
+    tv : interval of the total variation.
     """
     row = {"power": target.power, "precision": target.precision, "radius": target.radius}
     row |= {"epsilon": epsilon, "delta": delta, "draws": draws, "level": level}

@@ -1,7 +1,7 @@
-"""Scorers, one function for each sort of model; a kind of model names its own (``models.kind``).
+"""Scorers: functions that score one fit on its test rows. A kind of model names the one it needs (``models.kind``).
 
-Each takes a ``Case`` (``evaluation.case``) and gives metric -> (value, unit). Each raises ValueError where a number is
-not finite; the caller turns that into a row with status ``diverged``.
+Each takes a ``Case`` (``evaluation.case``) and returns metric -> (value, unit). Each raises ValueError if a number is
+not finite. The caller turns that into a row with status ``diverged``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Scores = dict[str, tuple[float, str]]
 
 
 def regression(case: Case) -> Scores:
-    """Error and log-likelihood of the test rows; coverage of intervals where the experiment asks for it."""
+    """Error and log-likelihood of the test rows, and coverage of intervals if the experiment asks for it."""
     predictive = case.predictive()
     scores = regression_scores(predictive, case.test_y)
     return scores | (coverage_scores(predictive, case.test_y) if case.intervals else {})
@@ -45,20 +45,23 @@ def classes(case: Case) -> Scores:
 
 
 def class_probabilities(case: Case) -> Scores:
-    """The same of a prediction over two classes, whose ``mean`` is P(y = 1); AUC and so on if they are asked for."""
+    """Error, log-likelihood and calibration for two classes, where ``mean`` is P(y = 1).
+
+    If the experiment asks for it, AUC, balanced accuracy and Brier score are added.
+    """
     p = np.asarray(case.predictive().mean)
     found = class_probability_scores(p, case.test_y)
     return found | rare_class_scores(p, case.test_y) if case.rare_class else found
 
 
 def released_weights(case: Case) -> Scores:
-    """Error and log-likelihood of the test rows under the one weight vector that is released."""
+    """Error and log-likelihood of the test rows under the single released weight vector."""
     p = case.posterior.predictive(case.test_x)
     return classification_scores(p.margins, p.log_density(case.test_y), case.test_y)
 
 
 def heldout_rows(case: Case) -> Scores:
-    """Negative log-likelihood of the test rows under the one parameter that is released."""
+    """Negative log-likelihood of the test rows under the single released parameter."""
     return heldout_scores(case.posterior.log_density(case.test_x))
 
 
@@ -68,12 +71,12 @@ def density(case: Case) -> Scores:
 
 
 def mixture_of_gaussians(case: Case) -> Scores:
-    """Density of the test rows; where the noise is known (simulated data), distance to the exact posterior instead.
+    """Density of the test rows. On simulated data, where the noise is known, the distance to the exact posterior.
 
-    The distance follows from the distribution of the data: on that of the authors' code the one that it computes,
-    on the printed distribution the one that the paper prints, with the density beside it (``evaluation.mixture``).
+    On data drawn as in the authors' code, it is the distance that the code computes. On data drawn as printed, it is
+    the distance that the paper prints, and the density is given too (``evaluation.mixture``).
 
-    Raises ValueError also where a covariance is not positive definite.
+    Raises ValueError also if a covariance is not positive definite.
     """
     model, posterior = case.model, case.posterior
     try:
@@ -82,7 +85,7 @@ def mixture_of_gaussians(case: Case) -> Scores:
             return found
         x, labels = case.train_x, case.train_y
         truth = posterior_given_labels(model, x, labels)
-        # The program hands the prior's covariance to a sampler that takes a precision.
+        # The authors' code passes the prior's covariance to a sampler that takes a precision.
         program_truth = posterior_given_labels(model, x, labels, prior_precision=model.prior_variance)
         distances = mixture.posterior_scores(truth, program_truth, posterior)
         as_printed = not case.as_programmed
@@ -96,15 +99,15 @@ def mixture_of_gaussians(case: Case) -> Scores:
 
 
 def fraction_nearer(case: Case) -> Scores:
-    """Share of draws nearer to a reference than the true parameter, over the redraws of the reference.
+    """The mean share of draws that are nearer to a reference than the true parameter is, over redraws of the reference.
 
-    The coverage itself is a number of all data sets together (``evaluation.coverage.coverage_scores``).
+    Coverage itself is computed from all data sets together (``evaluation.coverage.coverage_scores``).
     """
     return {"tarp_fraction": (float(np.mean(case.drawn)), "share")}
 
 
 def drawn_probabilities(case: Case) -> Scores:
-    """Error, log-likelihood and calibration of P(y = 1) of the test rows, which is in ``drawn``."""
+    """Error, log-likelihood and calibration of the test rows, with P(y = 1) from ``drawn``."""
     probability, y = case.drawn.astype(np.float64), case.test_y
     p = np.clip(probability, 1e-12, 1 - 1e-12)
     scores = classification_scores(np.log(p / (1 - p)), np.where(y == 1, np.log(p), np.log1p(-p)), y)

@@ -1,4 +1,4 @@
-"""From tidy scores to one mean, standard deviation and count per cell and metric."""
+"""Summaries of tidy scores: one mean, standard deviation and count per cell and metric."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS = [
     "data_hash",
     "scale",
 ]
-#: columns that older committed rows lack: there they are empty.
+#: columns that older committed rows lack; they are read as empty.
 OPTIONAL = ("cpu_seconds",)
 STATUS = ("ok", "failed", "timeout", "diverged", "not_supported", "no_data")
 CELL = ["experiment", "dataset", "protocol", "method", "setting"]
@@ -44,9 +44,9 @@ _ONE_A_CELL = ["cell", "epsilon", "delta", "relation", "accountant"]
 
 
 def read_scores(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
-    """Tidy scores of one or more files or folders (all ``*.csv`` in them), every column a string.
+    """Tidy scores of one or more files or folders (all ``*.csv`` in them), with every column as strings.
 
-    Raises FileNotFoundError where nothing is found, ValueError for a missing column or an unknown status.
+    Raises FileNotFoundError if nothing is found, ValueError for a missing column or an unknown status.
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     files: list[Path] = []
@@ -59,9 +59,9 @@ def read_scores(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 
 
 def checked(scores: pd.DataFrame, where: str | Path) -> pd.DataFrame:
-    """The scores, columns ``COLUMNS``, those of ``OPTIONAL`` empty where they are missing.
+    """The scores with the columns ``COLUMNS``. Missing columns of ``OPTIONAL`` are added and left empty.
 
-    Raises ValueError, naming ``where``, for another missing column or an unknown status.
+    Raises ValueError, which names ``where``, for another missing column or an unknown status.
     """
     missing = [c for c in COLUMNS if c not in scores.columns and c not in OPTIONAL]
     if missing:
@@ -73,15 +73,15 @@ def checked(scores: pd.DataFrame, where: str | Path) -> pd.DataFrame:
 
 
 def seconds_of(row: Mapping[str, str]) -> tuple[float, bool] | None:
-    """Seconds of the fit of a score row, and whether CPU seconds (else of the clock); None where none stand."""
+    """The seconds of a score row's fit, and whether they are CPU seconds (else wall time); None if not recorded."""
     text = row["cpu_seconds"] or row["seconds"]
     return (float(text), bool(row["cpu_seconds"])) if text else None
 
 
 def mean_std(values: Iterable[float]) -> tuple[float, float, int]:
-    """Mean, standard deviation (ddof = 1; NaN below two values) and count.
+    """Mean, standard deviation (ddof = 1; NaN for fewer than two values) and count.
 
-    Exact sums first (``math.fsum``), then one division: the result does not depend on the order of the rows.
+    Sums are exact (``math.fsum``), so the result does not depend on the order of the rows.
     """
     values = [float(v) for v in values]
     n = len(values)
@@ -97,14 +97,16 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
     """One row per cell and metric.
 
     Columns: the five of ``CELL``, cell, metric, mean, std (ddof = 1), n (splits with status ok), planned (splits of
-    the cell), status, reason, epsilon, delta, relation, accountant. A cell without any ok split has one row with an
-    empty metric and the status of most of its splits; a cell where only some splits failed keeps status ok, counts
-    the ok ones in n, and its reason says how many are missing and why. Means are over splits with status ok only.
-    A number of a whole cell (its row names no split) is its own mean, with n = 1 and no std.
+    the cell), status, reason, epsilon, delta, relation, accountant.
+
+    Means are over splits with status ok. If no split is ok, the cell has one row with an empty metric and the most
+    frequent status of its splits. If only some splits failed, the status is ok, n counts the ok ones, and the reason
+    says how many are missing and why. A number of a whole cell, whose row names no split, is its own mean, with n = 1
+    and no std.
     """
     told = [c for c in _ONE_A_CELL if c in scores]
     wanted = [*CELL, *told, "split", "metric", "value", "status", "reason"]
-    by_cell: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # lists: groups as frames cost ten times as much
+    by_cell: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # lists, because data frames cost ten times as much
     for row in zip(*(scores[c].tolist() for c in wanted), strict=True):
         by_cell.setdefault(row[: len(CELL)], []).append(dict(zip(wanted, row, strict=True)))
     rows = []
@@ -121,7 +123,7 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
             nothing = {"metric": "", "mean": math.nan, "std": math.nan, "n": 0, "planned": planned}
             rows.append({**base, **nothing, "status": status, "reason": reason})
             continue
-        # Splits may differ in size by a row and so in cost: the most expensive one is what the cell costs.
+        # Splits may differ in size by a row and so in epsilon. The cell's epsilon is the largest.
         if costs := [r["epsilon"] for r in ok if r.get("epsilon", "") != ""]:
             base["epsilon"] = max(costs, key=float)
         reason = ""
@@ -144,7 +146,7 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_split(scores: pd.DataFrame, cell: dict[str, str], metric: str) -> dict[str, float]:
-    """Values of one cell and metric by split (status ok only)."""
+    """The values of one cell and metric by split, for splits with status ok."""
     keep = (scores["status"] == "ok") & (scores["metric"] == metric)
     for column, value in cell.items():
         keep &= scores[column] == value

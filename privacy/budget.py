@@ -10,8 +10,8 @@ scheme, and passes each release through it::
     for t in range(T):
         released = noise.release(clipped_sum(state, batches.draw(t)))
 
-The whole event is charged when the mechanism is made (``steps`` in advance), so a fit cannot find out half-way
-that it has overspent; the mechanism then refuses a release beyond the number announced.
+All ``steps`` of the event are charged when the mechanism is made, so a fit cannot find out half-way that it has
+overspent. The mechanism refuses more releases than were announced.
 
 A budget limits the (epsilon, delta) of the whole ledger, its Renyi divergence at one order, or both.
 """
@@ -34,36 +34,37 @@ GENERATOR = (
     "NumPy PCG64 with its ziggurat normals; large blocks: xoshiro256++ seeded by PCG64, with Box-Muller normals "
     "(neither cryptographic: for research, not for a release to the public)"
 )
-#: numbers from which a block comes from the fast generator; NumPy is as quick below, and needs no compiled code.
+#: blocks of at least this many numbers come from the fast generator. NumPy is as fast for smaller ones, and needs no
+#: compiled code.
 _FAST_FROM = 256
 _M = TypeVar("_M", bound="AdditiveMechanism")
 
 
 class Mode(StrEnum):
-    ENFORCE = "enforce"  # a charge beyond (epsilon, delta), or beyond the Renyi limit, raises
-    RECORD = "record"  # charge only: for published variants that overspend by construction, and for no budget
+    ENFORCE = "enforce"  # raise on a charge beyond (epsilon, delta) or the Renyi limit
+    RECORD = "record"  # only record charges: for published variants that overspend by design, or without a budget
 
 
 class BudgetExceeded(RuntimeError):
-    """A release would cost more than what is left."""
+    """A release would cost more than the rest of the budget, or exceeds the number of announced releases."""
 
 
 @dataclass(frozen=True)
 class BudgetSpec:
-    """A budget as the config states it.
+    """A budget as the configuration states it.
 
     Parameters
     ----------
-    epsilon, delta : the (epsilon, delta) to keep in mode ``enforce``; None where nothing is asked. At delta = 0 the
-        budget takes Laplace releases and exponential mechanisms, whose epsilons add up, and refuses everything else.
-    renyi : (order, epsilon), order >= 1 and epsilon in nats: the Renyi divergence to keep in mode ``enforce``, beside
-        (epsilon, delta) where both are given; None where nothing is asked.
-    noise_multiplier : noise standard deviation over sensitivity, fixed by a published setting; its epsilon is
-        only reported.
+    epsilon, delta : limits that mode ``enforce`` keeps, or None. At delta = 0 the budget takes only Laplace releases
+        and exponential mechanisms, whose epsilons add up.
+    renyi : (order, epsilon), with order >= 1 and epsilon in nats, or None. Mode ``enforce`` keeps this limit on the
+        Renyi divergence, in addition to (epsilon, delta) if both are given.
+    noise_multiplier : noise standard deviation over sensitivity, if a published setting fixes it. Its epsilon is only
+        reported.
     mode : see :class:`Mode`.
-    claimed_epsilon : what the paper says the run costs; shown beside the epsilon that the run really has.
+    claimed_epsilon : the epsilon that the paper claims for the run, to be shown next to the computed one.
 
-    Raises ValueError for a number out of range, and for mode ``enforce`` with nothing to enforce.
+    Raises ValueError for a number out of range, and for mode ``enforce`` without a limit.
     """
 
     epsilon: float | None = None
@@ -89,17 +90,17 @@ class BudgetSpec:
             check_renyi(order, epsilon, f"budget: renyi = [{order:g}, {epsilon:g}]")
             object.__setattr__(self, "renyi", (order, epsilon))
         whole = self.epsilon is not None and self.delta is not None
-        # An epsilon without its delta cannot be held, so a Renyi limit beside it does not make it a budget to enforce.
+        # An epsilon without a delta cannot be enforced, even if there is a Renyi limit too.
         if self.mode is Mode.ENFORCE and not whole and (self.renyi is None or self.epsilon is not None):
             raise ValueError("budget: mode 'enforce' needs epsilon and delta (or renyi); give them or use 'record'")
 
     def open(self, rng: np.random.Generator, recorder: object | None = None) -> Budget:
-        """The budget of one fit: the one way to get one. ``rng`` draws its noise, ``recorder`` audits its releases."""
+        """Open the budget of one fit. ``rng`` draws its noise, ``recorder`` audits its releases."""
         return Budget(self, rng, recorder)
 
 
 def check_renyi(order: float, epsilon: float, what: str = "budget") -> None:
-    """Raises ValueError for an order below 1 or an epsilon that is not a finite number above 0."""
+    """Raise ValueError for an order below 1, or an epsilon that is not a finite number above 0."""
     from privacy.accountants import check_order  # heavy import, and only where it is needed
 
     check_order(order, what)
@@ -108,9 +109,9 @@ def check_renyi(order: float, epsilon: float, what: str = "budget") -> None:
 
 
 class Budget:
-    """One fit's budget. Made by :meth:`BudgetSpec.open`; not shared between fits."""
+    """The budget of one fit. It is made by :meth:`BudgetSpec.open` and not shared between fits."""
 
-    #: what this one is a view of (:meth:`stating`); it is charged instead.
+    #: the budget that this one is a view of (:meth:`stating`) and that is charged instead.
     _whole: Budget | None = None
 
     def __init__(self, spec: BudgetSpec, rng: np.random.Generator, recorder: object | None = None):
@@ -137,15 +138,16 @@ class Budget:
         return self.spec.renyi
 
     def require_renyi(self, method: str) -> tuple[float, float]:
-        """(order, epsilon) of the Renyi limit. Raises ValueError, which names ``method``, where there is none."""
+        """(order, epsilon) of the Renyi limit. Raises ValueError, which names ``method``, if there is none."""
         if self.renyi is None:
             raise ValueError(f"{method}: the budget states no Renyi order and epsilon; give renyi: [order, epsilon]")
         return self.renyi
 
     def stating(self, noise_multiplier: float) -> Budget:
-        """A view that states the noise multiplier which is left, for engines that calibrate to a whole budget.
+        """A view of this budget that states a noise multiplier, for engines that would calibrate to the whole budget.
 
-        Same ledger, same stream; what is charged to it is charged to this one.
+        The multiplier is the one that earlier releases leave. The view has the same ledger and random stream, and its
+        charges go to this budget.
         """
         view = copy.copy(self)
         view._whole = self
@@ -155,9 +157,10 @@ class Budget:
         return view
 
     def spend(self, event: Event) -> None:
-        """Write the event. In mode ``enforce`` raise :class:`BudgetExceeded` if the ledger would then cost too much.
+        """Write the event to the ledger.
 
-        Each limit that the budget states is held: the Renyi divergence at its order, and (epsilon, delta).
+        In mode ``enforce``, raises :class:`BudgetExceeded` if the ledger would then exceed a limit of the budget: the
+        Renyi divergence at its order, or (epsilon, delta).
         """
         if self._whole is not None:
             self._whole.spend(event)
@@ -208,8 +211,9 @@ class Budget:
     ) -> GaussianMechanism:
         """Charge ``steps`` Gaussian releases and return the mechanism.
 
-        ``releases`` is the number of calls that the mechanism allows where it differs from ``steps`` (an epoch
-        scheme makes N releases an epoch, of which one row can influence one directly).
+        ``releases`` is the number of calls that the mechanism allows, if it differs from ``steps``. A scheme by epochs
+        makes many releases per epoch, but one row directly influences only one of them. Raises ValueError for a
+        sensitivity or noise multiplier that is not a finite number above 0, BudgetExceeded in mode ``enforce``.
         """
         if not (math.isfinite(sensitivity) and sensitivity > 0):
             raise ValueError(f"{what}: sensitivity {sensitivity} must be a finite number above 0")
@@ -242,9 +246,9 @@ class Budget:
         steps: int = 1,
         releases: int | None = None,
     ) -> GaussianMechanism:
-        """Noise on a quantity that nothing bounds (authors' code whose clipping does nothing).
+        """Charge Gaussian noise on a quantity that nothing bounds, as in authors' code whose clipping has no effect.
 
-        The event holds an infinite sensitivity, so its epsilon is infinite whatever the noise. Refused in ``enforce``.
+        The event has an infinite sensitivity, so its epsilon is infinite. Mode ``enforce`` refuses it.
         """
         if not (math.isfinite(noise_scale) and noise_scale > 0):
             raise ValueError(f"{what}: noise_scale {noise_scale} must be above 0; no_noise() records a bare release")
@@ -275,9 +279,9 @@ class Budget:
     ) -> LaplaceMechanism:
         """Charge ``steps`` full-batch Laplace releases and return the mechanism; ``releases`` as for :meth:`gaussian`.
 
-        ``sensitivity``: L1 sensitivity of one release under ``relation``; infinite where nothing bounds it (authors'
-        code; then epsilon is infinite whatever the noise). ``noise_scale``: b, same units. Raises ValueError for a
-        sensitivity or scale that is not above 0, BudgetExceeded in mode ``enforce``.
+        ``sensitivity`` is the L1 sensitivity of one release under ``relation``. It is infinite if nothing bounds it, as
+        in some authors' code, and epsilon is then infinite. ``noise_scale`` is b, in the same units. Raises ValueError
+        for a sensitivity or scale that is not above 0, BudgetExceeded in mode ``enforce``.
         """
         if not sensitivity > 0:
             raise ValueError(f"{what}: sensitivity {sensitivity} must be above 0")
@@ -298,11 +302,11 @@ class Budget:
     def exponential(
         self, what: str, *, sensitivity: float, noise_scale: float, relation: Relation, steps: int = 1, proof: str
     ) -> ExponentialMechanism:
-        """Charge ``steps`` exponential mechanisms and return the mechanism: it chooses a candidate by its score.
+        """Charge ``steps`` exponential mechanisms and return the mechanism, which chooses a candidate by its score.
 
-        ``sensitivity``: the largest change of any candidate's score under ``relation``. ``noise_scale``: what scores
-        are divided by, same units; one choice costs 2 sensitivity / noise_scale at delta = 0. Raises ValueError unless
-        both are finite numbers above 0, BudgetExceeded in mode ``enforce``.
+        ``sensitivity`` is the largest change of any candidate's score under ``relation``. ``noise_scale`` is the number
+        by which scores are divided, in the same units. One choice costs 2 sensitivity / noise_scale at delta = 0.
+        Raises ValueError unless both are finite numbers above 0, BudgetExceeded in mode ``enforce``.
         """
         for name, value in (("sensitivity", sensitivity), ("noise_scale", noise_scale)):
             if not (math.isfinite(value) and value > 0):
@@ -328,7 +332,7 @@ class Budget:
         sampling: Sampling = Sampling.FULL_BATCH,
         sampling_rate: float = 1.0,
     ) -> None:
-        """Record that private numbers leave without noise (authors' code that drops it). Refused in ``enforce``."""
+        """Record a release without noise, as in authors' code that omits it. Mode ``enforce`` refuses it."""
         self.spend(
             Event(
                 what=what,
@@ -344,9 +348,9 @@ class Budget:
         )
 
     def draw(self, event: Event, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """Charge a release that is itself a draw, then make it and return it. An audit sees it as any other release.
+        """Charge a release that is itself a draw, then make it and return it. An audit records it like any release.
 
-        ``event``: with the written bound of the draw, or with none; ``make``: gives the numbers that are released.
+        ``event`` has the written bound of the draw, or none. ``make`` gives the released numbers.
         """
         self.spend(event)
         out = np.asarray(make(), dtype=np.float64)
@@ -355,7 +359,7 @@ class Budget:
     def _hand_out(self, kind: type[_M], event: Event, releases: int | None) -> _M:
         """Charge the event and make its mechanism, which allows ``releases`` calls (None: the event's steps).
 
-        Raises ValueError for more releases than steps where a row may enter each of them.
+        Raises ValueError for more releases than steps if a row may enter each release.
         """
         if releases is not None and releases > event.steps and event.sampling not in EPOCHS:
             raise ValueError(
@@ -367,11 +371,11 @@ class Budget:
 
 
 class AdditiveMechanism(abc.ABC):
-    """The base class of all mechanisms: they add noise to a release, count the releases announced, and can be audited.
+    """The base class of all mechanisms. A mechanism adds noise to releases, limits their number and can be audited.
 
-    ``audited`` is True while a recorder wants to see each value before its noise (``privacy.audit.Recorder``): a fast
-    kernel that takes blocks of noise must then go release by release through :meth:`release`. A
-    ``privacy.audit.Listener`` hears the noise alone, of an ordinary fit.
+    ``audited`` is True while a recorder needs each value before its noise (``privacy.audit.Recorder``). A fast kernel
+    that otherwise takes blocks of noise must then call :meth:`release` for each release. A ``privacy.audit.Listener``
+    hears only the noise, so it leaves ``audited`` False.
     """
 
     def __init__(self, event: Event, releases: int, rng: np.random.Generator, recorder: object | None):
@@ -394,7 +398,10 @@ class AdditiveMechanism(abc.ABC):
         self._left -= k
 
     def release(self, value: np.ndarray) -> np.ndarray:
-        """One release: the value plus noise. A NaN or infinity in the value is refused (it would void the bound)."""
+        """One release: the value plus noise.
+
+        Raises ValueError for a NaN or infinity in the value, which would void the sensitivity bound.
+        """
         value = np.asarray(value, dtype=np.float64)
         if not np.isfinite(value).all():
             raise ValueError(
@@ -405,11 +412,11 @@ class AdditiveMechanism(abc.ABC):
         return value + noise if self._recorder is None else self._recorder.release(self.event, value, noise)
 
     def batches(self, n: int, rng: np.random.Generator | None = None) -> PoissonSampler:
-        """The batches of this mechanism's releases: every one of ``n`` rows with the sampling rate of its event.
+        """The sampler of this mechanism's batches: each of ``n`` rows enters with the sampling rate of the event.
 
-        ``rng``: draws the key, for engines whose batches belong to the stream of the fit; default: a child of the
-        budget's stream, independent of the noise. Raises ValueError for a scheme that is not Poisson or full batch, and
-        for a second call: the batch of a step is one.
+        ``rng`` draws the key, for engines whose batches belong to the random stream of the fit. By default it is a
+        child of the budget's stream, independent of the noise. Raises ValueError for a scheme that is not Poisson or
+        full batch, and for a second call, because each step has only one batch.
         """
         if self.event.sampling not in (Sampling.POISSON, Sampling.FULL_BATCH):
             raise ValueError(f"'{self.event.what}': its scheme is {self.event.sampling}, which Poisson batches are not")
@@ -423,7 +430,7 @@ class AdditiveMechanism(abc.ABC):
 
     @abc.abstractmethod
     def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Noise of one release of that shape."""
+        """Draw the noise of one release of that shape."""
 
 
 class LaplaceMechanism(AdditiveMechanism):
@@ -436,14 +443,15 @@ class LaplaceMechanism(AdditiveMechanism):
 class ExponentialMechanism(AdditiveMechanism):
     """Chooses candidate i with probability proportional to exp(score_i / noise scale).
 
-    That is the largest score once each has Gumbel noise of that scale; only its number leaves (McSherry & Talwar 2007).
+    It adds Gumbel noise of that scale to each score and releases only the number of the largest sum (McSherry & Talwar
+    2007).
     """
 
     def _draw(self, shape: tuple[int, ...]) -> np.ndarray:
         return self._rng.gumbel(0.0, self.noise_scale, shape)
 
     def release(self, value: np.ndarray) -> np.ndarray:
-        """The number of the chosen candidate, an array without dimensions. ``value``: scores (candidates,)."""
+        """The number of the chosen candidate, as an array without dimensions. ``value``: scores (candidates,)."""
         if np.ndim(value) != 1 or not np.size(value):
             raise ValueError(f"'{self.event.what}': scores of shape {np.shape(value)}; give one per candidate")
         return np.asarray(np.argmax(super().release(value)))
@@ -454,7 +462,8 @@ class ExponentialMechanism(AdditiveMechanism):
 
 
 class GaussianMechanism(AdditiveMechanism):
-    """Adds N(0, (sensitivity x noise multiplier)^2) to every coordinate of a release; gives blocks of noise, too."""
+    """Adds N(0, s^2), s = sensitivity x noise multiplier, to every coordinate of a release. It also gives noise in
+    blocks."""
 
     def __init__(self, event: Event, releases: int, rng: np.random.Generator, recorder: object | None):
         super().__init__(event, releases, rng, recorder)
@@ -464,9 +473,10 @@ class GaussianMechanism(AdditiveMechanism):
         return self._rng.normal(0.0, self.noise_scale, shape)
 
     def noise(self, releases: int, size: int, dtype=np.float64) -> np.ndarray:
-        """Noise for ``releases`` releases of ``size`` numbers each: array (releases, size). Not while audited.
+        """Noise for ``releases`` releases of ``size`` numbers each: an array (releases, size).
 
-        Large blocks of float64 come from a generator of their own (:class:`privacy.normal.NormalStream`).
+        Large blocks of float64 come from a separate generator (:class:`privacy.normal.NormalStream`). Raises
+        RuntimeError while audited.
         """
         if self.audited:
             raise RuntimeError("an audited mechanism gives no block of noise; call release() for each release")
@@ -478,9 +488,9 @@ class GaussianMechanism(AdditiveMechanism):
         return out
 
     def at_once(self, releases: int) -> int:
-        """For how many releases an engine asks its noise at once: as many as it says, fewer in an audit.
+        """How many releases' noise an engine should request at once: ``releases``, or fewer in an audit.
 
-        A toy fit then has many blocks, as a real one has.
+        So a toy fit has many blocks, as a real fit has.
         """
         return releases if self._recorder is None else min(releases, self._recorder.largest_block)
 
@@ -490,8 +500,8 @@ class GaussianMechanism(AdditiveMechanism):
             if self._stream is None:
                 from privacy.normal import NormalStream  # compiled: heavy import, and only where it is needed
 
-                # Seeded by the state of this stream, not by a child: children seed the batches, which are held fixed
-                # where an audit draws other noise.
+                # Seeded from this stream, not from a child: children seed the batches, which must not change if an
+                # audit draws other noise.
                 self._stream = NormalStream(self._rng)
             self._stream.fill(out.reshape(-1), self.noise_scale)
         else:
@@ -500,11 +510,12 @@ class GaussianMechanism(AdditiveMechanism):
 
 
 class PoissonSampler:
-    """Each row enters a batch independently with probability ``rate``.
+    """Draws Poisson batches: each row enters a batch independently with probability ``rate``.
 
-    Step t has a stream of its own, so that on a neighbouring data set (last row removed) all other rows are drawn
-    alike: record-and-replay compares the same batches. Large tables draw the gaps between the rows of a batch, which
-    are geometric, instead of one number per row: the distribution is the same, and the time goes with the batch.
+    Each step has its own random stream. So on a neighbouring data set without the last row, all other rows are drawn in
+    the same way, and record and replay compares equal batches. In large tables, the geometric gaps between the rows of
+    a batch are drawn instead of one number per row. The distribution is the same, and the time is proportional to the
+    size of the batch.
     """
 
     #: tables with more rows than this draw gaps
@@ -514,12 +525,12 @@ class PoissonSampler:
         if not (0 < rate <= 1):
             raise ValueError(f"sampling rate {rate} is not in (0, 1]")
         self.n, self.rate = n, rate
-        #: for kernels that draw the batches by themselves.
+        #: for kernels that draw the batches themselves
         self.key = np.uint64(rng.integers(2**63))
 
     def draw(self, step: int) -> np.ndarray:
-        """Row numbers of batch ``step``, increasing; may be empty."""
-        # of a list of both kinds NumPy makes floats, which lose the last bits of the key
+        """The row numbers of batch ``step``, increasing. There may be none."""
+        # NumPy would turn a list of both types into floats, which lose the last bits of the key
         key = np.array([self.key, step], np.uint64)
         stream = np.random.Generator(np.random.Philox(key=key))
         if self.n <= self.GAPS_ABOVE or self.rate > 0.5:
@@ -527,7 +538,7 @@ class PoissonSampler:
         expected = self.n * self.rate
         size, last, parts = int(expected + 4 * math.sqrt(expected)) + 16, -1, []
         while last < self.n:
-            # one gap after the other from one stream, so neither the size of a part nor n changes the rows before
+            # gaps come one after the other from one stream, so neither the size of a part nor n changes earlier rows
             parts.append(last + np.cumsum(np.minimum(stream.geometric(self.rate, size), self.n + 1)))
             last = int(parts[-1][-1])
         rows = np.concatenate(parts)

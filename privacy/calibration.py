@@ -1,4 +1,4 @@
-"""From a budget to a noise multiplier, always on the safe side: the epsilon at the value returned is checked."""
+"""The noise multiplier for a given (epsilon, delta), rounded up: it never costs more than the target."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TOLERANCE = 1e-3
 
 
 class PrivacyWarning(UserWarning):
-    """A budget that promises less than it seems to."""
+    """A warning that a budget promises less than it seems to."""
 
 
 def check_delta(delta: float, n: int) -> None:
-    """Warn where ``delta >= 1/n``: publishing one row in full, chosen at random, would satisfy such a delta.
+    """Warn if ``delta >= 1/n``: publishing one row in full, chosen at random, would satisfy such a delta.
 
     Raises ValueError for a delta outside (0, 1) or n below 1.
     """
@@ -44,10 +44,10 @@ def check_delta(delta: float, n: int) -> None:
 
 @lru_cache(maxsize=1024)
 def gaussian_noise_multiplier(epsilon: float, delta: float, steps: int = 1) -> float:
-    """Smallest noise multiplier for ``steps`` full-batch Gaussian releases (exact: sqrt(steps) / mu).
+    """The smallest noise multiplier for ``steps`` full-batch Gaussian releases: exactly sqrt(steps) / mu.
 
-    Balle & Wang 2018 (analytic Gaussian mechanism); holds for any neighbouring relation, under which the sensitivity
-    is stated. Rounded up in the last digits.
+    This is the analytic Gaussian mechanism of Balle & Wang 2018. It holds for whichever neighbouring relation the
+    sensitivity is stated under. The last digits are rounded up.
     """
     _check(epsilon, delta)
     _check_steps(steps)
@@ -63,17 +63,17 @@ def noise_multiplier(
     relation: Relation = Relation.ADD_REMOVE,
     accountant: str = "pld",
 ) -> float:
-    """Noise multiplier (noise standard deviation over sensitivity) for a Poisson-subsampled Gaussian.
+    """The noise multiplier (noise standard deviation over sensitivity) for Poisson-subsampled Gaussian releases.
 
-    Root search on the accountant's epsilon to a relative width of 1e-3; the value returned lies on the safe side: the
-    epsilon was computed there and is at most the target.
+    A root search finds it to a relative width of 1e-3. The accountant's epsilon at the returned value has been computed
+    and is at most the target.
 
     Parameters
     ----------
     epsilon, delta : the target.
-    sampling_rate : probability that a row is in a batch; 1 means full batches, solved exactly.
+    sampling_rate : probability that a row is in a batch. 1 means full batches.
     steps : number of releases.
-    relation : ADD_REMOVE; with sampling_rate = 1 any.
+    relation : must be ADD_REMOVE unless sampling_rate = 1.
     accountant : one of ``ACCOUNTANTS``.
 
     Raises
@@ -95,7 +95,7 @@ def noise_multiplier(
     def cost(multiplier: float, names: tuple[str, ...]) -> float:
         return _epsilon(multiplier, delta, sampling_rate, steps, relation, names)
 
-    # Bracket by the Renyi bound (fast), which the others undercut, then bisect with the accountant asked for.
+    # The Renyi bound is fast and at least as large as the others, so it gives the bracket of the search.
     high = _bracket(lambda m: cost(m, ("dp_accounting_rdp",)) <= epsilon)
     names = ACCOUNTANTS[accountant]
     while cost(high, names) > epsilon:
@@ -103,7 +103,7 @@ def noise_multiplier(
     low = high / 1.25
     while cost(low, names) <= epsilon:
         high, low = low, low / 1.25
-    # A root of the logarithms needs few evaluations; the last step to the safe side is made and checked here.
+    # On a logarithmic scale the root search needs few evaluations. The value is then raised until it is enough.
     gap = lambda x: math.log(max(cost(math.exp(x), names), 1e-12) / epsilon)  # noqa: E731
     value = math.exp(brentq(gap, math.log(low), math.log(high), xtol=_TOLERANCE / 4, rtol=1e-12))
     while cost(value, names) > epsilon:
@@ -112,7 +112,7 @@ def noise_multiplier(
 
 
 def _bracket(enough) -> float:
-    """A multiplier that is enough while its 1/1.1 is not (powers of 1.1 around 1)."""
+    """The smallest power of 1.1 that is enough."""
     low, high = 0, 0
     if enough(1.0):
         step = 1

@@ -1,35 +1,36 @@
-"""Noise without last digits: full-batch releases whose noise OpenDP draws exactly (Canonne, Kamath & Steinke 2020).
+"""Discrete noise by OpenDP for full-batch releases, without the leak through the last digits of doubles.
 
-A noisy number in double precision can rule a data set out (``privacy.floating_point``). OpenDP adds discrete Gaussian
-or discrete Laplace noise on the multiples of g = 2^-1074 in whole numbers, with random bits of a cryptographic
-generator, and rounds the sum once. Every double is a multiple of g, so the value itself is not rounded.
+A noisy number in double precision can rule a data set out (``privacy.floating_point``). OpenDP avoids this (Canonne,
+Kamath & Steinke 2020). It adds discrete Gaussian or discrete Laplace noise on the multiples of g = 2^-1074 by exact
+integer arithmetic, with random bits of a cryptographic generator, and rounds the sum once. Every double is a multiple
+of g, so the value itself is not rounded.
 
 The ledger is right for these mechanisms:
 
-* **What leaves.** The release is the exact sum, rounded to a double: post-processing of the discrete mechanism. Each
-  double that one data set can give, its neighbour can give too.
+* **Release.** It is the exact sum, rounded to a double, which is post-processing of the discrete mechanism. Each
+  double that is possible for one data set is possible for its neighbour too.
 * **Renyi.** For values on the lattice, the discrete Gaussian's Renyi divergence of each order is at most that of the
   Gaussian with the same scale, in any dimension (Canonne, Kamath & Steinke 2020, on concentrated DP). Renyi accountants
   and limits therefore hold as they are.
 * **Pure epsilon.** The ratio of two probabilities of the discrete Laplace is exp(distance / b) at most, as in the
   continuous case.
-* **PLD and Gaussian DP** hold for the continuous mechanism. With noise of density f, rounded to the lattice, they hold
-  by post-processing. The discrete noise differs from that by at most t = g / scale in total variation per number: a
-  cell's mass and g f(its middle) differ by at most g times the variation of f there, which sums to at most t, and so
-  does the constant that makes the g f(.) add up to 1; total variation is half of both. Exchanging one noise for the
-  other therefore adds at most (1 + e^epsilon) d t to delta over a ledger of d numbers. ``LEAST_SCALE`` makes t smaller
-  than 1e-123, which is below the rounding of every accountant here. The same argument covers the Renyi divergence of
-  Laplace noise, whose loss is bounded.
+* **PLD and Gaussian DP** hold for the continuous mechanism, so by post-processing they hold for continuous noise of
+  density f that is rounded to the lattice. The discrete noise differs from that by at most t = g / scale in total
+  variation per number. A cell's mass and g f(its middle) differ by at most g times the variation of f there, which
+  sums to at most t. So does the constant that makes the g f(.) add up to 1, and total variation is half of both.
+  Exchanging one noise for the other therefore adds at most (1 + e^epsilon) d t to delta over a ledger of d numbers.
+  ``LEAST_SCALE`` makes t smaller than 1e-123, which is below the rounding of every accountant here. The same argument
+  covers the Renyi divergence of Laplace noise, whose loss is bounded.
 
-**Sensitivity of the value that is computed.** A proof is about real numbers, and a sum of doubles errs. For n rows
-whose terms have norms of at most twice the sensitivity S, a sum in any order errs by at most n u x 2 n S with u = 2^-53
-(Higham 2002, section 4.2): 2^-12 S for n = ``MOST_ROWS``. If each term is computed to within 2^-32 S of one function of
-its row, all terms err by at most 2^-12 S together. Two neighbours differ in both, so the computed values of two
-neighbours differ by at most (1 + 2^-10) S. Sensitivity and noise are therefore both ``1 + SLACK`` times what the method
-declares, and the noise multiplier stays. The condition on the terms is measured, not proved
-(``benchmarks/discrete_noise.py``).
+**Sensitivity of the computed value.** A proof of sensitivity is about real numbers, and a sum of doubles has rounding
+errors. For n rows whose terms have norms of at most twice the sensitivity S, a sum in any order errs by at most
+n u x 2 n S with u = 2^-53 (Higham 2002, section 4.2): 2^-12 S for n = ``MOST_ROWS``. If each term is computed to within
+2^-32 S of one function of its row, all terms err by at most 2^-12 S together. Both errors occur on both neighbours, so
+the computed values of two neighbours differ by at most (1 + 2^-10) S. Sensitivity and noise scale are therefore both
+``1 + SLACK`` times what the method declares, and the noise multiplier is unchanged. The condition on the terms is
+measured, not proved (``benchmarks/discrete_noise.py``).
 
-Left open: how long a draw takes depends on the noise (Jin, McMurtry, Rubinstein & Ohrimenko 2022). OpenDP keeps both
+Not covered: how long a draw takes depends on the noise (Jin, McMurtry, Rubinstein & Ohrimenko 2022). OpenDP keeps both
 constructors behind its feature "contrib", because the vetting of their proofs is not complete.
 """
 
@@ -46,17 +47,17 @@ import numpy as np
 from privacy.budget import AdditiveMechanism, Budget, BudgetSpec
 from privacy.ledger import Event, Mechanism, Sampling
 
-#: part of the sensitivity by which it grows, for what sums of doubles err; the module's docstring has the proof.
+#: relative increase of the sensitivity that covers rounding errors of sums; the module's docstring has the proof.
 SLACK = 2.0**-10
-#: rows up to which the proof holds; below 2^20.
+#: largest number of rows for which the proof holds; below 2^20.
 MOST_ROWS = 1_000_000
-#: least scale of the noise for which the discrete noise is as good as the continuous one.
+#: smallest noise scale for which the discrete noise is shown to be as good as the continuous one.
 LEAST_SCALE = 1e-200
 REMEDY = "install it with: pip install '.[discrete]' -c constraints.txt"
 
 _BERNSTEIN = "methods.sufficient_statistics._bernstein_sheldon"
-#: functions that prove a sensitivity and were read for this: each is a sum over rows of bounded functions of one row,
-#: of public numbers and of earlier releases.
+#: functions whose proved sensitivity survives rounding, by reading them. Each is a sum over rows of bounded functions
+#: of one row, of public numbers and of earlier releases.
 SUMS = frozenset(
     {
         "privacy.scaling.range_counts",
@@ -80,16 +81,16 @@ _OTHER = {
 
 
 class NotDiscrete(ValueError):
-    """A release that discrete noise does not cover, or no OpenDP; the message says why and what to do."""
+    """Discrete noise does not cover the release, or OpenDP is missing. The message says why and what to do."""
 
 
 def available() -> bool:
-    """Whether OpenDP can be imported. It is an extra: ``REMEDY``."""
+    """Whether OpenDP, an optional dependency, is installed. ``REMEDY`` says how to install it."""
     return importlib.util.find_spec("opendp") is not None
 
 
 def refusal(event: Event) -> str:
-    """Why a release cannot have discrete noise; "" if it can. Reads mechanism, sampling, proof and scale alone."""
+    """The reason why a release cannot have discrete noise, or "" if it can."""
     if event.mechanism in _OTHER:
         return _OTHER[event.mechanism]
     if event.sampling is not Sampling.FULL_BATCH:
@@ -107,7 +108,7 @@ def refusal(event: Event) -> str:
 
 
 def adder(mechanism: Mechanism, scale: float) -> Callable[[list[float]], list[float]]:
-    """OpenDP's measurement: adds discrete noise of that scale to each of the numbers, and rounds the sums.
+    """OpenDP's measurement, which adds discrete noise of that scale to each number and rounds the sums.
 
     ``scale``: standard deviation (Gaussian) or b (Laplace), in the units of the numbers. Raises :class:`NotDiscrete`
     without OpenDP.
@@ -123,7 +124,7 @@ def adder(mechanism: Mechanism, scale: float) -> Callable[[list[float]], list[fl
     enable_features("contrib")
     laplace = mechanism is Mechanism.LAPLACE
     make, metric = (make_laplace, l1_distance) if laplace else (make_gaussian, l2_distance)
-    # k is left out: then the lattice is that of all doubles
+    # without k, the lattice is that of all doubles
     return make(vector_domain(atom_domain(T=float, nan=False)), metric(T=float), scale=scale)
 
 
@@ -136,9 +137,9 @@ def generator() -> str:
 
 @dataclass(frozen=True)
 class DiscreteSpec:
-    """Opens budgets with discrete noise in the place of those of ``spec``; ``rows``: how many the fit reads.
+    """A ``BudgetSpec`` that opens budgets with discrete noise. ``rows`` is the number of rows that the fit reads.
 
-    The noise follows from no seed. Raises :class:`NotDiscrete` without OpenDP, and for more than ``MOST_ROWS`` rows.
+    No seed determines the noise. Raises :class:`NotDiscrete` without OpenDP, and for more than ``MOST_ROWS`` rows.
     """
 
     spec: BudgetSpec
@@ -156,18 +157,19 @@ class DiscreteSpec:
         return getattr(self.spec, name)
 
     def open(self, rng: np.random.Generator, recorder: object | None = None) -> Budget:
-        """The budget of one fit. ``rng`` draws nothing but batches, of which these releases have none."""
+        """Open the budget of one fit. ``rng`` would only draw batches, which these releases do not have."""
         return DiscreteBudget(self.spec, rng, recorder)
 
 
 class DiscreteBudget(Budget):
-    """A budget whose noise is discrete. It raises :class:`NotDiscrete` for a release that this does not cover.
+    """A budget with discrete noise.
 
-    That happens when the release is charged, before any of its numbers leaves.
+    It raises :class:`NotDiscrete` for a release that this does not cover when it is charged, before any of its numbers
+    is released.
     """
 
     def spend(self, event: Event) -> None:
-        """Write the event, unless it is refused; else as a budget does."""
+        """Write the event as :meth:`Budget.spend` does. Raises :class:`NotDiscrete` if discrete noise excludes it."""
         if why := refusal(event):
             raise NotDiscrete(f"'{event.what}' cannot have discrete noise: {why}; use double precision")
         super().spend(event)
@@ -183,14 +185,14 @@ class DiscreteBudget(Budget):
 
 
 class _Discrete(AdditiveMechanism):
-    """Over a mechanism: its releases get discrete noise. Blocks of noise are refused, because noise is never alone."""
+    """A mix-in that gives a mechanism's releases discrete noise. It refuses to give blocks of noise without values."""
 
     @cached_property
     def _add(self) -> Callable[[list[float]], list[float]]:
         return adder(self.event.mechanism, self.noise_scale)
 
     def release(self, value: np.ndarray) -> np.ndarray:
-        """One release, as that of any mechanism. Raises ValueError for a NaN or infinity in the value."""
+        """One release, as of any mechanism. Raises ValueError for a NaN or infinity in the value."""
         value = np.asarray(value, dtype=np.float64)
         if not np.isfinite(value).all():
             raise ValueError(
@@ -198,9 +200,9 @@ class _Discrete(AdditiveMechanism):
             )
         self._count(1)
         noisy = np.reshape(np.array(self._add(value.ravel().tolist()), dtype=np.float64), value.shape)
-        # An audit wants the noise by itself; only there it is taken apart, which rounds.
+        # Only an audit needs the noise by itself, and the subtraction rounds.
         return noisy if self._recorder is None else self._recorder.release(self.event, value, noisy - value)
 
     def noise(self, releases: int, size: int, dtype=np.float64) -> np.ndarray:
-        """Raises :class:`NotDiscrete`: a sum of a value and noise in double precision has last digits again."""
+        """Raise :class:`NotDiscrete`: a value plus a block of noise would leak through its last digits."""
         raise NotDiscrete(f"'{self.event.what}': discrete noise is added release by release; use double precision")

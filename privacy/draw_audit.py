@@ -1,8 +1,8 @@
-"""Audit of a method whose release is one posterior draw: everything but the draw is equal on neighbours.
+"""Audit of a method whose release is one posterior draw: everything except the draw must be equal on neighbours.
 
-Such a method adds no noise, so there is nothing to replay; its bound is proved beside its code and checked by brute
-force in its tests. All else that leaves the fit must be a function of public numbers: diagnostics, ledger, parameters
-that come with the draw, whether a task is taken, and whether there is a result at all.
+Such a method adds no noise, so there is nothing to replay. Its privacy bound is proved next to its code and checked by
+brute force in its tests. Everything else that a fit returns must depend only on public numbers: diagnostics, ledger,
+the other parameters of the posterior, whether the method accepts a task, and whether the fit succeeds.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ CHECKS = ("runs", "diagnostics", "events", "posterior", "supports")
 
 
 class DrawAudit:
-    """The checks of one adapter on one task, each when it is asked for; "" or what was found.
+    """The checks of one adapter on one task. Each returns "" if it passes, otherwise what it found.
 
-    ``only``: the names of the pairs of ``audit.neighbours`` that are wanted, all by default.
+    ``only``: names of the pairs of ``audit.neighbours`` to use; by default all.
     """
 
     def __init__(self, method, task, settings, spec: BudgetSpec, seed: int, only: Sequence[str] = ()):
@@ -30,7 +30,7 @@ class DrawAudit:
 
     @cached_property
     def pairs(self) -> list[tuple[str, object, object]]:
-        """(name, fit on D, fit on D') of each pair of ``audit.neighbours``; an exception takes the place of a fit.
+        """(name, fit on D, fit on D') of each pair of ``audit.neighbours``. A failed fit is its exception.
 
         Each fit has a copy of the method that was prepared on its rows, so that what ``prepare`` keeps is compared too.
         """
@@ -46,7 +46,7 @@ class DrawAudit:
         return [(name, one(d), one(other)) for name, d, other in pairs]
 
     def runs(self) -> str:
-        """Both fits of each pair have a result."""
+        """Check that no fit raises an exception."""
         for name, *fits in self.pairs:
             if failed := [f for f in fits if isinstance(f, Exception)]:
                 return f"{name}: {type(failed[0]).__name__}: {failed[0]}"
@@ -56,18 +56,18 @@ class DrawAudit:
         return [(name, a, b) for name, a, b in self.pairs if not isinstance(a, Exception) | isinstance(b, Exception)]
 
     def diagnostics(self) -> str:
-        """Equal diagnostics."""
+        """Check that the diagnostics are equal."""
         for name, a, b in self._both():
             if differ := audit.unequal(a.diagnostics, b.diagnostics):
                 return f"{name}: {', '.join(differ)} differ"
         return ""
 
     def events(self) -> str:
-        """Equal ledgers."""
+        """Check that the ledgers are equal."""
         return next((f"{n}: the ledgers differ" for n, a, b in self._both() if a.ledger != b.ledger), "")
 
     def posterior(self) -> str:
-        """Exactly one parameter moves: the draw."""
+        """Check that at most one parameter differs: the draw."""
         for name, a, b in self._both():
             one, two = a.posterior.parameters(), b.posterior.parameters()
             differ = [k for k in one if k not in two or not np.array_equal(one[k], two[k])]
@@ -76,6 +76,6 @@ class DrawAudit:
         return ""
 
     def supports(self) -> str:
-        """See ``audit.forged.supports_fault``."""
+        """Run ``audit.forged.supports_fault``."""
         method, task, *_ = self._fit
         return supports_fault(method, task)

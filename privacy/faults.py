@@ -1,9 +1,10 @@
-"""Broken budgets: a fit that is given one draws, charges or samples otherwise than it says. No check may pass on one.
+"""Broken budgets, which show that the checks of the audit catch faults: each must make a check fail.
 
-A fault is a mix-in over the mechanisms that a budget hands out, or a change of the events that it charges. One list
-therefore covers every adapter: the audit runs the adapter as it is, with a ``FaultySpec`` for its ``BudgetSpec``.
-Noise that is missing or too small, a wrong sensitivity, rate or count of steps are such faults. A fault in the code of
-one adapter (its clipping, its scaling, a constant that reads rows) is a patch of ``privacy.mutants``.
+With a broken budget, a fit draws, charges or samples differently from what its ledger says. Examples are noise that is
+missing or too small, and a wrong sensitivity, rate or number of steps. A fault is a mix-in over the mechanisms that a
+budget makes, or a change of the events that it charges. So one list covers every adapter: the audit runs the unchanged
+adapter with a ``FaultySpec`` in place of its ``BudgetSpec``. A fault in the code of one adapter (its clipping, its
+scaling, a constant that reads rows) is a patch of ``privacy.mutants``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from privacy.ledger import Event, Mechanism, Sampling
 
 
 class NoNoise:
-    """Values leave bare, one by one and in blocks."""
+    """No noise, in single releases and in blocks."""
 
     def _draw(self, shape):
         return 0.0 * super()._draw(shape)
@@ -30,7 +31,7 @@ class NoNoise:
 
 
 class Weak:
-    """Noise of a part of its scale."""
+    """Noise with only a part of its declared scale."""
 
     part = 2 / 3
 
@@ -49,7 +50,7 @@ class Strong(Weak):
 
 
 class WeakBlocks:
-    """Nine tenths of the noise, where it is drawn in blocks."""
+    """Nine tenths of the declared scale in blocks of noise."""
 
     def _fill(self, out):
         super()._fill(out)
@@ -57,7 +58,7 @@ class WeakBlocks:
 
 
 class Uniform:
-    """Noise of the right variance and another distribution."""
+    """Uniform noise with the declared variance."""
 
     def _draw(self, shape):
         scale = self.noise_scale * (np.sqrt(2.0) if self.event.mechanism is Mechanism.LAPLACE else 1.0)
@@ -68,7 +69,7 @@ class Uniform:
 
 
 class Repeated:
-    """Every release gets the noise of the first one again, as far as it is long enough."""
+    """Every release gets the noise of the first one again, unless it needs more numbers."""
 
     _first = None
 
@@ -87,14 +88,14 @@ class Repeated:
 
 
 class PublicNoise:
-    """Noise of a stream that everybody knows: every fit draws the same."""
+    """Noise from a generator with a fixed seed, so every fit draws the same."""
 
     def __init__(self, event, releases, rng, recorder):
         super().__init__(event, releases, np.random.default_rng(0), recorder)
 
 
 class HalfBlocks:
-    """Half of the noise goes on, where it is drawn in blocks: a fit whose releases are recorded one by one is sound."""
+    """Blocks lose half of their noise. A fit whose releases are recorded one by one has no fault."""
 
     used = 0.5
 
@@ -105,7 +106,7 @@ class HalfBlocks:
 
 
 class HalfUsed(HalfBlocks):
-    """Half of the noise that is drawn goes on, one by one and in blocks."""
+    """Only half of the drawn noise is used, in single releases and in blocks."""
 
     def release(self, value):
         value = np.asarray(value, dtype=np.float64)
@@ -113,14 +114,14 @@ class HalfUsed(HalfBlocks):
 
 
 class ThrownAway(HalfUsed):
-    """The release is made and thrown away: the bare value goes on."""
+    """The noisy release is made and discarded, and the fit uses the value without noise."""
 
     used = 0.0
 
 
 @dataclass(frozen=True)
 class _Batches:
-    """Stands in for a ``PoissonSampler``: ``rows`` maps (n, rate, key, step) to row numbers."""
+    """Replaces a ``PoissonSampler``. ``rows`` maps (n, rate, key, step) to row numbers."""
 
     n: int
     rate: float
@@ -132,8 +133,7 @@ class _Batches:
 
 
 class Sampled:
-    """Batches of another distribution. Kernels that draw for themselves take the key and the rate and are not
-    reached."""
+    """Batches of another distribution; here every row. Kernels that draw their own batches are not affected."""
 
     rows = staticmethod(lambda n, rate, key, step: np.arange(n))
 
@@ -143,13 +143,13 @@ class Sampled:
 
 
 class InTurn(Sampled):
-    """Each row in every 1 / rate-th batch."""
+    """Batches in turn: each row is in every (1 / rate)-th batch."""
 
     rows = staticmethod(lambda n, rate, key, step: np.flatnonzero((np.arange(n) + step) % max(1, round(1 / rate)) == 0))
 
 
 class FixedSize(Sampled):
-    """Uniform batches of one size, drawn without replacement."""
+    """Batches of one size, drawn uniformly without replacement."""
 
     @staticmethod
     def rows(n, rate, key, step):
@@ -181,11 +181,11 @@ class MoreOften:
 class Fault:
     """One way to break a budget.
 
-    ``check`` : of ``privacy.audit.Audit``, the one that should see the fault.
-    ``mixin`` : goes over each mechanism.
-    ``charged`` : the event that the ledger gets instead of the mechanism's.
-    ``announced`` : the event that the ledger and the mechanism get instead of the adapter's.
-    ``declared`` : part of the adapter's sensitivity that is declared.
+    ``check`` : the check of ``privacy.audit.Audit`` that should find the fault.
+    ``mixin`` : class that overrides methods of each mechanism.
+    ``charged`` : gives the event that the ledger gets instead of the mechanism's.
+    ``announced`` : gives the event that both the ledger and the mechanism get instead of the adapter's.
+    ``declared`` : the part of the adapter's sensitivity that is declared.
     """
 
     name: str
@@ -257,7 +257,7 @@ class _FaultyBudget(Budget):
 
 @dataclass(frozen=True)
 class FaultySpec:
-    """Opens broken budgets in the place of those of ``spec``."""
+    """A ``BudgetSpec`` that opens budgets with a fault."""
 
     spec: BudgetSpec
     fault: Fault
@@ -266,12 +266,12 @@ class FaultySpec:
         return getattr(self.spec, name)
 
     def open(self, rng, recorder=None):
-        """A budget with the fault."""
+        """Open a budget with the fault."""
         return type("Faulty", (_FaultyBudget,), {"fault": self.fault})(self.spec, rng, recorder)
 
 
 def view_of(budget: Budget, fault: Fault) -> Budget:
-    """A view of an open budget that has the fault; what is charged to it is charged to this one."""
+    """A view of an open budget with the fault. Its charges go to that budget."""
     view = copy.copy(budget)
     view.__class__ = type("Faulty", (_FaultyBudget,), {"fault": fault})
     return view

@@ -1,9 +1,9 @@
-"""How much of the Laplace mechanism's guarantee double precision takes away (Mironov 2012, section 4).
+"""The part of the Laplace mechanism's guarantee that is lost in double precision (Mironov 2012, section 4).
 
-A noisy number has few values: noise is a function of a uniform number of 53 bits, and the sum is rounded. Some outputs
-of one data set cannot come from its neighbour at all, and whoever sees one knows which it was. Here that share is
-counted: for outputs of value 0, all uniform numbers that could have given the same output from the neighbour's value
-are tried.
+A noisy number can take few values, because noise is a function of a uniform number of 53 bits, and the sum is rounded.
+So some outputs of one data set cannot come from its neighbour at all, and such an output reveals the data set. The
+share of these outputs is counted here. For each output of the value 0, all uniform numbers are tried that could give
+the same output from the neighbour's value.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ import numpy as np
 
 #: uniform numbers that NumPy draws are multiples of this
 GRID = 2.0**-53
-#: uniform numbers tried on each side of the one that the inverse of the distribution gives; its rounding is below one
+#: uniform numbers tried on each side of the one that the inverse of the distribution function gives. Rounding moves
+#: that one by less than a step of the grid.
 TRIED = 8
 
 
 def laplace(u: float, scale: float) -> float:
-    """Noise of NumPy's generator from its uniform number u in (0, 1)."""
+    """The Laplace noise that NumPy's generator computes from its uniform number u in (0, 1)."""
     return -scale * math.log(2.0 - u - u) if u >= 0.5 else scale * math.log(u + u)
 
 
 def possible(output: float, value: float, scale: float) -> bool:
-    """Can ``value`` plus Laplace noise, rounded, be that output?"""
+    """Whether ``value`` plus Laplace noise, rounded, can be ``output``."""
     z = (output - value) / scale
     u = 1.0 - 0.5 * math.exp(-z) if z >= 0 else 0.5 * math.exp(z)
-    # a step of the uniform number moves the noise by scale GRID / min(u, 1 - u): where that is less than a unit in the
-    # last place of the output several numbers round to it, and where it is more none may
+    # A step of the uniform number moves the noise by scale GRID / min(u, 1 - u). If that is less than a unit in the
+    # last place of the output, several uniform numbers round to the output. If it is more, possibly none does.
     return any(
         value + laplace(v, scale) == output
         for k in range(-TRIED, TRIED + 1)
@@ -37,7 +38,10 @@ def possible(output: float, value: float, scale: float) -> bool:
 
 
 def ruled_out(sensitivity: float, scale: float, n: int, rng: np.random.Generator, near: float = math.inf) -> float:
-    """Share of ``n`` outputs of the value 0, no further than ``near`` from it, that ``sensitivity`` cannot give."""
+    """The share of ``n`` noisy outputs of the value 0 that the value ``sensitivity`` cannot give.
+
+    Only outputs at most ``near`` from 0 are counted.
+    """
     found = []
     while len(found) < n:
         z = rng.laplace(0.0, scale, 4 * n)
@@ -46,11 +50,11 @@ def ruled_out(sensitivity: float, scale: float, n: int, rng: np.random.Generator
 
 
 def reachable(output: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Which outputs are ``value`` plus some number of the same precision, rounded? Boolean, shapes broadcast.
+    """Whether each output is ``value`` plus some number of the same precision, rounded. Boolean; shapes broadcast.
 
-    It asks nothing of the generator or the distribution, so it is a bound: where it is False, no noise in this
-    precision gives the output. The exact difference is the middle of the noise that would, except at a step at a
-    power of two, so the number next to it and both its neighbours are tried.
+    It assumes nothing about the generator or the distribution. If it is False, no noise in this precision gives the
+    output. The noise that does lies around the exact difference, except near a power of two. So the rounded difference
+    and both its neighbours are tried.
     """
     output, value = np.broadcast_arrays(output, value)
     z = output - value

@@ -12,32 +12,32 @@ from enum import StrEnum
 
 
 class Relation(StrEnum):
-    """When two data sets are neighbours."""
+    """The neighbouring relation: which two data sets epsilon compares."""
 
-    ADD_REMOVE = "add_remove"  # one row more or less
-    REPLACE_ONE = "replace_one"  # one row changed, the number of rows public
+    ADD_REMOVE = "add_remove"  # one has a row more than the other
+    REPLACE_ONE = "replace_one"  # one row differs; the number of rows is public
 
 
 class Sampling(StrEnum):
-    """Which rows a release reads. Amplification by sampling holds for POISSON and WITHOUT_REPLACEMENT only."""
+    """The rows that a release reads. Amplification by sampling holds for POISSON and WITHOUT_REPLACEMENT only."""
 
-    FULL_BATCH = "full_batch"  # every row, every step
-    POISSON = "poisson"  # each row independently with probability sampling_rate, anew every step
-    WITHOUT_REPLACEMENT = "without_replacement"  # a fresh uniform batch of fixed size every step
-    SHUFFLED_EPOCHS = "shuffled_epochs"  # a permutation an epoch: each row once an epoch; `steps` = epochs
-    FIXED_PARTITION = "fixed_partition"  # the same batches in the same order every epoch; `steps` = epochs
+    FULL_BATCH = "full_batch"  # every row in every step
+    POISSON = "poisson"  # each row independently with probability sampling_rate, drawn again in every step
+    WITHOUT_REPLACEMENT = "without_replacement"  # a new uniform batch of fixed size in every step
+    SHUFFLED_EPOCHS = "shuffled_epochs"  # a new permutation per epoch: each row once per epoch; `steps` = epochs
+    FIXED_PARTITION = "fixed_partition"  # the same batches in the same order in every epoch; `steps` = epochs
 
 
-#: schemes in which a row enters one release an epoch.
+#: schemes in which each row enters exactly one release per epoch.
 EPOCHS = frozenset({Sampling.SHUFFLED_EPOCHS, Sampling.FIXED_PARTITION})
 
 
 class Mechanism(StrEnum):
     GAUSSIAN = "gaussian"
     LAPLACE = "laplace"
-    EXPONENTIAL = "exponential"  # one candidate, drawn with probability proportional to exp(score / noise_scale)
+    EXPONENTIAL = "exponential"  # releases one candidate with probability proportional to exp(score / noise_scale)
     NO_NOISE = "no_noise"  # a release of private numbers without noise: epsilon is infinite
-    WRITTEN_BOUND = "written_bound"  # an event that no accountant library knows; see renyi_curve and proof
+    WRITTEN_BOUND = "written_bound"  # no library covers the event; its Renyi bound is proved in this suite: renyi_curve
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class Event:
     what : the quantity released, in words.
     mechanism, sampling, relation : see the enums.
     sensitivity : L2 (Gaussian) or L1 (Laplace) sensitivity of ONE release under ``relation``, given that the
-        differing row is in the sample; of the exponential mechanism the largest change of any candidate's score. Units
-        of the released quantity, or of the score.
-    noise_scale : standard deviation (Gaussian) or scale b (Laplace) of the noise really added, or what scores are
-        divided by (exponential), same units.
-    sampling_rate : probability that a given row is read by one release (1 for FULL_BATCH and, within its
-        one step an epoch, for SHUFFLED_EPOCHS and FIXED_PARTITION).
+        differing row is in the sample. For the exponential mechanism it is the largest change of any candidate's
+        score. Its units are those of the released quantity, or of the score.
+    noise_scale : standard deviation (Gaussian) or scale b (Laplace) of the noise that is really added. For the
+        exponential mechanism, the number by which scores are divided. Same units as the sensitivity.
+    sampling_rate : probability that one release reads a given row. It is 1 for FULL_BATCH, and for SHUFFLED_EPOCHS and
+        FIXED_PARTITION, where a row is read in one step per epoch.
     steps : number of releases that one row can influence directly (epochs for the two epoch schemes).
-    proof : where the proof of the sensitivity stands (module and function).
+    proof : the function whose docstring proves the sensitivity, with its module.
     generator : the random number generator of the noise.
-    renyi_curve : for WRITTEN_BOUND, pairs (order, Renyi divergence) of one release, else empty.
+    renyi_curve : for WRITTEN_BOUND, pairs (order, Renyi divergence) of one release; otherwise empty.
     """
 
     what: str

@@ -1,11 +1,11 @@
-"""One-line patches of real adapters and of their numerics that break privacy, to show that the checks catch them.
+"""Mutants: one-line patches of adapters and their numerics that break privacy, to show that the checks catch them.
 
-Broken noise, a wrong sensitivity or a wrong count of steps needs no patch: the budget that the adapter is given is
-broken (``privacy.faults``). The patches of a method are at the end of its file or in ``methods/<family>/_mutants.py``.
+Broken noise, a wrong sensitivity or a wrong number of steps needs no patch, because ``privacy.faults`` breaks the
+budget instead. The patches of a method are at the end of its file or in ``methods/<family>/_mutants.py``.
 
-A mutant is the source text of a module with one pattern replaced, loaded under another name from a temporary folder.
-Nothing that is already imported changes. The unpatched module is loaded the same way, so that a check that passes
-there and fails here was failed by the patch alone.
+A mutant is the source text of a module with one pattern replaced. It is loaded under another name from a temporary
+folder, so modules that are already imported do not change. The unpatched module is loaded in the same way. If a check
+passes there and fails on the mutant, the patch is the reason.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Mutant:
-    """A patch: in ``module`` the regular expression ``pattern`` -> ``replacement``.
+    """A patch that replaces matches of the regular expression ``pattern`` in ``module`` by ``replacement``.
 
-    ``module`` : None is the adapter's own file, from its class on (a file may hold several); else the name of a
-    module, which is patched from its top.
-    ``count`` : how many matches are replaced (0: all). ``unless`` : lines that match it are left alone.
-    ``via`` : modules between the adapter and ``module`` that must be loaded anew to see the patched one.
+    ``module`` : the name of a module, which is patched from its top. None is the adapter's own file, which is patched
+    from the adapter's class on, because a file may hold several.
+    ``count`` : how many matches are replaced (0: all). ``unless`` : lines that match it are not changed.
+    ``via`` : modules between the adapter and ``module``, which are loaded again so that they import the patched one.
     """
 
     name: str
@@ -47,7 +47,7 @@ class DoesNotApply(ValueError):
 
 
 def patched(source: str, mutant: Mutant, first: str = "") -> str:
-    """The source with the patch; matches from the class ``first`` on go first. Raises :class:`DoesNotApply`."""
+    """The source with the patch. Matches from the class ``first`` on come first. Raises :class:`DoesNotApply`."""
     head = re.search(rf"^class {re.escape(first)}\b", source, re.M) if first else None
     begin = head.start() if head else 0
     matches = [m for m in re.finditer(mutant.pattern, source) if not re.search(mutant.unless, _line(source, m))]
@@ -62,17 +62,17 @@ def patched(source: str, mutant: Mutant, first: str = "") -> str:
 
 
 def _line(source: str, match: re.Match) -> str:
-    """The lines that a match stands on."""
+    """The lines of the source that contain a match."""
     end = source.find("\n", match.end())
     return source[source.rfind("\n", 0, match.start()) + 1 : end if end >= 0 else None]
 
 
 @contextmanager
 def loaded(method: object, mutant: Mutant | Sequence[Mutant] | None, alias: str = "mutant") -> Iterator[Any]:
-    """A copy of the adapter object ``method`` with the patches applied to its source, for the time of the block.
+    """A context manager that yields a copy of the adapter ``method`` with the patches applied to its source.
 
-    Its module is loaded under another name. If a patch is for another module, that one is loaded under an alias too
-    and the adapter's text refers to it. None loads the unpatched source the same way.
+    Its module is loaded under another name. If a patch is for another module, that one is loaded under an alias too,
+    and the adapter's text imports the alias. None loads the unpatched source in the same way.
     """
     adapter, cls = type(method).__module__, type(method).__name__
     mutants = [] if mutant is None else [mutant] if isinstance(mutant, Mutant) else list(mutant)
@@ -104,10 +104,10 @@ def loaded(method: object, mutant: Mutant | Sequence[Mutant] | None, alias: str 
 def kills(
     method: object, mutant: Mutant | Sequence[Mutant] | None, check: Callable[[object], Mapping[str, str]]
 ) -> dict[str, str]:
-    """Checks that the mutant fails: name -> what was found. Empty: the mutant survives.
+    """The checks that the mutant fails: name -> what was found. If there are none, the mutant survives.
 
-    ``method``: the adapter object; ``check`` takes its patched copy and returns, for each check, "" or what was found
-    (``privacy.audit.checks``).
+    ``method`` is the adapter object. ``check`` takes its patched copy and returns "" or what was found for each check,
+    as ``privacy.audit.checks`` does.
     """
     with loaded(method, mutant) as broken:
         return {name: text for name, text in check(broken).items() if text}
@@ -121,7 +121,8 @@ def _source(module: str) -> str:
 
 
 def _redirect(text: str, old: str, new: str) -> str:
-    """Let imports of module ``old`` load ``new``: ``import a.b``, ``from a.b import``, ``from a import b``."""
+    """The text with imports of module ``old`` changed to ``new``: ``import a.b as``, ``from a.b import``, ``from a
+    import b``."""
     package, _, leaf = old.rpartition(".")
     text = re.sub(rf"\bfrom {re.escape(old)} import\b", f"from {new} import", text)
     text = re.sub(rf"\bimport {re.escape(old)} as\b", f"import {new} as", text)

@@ -1,20 +1,20 @@
 """A fast stream of normal draws for blocks of Gaussian noise.
 
-Its gain over ``numpy.random.Generator(SFC64).standard_normal`` (``benchmarks/normal_draws.py``, one core, as ratios of
-one run): a factor 1.8 for a release of 100 numbers, 3 for 1,000, nearly 5 for the 478,410 of a network on MNIST (2.6
-to 3 ns a draw for 12.5 to 14), and numbers that are equal on every CPU. A change of generator would move every private
-number.
+It is faster than ``numpy.random.Generator(SFC64).standard_normal``: by a factor of 1.8 for a release of 100 numbers, 3
+for 1,000 numbers, and nearly 5 for the 478,410 numbers of a network on MNIST (2.6 to 3 ns per draw instead of 12.5 to
+14). These are ratios of one run of ``benchmarks/normal_draws.py`` on one core. A change of generator would change every
+private number.
 
-Uniforms are those of xoshiro256++ (Blackman & Vigna 2021, "Scrambled linear pseudorandom number generators"), in
-lanes with independent 256-bit states drawn from a NumPy generator; they become normals by Box & Muller 1958. The
-logarithm, sine and cosine are those of FreeBSD's msun (fdlibm) in branch-free form, so that the compiler turns each
-loop into vector instructions. All operations are IEEE additions, products, quotients and roots, nothing contracted or
-reordered: the numbers are the same on every CPU.
+Uniform numbers come from xoshiro256++ (Blackman & Vigna 2021, "Scrambled linear pseudorandom number generators"). It
+runs in lanes with independent 256-bit states, which are drawn from a NumPy generator. The method of Box & Muller 1958
+turns uniform numbers into normal ones. The logarithm, sine and cosine are those of FreeBSD's msun (fdlibm) in
+branch-free form, so that the compiler turns each loop into vector instructions. All operations are IEEE additions,
+products, quotients and roots, and none is contracted or reordered. Therefore the numbers are the same on every CPU.
 
-Limits. 52 bits go into the radius, so no draw is beyond 8.5 standard deviations (an event of probability 2^-52 per
-pair). As with NumPy's generator, the generator is not cryptographic, and a sum of a value and a floating-point normal
-lies on a grid that tells about the value (Mironov 2012, "On significance of the least significant bits for
-differential privacy"): both are for research, not for a release to the public.
+This is for research, not for a release to the public, for the same reasons as NumPy's generator. The generator is not
+cryptographic. The sum of a value and a floating-point normal lies on a grid that reveals something about the value
+(Mironov 2012, "On significance of the least significant bits for differential privacy"). Besides, the radius has 52
+bits, so no draw is beyond 8.5 standard deviations (an event of probability 2^-52 per pair).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-#: numbers made at a time (16 KiB of bits: half of a first-level cache) and interleaved generators.
+#: how many numbers are made at a time (16 KiB of bits, half of a first-level cache), and how many generators interleave
 BLOCK = 2048
 LANES = 16
 _HALF = BLOCK // 2
@@ -98,7 +98,7 @@ def sin_cos(x):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _bits(state, bits):
-    """BLOCK outputs of xoshiro256++. state: (4 LANES,), word w of lane j at w LANES + j; one array, for vectors."""
+    """Write BLOCK outputs of xoshiro256++ into ``bits``. ``state``: (4 LANES,), word w of lane j at w LANES + j."""
     for start in range(0, BLOCK, LANES):
         for j in range(LANES):
             a, b, c, d = state[j], state[LANES + j], state[2 * LANES + j], state[3 * LANES + j]
@@ -114,7 +114,7 @@ def _bits(state, bits):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _normals(bits, out, scale):
-    """BLOCK draws of N(0, scale^2) into ``out``: number i and number _HALF + i are the two of one pair."""
+    """Write BLOCK draws of N(0, scale^2) into ``out``. Numbers i and _HALF + i are one Box-Muller pair."""
     for i in range(_HALF):
         first, second = bits[i], bits[_HALF + i]
         # [1, 2) with 52 bits by setting the exponent; 2 minus it is in (0, 1], whose logarithm is finite.
@@ -151,10 +151,10 @@ def _fill(state, bits, spare, left, out, scale):
 
 
 class NormalStream:
-    """Independent normal draws; the state goes on from fill to fill.
+    """A stream of independent normal draws, which continues from one fill to the next.
 
-    The numbers depend on the seed alone, not on how the fills cut the stream: a fill of 10 and one of 20 give what
-    one of 30 gives. Not to be shared between threads. For research, as the module says.
+    The numbers depend only on the seed: a fill of 10 and one of 20 give the same numbers as one fill of 30. A stream
+    must not be shared between threads. It is for research only, as the module's docstring explains.
 
     Parameters
     ----------
@@ -171,7 +171,10 @@ class NormalStream:
         self._left = np.zeros(1, dtype=np.int64)
 
     def fill(self, out: np.ndarray, scale: float) -> None:
-        """Independent N(0, scale^2) into ``out``, a flat contiguous float64 array; ValueError for anything else."""
+        """Fill ``out`` with independent draws of N(0, scale^2).
+
+        Raises ValueError if ``out`` is not a flat, contiguous float64 array, or ``scale`` not a finite number >= 0.
+        """
         if out.dtype != np.float64 or out.ndim != 1 or not out.flags.c_contiguous or not out.flags.writeable:
             raise ValueError("out: give a flat, contiguous, writeable array of float64")
         if not (math.isfinite(scale) and scale >= 0):

@@ -1,6 +1,6 @@
 """The part of a private fit that may leave the machine: the parameters of one posterior, and its guarantee.
 
-Whoever writes files (``workflow.release``, ``dpbayes_bench.fits``) takes them from :func:`contents`, the one rule.
+:func:`contents` alone decides what that is. ``workflow.release`` and ``dpbayes_bench.fits`` write its result to files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POSTERIOR, GUARANTEE = "posterior.npz", "guarantee.json"
 
 
 class ReleaseError(ValueError):
-    """An error: a fit or a file may not leave the machine. The message says why, and what to do."""
+    """A fit or a file may not leave the machine. The message says why, and what to do."""
 
 
 def contents(
@@ -31,18 +31,18 @@ def contents(
     asked: Mapping[str, Any],
     leaks: Sequence[str] = (),
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the words that a release of one fit holds, and nothing else.
+    """The posterior's arrays by name, and the guarantee as a mapping. A release of one fit consists of these two only.
 
     Parameters
     ----------
-    kind, parameters : of the posterior: the class in ``models.posteriors``, and its arrays by name.
-    ledger : of the fit; its epsilon is computed here, at ``delta``.
-    asked : what was asked for before a row was read, such as method, settings and budget. It is written as it is, so it
-        must hold nothing that follows from rows: no time, no diagnostic, no digest of the table, no seed, no score.
+    kind, parameters : the posterior's class in ``models.posteriors``, and its arrays by name.
+    ledger : the fit's ledger. Its epsilon is computed here, at ``delta``.
+    asked : what was asked for before a row was read, such as method, settings and budget. It is written unchanged, so
+        it must hold nothing that depends on rows: no time, no diagnostic, no digest of the table, no seed, no score.
     leaks : sentences on what the epsilon does not count.
 
-    The noise of the fit has to be secret, which is for the caller to know. Raises ReleaseError for no release at all,
-    for an infinite epsilon, and for numbers that are not finite.
+    The caller must make sure that the noise of the fit is secret. Raises ReleaseError for an empty ledger, for an
+    infinite epsilon, and for parameters that are not finite.
     """
     if not len(ledger):
         raise ReleaseError("the ledger is empty: this fit claims no guarantee; release the fit of a private method")

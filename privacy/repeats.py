@@ -1,20 +1,19 @@
-"""The noise of one fit, once or many times over at the price of one array operation.
+"""Noise sources that let one engine make a single fit, or many repetitions of it as one array computation.
 
-An engine that asks a noise source, instead of the budget, for its releases can be run
+An engine that gets its releases from a noise source instead of the budget can be run in two ways:
 
-* once (:class:`OneFit`): each release goes through the mechanism that the budget hands out, as in any other fit, so
-  that the audit records and replays it;
-* many times (:class:`Repeats`): ``count`` independent repetitions of the same fit on the same rows. Each event is
-  charged once, to one budget, so the ledger is that of ONE fit, which is what its epsilon is stated for. The
-  repetitions share nothing but the rows: their noise is drawn with the scale of the charged event,
-  all of them in one array.
+* Once, with :class:`OneFit`. Each release goes through the mechanism of the budget, as in any other fit, so the audit
+  can record and replay it.
+* Many times, with :class:`Repeats`: ``count`` independent repetitions of the same fit on the same rows, in one array.
+  Each event is charged once, to one budget, so the ledger and its epsilon are those of ONE fit. The noise of the
+  repetitions is independent, with the scale of the charged event.
 
-The repetitions together release more than one fit does. They are for studies of a method's distribution on rows that
-are public, and no ledger covers their set.
+The repetitions together release more than one fit does, and no ledger covers all of them. They are only for studies of
+a method's distribution on public rows.
 
-Arrays have the repetitions as their first axis in both cases (its length is 1 for :class:`OneFit`), so that an engine
-is written once. A quantity whose sensitivity depends on an earlier release is divided by it first, so that the
-event states sensitivity 1 and is the same in every repetition.
+In both cases the first axis of an array counts the repetitions, so that an engine is written once. Its length is 1 for
+:class:`OneFit`. A quantity whose sensitivity depends on an earlier release is first divided by it. Then the event
+states sensitivity 1 and is the same in every repetition.
 """
 
 from __future__ import annotations
@@ -44,20 +43,20 @@ class NoiseSource(Protocol):
         proof: str,
         batched: bool = False,
     ) -> np.ndarray:
-        """``value`` plus Gaussian noise: (count, ...). ``batched``: its first axis is that of the repetitions."""
+        """``value`` plus Gaussian noise: (count, ...). ``batched``: the first axis of ``value`` counts repetitions."""
 
     def steps(self, mechanism: AdditiveMechanism) -> Callable[[np.ndarray], np.ndarray]:
-        """A function that makes the releases of an event of many steps: (count, ...) in and out, one call per step."""
+        """A function that makes one release of the mechanism per call: (count, ...) in and out."""
 
     def draw(self, event: Event, size: int, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """A release that is itself a draw, (count, ...): ``make`` of standard normals (count, size).
+        """Charge a release that is itself a draw, and return it: (count, ...).
 
-        The event is charged before.
+        ``make`` computes it from standard normals (count, size).
         """
 
 
 class OneFit:
-    """One fit: every release through its mechanism. ``rng`` makes the draws of :meth:`draw`."""
+    """One fit, whose releases all go through their mechanism. ``rng`` makes the draws of :meth:`draw`."""
 
     count = 1
 

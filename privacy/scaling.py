@@ -1,15 +1,14 @@
-"""Standardisation that a private method may use: its ranges are public or estimated privately, its moments are
-released.
+"""Private standardisation: ranges are public or estimated privately, and means and standard deviations are released.
 
-Two releases, both under add/remove neighbours with the number of rows public (``PublicKnowledge.n``), both over
-the full batch and both written to the ledger by the budget:
+There are at most two releases. Both read every row, hold under add/remove with the number of rows public
+(``PublicKnowledge.n``), and are charged to the budget:
 
-1. *ranges*, only where a column has no documented one: a joint histogram of the columns over signed powers of two;
-2. *moments*: the joint sums of the values and of their squares, mapped to [-1, 1] by those ranges.
+1. *Ranges* of the columns without a documented one: a joint histogram of these columns over signed powers of two.
+2. *Moments*: the joint sums of the values and of their squares, after the ranges have mapped them to [-1, 1].
 
-A documented range is taken as it is; the minimum and maximum of the data are never looked at. The cost is stated in
-the currency of Gaussian differential privacy (Dong, Roth & Su 2022): a full-batch Gaussian release with noise
-multiplier s costs mu = 1/s, and mu^2 adds up over releases.
+A documented range is taken as it is. The minimum and maximum of the data are never read. The cost is stated in Gaussian
+differential privacy (Dong, Roth & Su 2022): a full-batch Gaussian release with noise multiplier s has mu = 1/s, and
+mu^2 adds up over releases.
 """
 
 from __future__ import annotations
@@ -26,20 +25,21 @@ from scipy.special import ndtri
 from privacy.budget import Budget
 from privacy.ledger import Event, Ledger, Mechanism, Relation, Sampling
 
-#: exponents of the bins of the range histogram: magnitudes 2^-20 to 2^20; below is the zero bin.
+#: exponents of the bins of the range histogram, for magnitudes 2^-20 to 2^20. Smaller magnitudes are in the zero bin.
 EXPONENTS = (-20, 20)
-#: a privately estimated range is widened by a bin at each end where its bins hold less than this fraction of the rows.
+#: a privately estimated range is widened by a bin at each end if its bins hold less than this fraction of the rows.
 COVERAGE = 0.75
-#: probability that any empty bin of any column is taken for an occupied one, where occupied bins are near it.
+#: probability that any empty bin of any column is taken for an occupied one, if it is near a certain bin.
 FALSE_BIN = 0.05
-#: the same for bins further than NEAR from every certain one: above the threshold of this rate, or the largest.
+#: the same probability for bins further than NEAR from every certain bin. A bin is certain if its count is above the
+#: threshold for this probability, or is the largest count.
 FAR_FALSE_BIN, NEAR = 0.001, 2
 #: smallest standard deviation that is believed, as a fraction of half the range.
 SD_FLOOR = 1.0 / 64.0
 
 
 class Public(Protocol):
-    """The fields of ``models.task.PublicKnowledge`` that are needed."""
+    """The fields of ``models.task.PublicKnowledge`` that are read here."""
 
     n: int
     x_bounds: tuple[tuple[float, float] | None, ...]
@@ -49,7 +49,7 @@ class Public(Protocol):
 class Scaling(NamedTuple):
     """The four arguments of ``models.standardise.Standardiser``, in its order: ``Standardiser(*private_scaling(..))``.
 
-    ``privacy`` imports nothing of the project, so the standardiser itself is made by the caller.
+    ``privacy`` imports nothing else of the project, so the caller makes the standardiser.
     """
 
     x_shift: np.ndarray
@@ -60,7 +60,10 @@ class Scaling(NamedTuple):
 
 # ---------------------------------------------------------------------------------------------- budget arithmetic
 def scaling_noise_multiplier(epsilon: float, delta: float, share: float) -> float:
-    """Noise multiplier of :func:`private_scaling` that spends ``share`` (in (0, 1]) of mu^2 of (epsilon, delta)."""
+    """The noise multiplier of :func:`private_scaling` that spends the part ``share`` of the mu^2 of (epsilon, delta).
+
+    Raises ValueError unless ``share`` is in (0, 1].
+    """
     from privacy.accountants import gdp_mu
 
     if not (0 < share <= 1):
@@ -69,13 +72,13 @@ def scaling_noise_multiplier(epsilon: float, delta: float, share: float) -> floa
 
 
 def remaining_noise_multiplier(spent: Ledger, planned: Event, epsilon: float, delta: float) -> float:
-    """Smallest noise multiplier (to 0.1 %, from above) at which ``planned`` still fits beside the events ``spent``.
+    """The smallest noise multiplier (to 0.1 %, rounded up) at which ``planned`` still fits after the events ``spent``.
 
-    The epsilon of the whole ledger is the suite's own (``privacy.accountants.epsilon_of``), so a budget in mode
-    ``enforce`` accepts the result. Depends on the events alone, never on data; results are kept, because every
-    split of a data set asks the same question. Raises ValueError where ``spent`` already costs more than epsilon.
+    The epsilon of the whole ledger is that of ``privacy.accountants.epsilon_of``, so a budget in mode ``enforce``
+    accepts the result. It depends only on the events, never on data. Results are kept, because every split of a data
+    set needs the same one. Raises ValueError if ``spent`` already costs epsilon or more.
     """
-    # The words of an event and the scale of what it releases do not matter to its cost.
+    # The text of an event and the units of its release do not change its cost.
     plain = tuple(
         replace(e, what=f"event {i}", sensitivity=1.0, noise_scale=e.noise_multiplier, proof="", generator="")
         for i, e in enumerate(spent)
@@ -122,19 +125,19 @@ def _remaining(spent: tuple[Event, ...], planned: Event, epsilon: float, delta: 
 
 # ------------------------------------------------------------------------------------------------- the two releases
 def private_scaling(x: np.ndarray, y: np.ndarray, public: Public, budget: Budget, noise_multiplier: float) -> Scaling:
-    """Shift and scale of every column from documented or privately estimated ranges and released moments.
+    """Shift and scale of every column: its mean and standard deviation, by released moments.
 
     Parameters
     ----------
     x : (n, d) inputs; y : (n,) targets; original units.
     public : number of rows and documented ranges. A column without one has its range estimated privately.
     budget : is charged one or two full-batch Gaussian releases under add/remove.
-    noise_multiplier : of the whole: the releases made here compose exactly to ONE full-batch Gaussian release with
-        this noise multiplier (two releases get sqrt(2) times as much each). See :func:`scaling_noise_multiplier`.
+    noise_multiplier : all releases made here compose exactly to ONE full-batch Gaussian release with this noise
+        multiplier. If there are two, each gets sqrt(2) times as much. See :func:`scaling_noise_multiplier`.
 
     Returns
     -------
-    :class:`Scaling`, post-processing of the releases: ``Standardiser(*private_scaling(...))``. It clips nothing.
+    :class:`Scaling`, post-processing of the releases. It clips no value.
 
     Raises ValueError for a documented range that is empty or not finite, or for the wrong number of ranges.
     """
@@ -167,7 +170,10 @@ def _documented(public: Public, columns: int) -> list[tuple[float, float] | None
 
 
 def magnitude_bins(values: np.ndarray) -> np.ndarray:
-    """Bin of each |value|: 0 below 2^-20, k for [2^(k-21), 2^(k-20)), the last one 2^20 and above. NaN counts as 0."""
+    """The bin of each |value|: bin 0 below 2^-20, bin k for [2^(k-21), 2^(k-20)), and the last bin from 2^20 on.
+
+    NaN counts as 0.
+    """
     magnitude = np.abs(np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
     edges = 2.0 ** np.arange(EXPONENTS[0], EXPONENTS[1] + 1)
     return np.searchsorted(edges, magnitude, side="right")
@@ -189,17 +195,19 @@ def range_counts(values: np.ndarray) -> np.ndarray:
 def private_ranges(
     values: np.ndarray, n: int, budget: Budget, noise_multiplier: float, target: bool = False
 ) -> list[tuple[float, float]]:
-    """One range per column, estimated by one Gaussian release of :func:`range_counts`; ends are 0 or +-powers of two.
+    """One range per column, estimated from one Gaussian release of :func:`range_counts`.
 
-    Occupied bins of magnitude are those whose noisy count (both signs) is above what an empty bin reaches with
-    probability FALSE_BIN over all bins and columns, and FAR_FALSE_BIN where they lie far from the certain ones
-    (:func:`occupied_bins`). Where the noise hides them all, an input gets the widest range, which makes it a constant
-    (a range that is too narrow would blow it up), and the last column, if it is the ``target``, the bin with the
-    largest count. The range reaches from the lowest to the highest of these bins, on the side or sides of zero where
-    they hold more than two standard deviations of noise, widened by COVERAGE's rule. A column with both signs gets a
-    symmetric range, one with many zeros a range that ends there. All of it is post-processing of the release and of
-    public numbers. The rule for inputs that the noise hides was added after test scores of a data set of the suite
-    (wine, epsilon = 0.1) showed predictions blown up without it.
+    The ends of a range are 0 or plus or minus powers of two. A bin of magnitudes counts as occupied if its noisy count
+    over both signs is above a threshold. An empty bin exceeds it with probability FALSE_BIN over all bins and columns,
+    or FAR_FALSE_BIN far from the certain bins (:func:`occupied_bins`). The range reaches from the lowest to the highest
+    occupied bin and is widened by COVERAGE's rule. It lies on the side of zero where the occupied bins hold more than
+    two standard deviations of noise. If that holds for both signs or for neither, the range is symmetric. A range of
+    one sign ends at zero if the column has many zeros.
+
+    If noise hides all bins, an input gets the widest range, which makes it nearly constant. A range that is too narrow
+    would blow it up. The last column, if it is the ``target``, gets the bin with the largest count instead. Everything
+    after the release is post-processing with public numbers. The rule for hidden inputs was added after test scores of
+    a data set of the suite (wine, epsilon = 0.1) showed predictions blown up without it.
     """
     columns = values.shape[1]
     mechanism = budget.gaussian(
@@ -217,11 +225,11 @@ def private_ranges(
 
 
 def occupied_bins(counts: np.ndarray, threshold: float, far: float) -> np.ndarray:
-    """Indices of the ``counts`` above ``threshold`` that are above ``far`` too, or within NEAR bins of such a bin or of
-    the largest one: none only where none is above ``threshold``.
+    """The indices of the occupied bins, by two thresholds as in Canny's edge detector.
 
-    Two thresholds, as in Canny's detector of edges: the low one alone lets noise far from all values widen a range by
-    powers of two, the high one alone hides columns. Both were measured on synthetic rows.
+    A bin is certain if its count is above ``far`` or is the largest. A bin is occupied if its count is above
+    ``threshold`` and it is within NEAR bins of a certain one. The low threshold alone would let noise far from all
+    values widen a range by powers of two. The high one alone would hide columns. Both were measured on synthetic rows.
     """
     candidates = np.flatnonzero(counts > threshold)
     certain = np.append(np.flatnonzero(counts > far), np.argmax(counts))
@@ -253,11 +261,11 @@ def _range(
 
 
 def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Sums over the rows of u and of u^2 - 1/2, with u the values mapped to [-1, 1] and clipped; (2, columns).
+    """Sums over the rows of u and of u^2 - 1/2, where u are the values mapped to [-1, 1] and clipped: (2, columns).
 
     L2 sensitivity under add/remove: sqrt(5/4 x columns). Proof: a row adds (u_j, u_j^2 - 1/2) for every column j, of
     squared norm u_j^2 + (u_j^2 - 1/2)^2 = u_j^4 + 1/4 <= 5/4 since |u_j| <= 1; these add up over the columns.
-    Centring the squares is what brings 2 down to 5/4; n / 2, public, is added back after the release.
+    If the squares were not centred, the bound would be 2. The public n / 2 is added back after the release.
     A NaN counts as u = 0.
     """
     u = (np.asarray(values, dtype=np.float64) - (high + low) / 2) / ((high - low) / 2)
@@ -268,10 +276,10 @@ def moment_sums(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.nda
 def private_moments(
     values: np.ndarray, low: np.ndarray, high: np.ndarray, n: int, budget: Budget, noise_multiplier: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every column, original units, by one Gaussian release of :func:`moment_sums`.
+    """Mean and standard deviation of every column in original units, by one Gaussian release of :func:`moment_sums`.
 
-    The mean is clipped to the range; the variance is floored where the noise would hide it (two standard
-    deviations of its own noise, and SD_FLOOR squared). Both are post-processing with public numbers.
+    The mean is clipped to the range. The variance is at least two standard deviations of its own noise, and at least
+    SD_FLOOR squared, in units of half the range. Both are post-processing with public numbers.
     """
     columns = values.shape[1]
     mechanism = budget.gaussian(

@@ -1,7 +1,7 @@
-"""Copies of an adapter that are broken outside of its budget: what they tell and whether they end follows the rows.
+"""Broken copies of an adapter whose diagnostics, or whose failure, depend on the rows.
 
-They need no line of the adapter, and so cover every one, those that release a draw too. Broken noise, batches and
-charges are those of ``privacy.faults``.
+They wrap ``fit`` and change no line of the adapter. So they work for every adapter, including those that release a
+draw. Broken noise, batches and charges are in ``privacy.faults``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Wrapped:
-    """``check``: of ``privacy.audit.Audit`` or ``privacy.draw_audit.DrawAudit``, the one that should see it."""
+    """One way to break a fit, and the ``check`` of ``privacy.audit.Audit`` or ``DrawAudit`` that should find it."""
 
     name: str
     what: str
     check: str
-    after: Callable  # of (task, fit): the fit that is returned
+    after: Callable  # maps (task, fit) to the fit that is returned
 
     def of(self, method):
         """The broken copy of a method."""
@@ -52,5 +52,5 @@ WRAPPED = (
     Wrapped("mean told", "the mean of the rows is told", "diagnostics", _telling("mean", np.mean)),
     Wrapped("extreme row refused", "a row above 1e5 ends the fit", "runs", _refusing),
 )
-#: the pair of ``privacy.audit.neighbours`` on which they are tried
+#: the pair of ``privacy.audit.neighbours`` on which the broken copies are run
 PAIR = "outlier x 1e6"

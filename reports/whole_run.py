@@ -1,6 +1,6 @@
 """A run of whole methods in experiments against the committed reference: every score row and every ledger row.
 
-Scores agree within the tolerances of config/gates.yaml, status and cost as ``workflow.regression`` compares them. Rows
+Scores agree within the tolerances of config/gates.yaml, status and cost as ``workflow.compare`` does them. Rows
 of the ledger have the same events, accountants and facts, and the same epsilon to the digits that the search for its
 noise keeps. If every committed cell of a method in an experiment was run, none restored, and all agree, its row of
 ``runs.csv`` names the run's commit; so a run may be made in parts, on several days. What its fits cost can replace what
@@ -20,9 +20,9 @@ import pandas as pd
 from datasets.files import write_bytes
 from reports import ledger, reference
 from reports.config import ReportError
-from workflow import committed, regression
+from workflow import committed, compare
 from workflow.committed import Entry, Reference
-from workflow.regression import DIFFERS, Number
+from workflow.compare import DIFFERS, Number
 from workflow.score import MEASURED
 
 #: relative difference that rows are counted by, whatever their tolerances are.
@@ -85,7 +85,7 @@ def agree(
             said = _of_ledger({c.id for c in cells}, fits, noted, epsilon_of)
         if not said:
             out.good.append("/".join(entry))
-            if regression.same_kernels():
+            if compare.same_kernels():
                 runs[entry] = committed.run_of(entry, manifest)
         out.wrong += said
     committed.write_runs(runs, known.folder)
@@ -118,12 +118,12 @@ def _differences(
         return [f"{name}: {len(cells) - len(missing)} of {len(cells)} cells were run; {missing[0]} was not"]
     if restored := [c.id for c in cells if _restored(fits / f"{c.id}.json")]:
         return [f"{name}: {restored[0]} was restored from the reference; run it without reuse"]
-    numbers = [n for c in cells for n in regression.compare(c, by_cell[c.id], known.rows_of(c), range(c.splits))]
+    numbers = [n for c in cells for n in compare.compare(c, by_cell[c.id], known.rows_of(c), range(c.splits))]
     out.count(numbers)
     if not any(n.metric for n in numbers):
         return [f"{name}: nothing was compared"]
-    where = regression.shown(committed.path_of(known.folder, entry[0]))
-    return [regression.sentence(n, where) for n in numbers if n.verdict == DIFFERS]
+    where = compare.shown(committed.path_of(known.folder, entry[0]))
+    return [compare.sentence(n, where) for n in numbers if n.verdict == DIFFERS]
 
 
 def _restored(path: Path) -> bool:
@@ -151,6 +151,6 @@ def _same(column: str, here: str, was: str) -> bool:
     if here == was or column in ("relation", "sampling", "mechanism"):
         return here == was
     try:
-        return regression.same_cost("epsilon", repr(float(here)), repr(float(was)))
+        return compare.same_cost("epsilon", repr(float(here)), repr(float(was)))
     except ValueError:
         return False

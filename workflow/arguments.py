@@ -1,4 +1,4 @@
-"""The words of ``./bench`` before they go to Snakemake: a wrong one gets one line with the nearest right one."""
+"""Checks the arguments of ``./bench`` before Snakemake gets them. An error names the nearest known word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from datasets.files import ROOT
 from workflow import cli, noise, papers, store
 from workflow.experiments import SCALES
 
-#: keys of config/config.yaml -> what they may be; empty: anything.
+#: key of config/config.yaml -> its allowed values; empty: any value.
 CONFIG: dict[str, tuple[str, ...]] = {
     "scale": SCALES,
     "reuse": ("none", "reference"),
@@ -32,18 +32,18 @@ CONFIG: dict[str, tuple[str, ...]] = {
 
 
 class Wrong(ValueError):
-    """A word that cannot be meant; the message says which, and the nearest right one."""
+    """An argument that means nothing. The message names it and the nearest known one."""
 
 
 def close(word: str, known: Collection[str]) -> str:
-    """``did you mean X?`` where a known word is near, else all known words."""
+    """``did you mean X?`` if a known word is similar, otherwise all known words."""
     if matches := difflib.get_close_matches(word, list(known), n=1, cutoff=0.6):
         return f"did you mean '{matches[0]}'?"
     return f"there are {', '.join(known)}"
 
 
 def check_environment(given: Mapping[str, str] = os.environ) -> None:
-    """Raises Wrong for a variable of ours that says nothing usable."""
+    """Raise Wrong for an environment variable of the suite with a value that cannot be used."""
     cores = given.get("DPBAYES_CORES", "all")
     if cores != "all" and not (cores.isdigit() and int(cores) > 0):
         raise Wrong(f"DPBAYES_CORES is '{cores}'; give a number of cores, or 'all'")
@@ -53,7 +53,7 @@ def check_environment(given: Mapping[str, str] = os.environ) -> None:
 
 
 def targets() -> list[str]:
-    """Words that Snakemake takes as targets: rules that make one file each, and papers."""
+    """Words that Snakemake takes as targets: papers, and rules that make one file each."""
     out = ["all", *(name for name, many in all_rules().items() if not many)]
     for paper in papers.papers():
         out += [paper.key, *paper.aliases]
@@ -61,7 +61,7 @@ def targets() -> list[str]:
 
 
 def table_named(word: str) -> str:
-    """File of the paper's table that a word names, with or without its ending or its paper; empty if there is none."""
+    """The file of a paper's table that a word names, with or without suffix and paper; empty if there is none."""
     for paper in papers.papers():
         for table in (t for extra in paper.extra for t in extra.tables):
             if word.removesuffix(".csv").removeprefix(f"{paper.key}_") == table.removesuffix(".csv"):
@@ -70,13 +70,13 @@ def table_named(word: str) -> str:
 
 
 def all_rules() -> dict[str, bool]:
-    """Names of all rules -> does it make many files?"""
+    """Name of each rule -> whether it makes many files."""
     files = sorted((ROOT / "workflow/rules").glob("*.smk"))
     return {name: many for path in files for name, many in rules(path.read_text(encoding="utf-8")).items()}
 
 
 def rules(text: str) -> dict[str, bool]:
-    """Names of the rules in a Snakefile's text -> does it make many files (wildcards in its outputs)?"""
+    """Name of each rule in a Snakefile's text -> whether it makes many files (wildcards in its outputs)."""
     parts = re.split(r"^rule (\w+):", text, flags=re.MULTILINE)
     out = {}
     for name, body in zip(parts[1::2], parts[2::2], strict=True):
@@ -87,7 +87,7 @@ def rules(text: str) -> dict[str, bool]:
 
 
 def check_target(word: str) -> None:
-    """Raises Wrong for a word that is no target: it says what holds it, or the nearest target."""
+    """Raise Wrong for a word that is not a target. The message names the table that holds it, or the nearest target."""
     if word == "tests" or word.startswith("tests/"):
         raise Wrong(f"'{word}' holds tests: ./bench test{'' if word == 'tests' else f' {word}'}")
     known = targets()
@@ -121,7 +121,7 @@ def check_target(word: str) -> None:
 
 
 def check_config(entries: Sequence[str]) -> None:
-    """Raises Wrong for an entry of ``--config`` that is not KEY=VALUE of what config/config.yaml has."""
+    """Raise Wrong for an entry of ``--config`` that is not KEY=VALUE with a key of config/config.yaml."""
     for entry in entries:
         key, sign, value = entry.partition("=")
         if not sign:
@@ -135,10 +135,10 @@ def check_config(entries: Sequence[str]) -> None:
 
 
 def targets_first(argv: Sequence[str]) -> list[str]:
-    """The words, with those after ``--config`` that are no KEY=VALUE put first.
+    """The arguments, with words after ``--config`` that are not KEY=VALUE moved to the front.
 
-    Snakemake takes all that follows ``--config`` for its own. No target has an equals sign. A bare key of ``CONFIG``
-    stays, as one whose value was forgotten.
+    Snakemake assigns everything after ``--config`` to that option. No target has an equals sign. A key of ``CONFIG``
+    without a value stays in place, because its value was probably forgotten.
     """
     found, rest, inside = [], [], False
     for word in argv:
@@ -152,7 +152,7 @@ def targets_first(argv: Sequence[str]) -> list[str]:
 
 
 def check(argv: Sequence[str]) -> Namespace:
-    """What Snakemake reads in the arguments. Raises Wrong for the first that cannot be meant."""
+    """Check what Snakemake reads in the arguments. Raises Wrong for the first that means nothing."""
     if argv and not argv[0].startswith("-"):
         check_target(argv[0])  # the usual slip, told without Snakemake's parser, which takes a second to import
     from snakemake.cli import get_argument_parser

@@ -1,23 +1,22 @@
-"""Fit the cells of one job: a method on all splits of a data set, split by split; resumes where it was.
+"""Fit the cells of one job, split by split, and resume where an interrupted run stopped.
 
-A job holds all cells of an experiment and a data set that read the runs of one method. A family of cells (one method at
-many budgets, or many readings of one run) runs together: its fits share the rows or the run. The other cells run one
-after the other. Each cell has files of its own, and can be run alone.
+A job holds all cells of an experiment and a data set that read the runs of one method. The cells of a family are fitted
+together, because they share rows or a run: one method at many budgets, or many ways to read one run. All other cells
+are fitted one after the other. Each cell has its own files, and can be run alone.
 
     python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --job NAME --data results/data/D.npz
     python -m workflow.cell --config papers/K/experiments/X.yaml --scale full --cell ID --data results/data/D.npz
 
-With ``--chunk K`` the rows of a range of splits are fitted and left to the job, which takes them over.
+With ``--chunk K`` only a range of splits is fitted, and its rows are left for the job, which takes them over.
 
-A job leaves out the cells whose files are whole and of this code and these data. So a killed job, a file that was lost
-and a new budget cost the cells concerned only.
+A job skips cells whose files are intact and were made by this code from these data. So after a kill, a lost file or a
+new budget, only the cells concerned are fitted.
 
-Rows are appended to ``results/partial/<cell or family>.jsonl`` as they come (Snakemake deletes declared outputs of a
-killed job, so they are kept outside them), each with its checksum; a line that is torn or edited is dropped, and its
-split is fitted again. When all splits are there, ``results/fits/<cell>.json`` and ``.npz`` are written whole. Rows of a
-cell that has splits without a score are kept: the next call tries those again (``workflow.store``). A fault of the
-machine is no row: the job stops (``workflow.faults``). A job that is done lists its cells in
-``results/done/<job>.fits``.
+Each row is appended to ``results/partial/<cell or family>.jsonl`` with its checksum. Snakemake deletes declared outputs
+of a killed job, so this file is not one of them. A torn or edited line is dropped, and its split is fitted again. When
+all splits are there, ``results/fits/<cell>.json`` and ``.npz`` are written. If a cell has splits without a score, its
+rows are kept, and the next call tries those splits again (``workflow.store``). A fault of the machine is not a row: it
+stops the job (``workflow.faults``). A finished job lists its cells in ``results/done/<job>.fits``.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ from workflow.worker import Worker, adopt_orphans, end_below
 
 
 def find(config: str, scale: str, name: str) -> list[Cell]:
-    """The cell of that id, or the cells of that family."""
+    """The cell with this id, or the cells of the family with this name."""
     known = cells(config, scale)
     if matches := [c for c in known if c.id == name] or families(known).get(name):
         return matches
@@ -62,7 +61,7 @@ def find(config: str, scale: str, name: str) -> list[Cell]:
 
 
 def cells_of(config: str, scale: str, job: str) -> list[Cell]:
-    """The cells of that job. Exits with the reason if there is no such job."""
+    """The cells of a job. Exits with the reason if there is no such job."""
     if of_job := jobs(cells(config, scale)).get(job):
         return of_job
     raise SystemExit(f"{config} at scale {scale} has no job '{job}'; `./bench -n` lists them")
@@ -77,11 +76,11 @@ def run(
     keep: bool = False,
     chunk: int = 0,
 ) -> list[dict]:
-    """Fit what is missing and write ``results/fits/<cell>.{json,npz}``, for one cell or for a whole family.
+    """Fit what is missing of one cell or family, and write ``results/fits/<cell>.{json,npz}``.
 
-    Gives the rows that were fitted, now or by an interrupted run. ``retry``: which splits without a score are tried
-    again (``workflow.store``). ``keep``: leave what is done already (:func:`finished`). ``chunk``: fit only this range
-    of splits, and write no cell.
+    Returns the rows, also those of an interrupted run. ``retry``: which splits without a score are tried again
+    (``workflow.store``). ``keep``: skip cells that are :func:`finished`. ``chunk``: fit only this range of splits, and
+    write no cell.
     """
     import datasets
 
@@ -110,7 +109,7 @@ def run(
 
 
 def finished(cell: Cell, data, results: Path, retry: str) -> bool:
-    """Are its files whole, of this code, data and noise, and without a split that ``retry`` tries again?"""
+    """Whether the files of a cell are intact, belong to this code, data and noise, and need no retry."""
     try:
         record = record_of(cell, results / "fits")
     except (FileNotFoundError, Damaged):
@@ -121,7 +120,7 @@ def finished(cell: Cell, data, results: Path, retry: str) -> bool:
 
 
 def of_reference(cell: Cell, results: Path) -> bool:
-    """Do its files hold rows of the committed reference?"""
+    """Whether the files of a cell hold rows of the committed reference."""
     try:
         return bool(record_of(cell, results / "fits")["reused"])
     except (FileNotFoundError, Damaged):
@@ -129,13 +128,13 @@ def of_reference(cell: Cell, results: Path) -> bool:
 
 
 def head_of(cell: Cell, data) -> dict:
-    """What a cell's rows are of: they count for this code and this data only."""
+    """The facts that identify the rows of a cell. Rows of other code or data are not used."""
     secret = {"noise": noise.SECRET} if noise.of_run() == noise.SECRET else {}
     return {"cell": cell.id, "code_hash": cell.code_hash, "data_hash": data.data_hash, **secret}
 
 
 def splits_in(rows: Sequence[dict]) -> set[int]:
-    """Splits that score rows name."""
+    """The splits that score rows name."""
     return {int(r["split"]) for r in rows if r["split"] != ""}
 
 
@@ -149,9 +148,9 @@ def fit_group(
     retry: str = "timeout",
     chunk: int = 0,
 ) -> list[dict]:
-    """Fit the splits that neither an interrupted run nor the reference has left; then write each cell whole.
+    """Fit the splits that neither an interrupted run nor the reference has, and then write each cell.
 
-    Gives the rows of these splits. ``known``: committed score rows by cell, of some splits (:func:`reference_rows`).
+    Returns the rows of these splits. ``known``: committed score rows of some splits, by cell (:func:`reference_rows`).
     """
     known = known or {}
     partial = partial_of(results, f"{name}.chunk{chunk}" if chunk else name)
@@ -181,7 +180,7 @@ def fit_group(
 
 
 def take_over(results: Path, name: str, chunks: int, head: dict, done: dict) -> None:
-    """Move the rows that the chunks of a job have left to those of the job; ``done`` gets them."""
+    """Move the rows of a job's chunks to the rows of the job, and add them to ``done``."""
     partial = partial_of(results, name)
     for chunk in [partial_of(results, f"{name}.chunk{k}") for k in range(1, chunks + 1)] if chunks > 1 else []:
         for (cell_id, k), row in read_partial(chunk, head).items():
@@ -213,17 +212,17 @@ def fit_missing(
 
 
 def requests_of(method, budgets: bool, todo: list[int]) -> list[list[int]]:
-    """The splits ``todo`` in the portions in which the worker takes them.
+    """Group the splits ``todo`` into the requests that a worker gets.
 
-    One by one, or as many as the method says in ``splits_at_once``. A family of ``budgets`` goes one by one: there
-    ``fit_many`` takes all budgets of a split.
+    A request has one split, or as many as the method states in ``splits_at_once``. A family of ``budgets`` is fitted
+    one split at a time, because ``fit_many`` then takes all budgets of a split.
     """
     size = 1 if budgets or method.splits_at_once is None else method.splits_at_once
     return [todo[i : i + size] for i in range(0, len(todo), size)]
 
 
 def summary(rows: list[dict]) -> str:
-    """What became of one split, in one line of the log."""
+    """The log line of one split."""
     counts = Counter(row["status"] for row in rows)
     status = ", ".join(s if len(rows) == 1 else f"{n} {s}" for s, n in counts.items())
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
@@ -231,11 +230,12 @@ def summary(rows: list[dict]) -> str:
 
 
 def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
-    """Committed score rows of this cell on these data, each with the ``commit`` of its whole run; empty without any.
+    """Committed score rows of this cell on these data, each with the ``commit`` of its whole run.
 
-    A cell's id holds all its values. That this code still gives its numbers is not asked here: ``workflow.gates`` and
-    the weekly whole run recompute them. Rows of the same cell with fewer splits are of use too, since splits are
-    independent: the rest is fitted. Not so if scores are made from the draws of all splits together.
+    Empty if there are none. A cell's id contains all its settings. This function does not check that the present code
+    still gives the committed numbers: ``workflow.gates`` and the weekly whole run recompute them. Rows of the same cell
+    with fewer splits are used too, because splits are independent, and the other splits are fitted. This does not hold
+    if scores are computed from the draws of all splits together.
     """
     from workflow import committed
 
@@ -252,7 +252,7 @@ def reference_rows(cell: Cell, data_hash: str, reference: Path) -> list[dict]:
 
 
 def finish(cell: Cell, head: dict, rows: list[dict], parameters: dict, results: Path, reused: list | None = None):
-    """Write a cell whole."""
+    """Write the files of a cell."""
     record = {**cell.values, **head, "scale": cell.scale, "splits": rows, "n_splits": cell.splits}
     write_cell(results / "fits", {**record, "reused": reused or []}, parameters)
 
@@ -305,7 +305,7 @@ def fit_all(args: argparse.Namespace) -> None:
 
 
 def write_done(results: Path, job: str, what: str, groups: Iterable[Sequence[Cell]]) -> None:
-    """List the cells of a job that is done, for Snakemake. ``what``: fits, draws or a chunk."""
+    """List the cells of a finished job, for Snakemake. ``what``: fits, draws or a chunk."""
     write_text(results / "done" / f"{job}.{what}", "".join(f"{c.id}\n" for group in groups for c in group))
 
 

@@ -1,7 +1,7 @@
-"""The commands of ``./bench``, each imported when it is called. Any other words go to Snakemake (``workflow.launch``).
+"""The commands of ``./bench``, each imported when it is called. All other words go to Snakemake (``workflow.launch``).
 
-``bench`` hands its words to this module when the environment is there. Bash completes them after
-``eval "$(_BENCH_COMPLETE=bash_source ./bench)"``.
+``bench`` calls this module once the environment exists. Bash completes its words after ``eval
+"$(_BENCH_COMPLETE=bash_source ./bench)"``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ COMMANDS = {
     "fit": "common_tasks.own_data.fit:command",
     "site": "reports.site.__main__:command",
 }
-#: further first words: a scale, and what the shell script does by itself.
+#: other first words: scales, and commands of the shell script itself.
 WORDS = ("full", "test", "setup", *COMMANDS)
-#: takes all other words.
+#: receives all other words.
 SNAKEMAKE = "workflow.launch:main"
 COMPLETION = "_BENCH_COMPLETE"
 
 
 class Several(click.Command):
-    """A command whose repeatable options take several words, too: ``--epsilon 0.1 1 8``."""
+    """A command whose repeatable options also take several values: ``--epsilon 0.1 1 8``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         repeatable = {flag for p in self.params if isinstance(p, click.Option) and p.multiple for flag in p.opts}
@@ -54,7 +54,7 @@ def command(word: str) -> click.Command:
 
 
 class _Completed(click.Group):
-    """All words, for the completion of a shell; a command is imported when its own words are completed."""
+    """All words, for completion in a shell. A command is imported only when its own words are completed."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return command(cmd_name) if cmd_name in COMMANDS else None
@@ -64,7 +64,7 @@ class _Completed(click.Group):
 
 
 def call(made: click.Command, words: Sequence[str], name: str, given: object = None) -> int:
-    """The exit status of a command; an error is one line. ``given`` reaches the command as its context's ``obj``."""
+    """The exit status of a command. An error is one line. ``given`` is the ``obj`` of the command's context."""
     try:
         settings = {"obj": given, "help_option_names": ["-h", "--help"]}
         return made.main(list(words), name, standalone_mode=False, **settings) or 0
@@ -79,7 +79,7 @@ def call(made: click.Command, words: Sequence[str], name: str, given: object = N
 
 
 def main(argv: Sequence[str], given: object = None) -> int:
-    """Run the command that the first word names, or Snakemake. Gives the exit status."""
+    """Run the command that the first word names, or Snakemake. Returns the exit status."""
     if COMPLETION in os.environ:
         _Completed().main([], "bench", complete_var=COMPLETION)
     if argv and argv[0] in COMMANDS:

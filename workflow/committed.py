@@ -1,16 +1,16 @@
-"""The committed tidy scores, the whole runs that they are of, and the short runs of expensive fits.
+"""The committed scores, the whole runs that made them, and the short runs of expensive fits.
 
-``scores/<experiment>.csv.gz``: one compressed file per experiment, with all columns. Cells repeat most of their columns
-in every row, which compression takes back (60 MB of text are 3).
+``scores/<experiment>.csv.gz``: one compressed file per experiment, with all columns. Cells repeat most columns in every
+row, so compression takes 60 MB of text down to 3.
 
 ``ledgers/<experiment>.csv.gz``: what the fit of each private cell released, and its epsilon by each accountant
 (``reports.ledger``).
 
-``runs.csv``: one row per method in an experiment: the commit of the last run of all its cells that gave the committed
-scores, or agrees with each of them (``reports.whole_run``); the public versions of Python and of the libraries that
-make numbers; and the day of that commit.
+``runs.csv``: one row per method in an experiment. It has the commit of the last run of all its cells that gave the
+committed scores or agrees with all of them (``reports.whole_run``), the public versions of Python and of the libraries
+that compute numbers, and the date of that commit.
 
-``short_runs.csv``: what one epoch or a few draws give, for fits that the gate does not repeat in full.
+``short_runs.csv``: the numbers after one epoch or a few draws, for fits that the gate does not repeat in full.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from workflow import imports, papers
 from workflow.experiments import Cell, cells, experiment_files, families, jobs
 
 SUFFIX = ".csv.gz"
-#: of a ledger; after ``reason`` stands what an event's epsilon follows from.
+#: columns of a ledger. Those after ``reason`` hold what the epsilon of an event follows from.
 LEDGER_COLUMNS = [
     *("cell", "method", "event", "accountant", "epsilon_claimed", "epsilon", "delta", "relation", "sampling", "steps"),
     *("reason", "mechanism", "noise_multiplier", "sampling_rate", "renyi_curve"),
 ]
 RUNS = "runs.csv"
 RUN_COLUMNS = ("experiment", "method", "commit", "versions", "date")
-#: libraries whose version may move a number.
+#: libraries whose version may change a number.
 LIBRARIES = ("numpy", "scipy", "numba", "jax", "numpyro", "torch", "scikit-learn", "autodp", "dp-accounting")
 
 SHORT_RUNS = "short_runs.csv"
 SHORT_COLUMNS = ["experiment", "method", "cell", "metric", "value"]
 
-#: an experiment and one of its methods.
+#: an experiment, and one of its methods.
 Entry = tuple[str, str]
 #: experiment, method, cell and metric of a number of a short run.
 ShortKey = tuple[str, str, str, str]
 
 
 def path_of(folder: Path, experiment: str, what: str = "scores") -> Path:
-    """Where the scores, or the ``ledgers``, of an experiment stand below the reference ``folder``, or would."""
+    """The path of the scores (or ``ledgers``) of an experiment below the reference ``folder``; it need not exist."""
     name = f"{what}/{experiment}{SUFFIX}"  # found by its own name: its YAML may have been taken out
     return papers.find(name, folder) or papers.place(experiment, folder) / name
 
@@ -62,9 +62,9 @@ def experiments(folder: Path) -> list[str]:
 
 
 def read(folder: Path, experiment: str) -> pd.DataFrame:
-    """The committed tidy scores of one experiment, columns ``evaluation.summary.COLUMNS``, every column text.
+    """The committed scores of one experiment, as text, with the columns ``evaluation.summary.COLUMNS``.
 
-    Raises FileNotFoundError where there are none, ValueError for a damaged file, a missing column or an unknown status.
+    Raises FileNotFoundError if there are none, ValueError for a damaged file, a missing column or an unknown status.
     """
     path = path_of(folder, experiment)
     if not path.is_file():
@@ -76,23 +76,23 @@ def read(folder: Path, experiment: str) -> pd.DataFrame:
 
 
 def ledgers(folder: Path = papers.REFERENCE) -> pd.DataFrame:
-    """The committed ledgers of all experiments below ``folder``, columns ``LEDGER_COLUMNS``, every column text."""
+    """The committed ledgers of all experiments below ``folder``, as text, with the columns ``LEDGER_COLUMNS``."""
     paths = {p.name: p for home in papers.homes(folder) for p in home.glob(f"ledgers/*{SUFFIX}")}
     frames = [pd.read_csv(paths[name], dtype=str, keep_default_na=False) for name in sorted(paths)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=LEDGER_COLUMNS, dtype=str)
 
 
 def write_ledger(folder: Path, experiment: str, rows: pd.DataFrame) -> None:
-    """Write the ledger of one experiment; the same rows give the same bytes (with the same zlib)."""
+    """Write the ledger of one experiment. The same rows give the same bytes (with the same zlib)."""
     rows = rows[LEDGER_COLUMNS].sort_values(["cell", "event", "accountant"], kind="stable")
     path = path_of(folder, experiment, "ledgers")
     write_bytes(path, gzip.compress(csv_text(rows).encode("utf-8"), mtime=0))
 
 
 def splits_of(scores: pd.DataFrame) -> dict[tuple[str, ...], tuple[str, int]]:
-    """(data set, protocol, method, setting) -> id of the committed cell and how many splits it names.
+    """(data set, protocol, method, setting) -> id of the committed cell and its number of splits.
 
-    0 where a row is of the cell as a whole: it cannot be had from fewer splits.
+    The number is 0 if the cell has a row over all its splits, because that row needs all of them.
     """
     axes = ["dataset", "protocol", "method", "setting"]
     out = {}
@@ -103,10 +103,10 @@ def splits_of(scores: pd.DataFrame) -> dict[tuple[str, ...], tuple[str, int]]:
 
 
 def as_committed(cell, known: dict[tuple[str, ...], tuple[str, int]]):
-    """The cell as it is committed: itself, or the same with fewer splits, which are independent of one another.
+    """The cell as it is committed: itself, or the same cell with fewer splits, which are independent of one another.
 
-    ``known``: of :func:`splits_of`. The cell itself where there is neither, or where its scores are made from the draws
-    of all splits together.
+    ``known``: the result of :func:`splits_of`. The cell itself if neither is committed, or if its scores are computed
+    from the draws of all splits together.
     """
     then, splits = known.get((cell.dataset, cell.protocol, cell.method, cell.setting), ("", 0))
     if then == cell.id or cell.drawn or not 0 < splits < cell.splits:
@@ -116,7 +116,7 @@ def as_committed(cell, known: dict[tuple[str, ...], tuple[str, int]]):
 
 
 def whole_cells(chosen: Iterable[Cell], folder: Path = papers.REFERENCE) -> set[str]:
-    """Ids of those cells of which all splits are committed, by a whole run."""
+    """Ids of the cells of which a whole run committed all splits."""
     known, out = runs(folder), set()
     there = set(experiments(folder))
     by_experiment: dict[str, list[Cell]] = {}
@@ -131,9 +131,9 @@ def whole_cells(chosen: Iterable[Cell], folder: Path = papers.REFERENCE) -> set[
 
 
 def restored_jobs(chosen: Iterable[Cell], refit: Collection[str], folder: Path = papers.REFERENCE) -> set[str]:
-    """Jobs of which every cell is committed whole (:func:`whole_cells`) and of no method that is fitted all the same.
+    """Jobs whose cells are all committed (:func:`whole_cells`), except those of methods that must be fitted.
 
-    Nothing is fitted in them: ``workflow.score`` writes the fits of their cells from the reference.
+    These jobs fit nothing: ``workflow.score`` writes the fits of their cells from the reference.
     """
     by_job = jobs(chosen)
     whole = whole_cells([c for group in by_job.values() for c in group], folder)
@@ -141,16 +141,16 @@ def restored_jobs(chosen: Iterable[Cell], refit: Collection[str], folder: Path =
 
 
 def encoded(scores: pd.DataFrame) -> bytes:
-    """What the file of these scores holds; the same scores give the same bytes (with the same zlib).
+    """The content of the file of these scores. The same scores give the same bytes (with the same zlib).
 
-    A column that older rows lack is left out as long as no row has it.
+    A column that older rows lack is left out until a row has it.
     """
     unused = [c for c in OPTIONAL if c in scores and (scores[c] == "").all()]
     return gzip.compress(csv_text(scores.drop(columns=unused)).encode("utf-8"), mtime=0)
 
 
 def runs(folder: Path = papers.REFERENCE) -> dict[Entry, dict[str, str]]:
-    """The whole run of each method in an experiment, sorted; columns ``RUN_COLUMNS``.
+    """The whole run of each method in an experiment, sorted, with the columns ``RUN_COLUMNS``.
 
     Raises ValueError for a file with other columns.
     """
@@ -179,7 +179,7 @@ def run_of(entry: Entry, manifest: Mapping) -> dict[str, str]:
 
 
 def versions_text(python: str, versions: Mapping[str, str]) -> str:
-    """Public versions of Python and of ``LIBRARIES`` in one line; the local part of a version ("+cpu") is left out."""
+    """Public versions of Python and of ``LIBRARIES`` in one line, without local parts such as "+cpu"."""
     words = [f"python {'.'.join(python.split('.')[:2])}"] if python else []
     return ", ".join(
         [*words, *(f"{name} {versions[name].partition('+')[0]}" for name in LIBRARIES if name in versions)]
@@ -187,7 +187,7 @@ def versions_text(python: str, versions: Mapping[str, str]) -> str:
 
 
 def write_runs(rows: Mapping[Entry, Mapping[str, str]], folder: Path = papers.REFERENCE) -> None:
-    """Write all rows, sorted, each to the folder of its experiment's paper."""
+    """Write all rows, sorted, into the folders of their experiments' papers."""
     by_path: dict[Path, list[Mapping[str, str]]] = {}
     for entry in sorted(rows):
         by_path.setdefault(papers.place(entry[0], folder) / RUNS, []).append(rows[entry])
@@ -200,7 +200,7 @@ def write_runs(rows: Mapping[Entry, Mapping[str, str]], folder: Path = papers.RE
 
 
 class RowsByCell(Mapping[str, list[dict]]):
-    """Cell -> its score rows; made when asked for, since few of an experiment's cells are."""
+    """Cell -> its score rows. They are grouped at the first use, because few cells of an experiment are read."""
 
     def __init__(self, scores: pd.DataFrame):
         self.scores, self._places = scores, scores.groupby("cell", sort=False).indices
@@ -216,7 +216,7 @@ class RowsByCell(Mapping[str, list[dict]]):
 
 
 class Reference:
-    """The cells of all experiments at full scale as they are committed, and their scores in ``folder``."""
+    """The committed cells of all experiments at full scale, and their scores in ``folder``."""
 
     def __init__(self, folder: Path = papers.REFERENCE):
         self.folder = Path(folder)
@@ -233,14 +233,14 @@ class Reference:
         self.families = families(self.cells.values())
 
     def cells_of(self, path: str) -> list[Cell]:
-        """The cells of an experiment file; one that is committed with fewer splits has those."""
+        """The cells of an experiment file. A cell that is committed with fewer splits has those."""
         every = cells(path, "full")
         known = every and every[0].experiment in self._known
         splits = splits_of(self.rows(every[0].experiment).scores) if known else {}
         return [as_committed(cell, splits) for cell in every]
 
     def has(self, experiment: str) -> bool:
-        """Has this experiment committed scores?"""
+        """Whether an experiment has committed scores."""
         return experiment in self._known
 
     def rows(self, experiment: str) -> RowsByCell:
@@ -253,11 +253,11 @@ class Reference:
         return self._rows[experiment]
 
     def rows_of(self, cell: Cell) -> list[dict]:
-        """The committed score rows of a cell; none if it has none."""
+        """The committed score rows of a cell, which may be none."""
         return self.rows(cell.experiment).get(cell.id, []) if self.has(cell.experiment) else []
 
     def seconds(self, experiment: str) -> dict[str, float]:
-        """Mean seconds per split of every committed cell that has scores, of the CPU if known."""
+        """Mean seconds per split of every committed cell with scores: CPU seconds if they are known."""
         if not self.has(experiment):
             return {}
         rows = self.rows(experiment).scores
@@ -271,7 +271,7 @@ class Reference:
 
 
 def read_short_runs(folder: Path) -> dict[ShortKey, float]:
-    """The short runs in a reference folder; none if the file is missing."""
+    """The short runs in a reference folder; empty if the file is missing."""
     path = Path(folder) / SHORT_RUNS
     if not path.exists():
         return {}
@@ -286,7 +286,7 @@ def write_short_runs(rows: Mapping[ShortKey, float], folder: Path) -> None:
 
 
 def drop_short_runs(of: Collection[Entry], folder: Path) -> None:
-    """Forget the short runs of methods whose committed scores were made anew: they were of the code before."""
+    """Remove the short runs of methods whose committed scores were replaced, because older code made them."""
     known = read_short_runs(folder)
     remaining = {key: value for key, value in known.items() if key[:2] not in of}
     if remaining != known:

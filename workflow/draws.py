@@ -1,11 +1,11 @@
-"""What scoring needs many draws of a posterior for: coverage fractions, or predicted probabilities. Re-runs no fit.
+"""Draws of posteriors for scores that need many of them: coverage fractions, or predicted probabilities.
 
     python -m workflow.draws --config X.yaml --scale full --job NAME --data results/data/D.npz
 
-It costs more than the fits of some cells, so it is kept in ``results/draws/<cell>.npz``: a new score re-runs no draw.
-For every split k whose fit is ok the file has an array "k". What it holds is said by the record of the cell's kind of
-model (``draws`` of ``models.kind.Kind``, ``evaluation.drawn``): coverage fractions, or predicted probabilities. A split
-whose posterior gives a number that is not finite has the reason, a text, instead.
+Drawing costs more than the fits of some cells. So the result is kept in ``results/draws/<cell>.npz``, and a new score
+repeats neither fits nor draws. The file has an array "k" for every split k with status ok. The record of the cell's
+kind of model says what it holds (``draws`` of ``models.kind.Kind``, ``evaluation.drawn``). If a posterior gives a
+number that is not finite, its split has the reason as text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def case_of(cell, k: int, data, posterior=None, drawn=None):
-    """What the scorer of the cell's kind of model gets of split ``k``, with the random numbers of its prediction."""
+    """The input of the kind of model's scorer for split ``k``, with the random numbers of its prediction."""
     import numpy as np
 
     import datasets
@@ -45,7 +45,7 @@ def case_of(cell, k: int, data, posterior=None, drawn=None):
 
 
 def of_split(cell, k: int, kind: str, parameters: dict, data):
-    """The array of one split (see the module). Raises ValueError where a number is not finite."""
+    """The array of one split (see the module). Raises ValueError if a number is not finite."""
     import numpy as np
 
     from models import posteriors
@@ -57,7 +57,7 @@ def of_split(cell, k: int, kind: str, parameters: dict, data):
 
 
 def of_cell(cell, fits: Path, data) -> dict:
-    """Split -> array of one cell, or why there is none."""
+    """Split -> array of one cell, or the reason why there is none."""
     import numpy as np
 
     record, out = record_of(cell, fits), {}
@@ -79,7 +79,7 @@ def of_cell(cell, fits: Path, data) -> dict:
 
 
 def of_job(job: str, group: Sequence[Cell], results: Path, data) -> None:
-    """Write the draws of the cells of a job, but those that an interrupted call has made of the same fits and code."""
+    """Write the draws of the cells of a job. Draws that an interrupted call made of the same fits and code are kept."""
     from datasets.files import write_npz
     from workflow.imports import code_hash
 

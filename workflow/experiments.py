@@ -1,7 +1,7 @@
-"""From an experiment's config to its cells.
+"""Cells from the config of an experiment.
 
-One cell = (experiment, data set, protocol, method, setting) over all its splits. Everything that a cell needs is
-resolved here once: sizes of the model, hyper-parameters, budget, splits, seeds.
+A cell is (experiment, data set, protocol, method, setting) on all splits. Everything that it needs is resolved here
+once: model, hyper-parameters, budget, splits and seeds.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from workflow.imports import code_hash, files
 
 SCALES = ("full", "quick", "tiny")
 SEED_VERSION = "dpbayes-bench 1"
-#: cells of one experiment, and bytes of a cell's name: files and a folder of them are called by it.
+#: at most this many cells per experiment, and bytes per name of a cell, which becomes a name of files.
 MOST_CELLS, LONGEST_ID = 10_000, 200
 #: limits where an experiment names none. The dearest committed request takes 400 s, several times that on a busy
 #: machine, and the largest peak, but for EP at the shape of Year, is 2.6 GB.
 TIMEOUT_S, REQUEST_TIMEOUT_S, MEM_MB = 3600.0, 3600.0, 4000
-#: what fits, draws and scores every cell.
+#: modules that fit, draw and score every cell.
 SCORING = ("workflow.worker", "workflow.draws", "workflow.reference_posterior", "workflow.score")
 
 
 class ConfigError(ValueError):
-    """The config says something that the suite cannot do; the message names file, key and remedy."""
+    """The config asks for something that the suite cannot do. The message names file, key and remedy."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A method at one setting on one data set under one split protocol, over all splits."""
+    """A method at one setting on one data set under one split protocol, on all splits."""
 
     experiment: str
     dataset: str
@@ -58,24 +58,24 @@ class Cell:
     splits: int
     scale: str
     timeout_s: float
-    #: cells of one family differ in their budget only, or are readings of one run; they are fitted together, split by
-    #: split; empty for the others.
+    #: cells of one family differ in their budget only, or read one run. They are fitted together, split by split.
+    #: Empty for all other cells.
     family: str = ""
     #: limits of a job: seconds of a request of many fits (``timeout_s`` is that of one fit), megabytes of its worker.
     request_timeout_s: float = REQUEST_TIMEOUT_S
     mem_mb: int = MEM_MB
-    #: ranges of splits that are fitted at once, by Snakemake jobs of their own; 1: the job fits all its splits.
+    #: number of ranges of splits that are fitted by separate Snakemake jobs; 1: the job fits all its splits.
     chunks: int = 1
-    #: does the experiment ask for the coverage of predictive intervals, where its kind of model has them?
+    #: whether the experiment asks for the coverage of predictive intervals, if its kind of model has them.
     intervals: bool = False
-    #: does the experiment ask for AUC, balanced accuracy and Brier score, of two classes?
+    #: whether the experiment asks for AUC, balanced accuracy and Brier score of two classes.
     rare_class: bool = False
-    #: does the experiment ask for the diagnostics of fits beside their scores, where its kind of model keeps none?
+    #: whether the experiment asks for the diagnostics of fits as scores, if its kind of model keeps none.
     diagnostics: bool = False
 
     @property
     def values(self) -> dict:
-        """What the cell's numbers depend on besides code and data; the sidecar holds it."""
+        """All that the numbers of the cell depend on besides code and data. It is stored with the fits."""
         return {
             "experiment": self.experiment,
             "dataset": self.dataset,
@@ -90,38 +90,38 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """Readable prefix and a short hash of the settings."""
+        """A readable prefix and a short hash of the settings."""
         text = json.dumps(self.values, sort_keys=True)
         words = [self.experiment, self.dataset, self.protocol, self.method, self.setting]
         return _slug(*words) + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
     def job(self) -> str:
-        """Name of the Snakemake job that fits it: experiment, data set, and the method whose run it reads."""
+        """The name of the Snakemake job that fits the cell: experiment, data set, and the method whose run it reads."""
         return _slug(self.experiment, self.dataset, self.run_of)
 
     @property
     def run_of(self) -> str:
-        """The method whose run this one reads; its own name for all others."""
+        """The method whose run this method reads, or its own name."""
         return self.adapter().run_of or self.method
 
     def adapter(self):
-        """The method as it fits this cell's kind of model."""
+        """The method for this cell's kind of model."""
         return contract.get(self.method, self.kind)
 
     @property
     def kind(self) -> str:
-        """Kind of the model."""
+        """The name of the kind of model."""
         return dict(self.model)["kind"]
 
     @property
     def about(self) -> model_kinds.Kind:
-        """What is known of its kind of model."""
+        """The record of the kind of model."""
         return model_kinds.kind(self.kind)
 
     @property
     def drawn(self) -> bool:
-        """Are its scores made from many draws of the posterior (``workflow.draws``)?"""
+        """Whether the scores need many draws of the posterior (``workflow.draws``)."""
         return bool(self.about.draws)
 
     @property
@@ -134,35 +134,35 @@ class Cell:
 
     @property
     def files(self) -> list[str]:
-        """What the fit reaches, relative to the root: among the code inputs of its scores."""
+        """Files of the code that the fit depends on, relative to the root."""
         return files(*self._roots)
 
     @property
     def code_hash(self) -> str:
-        """Digest of what the fit reaches, a parameter of its rule: rows that are there count for this code only."""
+        """A hash of the code that the fit depends on. Existing rows are used only if they have this hash."""
         return code_hash(*self._roots)
 
     @property
     def own_files(self) -> list[str]:
-        """Files of the method itself and of what it imports from methods/, and of the run that it reads."""
+        """Files in methods/ of the method, of what it imports, and of the method whose run it reads."""
         made = files(contract.module_of(self.method, self.kind), contract.module_of(self.run_of, self.kind))
         return [f for f in made if f.startswith("methods/") and f != "methods/contract.py"]
 
     @property
     def score_roots(self) -> frozenset[str]:
-        """Modules from which everything that its score rows depend on is reached.
+        """Modules from which all code that the score rows depend on is reached.
 
-        Besides the fit: the run that it reads, the rebuilt posterior, the data set's public facts, the worker, draws
-        and scores. The rows of its table are not among them: their hash stands in every score row.
+        Besides the fit, these are the run that it reads, the rebuilt posterior, the public facts of the data set, the
+        worker, draws and scores. The rows of the data set are not among them, because each score row has their hash.
         """
         read = contract.module_of(self.run_of, self.kind)
         return frozenset({*self._roots, read, f"datasets.{self.dataset}", *self.about.modules, *SCORING})
 
     def seed(self, split: int, role: str) -> list[int]:
-        """Entropy of a SeedSequence. Adding a method or a data set moves nobody's seed.
+        """Entropy of a SeedSequence. Adding a method or a data set changes no other seed.
 
-        The setting is not an axis: settings of one method share their random numbers, which makes their
-        differences sharper; so do methods that read one and the same run. ``role`` separates fit, noise and prediction.
+        The setting is not part of it: settings of one method share their random numbers, which reduces the variance of
+        their differences. Methods that read the same run share them too. ``role`` separates fit, noise and prediction.
         """
         maker = contract.get(self.run_of, self.kind)
         name = maker.seed_name or maker.name
@@ -172,16 +172,16 @@ class Cell:
 
     @property
     def pooled(self) -> bool:
-        """Has the cell numbers of all its splits together, such as the coverage over simulated data sets?"""
+        """Whether the cell has numbers over all its splits, such as the coverage over simulated data sets."""
         return protocols.pooled(self.protocol)
 
     def chunk(self, number: int) -> range:
-        """Splits of one of its :attr:`chunks`, numbered from 1; none above their number."""
+        """The splits of one of its :attr:`chunks`, which are numbered from 1. Empty above their number."""
         start, end = (self.splits * k // self.chunks for k in (number - 1, number))
         return range(start, min(end, self.splits))
 
     def split_rows(self, data, split: int):
-        """Train and test rows of one split of the loaded data set, by the law of this cell's protocol."""
+        """Training and test rows of one split of the loaded data set, by this cell's protocol."""
         return protocols.home(self.protocol).split(self.dataset, self.protocol, len(data.y), split, data.authors_order)
 
     def build_model(self):
@@ -200,7 +200,7 @@ def _slug(*words: str) -> str:
 
 
 def families(of: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Cells by family; those without one are left out."""
+    """Family -> its cells. Cells without a family are left out."""
     out: dict[str, list[Cell]] = {}
     for cell in of:
         if cell.family:
@@ -209,7 +209,7 @@ def families(of: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def units(of: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Cells that are fitted together: the families by name, and each other cell by its id."""
+    """Cells that are fitted together: each family by its name, and each other cell by its id."""
     out: dict[str, list[Cell]] = {}
     for cell in of:
         out.setdefault(cell.family or cell.id, []).append(cell)
@@ -217,7 +217,7 @@ def units(of: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def jobs(of: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Cells by the Snakemake job that fits them, one :func:`units` after the other."""
+    """Cells by the Snakemake job that fits them, in the order of :func:`units`."""
     out: dict[str, list[Cell]] = {}
     for cell in of:
         out.setdefault(cell.job, []).append(cell)
@@ -229,7 +229,7 @@ def _freeze(v):
 
 
 def by_dataset(value: Any, dataset: str, where: str) -> Any:
-    """``{by_dataset: {wine: 1, default: 2}}`` resolved for one data set; any other value as it is."""
+    """The value for one data set of ``{by_dataset: {wine: 1, default: 2}}``; any other value unchanged."""
     if isinstance(value, dict) and set(value) == {"by_dataset"}:
         table = value["by_dataset"]
         if not isinstance(table, dict):
@@ -246,7 +246,7 @@ def by_dataset(value: Any, dataset: str, where: str) -> Any:
 
 @cache
 def _checker():
-    """Of the schema; 3.0 is no whole number."""
+    """The validator of the schema. Unlike JSON Schema, it does not take 3.0 for an integer."""
     from jsonschema import Draft202012Validator, validators
 
     whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, v: _fits(v, "int"))
@@ -256,7 +256,7 @@ def _checker():
 
 @cache
 def load(path: str | Path) -> dict:
-    """Read and check one experiment file. Raises :class:`ConfigError` naming file, key and remedy."""
+    """Read and check one experiment file. Raises :class:`ConfigError` with file, key and remedy."""
     path = Path(path)
     if not path.is_file():
         raise ConfigError(f"no experiment file {path}; the papers have {', '.join(papers.experiments())}")
@@ -297,7 +297,7 @@ def load(path: str | Path) -> dict:
 
 
 def _grid(arm: dict) -> int:
-    """How many arms it stands for, before they are written out."""
+    """The number of arms that a grid stands for, before they are written out."""
     grid = arm.get("budget_grid", {})
     return len(grid.get("orders", "1")) * max(1, len(grid.get("epsilons", ())), len(grid.get("log_epsilons", ())))
 
@@ -393,7 +393,7 @@ def cells(path: str | Path, scale: str) -> list[Cell]:
 
 
 def _check_answers(config: dict, of: list[Cell], where: str) -> None:
-    """Raises ConfigError for an answer whose cell the experiment does not have, or has of a method that is left out."""
+    """Raise ConfigError for an answer whose cell does not exist in the experiment, or belongs to an excluded method."""
     have = {(c.protocol, c.method, c.setting) for c in of}
     for k, answer in enumerate(config["answers"]):
         for cell in [*answer["readings"].values(), *answer.get("also", [])]:
@@ -407,7 +407,7 @@ _TYPES = {"int": int, "float": int | float, "bool": bool, "str": str}
 
 
 def _fits(value: Any, annotation: str) -> bool:
-    """May a field with this annotation hold the value? True for annotations that this does not know."""
+    """Whether a field with this annotation may hold the value. True for annotations that are not known here."""
     if annotation.startswith("tuple[") and annotation.endswith(", ...]"):
         return all(_fits(v, annotation[6:-6]) for v in (value if isinstance(value, list | tuple) else [value]))
     words = annotation.split(" | ")
@@ -419,7 +419,7 @@ def _fits(value: Any, annotation: str) -> bool:
 
 
 def _check_types(of: type, given: dict, where: str) -> None:
-    """Raises ConfigError for a value of another type than the field that it is for."""
+    """Raise ConfigError for a value that has the wrong type for its field."""
     for f in dataclasses.fields(of):
         kind = str(getattr(f.type, "__name__", f.type))
         if f.name in given and not _fits(given[f.name], kind):
@@ -427,7 +427,7 @@ def _check_types(of: type, given: dict, where: str) -> None:
 
 
 def _model(kind: str, given: dict, where: str) -> tuple[tuple[str, Any], ...]:
-    """The fields of the model, which is built once: a wrong one is refused here and is no failed fit."""
+    """The fields of the model. The model is built once here, so that a wrong field does not become a failed fit."""
     model = model_kinds.kind(kind).model
     frozen = {k: _freeze(v) for k, v in given.items()}
     fields = {k: v for k, v in frozen.items() if k != "kind"}
@@ -440,7 +440,7 @@ def _model(kind: str, given: dict, where: str) -> tuple[tuple[str, Any], ...]:
 
 
 def _unlisted(name: str, kind: str, extra: dict) -> dict:
-    """The arm of a method that the config does not name. Budgets are for private methods where there is a grid."""
+    """The arm of a method that the config does not name. A private method gets the budgets of the grid."""
     arm = {"method": name, **{k: v for k, v in extra.items() if k != "budget_grid"}}
     if "budget_grid" not in extra:
         return {"budget": {}, **arm}
@@ -450,7 +450,7 @@ def _unlisted(name: str, kind: str, extra: dict) -> dict:
 
 
 def _ablation(arm: dict, where: str) -> dict:
-    """The arm of an ablation: at full scale only, its setting marked by ``ABLATION``."""
+    """The arm of an ablation, for the full scale only. Its setting begins with ``ABLATION``."""
     if not arm.get("label"):
         raise ConfigError(f"{where}: ablation of {arm['method']}: give it a label that says what differs")
     family = {"family": f"{ABLATION} {arm['family']}"} if "family" in arm else {}
@@ -458,7 +458,7 @@ def _ablation(arm: dict, where: str) -> dict:
 
 
 def _tuned(path: Path, extra: dict, where: str) -> list[dict]:
-    """Arms with the settings that ``workflow.tuning`` chose on public surrogates; none where that was the default."""
+    """Arms with the settings that ``workflow.tuning`` chose on public surrogates; none if these are the defaults."""
     if not path.is_file():
         raise ConfigError(f"{where}: tuned: no file {path}; make it with `python -m workflow.tuning --config {where}`")
     chosen: dict[tuple[str, str], dict] = {}
@@ -480,10 +480,10 @@ def _tuned(path: Path, extra: dict, where: str) -> list[dict]:
 
 
 def _settings(method, given: dict, size: dict, where: str) -> dict:
-    """All fields of the method's Settings, given or default, capped by the scale.
+    """All fields of the method's Settings, given or default, cut to the caps of the scale.
 
-    A field that was added after cells were committed (``metadata={"later": True}``) is left out at its default: those
-    cells are what they were, and keep their ids.
+    A field that was added after cells were committed (``metadata={"later": True}``) is left out at its default, so that
+    the ids of those cells do not change.
     """
     fields = {f.name: f for f in dataclasses.fields(method.Settings)}
     unknown = sorted(set(given) - set(fields))
@@ -504,7 +504,7 @@ def _settings(method, given: dict, size: dict, where: str) -> dict:
 
 
 def check_published(of: Iterable[papers.Paper], scale: str = "full") -> None:
-    """Check the published numbers of these papers. Raises ConfigError that names file, row and key."""
+    """Check the published numbers of these papers. Raises ConfigError with file, row and key."""
     for paper in of:
         configs = {p: load(os.path.relpath(p)) for p in paper.experiments.values()}  # as `experiment_files` names it
         try:

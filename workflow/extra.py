@@ -1,10 +1,10 @@
-"""Makes the tables of a paper that are no scores.
+"""Makes the tables of a paper that are not scores.
 
     python -m workflow.extra KEY TABLE --scale full --results results
 
-KEY is the folder of a paper (or ``common_tasks``), TABLE the file name of one of its tables; all tables that are made
-together with it are written to RESULTS/extra, and their names to RESULTS/done, for Snakemake. ``--from-tables`` makes
-again only what follows from the others there.
+KEY is the folder of a paper (or ``common_tasks``), and TABLE the file name of one of its tables. All tables that the
+same call makes are written to RESULTS/extra, and their names to RESULTS/done for Snakemake. ``--from-tables`` makes
+only the tables that follow from others there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What a maker of tables is given. ``out``: folder of the tables; ``results``: folder of the run."""
+    """The argument of a maker of tables. ``out``: folder of the tables; ``results``: folder of the run."""
 
     extra: Extra
     scale: str
@@ -40,16 +40,16 @@ class Request:
 
     @property
     def config(self) -> Path:
-        """File of its experiment."""
+        """The file of its experiment."""
         return papers.experiments()[self.extra.experiment]
 
     @property
     def fits(self) -> Path:
-        """Folder of the stored fits."""
+        """The folder of the stored fits."""
         return self.results / "fits"
 
     def cells(self, scale: str = "") -> list[Cell]:
-        """Cells of its experiment at that scale (default: of the run)."""
+        """The cells of its experiment at a scale (default: that of the run)."""
         from workflow.experiments import cells
 
         return cells(self.config, scale or self.scale)
@@ -62,7 +62,7 @@ class Request:
 
 
 def text_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], digits: int = 17) -> str:
-    """A table as CSV; floats with that many significant digits."""
+    """A table as CSV, with floats at that many significant digits."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, columns, lineterminator="\n")
     writer.writeheader()
@@ -71,7 +71,7 @@ def text_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], digits: i
 
 
 def kept(out: Path, head: dict, makers: Sequence[Callable[[], dict]]) -> list[dict]:
-    """The row of each maker; those that an interrupted run has finished are read from beside ``out``."""
+    """The row of each maker. Rows that an interrupted run has finished are read from a file next to ``out``."""
     partial = out.with_suffix(".partial")
     lines = [json.loads(line) for line in partial.read_text().splitlines()] if partial.exists() else []
     done = lines[1:] if lines[:1] == [head] else []
@@ -91,9 +91,9 @@ def kept(out: Path, head: dict, makers: Sequence[Callable[[], dict]]) -> list[di
 def resumed(
     request: Request, name: str, head: dict, makers: Sequence[Callable[[], dict]], columns: Sequence[str]
 ) -> str:
-    """A table of the rows that are made, ten digits, as CSV; finished rows of an interrupted run are not made again.
+    """A table of rows as CSV with ten digits. Rows that an interrupted run has finished are not made again.
 
-    ``head``: what the rows rest on (hashes of code and data); rows that rest on something else are made anew.
+    ``head``: hashes of the code and data of the rows. Rows of other code or data are made again.
     """
     out = request.out / name
     text = text_of(columns, kept(out, head, makers), 10)
@@ -102,7 +102,7 @@ def resumed(
 
 
 def about(key: str, table: str) -> tuple[Paper, Extra]:
-    """The paper of that key and how its table is made. Raises ValueError naming what is there."""
+    """The paper of a key, and how its table is made. Raises ValueError that lists the known ones."""
     known = {p.key: p for p in papers.papers()}
     if key not in known:
         raise ValueError(f"no paper '{key}'; there are {', '.join(known)}")
@@ -114,7 +114,7 @@ def about(key: str, table: str) -> tuple[Paper, Extra]:
 
 
 def write(request: Request) -> None:
-    """Make the tables and write them. Raises ValueError where the maker gives others than it said."""
+    """Make the tables and write them. Raises ValueError if the maker gives other tables than it declared."""
     made = papers.resolve(request.extra.make)(request)
     unknown, missing = set(made) - set(request.extra.tables), set(request.extra.tables) - set(made)
     if unknown or (missing and not request.from_tables):

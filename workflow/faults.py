@@ -1,7 +1,7 @@
-"""Whose fault is it? The machine's faults stop a job and are no row; a method's faults are rows of that method only.
+"""Decides who is at fault. A fault of the machine stops the job; a fault of a method becomes rows of that method.
 
-What a method returns is checked here and nowhere else: :func:`facts_of` in the process that fits, where a check that
-hangs meets the limits of the fit, and :func:`rows_of` in the process that asked, which trusts nothing that it is sent.
+What a method returns is checked only here: by :func:`facts_of` in the process that fits, so that a check that hangs
+meets the limits of the fit, and by :func:`rows_of` in the process that asked, which trusts nothing that it gets.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ REMEDIES = {
     **dict.fromkeys(("ENOMEM", "EAGAIN"), "free some memory, or run fewer cells at once (--cores)"),
 }
 _REMEDY_OF = {getattr(errno, name): remedy for name, remedy in REMEDIES.items() if hasattr(errno, name)}
-#: how libraries with an allocator of their own say that there is no memory, and a worker that imports a method's file.
+#: messages of libraries with their own allocator, and of a worker that imports a method, on missing memory.
 _NO_MEMORY = (
     "RESOURCE_EXHAUSTED",
     "can't allocate memory",
@@ -57,7 +57,7 @@ _NO_MEMORY = (
     "std::bad_alloc",
     "cannot be imported: MemoryError",
 )
-#: signals by which a system or its owner ends a process; by all others a program ends itself.
+#: signals by which the system or a user ends a process. All others come from the program.
 KILLED = tuple(
     getattr(signal, name)
     for name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGBUS", "SIGXCPU", "SIGXFSZ")
@@ -65,12 +65,12 @@ KILLED = tuple(
 )
 #: variables that name the folders in which libraries keep what they have compiled.
 CACHES = ("JAX_COMPILATION_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR")
-#: a fault is the method's at this attempt, if the machine can do what the fit needs.
+#: number of attempts, after which a fault is the method's if the machine can do what the fit needs.
 ATTEMPTS = 3
 
 
 class MachineFault(RuntimeError):
-    """A fault of the machine; the message says what it was and what to do.
+    """A fault of the machine. The message says what it was and what to do.
 
     ``certain``: no fit can have caused it, so that it is not tried again.
     """
@@ -81,14 +81,14 @@ class MachineFault(RuntimeError):
 
 
 class Repeated(MethodError):
-    """A fault that a method has met at each attempt, on a machine that has memory and space."""
+    """A fault that a method met at each attempt, although the machine has memory and space."""
 
 
 def fault_of(error: BaseException, results: Path | None = None) -> MachineFault | None:
     """The fault of the machine that an error reports, or None if a method (or the suite) is to blame.
 
-    ``results``: folder of the run. If it is given, an error of the file system is the machine's only below it, and
-    below the temporary folder and the caches of libraries.
+    ``results``: folder of the run. If it is given, an error of the file system counts as the machine's only below this
+    folder, the temporary folder and the caches of libraries.
     """
     if isinstance(error, MachineFault):
         return error
@@ -107,7 +107,7 @@ def fault_of(error: BaseException, results: Path | None = None) -> MachineFault 
 
 
 def _ours(names: Sequence[object], results: Path) -> bool:
-    """Is one of these files in a folder of the suite? Also true if the error names no file."""
+    """Whether one of these files is in a folder of the suite. True if the error names no file."""
     named = [os.fsdecode(name) for name in names if isinstance(name, str | bytes | os.PathLike)]
     folders = [results, tempfile.gettempdir(), *(os.environ[name] for name in CACHES if os.environ.get(name))]
     roots = [os.path.realpath(folder) for folder in folders]
@@ -118,7 +118,7 @@ def _ours(names: Sequence[object], results: Path) -> bool:
 
 
 def killed(exitcode: int) -> MachineFault | None:
-    """The same of a process that ended with this code (negative: by that signal)."""
+    """The fault of the machine that an exit code reports (negative: a signal), or None."""
     if -exitcode not in KILLED:
         return None
     what = f"the fit's process was ended by {signal.Signals(-exitcode).name} (killed, or out of memory)"
@@ -126,7 +126,7 @@ def killed(exitcode: int) -> MachineFault | None:
 
 
 def able(folder: Path, mem_mb: float) -> bool:
-    """Can this machine, now, write a file there that is as large as a posterior may be, and allocate ``mem_mb``?"""
+    """Whether this machine can now write a file as large as a posterior may be, and allocate ``mem_mb``."""
     if resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY:
         return False  # whoever set a limit of CPU time may also have ended the process
     try:
@@ -145,10 +145,10 @@ Made = TypeVar("Made")
 
 
 def thrice(name: str, make: Callable[[], Made], folder: Path, mem_mb: float) -> Made:
-    """What ``make`` gives, for the cell ``name``. Raises what it raises, and faults of the machine as follows.
+    """The result of ``make`` for the cell ``name``, which is tried three times.
 
-    If the machine is not :func:`able`, MachineFault at once. Else ``make`` is tried again, and a fault at the last
-    attempt is Repeated: then the method is to blame.
+    Raises what ``make`` raises. If the machine is not :func:`able`, raises MachineFault at once. Otherwise ``make`` is
+    tried again, and a fault at the last attempt raises Repeated: the method is then to blame.
     """
     for number in range(1, ATTEMPTS + 1):
         try:
@@ -166,7 +166,7 @@ def thrice(name: str, make: Callable[[], Made], folder: Path, mem_mb: float) -> 
 
 @contextmanager
 def one_error() -> Iterator[None]:
-    """Ends a program with one line and status 1 if the machine is to blame; all other errors go on."""
+    """End a program with one line and status 1 if the machine is to blame. All other errors pass."""
     try:
         yield
     except Exception as error:
@@ -183,19 +183,19 @@ def one_error() -> Iterator[None]:
 
 # -------------------------------------------------------------------------------------------------------- the words
 
-#: letters of a reason at most.
+#: the largest length of a reason, in characters.
 LETTERS = 2000
 
 
 def clean(text: str, most: int = LETTERS) -> str:
-    """A text that every file and page can hold: cut, and with control characters and surrogates written out."""
+    """A text that every file and page can hold: limited in length, with control characters and surrogates escaped."""
     plain = (c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text[: most + 1])
     text = "".join(plain)
     return text if len(text) <= most else f"{text[: most - 4]} ..."
 
 
 def said(error: BaseException) -> str:
-    """An error's class and words, :func:`clean`."""
+    """The class and message of an error, :func:`clean`."""
     try:
         return clean(f"{type(error).__name__}: {error}")
     except BaseException:  # its own text raises
@@ -208,31 +208,31 @@ def _words(error: BaseException) -> str:
 
 # ------------------------------------------------------------------------------------------ what a method has returned
 
-#: bytes of the posterior of one fit, of its ledger and diagnostics, and of one answer, at most.
+#: the largest size in bytes of a posterior, of its ledger and diagnostics, and of one answer.
 POSTERIOR_BYTES, FACTS_BYTES, ANSWER_BYTES = 50 * 2**20, 2**22, 2**28
-#: diagnostics, or arrays of a posterior, at most.
+#: the largest number of diagnostics, or of arrays of a posterior.
 ENTRIES = 1000
-#: letters of a name, and of a text of the ledger.
+#: the largest length of a name, and of a text of the ledger, in characters.
 NAME, TEXT = 200, 1000
-#: kinds of array that a file holds without running code when it is read: numbers, switches, words.
+#: kinds of array that can be read without running code: numbers, booleans, strings.
 _PLAIN = "biufcUS"
-#: rows that the rebuilt posterior has to answer for.
+#: number of rows that the rebuilt posterior must predict.
 _ROWS = 2
-#: how NumPy says that arrays do not fit together. Its other ValueErrors are about the numbers in them.
+#: NumPy's messages on shapes that do not match. Its other ValueErrors are about the numbers.
 _SHAPES = re.compile(r"shape|dimension|broadcast|too many values|not enough values")
-#: numbers of a record that a process measures.
+#: fields of a record that a process measures.
 _MEASURED = ("seconds", "cpu_seconds", "compile_seconds", "peak_mb")
 
 
 class BadFit(MethodError):
-    """A fit that is not what the contract says; the message names the method and what is wrong."""
+    """A fit that breaks the contract. The message names the method and what is wrong."""
 
 
 def facts_of(method: Method, task: Task, fit: object, delta: float | None = None) -> tuple[dict, dict[str, np.ndarray]]:
-    """Ledger, diagnostics and kind of a fit as a record holds them, and its posterior's parameters as they are stored.
+    """Ledger, diagnostics and kind of a fit as a record holds them, and the arrays of its posterior.
 
-    ``delta``: at which an epsilon has to follow from the ledger (default: 1e-5). Raises BadFit unless the fit is what
-    the contract says. NaN and infinity of the posterior are looked for by the caller: they are a result, ``diverged``.
+    ``delta``: the delta at which the ledger must have an epsilon (default: 1e-5). Raises BadFit if the fit breaks the
+    contract. The caller looks for NaN and infinity in the posterior, because they are a result: ``diverged``.
     """
     name = method.name
     if not isinstance(fit, Fit):
@@ -249,7 +249,7 @@ def facts_of(method: Method, task: Task, fit: object, delta: float | None = None
 
 
 def _numbers(name: str, given: object) -> dict[str, float]:
-    """Diagnostics, without those that are not finite."""
+    """The finite diagnostics."""
     if not isinstance(given, Mapping):
         raise BadFit(f"{name}: its diagnostics are {_kind(given)}; give a mapping of words to numbers")
     out: dict[str, float] = {}
@@ -320,7 +320,7 @@ def _stored(name: str, task: Task, posterior) -> dict[str, np.ndarray]:
 
 
 def not_finite(parameters: Mapping[str, np.ndarray]) -> str | None:
-    """Name of the first array with a NaN or an infinity; None if there is none."""
+    """The name of the first array with a NaN or an infinity, or None."""
     return next((n for n, v in parameters.items() if v.dtype.kind in "fc" and not np.isfinite(v).all()), None)
 
 
@@ -332,15 +332,15 @@ def _kind(value: object) -> str:
 
 
 class BadAnswer(MethodError):
-    """An answer that is not about the splits that were asked for, or is no answer at all."""
+    """An answer that does not fit its request."""
 
 
 def rows_of(answer: Path, pairs: Sequence[tuple], folder: Path) -> list[tuple[str, dict]]:
-    """Pairs (cell id, record) of the file with an answer to ``pairs`` (cell, split), in their order.
+    """Pairs (cell id, record) of the answer to ``pairs`` (cell, split), in their order.
 
-    ``folder``: holds the parameters of the posteriors. Raises MachineFault if the answer is one, and BadAnswer unless
-    it is about just these pairs, each record has the fields of a record, and each posterior can be read without
-    running code.
+    ``folder``: holds the parameters of the posteriors. Raises MachineFault if the answer reports one. Raises BadAnswer
+    unless the answer has exactly these pairs, each record is complete, and each posterior can be read without running
+    code.
     """
     try:
         if answer.stat().st_size > ANSWER_BYTES:
@@ -358,7 +358,7 @@ def rows_of(answer: Path, pairs: Sequence[tuple], folder: Path) -> list[tuple[st
 
 
 def _record(cell, split: int, given: dict, folder: Path) -> dict:
-    """One record, made of what was sent. Raises ValueError or TypeError."""
+    """One checked record. Raises ValueError or TypeError."""
     facts: dict = {}
     for key in _MEASURED:
         if (value := given.get(key)) is not None:

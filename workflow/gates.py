@@ -1,19 +1,19 @@
-"""The gate against ourselves: are the committed numbers still right?
+"""The regression gate: recomputes a sample of the committed numbers and compares.
 
     python -m workflow.gates check                recompute two splits of every method in every experiment, and compare
     python -m workflow.gates programs             compare whole runs of papers with their own code
     python -m workflow.gates short-runs --write   write reports/reference/short_runs.csv anew
-    python -m workflow.gates no-data              cells of this run that say no_data although their data is there
+    python -m workflow.gates no-data              list cells of this run that say no_data although their data is there
 
-``check`` takes the cheapest cell of every method in every experiment, with the first split and one that is drawn from
-the commit's hash. A method whose own files differ from the merge base is also recomputed at its smallest and largest
+``check`` takes the cheapest cell of every method in every experiment: the first split, and one that is drawn from the
+commit's hash. A method whose own files differ from the merge base is also recomputed at its smallest and largest
 budget, on the first and the last split. A fit that is too expensive to repeat is compared by a short run: one epoch, or
-a few draws. Synthetic data, which are for time and memory only, are left out unless a method's files differ. Exit
-status: 1 if a number left its tolerance (``config/gates.yaml``), or if none was compared. ``--only EXPERIMENT`` or
-``--only EXPERIMENT/METHOD`` limits it.
+a few draws. Synthetic data, which are for time and memory only, are left out unless a method's files differ. The exit
+status is 1 if a number is outside its tolerance (``config/gates.yaml``), or if no number was compared. ``--only
+EXPERIMENT`` or ``--only EXPERIMENT/METHOD`` limits the sample.
 
-A sample does not see what moves in other splits and cells: the weekly whole run does. The gate against the papers is
-`python -m reports.build check`.
+A change in other splits and cells is not seen here, but by the weekly whole run. `python -m reports.build check` is the
+gate against the papers.
 """
 
 from __future__ import annotations
@@ -30,28 +30,14 @@ from pathlib import Path
 from datasets.files import ROOT
 from workflow import arithmetic, committed, imports, papers
 from workflow.committed import SHORT_RUNS, Entry, Reference
-from workflow.regression import (
-    DIFFERS,
-    NOT_RUN,
-    Found,
-    Number,
-    Tables,
-    Unit,
-    changed_entries,
-    choose,
-    compare_program,
-    compare_unit,
-    own_units,
-    recompute,
-    sentence,
-    short_values,
-    shown,
-    word,
-)
+from workflow.compare import DIFFERS, NOT_RUN, Number, sentence, shown, word
+from workflow.own_code import compare_program, own_units
+from workflow.recompute import Found, Tables, compare_unit, recompute_units, short_values
+from workflow.sample import Unit, changed_entries, choose
 
-#: CPU seconds of the samples that are computed a second time, which measures false alarms.
+#: CPU seconds of the samples that are recomputed to measure false alarms.
 REPEAT_SECONDS = 20.0
-#: relative difference that numbers are counted by, whatever their tolerances are.
+#: relative difference above which numbers are counted as moved, whatever their tolerances are.
 SMALL = 1e-6
 
 
@@ -60,9 +46,9 @@ def say(text: str) -> None:
 
 
 def check(reference: Reference, wanted: Sequence[str], tables: Tables, jobs: int) -> int:
-    """The gate over what ``wanted`` names (all if empty); the number of units with a number outside its tolerance.
+    """Run the gate on ``wanted`` (all if empty). Returns the number of units with a number outside its tolerance.
 
-    At least 1 where nothing was compared.
+    It is at least 1 if no number was compared.
     """
     import datasets
 
@@ -76,7 +62,7 @@ def check(reference: Reference, wanted: Sequence[str], tables: Tables, jobs: int
     if told := sorted({m for _, m in changed}):
         say(f"own files differ from the merge base, larger samples: {', '.join(told)}")
     results: dict[Unit, tuple[Found, list[Number]]] = {}
-    for unit, found, kept in recompute(
+    for unit, found, kept in recompute_units(
         reference, units, tables.get, tables.raw, jobs, tables.results / "here" / "parts"
     ):
         results[unit] = found, compare_unit(reference, unit, found)
@@ -87,9 +73,9 @@ def check(reference: Reference, wanted: Sequence[str], tables: Tables, jobs: int
         wrong += bool(bad)
         for n in bad:
             say(sentence(n, source(reference, unit)))
-        for row in found.finished:
-            if row.verdict == NOT_RUN:
-                say(f"{row.cell}: not run: {row.why}")
+        for n in found.finished:
+            if n.verdict == NOT_RUN:
+                say(f"{n.cell}: not run: {n.why}")
     numbers = [n for _, of in results.values() for n in of]
     say(f"{sum(found.seconds for found, _ in results.values()):.0f} CPU s")
     report(numbers)
@@ -111,7 +97,7 @@ def source(reference: Reference, unit: Unit) -> str:
 
 
 def report(numbers: Sequence[Number]) -> None:
-    """Print what was compared and the smallest shift that these comparisons see."""
+    """Print how many numbers were compared, and the smallest shift that is detected."""
     bad, measured = sum(n.verdict == DIFFERS for n in numbers), [n for n in numbers if not math.isnan(n.tolerance)]
     say(f"{len(numbers)} numbers of {len({n.cell for n in numbers})} cells; {bad} outside their tolerance")
     if not measured:
@@ -130,9 +116,9 @@ def report(numbers: Sequence[Number]) -> None:
 
 
 def false_alarms(reference: Reference, results: Mapping[Unit, tuple[Found, list[Number]]], tables: Tables, jobs: int):
-    """Compute the cheapest units a second time and say how many numbers left their tolerance.
+    """Recompute the cheapest units a second time, and report how many numbers leave their tolerance.
 
-    The code and the machine are the same, so whatever leaves its tolerance is a false alarm.
+    Code and machine are the same, so these are false alarms.
     """
     import scipy.stats
 
@@ -142,7 +128,7 @@ def false_alarms(reference: Reference, results: Mapping[Unit, tuple[Found, list[
             break
         chosen.append(unit)
     again: list[Number] = []
-    for unit, found, _ in recompute(reference, chosen, tables.get, tables.raw, jobs):
+    for unit, found, _ in recompute_units(reference, chosen, tables.get, tables.raw, jobs):
         again += repeated(results[unit][1], compare_unit(reference, unit, found))
     if not again:
         return "false alarms: not measured, since no sample could be repeated"
@@ -156,7 +142,7 @@ def false_alarms(reference: Reference, results: Mapping[Unit, tuple[Found, list[
 
 
 def repeated(first: Sequence[Number], second: Sequence[Number]) -> list[Number]:
-    """Numbers of a second computation beside those of the first, with the tolerances that the first was judged by."""
+    """Numbers of a second computation, compared with the first by the tolerances of the first."""
     before = {(n.cell, n.split, n.metric): n for n in first if not math.isnan(n.tolerance)}
     out = []
     for n in second:
@@ -168,9 +154,9 @@ def repeated(first: Sequence[Number], second: Sequence[Number]) -> list[Number]:
 
 
 def selected(reference: Reference, only: Sequence[str]) -> tuple[list[Entry], list[Unit]]:
-    """What ``--only`` names: methods in experiments, and samples of papers with their own code.
+    """The pairs (experiment, method) and the units of papers with their own code that ``--only`` names.
 
-    Exits where a word names nothing.
+    Exits if a word names nothing.
     """
     entries, own = list(reference.entries), own_units()
     for word_ in only:
@@ -185,17 +171,17 @@ def selected(reference: Reference, only: Sequence[str]) -> tuple[list[Entry], li
 
 
 def renew_short_runs(reference: Reference, wanted: Sequence[Entry], tables: Tables, jobs: int) -> int:
-    """Recompute the short runs of these methods and write them; those of others stay. Number of methods written."""
+    """Recompute and write the short runs of these methods; keep all others. Returns the number of methods written."""
     units = [u for u in choose(reference, wanted, "") if u.short]
     rows = {k: v for k, v in reference.short_rows().items() if k[:2] not in set(wanted)}
-    for unit, found, _ in recompute(reference, units, tables.get, tables.raw, jobs):
+    for unit, found, _ in recompute_units(reference, units, tables.get, tables.raw, jobs):
         rows |= short_values(unit, found)
     committed.write_short_runs(rows, reference.folder)
     return len({k[:2] for k in rows} & set(wanted))
 
 
 def check_programs(results: Path) -> int:
-    """Compare the score files of papers with their own code; 1 if a value differs, or if there is no file."""
+    """Compare the score files of papers with their own code. Returns 1 if a value differs or no file exists."""
     numbers = []
     for paper in papers.programs():
         if (folder := results / paper / "scores").is_dir():

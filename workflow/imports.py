@@ -1,10 +1,10 @@
-"""Which project modules a module reaches, read from its source, a digest of what they do, and what differs in git.
+"""The project modules that a module imports directly or indirectly, a hash of their code, and their changes in git.
 
-Locally a cell depends on every project module that its adapter reaches, so that editing one adapter re-runs that method
-alone and a corrected mechanism leaves no stale number. The files are inputs of the rules of scores and tables. A rule
-of fits has the digest as a parameter. It is of the syntax trees without docstrings: a comment, a docstring, the
-formatter or a checkout moves no number and therefore repeats no fit.
-It does not decide whether a committed number is still right; ``workflow.regression`` recomputes it.
+A cell depends on every project module that its adapter imports. So editing one adapter repeats only that method, and a
+corrected mechanism leaves no stale number. Rules of scores and tables have these files as inputs. A rule of fits has
+the hash as a parameter. The hash is of the syntax trees without docstrings: a comment, a docstring, a formatter or a
+new checkout changes no number and repeats no fit. The hash does not decide whether a committed number is still right;
+``workflow.recompute`` recomputes it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PACKAGES += ("common_tasks",)
 
 @cache
 def path_of(module: str, root: Path = ROOT) -> Path | None:
-    """File of a project module, or of one from outside (``methods.outside.<name>``); None for a library's."""
+    """The file of a project module, or of one from outside (``methods.outside.<name>``); None for a library's."""
     if module.startswith("methods.outside."):
         return next((p for p in outside() if p.stem == module.rpartition(".")[2]), None)
     if module.split(".")[0] not in PACKAGES:
@@ -42,28 +42,28 @@ def path_of(module: str, root: Path = ROOT) -> Path | None:
 
 
 def file_of(module: str, root: Path = ROOT) -> Path:
-    """:func:`path_of` a module of the project. Raises KeyError for a library's."""
+    """The :func:`path_of` of a project module. Raises KeyError for a library's module."""
     if (path := path_of(module, root)) is None:
         raise KeyError(f"{module} is no module of the project")
     return path
 
 
 def outside() -> list[Path]:
-    """Files of methods from outside (``methods.contract.OUTSIDE``)."""
+    """Files of methods from outside the project (``methods.contract.OUTSIDE``)."""
     return [Path(p).resolve() for p in os.environ.get("DPBAYES_METHODS", "").split(os.pathsep) if p]
 
 
-#: what each source text imports, and the hash of the code of several texts, by the digest of the texts; kept beside the
-#: compiled bytecode, and as dispensable.
+#: the imports of each source text, and hashes of code, by the hash of the texts. The file is next to the compiled
+#: bytecode and may be deleted.
 STORE = Path(__file__).resolve().parent / "__pycache__" / f"imports.{sys.implementation.cache_tag}.json"
-#: more digests than this: those of former versions are dropped.
+#: above this number of hashes, those of earlier versions are dropped.
 STORED = 4000
 
 
 def imports_in(source: bytes) -> list[tuple[int, str, list[str]]]:
-    """(level, module, names) of every import in a source text, inside functions too; of ``import a`` no names.
+    """(level, module, names) of every import in a source text, also inside functions; no names for ``import a``.
 
-    Statements alone are visited: an import is never part of an expression.
+    Only statements are visited, because an import is never part of an expression.
     """
     try:
         tree = ast.parse(source)
@@ -88,7 +88,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Remembered:
-    """Values by the digest of the texts that they follow from, for this process and, where they are kept, the next."""
+    """Values by the hash of the texts that they follow from, kept in this process and on disk."""
 
     def __init__(self, path: Path):
         self.path, self.changed = path, False
@@ -98,7 +98,7 @@ class _Remembered:
             self.known = {}
 
     def of(self, make: Callable[..., Any], *texts: bytes) -> Any:
-        """``make`` of the texts, or what it gave for the same ones; JSON holds it."""
+        """``make()``, or the stored value for the same texts. JSON must be able to hold it."""
         digest = hashlib.sha256(make.__name__.encode())
         for text in texts:
             digest.update(len(text).to_bytes(8, "little") + text)
@@ -109,7 +109,7 @@ class _Remembered:
         return self.known[key]
 
     def keep(self) -> None:
-        """Write what is new; nothing where bytecode is not to be written either, or cannot be."""
+        """Write new values. Nothing is written if Python may not write bytecode, or if the disk refuses."""
         if not self.changed or sys.dont_write_bytecode:
             return
         self.changed = False
@@ -132,7 +132,7 @@ def _remembered() -> _Remembered:
 
 @cache
 def direct_imports(module: str, root: Path = ROOT) -> frozenset[str]:
-    """Project modules that the source of ``module`` names in an import, inside functions too."""
+    """Project modules that the source of ``module`` imports, also inside functions."""
     path = path_of(module, root)
     if path is None:
         return frozenset()
@@ -154,7 +154,7 @@ def direct_imports(module: str, root: Path = ROOT) -> frozenset[str]:
 
 @cache
 def reached(*modules: str, root: Path = ROOT) -> tuple[str, ...]:
-    """The modules themselves and every project module that they reach, sorted."""
+    """The modules and every project module that they import directly or indirectly, sorted."""
     seen: set[str] = set()
     todo = list(modules)
     while todo:
@@ -167,7 +167,7 @@ def reached(*modules: str, root: Path = ROOT) -> tuple[str, ...]:
 
 
 def files(*modules: str) -> list[str]:
-    """Paths of :func:`reached`, relative to the root of the project: what a rule declares as input."""
+    """Paths of :func:`reached` relative to the root, as inputs of a rule."""
     return list(_files(*modules))
 
 
@@ -184,7 +184,7 @@ def _relative(module: str) -> str:
 
 @cache
 def code_hash(*modules: str, root: Path = ROOT) -> str:
-    """16 hexadecimal digits over the syntax trees, without docstrings, of all modules reached."""
+    """16 hexadecimal digits of a hash of the syntax trees, without docstrings, of all modules :func:`reached`."""
     parts = ((module.encode(), file_of(module, root).read_bytes()) for module in reached(*modules, root=root))
     return _remembered().of(hash_of, *(text for part in parts for text in part))
 
@@ -200,7 +200,7 @@ def hash_of(*texts: bytes) -> str:
 
 @cache
 def normalised(source: str) -> str:
-    """The syntax tree of a source text without docstrings and positions, as text."""
+    """The syntax tree of a source text as text, without docstrings and positions."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # no program: its text stands for itself
@@ -213,7 +213,7 @@ def normalised(source: str) -> str:
 
 
 def git(*arguments: str, root: Path = ROOT) -> str | None:
-    """Output of a git command; None if it fails or there is no git."""
+    """The output of a git command; None if it fails or there is no git."""
     try:
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -227,9 +227,9 @@ def head(root: Path = ROOT) -> str:
 
 
 def base(root: Path = ROOT) -> str:
-    """The merge base with the default branch of ``origin``; without that remote the last commit; empty outside git.
+    """The merge base with the default branch of ``origin``; the last commit without that remote; empty outside git.
 
-    A shallow clone may hold no common commit: then it is the last commit, too.
+    It is the last commit, too, if a shallow clone has no common commit.
     """
     for branch in ("origin/HEAD", "origin/main", "origin/master"):
         if found := git("merge-base", "HEAD", branch, root=root):
@@ -238,9 +238,9 @@ def base(root: Path = ROOT) -> str:
 
 
 def differing(*folders: str, root: Path = ROOT) -> frozenset[str]:
-    """Python files below ``folders`` that do something else than at :func:`base`, relative to ``root``.
+    """Python files below ``folders`` whose code differs from :func:`base`, relative to ``root``.
 
-    A comment, a docstring or the layout makes no difference. Files that git does not know yet count, deleted ones too.
+    Changes of comments, docstrings or layout do not count. New files count, and deleted ones too.
     """
     commit = base(root)
     if not commit:

@@ -1,4 +1,4 @@
-"""What ``./bench`` runs: looks at the words, keeps a lock, says what is ahead, starts Snakemake and ends it."""
+"""Runs Snakemake for ``./bench``: checks the arguments, holds a lock, prints the plan, and ends all processes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from workflow import arguments, faults, store, worker
 
 #: exit status of a run that has left out a method.
 LEFT_OUT = 3
-#: exit statuses of a run that somebody has told to end.
+#: exit statuses of a run that was told to end.
 TOLD = (128 + signal.SIGTERM, 128 + signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """Somebody asked us to end; ``args`` holds the signal."""
+    """Somebody asked this process to end. ``args`` holds the signal."""
 
 
 def stop(number: int, frame) -> None:
@@ -28,7 +28,7 @@ def stop(number: int, frame) -> None:
 
 
 def scaled(scale: str, rest: list[str]) -> list[str]:
-    """Snakemake's arguments for a scale; the user's own ``--config`` and ``--cores`` are kept."""
+    """Snakemake's arguments for a scale. The user's own ``--config`` and ``--cores`` are kept."""
     command = list(rest)
     if "--config" in command:  # a second --config would replace the first
         command.insert(command.index("--config") + 1, f"scale={scale}")
@@ -38,7 +38,7 @@ def scaled(scale: str, rest: list[str]) -> list[str]:
 
 
 def with_cores(command: list[str]) -> list[str]:
-    """Snakemake's arguments with a number of cores, where they say none and leave none to a profile."""
+    """Snakemake's arguments with a number of cores, unless they name one or a profile."""
     given = {a.partition("=")[0] for a in command}
     if command and not {"--cores", "-c", "--profile", "--jobs", "-j", "--executor", "-e", "--help", "-h"} & given:
         command = ["--cores", os.environ.get("DPBAYES_CORES", "all"), *command]
@@ -46,7 +46,7 @@ def with_cores(command: list[str]) -> list[str]:
 
 
 def cores() -> int:
-    """Processes at once: DPBAYES_CORES, or all cores."""
+    """The number of parallel processes: DPBAYES_CORES, or all cores."""
     given = os.environ.get("DPBAYES_CORES", "all")
     return int(given) if given.isdigit() else os.cpu_count() or 1
 
@@ -69,7 +69,7 @@ def main(argv: list[str]) -> int:
         from workflow.plan import describe
 
         print(describe("full", given.cores or cores()), file=sys.stderr, flush=True)
-    # The lock's descriptor is handed on to Snakemake, so it is held as long as either of the two lives.
+    # Snakemake inherits the descriptor of the lock, so the lock is held as long as one of the two lives.
     lock_path = Path(".snakemake") / "bench.lock"
     lock_path.parent.mkdir(exist_ok=True)
     lock = open(lock_path, "a+")  # noqa: SIM115 - held until the process ends
@@ -87,7 +87,7 @@ def main(argv: list[str]) -> int:
             print("bench: stopped; the same command goes on where it was", file=sys.stderr)
             return 130
     snakemake = [sys.executable, "-m", "snakemake"]
-    # We hold our lock, so nobody else runs here: a lock that Snakemake left behind belongs to a killed run.
+    # This process holds the lock, so no other run is active: a lock of Snakemake belongs to a killed run.
     if any((Path(".snakemake") / "locks").glob("*")):
         print("bench: clearing the lock of a killed run", file=sys.stderr)
         cleared = subprocess.run([*snakemake, "--unlock"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -99,9 +99,9 @@ def main(argv: list[str]) -> int:
 
 
 def planned(command: list[str], lock: int, folder: Path) -> int:
-    """Run Snakemake, and again without each file of a method that ends its process. Gives the exit status.
+    """Run Snakemake, and again without each method whose file ends the process. Returns the exit status.
 
-    ``folder``: for notes of what is imported, and of what is left out.
+    ``folder``: for notes on which method is imported, and which are left out.
     """
     note, importing = folder / "left_out", folder / "importing"
     ended: list[str] = []
@@ -122,7 +122,7 @@ def planned(command: list[str], lock: int, folder: Path) -> int:
 
 
 def status(code: int, note: Path) -> int:
-    """The exit status of a run: 3 if all is well but for methods that were left out, 1 if no plan was made."""
+    """The exit status of a run: 3 if only some methods were left out, 1 if no plan could be made."""
     if code:
         return code
     if not note.is_file():
@@ -135,7 +135,7 @@ def status(code: int, note: Path) -> int:
 
 
 def run(command: list[str], lock: int) -> int:
-    """Run Snakemake to its end, and end it with all that it started where we are told to end. Gives the exit status."""
+    """Run Snakemake, and end it and its processes if this process is told to end. Returns the exit status."""
     for name in ("SIGTERM", "SIGHUP"):
         if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:  # as under nohup
             signal.signal(getattr(signal, name), stop)
@@ -147,7 +147,7 @@ def run(command: list[str], lock: int) -> int:
         except KeyboardInterrupt:
             continue  # the terminal has told Snakemake too
         except Stopped as e:
-            # Snakemake would wait for its jobs to finish, for hours; they go on with the next call where they were.
+            # Snakemake would wait hours for its jobs. The next call resumes them.
             print("bench: ending all jobs; the same command goes on where they were", file=sys.stderr, flush=True)
             worker.end_below(os.getpid())
             return 128 + e.args[0]

@@ -1,4 +1,4 @@
-"""What a run was made with: processor, versions, linear algebra, commit, command.
+"""The circumstances of a run: processor, versions, linear algebra, commit, command.
 
 python -m workflow.manifest --scale full --out results/manifest.json
 """
@@ -20,7 +20,7 @@ TOOLS = ("pandas", "scikit-learn", "snakemake")
 
 
 def processor() -> str:
-    """Model name of the processor, as far as the system tells."""
+    """Model name of the processor, if the system tells it."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
@@ -40,7 +40,7 @@ def versions() -> dict[str, str]:
 
 
 def blas() -> str:
-    """Kernel that the linear algebra library chose for this processor."""
+    """The kernel that the linear algebra library chose for this processor."""
     from threadpoolctl import threadpool_info
 
     libraries = {f"{i['internal_api']} {i['version']} {i.get('architecture', '')}".strip() for i in threadpool_info()}
@@ -48,7 +48,7 @@ def blas() -> str:
 
 
 def commit() -> str:
-    """Commit of the checkout, with a mark where files differ from it; empty outside of a checkout."""
+    """The commit of the checkout, with a mark if files differ from it; empty outside of a checkout."""
     try:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
         dirty = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True, check=True)

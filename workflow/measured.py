@@ -1,8 +1,8 @@
-"""Sizes, times and counts that texts quote: computed where that is possible, else read from ``config/measured.yaml``.
+"""Sizes, times and counts for texts: computed if possible, otherwise read from ``config/measured.yaml``.
 
 * ``python -m workflow.measured`` prints them all.
-* ``python -m workflow.measured --packages`` asks the package index for the sizes of what ``./bench`` downloads. Where
-  the index of torch's builds without CUDA gives no sizes, ``UV_FIND_LINKS`` names a folder with that build.
+* ``python -m workflow.measured --packages`` asks the package index for the sizes of what ``./bench`` downloads. If the
+  index of torch's builds without CUDA gives no sizes, ``UV_FIND_LINKS`` names a folder with that build.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _sample() -> dict[str, float]:
 
 
 def packages() -> dict[str, float]:
-    """What the first call of ``./bench`` downloads on this kind of machine: packages, and MB without and with CUDA."""
+    """The download of the first call of ``./bench`` on this kind of machine: packages, and MB with and without CUDA."""
     links = os.environ.get("UV_FIND_LINKS", "")
     without = _sizes(links) if links else _sizes("", "--torch-backend", "cpu")
     return {
@@ -89,9 +89,9 @@ def packages() -> dict[str, float]:
 
 
 def _sizes(links: str, *options: str) -> dict[str, int]:
-    """Bytes of the file of each package of the pins, as uv would choose them for this Python.
+    """Bytes of the file of each pinned package that uv would choose for this Python.
 
-    Raises ValueError for a file whose size the index does not tell.
+    Raises ValueError for a file whose size the index does not give.
     """
     command = ["uv", "pip", "compile", "-q", "--format", "pylock.toml", "--python", sys.executable, *options]
     command += ["--extra", "suite", "-c", "constraints.txt", "pyproject.toml"]

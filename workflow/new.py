@@ -1,4 +1,4 @@
-"""Write the skeleton of something new, which runs as it is.
+"""Writes the skeleton of a new method, data set, kind of model, paper or experiment, which runs unchanged.
 
     ./bench new method NAME --kind KIND [--family FAMILY] [--private]
     ./bench new dataset NAME [FILE.csv --target COLUMN --task TASK]
@@ -6,8 +6,8 @@
     ./bench new paper KEY
     ./bench new experiment NAME
 
-The texts are in ``workflow/templates``: Jinja2 files, and ``starts.yaml`` with the lines that depend on the kind of
-model. Each command writes its files below the project, or below the folder that its context has as ``obj``.
+The texts are Jinja2 files in ``workflow/templates``. ``starts.yaml`` there has the lines that depend on the kind of
+model. Each command writes below the project, or below the folder that its context has as ``obj``.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from workflow.cli import Several
 from workflow.table_options import stated, table_options
 
 TEMPLATES = Path(__file__).parent / "templates"
-#: kind of model -> code of its simplest posterior; the file says what the keys are.
+#: kind of model -> code of its simplest posterior; the file explains its keys.
 STARTS: dict[str, dict[str, str]] = yaml.safe_load((TEMPLATES / "starts.yaml").read_text(encoding="utf-8"))
 TASKS = ("regression", "classification", "density")
 
 
 class Refused(click.ClickException):
-    """The skeleton cannot be written; the message says why and what to give instead."""
+    """The skeleton cannot be written. The message says why and what to give instead."""
 
     exit_code = 2
 
@@ -60,13 +60,13 @@ def name_of(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 def check_name(what: str, word: str) -> None:
-    """Raises Refused for a word that cannot name a module."""
+    """Raise Refused for a word that cannot name a module."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", word) or keyword.iskeyword(word):
         raise Refused(f"{what} '{word}': give lower-case letters, digits and underscores, a letter first")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The question whether the known word that is nearest was meant; "" where none is near."""
+    """The question whether the most similar known word was meant; "" if none is similar."""
     matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean '{matches[0]}'?" if matches else ""
 
@@ -98,7 +98,7 @@ def root() -> Path:
 
 
 def write_new(files: Mapping[str, str]) -> None:
-    """Write texts by path below ``root()``. Raises Refused, before anything is written, where one is there."""
+    """Write texts by path below ``root()``. Raises Refused before anything is written if a file exists."""
     for name in files:
         if (root() / name).exists():
             raise Refused(f"{name} exists")
@@ -116,7 +116,7 @@ def families() -> list[str]:
 
 
 def method_text(name: str, kind: str, private: bool) -> str:
-    """The text of the file. Raises Refused where there is no skeleton of a private method for that kind."""
+    """The text of the file. Raises Refused if there is no skeleton of a private method for that kind."""
     start = STARTS.get(kind, {})
     if private and "statistic" not in start:
         known = ", ".join(sorted(k for k, s in STARTS.items() if "statistic" in s))
@@ -156,13 +156,13 @@ def method(name: str, kind: str, family: str | None, private: bool) -> None:
 
 
 def check_word(what: str, word: str) -> None:
-    """Raises Refused for the name of a file or column that would end a text or docstring of the skeleton."""
+    """Raise Refused for a name of a file or column that would end a text or docstring of the skeleton."""
     if not word.isprintable() or set(word) & set('"\\$'):
         raise Refused(f"rename the {what} {word!r}: no double quotes, backslashes, dollar signs or control characters")
 
 
 def described(path: Path, target: str | None, task: str, given: Given) -> dict:
-    """The facts of a table at hand that the skeleton needs. Raises Refused."""
+    """The facts of a given table that the skeleton needs. Raises Refused."""
     check_word("file", path.name)
     try:
         target = target or last_column(path, given)

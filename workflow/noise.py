@@ -1,9 +1,9 @@
-"""Is the noise of a run public or secret?
+"""Whether the noise of a run is public or secret.
 
-public: every random number follows from the cell's seed, so that a run can be repeated bit for bit. Then an epsilon
-holds for nobody who has this program. secret: entropy of the operating system is mixed into the streams of every fit
-that claims a guarantee, noise, batches and posterior draws alike, and into all streams of a paper's own code
-(``workflow.program.stream``). Such a run cannot be repeated, restored or committed.
+public: every random number follows from the seed of its cell, so that a run can be repeated bit for bit. An epsilon
+then protects nobody, because everybody can compute the noise. secret: entropy of the operating system is mixed into all
+streams of every fit that claims a guarantee (noise, batches and posterior draws), and into all streams of a paper's own
+code (``workflow.program.stream``). Such a run cannot be repeated, restored or committed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 PUBLIC, SECRET = CHOICES = ("public", "secret")
-#: how the rules tell the processes that fit
+#: the variable by which rules pass the choice to processes that fit
 VARIABLE = "DPBAYES_NOISE"
 
 
@@ -34,5 +34,5 @@ def generator(cell, split: int, role: str) -> np.random.Generator:
 
 
 def mixed(seed: Sequence[int]) -> Sequence[int]:
-    """The seed of a stream; in a run with secret noise with 128 bits of the operating system after it."""
+    """The seed of a stream. With secret noise, 128 bits of the operating system are appended."""
     return [*seed, secrets.randbits(128)] if of_run() == SECRET else seed

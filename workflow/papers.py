@@ -1,9 +1,9 @@
-"""Papers and the common tasks: each is a folder, found by scanning, that says what it holds in one object ``PAPER``.
+"""Papers and the common tasks. Each is a folder that describes itself in one object ``PAPER``.
 
-``papers/<key>/__init__.py`` (and ``common_tasks/__init__.py``) sets ``PAPER = Paper(key=..., ...)``; beside it stand
-``experiments/*.yaml`` (or the paper's own program), ``published.csv`` with ``annotations.csv``, ``findings/`` and
-``reference/``. Removing a paper is removing its folder. Code is named as "module:function" and imported when it is
-called, so that listing the papers imports nothing heavy.
+``papers/<key>/__init__.py`` (and ``common_tasks/__init__.py``) sets ``PAPER = Paper(key=..., ...)``. The folder also
+has ``experiments/*.yaml`` (or the paper's own code), ``published.csv`` with ``annotations.csv``, ``findings/`` and
+``reference/``. To remove a paper, remove its folder. Code is named as "module:function" and imported when it is called,
+so that listing the papers imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: that of ``datasets.files``, whose package would import NumPy.
+#: as in ``datasets.files``, whose package would import NumPy.
 ROOT = Path(__file__).resolve().parents[1]
-#: the folder with what belongs to all papers.
+#: the folder of the tables that belong to all papers.
 REFERENCE = ROOT / "reports" / "reference"
 
 
 @dataclass(frozen=True)
 class Extra:
-    """Tables that are no scores and that one call makes.
+    """Tables that are not scores and that one call makes.
 
-    ``make``: "module:function", called with a :class:`workflow.extra.Request`; it gives the text of each table by file
-    name. ``experiment``: whose config it reads. ``datasets``: whose rows; None for all of the experiment's cells at the
-    scale of the run. ``fits``: methods of the experiment whose stored fits on these data sets it reads, "*" for all.
-    ``reads``: modules besides that of ``make`` whose code the tables depend on (they are imported by name).
+    ``make``: "module:function", called with a :class:`workflow.extra.Request`; it returns the text of each table by
+    file name. ``experiment``: its config is read. ``datasets``: their rows are read; None for the data of all cells of
+    the experiment at the scale of the run. ``fits``: methods of the experiment whose stored fits on these data sets are
+    read, "*" for all. ``reads``: other modules, imported by name, whose code the tables depend on.
     """
 
     tables: tuple[str, ...]
@@ -40,7 +40,7 @@ class Extra:
 
     @property
     def name(self) -> str:
-        """A word for its rule: that of its first table."""
+        """The name of its rule: that of its first table."""
         return self.tables[0].partition(".")[0]
 
     @property
@@ -51,23 +51,22 @@ class Extra:
 
 @dataclass(frozen=True)
 class Program:
-    """A paper's own code: it runs each published number many times, where an experiment has splits.
+    """The own code of a paper, which has no experiments. It runs each published number many times.
 
     ``scores``: names of its score files. ``rows``: "module:function", called with (name, scale, mirror, folder of raw
-    files, wanted); it gives the rows of one score file. ``wanted``: None for all rows, or a function of what names a
-    row (dataset, method, reading, setting or epsilon, and table if it has one) that says which. ``checks``: names of
-    small tables that findings rest on. ``check``: "module:dict", name -> function of the mirror that gives the table.
+    files, wanted); it returns the rows of one score file. ``wanted``: None for all rows, or a function that selects
+    rows by their keys (dataset, method, reading, setting or epsilon, and table if there is one). ``checks``: names of
+    small tables that findings use. ``check``: "module:dict", name -> function of the mirror that returns the table.
 
-    The other fields of this paragraph say how committed score rows are recomputed (``workflow.regression``).
-    ``samples``: pattern of ids of cells that the gate recomputes -> CPU seconds per method and reading. ``measures``:
-    name of a number -> column of a score row, or "1 - column"; ``{metric}`` in a name is the metric of the row.
+    ``samples``: pattern of cell ids that the gate recomputes (``workflow.own_code``) -> CPU seconds per method and
+    reading. ``measures``: name of a number -> column of a score row, or "1 - column"; ``{metric}`` in a name is the
+    metric of the row.
 
-    ``fits``: "module:tuple", its single fits as the audit sees methods (``audit.programs.OwnFit``).
+    ``fits``: "module:tuple", its single fits in the form that the audit takes (``audit.programs.OwnFit``).
 
-    The others are called by ``reports.papers``. ``tables``: (score rows, folder of the checks) -> table by file name,
-    the verdicts among them.
-    ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the reference) -> runs by
-    key of a published number and reading. ``titles``: how its methods are written, and its tables if they have names.
+    ``reports.papers`` calls the other functions. ``tables``: (score rows, folder of the checks) -> table by file name,
+    verdicts included. ``figures``: (folder of the tables, folder to draw into) -> figures. ``runs``: (folder of the
+    reference) -> runs by key of a published number and reading. ``titles``: headings of its methods, and of its tables.
 
     ``judged``: how its numbers are judged, without the full stop. ``finding``: the finding to name first. ``cases``:
     (folder of the reference) -> ``reports.verdict.Case`` of every number that was run.
@@ -109,14 +108,15 @@ class Program:
 
 @dataclass(frozen=True)
 class Paper:
-    """What a folder holds. ``key`` is its name and that of its target rule; ``aliases``: older names of the rule.
+    """The description of a folder. ``key``: its name and that of its target rule; ``aliases``: older names of the rule.
 
-    ``sources``: key of each source of published numbers -> how tables head it. ``family``: published cells of a reading
-    that share the 1 % of a false word (``reports.verdict``). ``methods``: published method -> its column heading;
-    ``private``: those that claim differential privacy.
-    ``tables``, ``figures``: "module:function" called by the report for each experiment, ``page`` once for all of them,
-    ``derived`` for committed tables that follow from committed scores (``reports.contents`` says with what).
-    ``extra``: its tables that are no scores. ``program``: what takes the place of experiments, where it has none.
+    ``sources``: key of each source of published numbers -> its heading in tables. ``family``: size of its multiplicity
+    family (``reports.verdict``). ``methods``: published method -> its column heading; ``private``: those that claim
+    differential privacy.
+
+    ``tables``, ``figures``: "module:function" that the report calls per experiment; ``page``: once for all of them;
+    ``derived``: for committed tables that follow from committed scores (``reports.contents`` gives the arguments).
+    ``extra``: its tables that are not scores. ``program``: its own code, if it has no experiments.
     """
 
     key: str
@@ -164,7 +164,7 @@ def _homes() -> dict[str, Path]:
 
 @cache
 def papers() -> tuple[Paper, ...]:
-    """All folders with a ``PAPER``, by key, the common tasks last. Raises ValueError for one under another name."""
+    """All folders with a ``PAPER`` by key, the common tasks last. Raises ValueError if key and folder differ."""
     records = []
     for key, home in _homes().items():
         module = importlib.import_module(".".join(home.relative_to(ROOT).parts))
@@ -179,19 +179,19 @@ def papers() -> tuple[Paper, ...]:
 
 @cache
 def of_experiments() -> tuple[Paper, ...]:
-    """Those whose numbers come from experiments: their scores, tables and findings are one reference."""
+    """Papers with experiments. Their scores, tables and findings form one reference."""
     return tuple(p for p in papers() if not p.program)
 
 
 @cache
 def programs() -> dict[str, tuple[Paper, Program]]:
-    """Key -> paper and program of those with their own code: each has a reference of its own."""
+    """Key -> paper and program of papers with their own code. Each has its own reference."""
     return {p.key: (p, p.program) for p in papers() if p.program}
 
 
 @cache
 def experiments() -> dict[str, Path]:
-    """Name of each experiment -> its file, sorted by name. Raises ValueError where two papers have the same one."""
+    """Name of each experiment -> its file, sorted by name. Raises ValueError if a name occurs twice."""
     paths: dict[str, Path] = {}
     for paper in papers():
         for name, path in paper.experiments.items():
@@ -203,8 +203,14 @@ def experiments() -> dict[str, Path]:
 
 @cache
 def paper_of(experiment: str) -> Paper | None:
-    """The paper that an experiment belongs to; None for one of no paper (a test's)."""
+    """The paper of an experiment; None for an experiment of none (in tests)."""
     return next((p for p in papers() if experiment in p.experiments), None)
+
+
+def key_of(experiment: str) -> str:
+    """Key of the paper that an experiment belongs to; empty for an experiment of none."""
+    paper = paper_of(experiment)
+    return paper.key if paper else ""
 
 
 def resolve(named: str) -> Any:
@@ -214,17 +220,17 @@ def resolve(named: str) -> Any:
 
 
 def homes(folder: Path = REFERENCE) -> list[Path]:
-    """Folders that make up the reference ``folder``: itself and, of the committed one, those of all experiments."""
+    """Folders of the reference ``folder``: itself and, if it is the committed one, those of papers with experiments."""
     folder = Path(folder).resolve()
     return [folder, *(p.reference for p in of_experiments())] if folder == REFERENCE else [folder]
 
 
 def find(name: str, folder: Path = REFERENCE) -> Path | None:
-    """The file of a reference that has this name (``kl_bound.csv``, ``scores/x.csv.gz``), wherever it stands."""
+    """The file with this name (``kl_bound.csv``, ``scores/x.csv.gz``) in a reference, or None."""
     return next((path for home in homes(folder) if (path := home / name).is_file()), None)
 
 
 def place(experiment: str, folder: Path = REFERENCE) -> Path:
-    """Where the tables of an experiment go: with its paper, or in ``folder`` where that is not the committed one."""
+    """The folder for an experiment's tables: its paper's for the committed reference, otherwise ``folder``."""
     paper = paper_of(experiment)
     return paper.reference if paper and Path(folder).resolve() == REFERENCE else Path(folder)

@@ -1,4 +1,4 @@
-"""What a run will do and cost, said before it starts."""
+"""The work and the cost of a run, printed before it starts."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from workflow import committed, papers
 from workflow.experiments import Cell, cells, experiment_files, families
 from workflow.program import CPU_SECONDS
 
-#: CPU seconds that a cell costs besides its fits: starting Python, importing, scoring, Snakemake's own share.
+#: CPU seconds per cell besides its fits: starting Python, imports, scores, Snakemake.
 OVERHEAD_S = 3.0
 
-#: a job on a cluster asks for so many times what is forecast (slower nodes, shared disks), and for minutes in between.
+#: a job on a cluster requests this multiple of its forecast (slower nodes, shared disks), within limits in minutes.
 SLACK, LEAST_MIN, MOST_MIN = 4.0, 15, 24 * 60
 
-#: numbers of cores that the forecast is told for.
+#: numbers of cores for which the forecast is printed.
 CORES = (1, 2, 8, 32)
 
 
 class Estimate(NamedTuple):
-    """Cells of a scale, seconds by job, how many cells have no timing, and how many only one by the clock."""
+    """Cells of a scale, seconds by job, number of cells without a timing, and number of cells with wall time only."""
 
     cells: list[Cell]
     jobs: dict[str, float]
@@ -44,9 +44,9 @@ class Estimate(NamedTuple):
 
 
 def reference_seconds() -> dict[tuple, tuple[float, bool]]:
-    """Mean seconds a split of each committed cell, by (experiment, dataset, method, setting), and whether CPU seconds.
+    """(experiment, dataset, method, setting) -> mean seconds per split of a committed cell, and whether of the CPU.
 
-    Where some splits have CPU seconds, the mean is of these.
+    If some splits have CPU seconds, the mean is over those.
     """
     folder = ROOT / "reports/reference"
     by_group: dict[tuple, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
@@ -60,16 +60,16 @@ def reference_seconds() -> dict[tuple, tuple[float, bool]]:
 
 
 def key_of(cell: Cell) -> tuple[str, str, str, str]:
-    """What a cell is called at every scale."""
+    """The name of a cell that is the same at every scale."""
     return cell.experiment, cell.dataset, cell.method, cell.setting
 
 
 def estimate(scale: str) -> Estimate:
-    """What a scale costs, by the committed timings."""
+    """The cost of a scale, by committed timings."""
     known = reference_seconds()
     full = {key_of(c): dict(c.settings) for p in experiment_files() for c in cells(p, "full")}
     everything = [c for p in experiment_files() for c in cells(p, scale)]
-    # By CPU seconds each reading of one run counts its share. Older rows, with seconds of the clock alone, count the
+    # With CPU seconds, each method that reads a run counts its share. Older rows with wall time only count the
     # whole run each: together they cost as much as the most expensive.
     one_run = {name for name, group in families(everything).items() if len({c.method for c in group}) > 1}
     jobs, shares, dearest, unknown, by_clock = defaultdict(float), defaultdict(float), defaultdict(float), 0, 0
@@ -93,7 +93,7 @@ def estimate(scale: str) -> Estimate:
 
 
 def program_seconds() -> dict[str, float]:
-    """CPU seconds of each paper with its own code, if all its committed score files have them."""
+    """CPU seconds of each paper with its own code whose committed score files all have them."""
     out = {}
     for key, (paper, _) in papers.programs().items():
         files = sorted(paper.reference.glob("scores/*.csv.gz"))
@@ -104,7 +104,7 @@ def program_seconds() -> dict[str, float]:
 
 
 def shares_of(cell: Cell) -> list[tuple[str, float]]:
-    """(name, share of its splits) of the jobs that fit a cell: its job, or the chunks of it."""
+    """(name, share of the splits) of the jobs that fit a cell: its job, or the chunks of that job."""
     if cell.chunks == 1:
         return [(cell.job, 1.0)]
     numbers = range(1, cell.chunks + 1)
@@ -112,7 +112,7 @@ def shares_of(cell: Cell) -> list[tuple[str, float]]:
 
 
 def makespan(seconds: Iterable[float], cores: int) -> float:
-    """Seconds until jobs of so many ``seconds`` have all ended, if each core takes the longest that is left.
+    """Seconds until jobs with these ``seconds`` have all ended, if each free core takes the longest job that is left.
 
     That is at most 4/3 - 1/(3 cores) times the shortest possible (Graham 1969, doi:10.1137/0117039).
     """
@@ -123,16 +123,16 @@ def makespan(seconds: Iterable[float], cores: int) -> float:
 
 
 def shorter(mine: dict, full: dict) -> float:
-    """How much less training than at full scale: the ratio of epochs, or of steps."""
+    """The ratio of epochs, or of steps, to those of the full scale."""
     ratios = [mine[k] / full[k] for k in ("epochs", "steps") if mine.get(k) and full.get(k)]
     return ratios[0] if ratios else 1.0
 
 
 def runtimes(chosen: Iterable[Cell]) -> dict[str, int]:
-    """Minutes that a job asks a cluster for, by its name.
+    """Minutes that each job requests from a cluster, by job name.
 
-    From committed seconds; of a cell without them what the limits of all its splits allow. A job that is ended for its
-    time has kept the splits that it finished, and goes on from there.
+    They follow from committed seconds or, for a cell without them, from the limits of its splits. A job that exceeds
+    its time has kept the splits that it finished, and resumes.
     """
     known = reference_seconds()
     seconds: dict[str, float] = defaultdict(float)
@@ -143,13 +143,13 @@ def runtimes(chosen: Iterable[Cell]) -> dict[str, int]:
 
 
 def download_mb(names: set[str], results: Path | None = None) -> float:
-    """Megabytes of raw files of these data sets; of those that are not parsed yet, where ``results`` is given."""
+    """Megabytes of raw files of these data sets; with ``results``, only of those that are not parsed yet."""
     todo = {n for n in names if results is None or not (results / "data" / f"{n}.npz").exists()}
     return sum(raw.megabytes for name in sorted(todo) for raw in datasets.get(name).raw)
 
 
 def describe(scale: str, cores: int = 2) -> str:
-    """A paragraph: cells, time on several numbers of cores, download, and where the results will be."""
+    """A paragraph on cells, time by number of cores, download, and the place of the results."""
     forecast = estimate(scale)
     todo, jobs, unknown, by_clock = forecast
     there = sum((ROOT / "results/fits" / f"{c.id}.json").exists() for c in todo)

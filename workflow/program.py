@@ -31,7 +31,7 @@ CPU_SECONDS = "cpu_seconds"
 
 
 def stream(*key: str) -> np.random.Generator:
-    """The random numbers of one cell: seeded by its words alone, so that no other cell moves them.
+    """The random numbers of one cell. Its words are the seed, so that other cells do not change them.
 
     With secret noise (``workflow.noise``) nobody can repeat them.
     """
@@ -41,12 +41,12 @@ def stream(*key: str) -> np.random.Generator:
 
 @cache
 def config(home: Path) -> dict:
-    """``program.yaml`` of the paper in that folder."""
+    """The ``program.yaml`` of the paper in that folder."""
     return yaml.safe_load((home / "program.yaml").read_text(encoding="utf-8"))
 
 
 def facts(ledger: Iterable, names: Sequence[str]) -> str:
-    """What a ledger says of each release: JSON with these fields of its events, six digits of the noise multiplier."""
+    """A ledger as JSON: the named fields of its events, with six digits of the noise multiplier."""
     return json.dumps([{n: _told(n, getattr(e, n)) for n in names} for e in ledger])
 
 
@@ -57,12 +57,12 @@ def _told(name: str, value: object) -> object:
 
 
 def published(home: Path) -> pd.DataFrame:
-    """The published cells of the paper in that folder, strings: their digits are data."""
+    """The published numbers of the paper in that folder, as strings, because digits are data."""
     return pd.DataFrame(table(home / NUMBERS))
 
 
 def read_scores(folder: Path) -> pd.DataFrame:
-    """All score files of a folder below one another, strings. Raises FileNotFoundError where there is none."""
+    """All score files of a folder as one table of strings. Raises FileNotFoundError if there are none."""
     files = sorted(Path(folder).glob("*.csv.gz"))
     if not files:
         raise FileNotFoundError(f"{folder}: no scores; run the paper's program first")
@@ -70,9 +70,9 @@ def read_scores(folder: Path) -> pd.DataFrame:
 
 
 def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g", seal: bool = False) -> None:
-    """CSV, by default with at most nine digits; gzip without a date where the name ends in gz: same data, same file.
+    """Write CSV, by default with at most nine digits. A name in gz gives gzip without a date: same data, same file.
 
-    ``seal``: with its checksum beside it, as a table of a run.
+    ``seal``: write a checksum next to it, as for a table of a run.
     """
     text = frame.to_csv(index=False, float_format=float_format, lineterminator="\n").encode()
     content = gzip.compress(text, mtime=0) if path.suffix == ".gz" else text
@@ -80,7 +80,7 @@ def write(path: Path, frame: pd.DataFrame, float_format: str | None = "%.9g", se
 
 
 def timed(rows: Iterable[dict]) -> Iterator[dict]:
-    """The rows with the CPU seconds that each took; what several rows share counts for the first of them."""
+    """The rows with their CPU seconds. Work that several rows share is counted for the first of them."""
     begin = time.process_time()
     for row in rows:
         end = time.process_time()

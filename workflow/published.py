@@ -1,4 +1,4 @@
-"""The files of a paper's published numbers, read as strings (digits are data) and checked before anything is fitted."""
+"""The files of a paper's published numbers, read as strings (digits are data) and checked before any fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEY = ["source", "table", "dataset", "method", "setting", "metric"]
 VALUES = ["mean", "std", "n_runs"]
 NOTES = ["digits", "n_published", "std_kind", "same_as", "note"]
 
-#: column -> what it may hold, and the words for that.
+#: column -> pattern of its values, and the pattern in words.
 _FORMS = {
     "mean": (r"-?\d+(\.\d+)?(e-?\d+)?", "plain digits as the paper prints them, such as -0.67"),
     "std": (r"(\d+(\.\d+)?(e-?\d+)?)?", "plain digits as the paper prints them, such as 0.08, or nothing"),
@@ -26,13 +26,13 @@ _FORMS = {
 
 
 class PublishedError(ValueError):
-    """A file of published numbers that cannot be used; the message names file, row, key and remedy."""
+    """A file of published numbers that cannot be used. The message names file, row, key and remedy."""
 
 
 def table(path: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
-    """Rows of a CSV file by the names of its header, strings; the line below the header is row 1.
+    """Rows of a CSV file by column name, as strings. The line below the header is row 1.
 
-    Raises PublishedError for what is no CSV, a row of another width, and a column that is missing.
+    Raises PublishedError for a file that is not CSV, a row of another width, or a missing column.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as f:
@@ -53,9 +53,9 @@ def table(path: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
 
 
 def read(home: Path) -> list[dict[str, str]]:
-    """The published numbers of a folder with their annotations, in the order of the numbers.
+    """The published numbers of a folder with their annotations, in their order.
 
-    Raises PublishedError for a value of another form, a key that is there twice, and a number without its annotation.
+    Raises PublishedError for a malformed value, a repeated key, or a number without annotation.
     """
     numbers = _keyed(home / NUMBERS, VALUES)
     notes = _keyed(home / ANNOTATIONS, NOTES)
@@ -70,7 +70,7 @@ def read(home: Path) -> list[dict[str, str]]:
 
 
 def _keyed(path: Path, columns: list[str]) -> dict[tuple[str, ...], dict[str, str]]:
-    """Rows by key, their values checked."""
+    """Rows by key, with checked values."""
     found: dict[tuple[str, ...], dict[str, str]] = {}
     for k, row in enumerate(table(path, [*KEY, *columns]), 1):
         key = tuple(row[c] for c in KEY)
@@ -94,7 +94,7 @@ def _keyed(path: Path, columns: list[str]) -> dict[tuple[str, ...], dict[str, st
 def original(
     row: Mapping[str, str], rows: Iterable[Mapping[str, str]], where: object = ANNOTATIONS
 ) -> Mapping[str, str]:
-    """The row that a copy repeats (``same_as``), or the row itself. Raises PublishedError if it is lost."""
+    """The row that a copy repeats (``same_as``), or the row itself. Raises PublishedError if there is none."""
     if not row["same_as"]:
         return row
     keys = {tuple(other[c] for c in KEY): other for other in rows}
@@ -109,10 +109,10 @@ def original(
 
 
 def in_scope(config: Mapping[str, Any], source: str, table: str, datasets: set[str]) -> bool:
-    """Is that published table this experiment's business?
+    """Whether an experiment answers a published table.
 
-    ``tables`` of the config says so ("3" or "source:3"); without it, every table of its sources that has one of its
-    data sets.
+    ``tables`` of the config lists them ("3" or "source:3"). Without it, an experiment answers every table of its
+    sources that has one of its data sets.
     """
     if source not in config["sources"]:
         return False
@@ -128,9 +128,9 @@ def answers(config: Mapping[str, Any], row: Mapping[str, str]) -> list[Mapping[s
 
 
 def check(home: Path, configs: Mapping[Path, Mapping[str, Any]], scale: str = "full") -> None:
-    """Are the published numbers of a paper's folder whole and, at scale full, does its experiment answer each?
+    """Check the published numbers of a paper, and that at full scale its experiments answer each of them.
 
-    ``configs``: its experiments by file; a paper with a program of its own has none. Raises PublishedError.
+    ``configs``: its experiments by file; empty for a paper with its own code. Raises PublishedError.
     """
     if not (home / NUMBERS).is_file():
         return

@@ -1,12 +1,12 @@
-"""``./bench`` without arguments: the report of the committed reference, then a spot check of it on this machine.
+"""``./bench`` without arguments: the report of the committed results, then a sample of them recomputed on this machine.
 
-    results/here/report/index.html   the report; its front page has the outcome of the spot check (``checked.js``)
-    results/here/sample.csv, .json   every recomputed number beside the committed one
-    results/here/log.txt             what the steps print
+    results/here/report/index.html   the report; its front page shows the outcome of the sample (``checked.js``)
+    results/here/sample.csv, .json   every recomputed number next to the committed one
+    results/here/log.txt             output of the steps
 
-Cells that are done are kept in ``results/here/parts``, so that a call that was interrupted goes on. What the reference
-does not have yet (a new method or data set) is run at a small scale and marked as new. Exit status: 1 where a cell
-differs, 0 otherwise.
+Finished cells are kept in ``results/here/parts``, so that an interrupted call resumes. A new method or data set, which
+the reference does not have, is run at a small scale and marked as new. The exit status is 1 if a cell differs,
+otherwise 0.
 """
 
 from __future__ import annotations
@@ -24,25 +24,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from datasets.files import ROOT, write_json, write_text
-from workflow import manifest, regression
+from workflow import manifest, own_code, papers, recompute, sample
 from workflow.committed import Reference
+from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row
 from workflow.experiments import Cell, cells, experiment_files
-from workflow.regression import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Row, Tables, Unit, run_cell
+from workflow.recompute import Tables, run_cell
+from workflow.sample import Unit
 
-#: CPU seconds of all cells together, of a whole that may take 240: the report and reading the reference are the rest.
+#: CPU seconds of all cells. The whole may take 240: the report and reading the reference take the rest.
 CPU_SECONDS = 90.0
-#: CPU seconds of a cell besides its fit: compiling, its scores, its share of starting (0.5 in 125 cheap samples).
+#: CPU seconds of a cell besides its fit: compilation, scores, start of the process (0.5 in 125 cheap samples).
 OVERHEAD_S = 0.6
-#: a data set whose files are not here is left out if they are larger.
+#: data sets with larger downloads, in MB, are left out.
 MOST_MB = 10.0
-#: seconds of one fit of what is new.
+#: limit in seconds of one fit of a new cell.
 NEW_SECONDS = 60.0
-#: cells of what is new that are run.
+#: the largest number of new cells that are run.
 NEW_CELLS = 6
 
 
 def report_command(out: Path) -> list[str]:
-    """What builds the report of the committed reference into ``out``; its page is ``index.html``."""
+    """The command that builds the report of the committed reference in ``out``; its page is ``index.html``."""
     return [sys.executable, "-m", "reports.site", "--out", str(out)]
 
 
@@ -51,7 +53,7 @@ def clock(seconds: float) -> str:
 
 
 class Steps:
-    """One line a step: what, done of all, time left. ``log``: where the noise of the steps goes."""
+    """Prints one line per step: what is done, how much is left. ``log``: file for the output of the steps."""
 
     def __init__(self, log: Path):
         self.start, self.log = time.monotonic(), log
@@ -63,7 +65,7 @@ class Steps:
 
     @contextlib.contextmanager
     def quiet(self):
-        """What is printed goes to the log, that of the processes that are started, too."""
+        """Redirect the output of this process and its children to the log."""
         saved_stderr = os.dup(2)
         try:
             with (
@@ -79,12 +81,12 @@ class Steps:
 
 
 def tables_for(results: Path, steps: Steps) -> Tables:
-    """The data sets for somebody who waits: large downloads are not begun, and what fetching prints goes to the log."""
+    """The data sets, without large downloads, and with the output of fetching in the log."""
     return Tables(results, MOST_MB, steps.quiet)
 
 
 def build_report(steps: Steps, out: Path) -> bool:
-    """The report of the committed reference; did it come about? What it prints goes to the log."""
+    """Build the report of the committed reference, with its output in the log. Returns whether it succeeded."""
     start = time.monotonic()
     steps.say("building the report from the committed reference")
     with open(steps.log, "a", encoding="utf-8") as log:
@@ -98,7 +100,7 @@ def build_report(steps: Steps, out: Path) -> bool:
 
 
 def estimates(reference: Reference) -> dict[str, float]:
-    """CPU seconds that the first split of each committed cell takes, scores and compiling included, about."""
+    """Estimated CPU seconds of the first split of each committed cell, with scores and compilation."""
     experiments = {cell.experiment for cell in reference.cells.values()}
     return {
         cell: seconds + OVERHEAD_S
@@ -109,26 +111,26 @@ def estimates(reference: Reference) -> dict[str, float]:
 
 
 def candidates(reference: Reference) -> list[Unit]:
-    """A unit for each cell that may be chosen, cheapest first; readings of one run are one unit."""
+    """A unit per cell that may be chosen, cheapest first. Methods that read one run are one unit."""
     cost = estimates(reference)
     units: dict[tuple[str, ...], Unit] = {}
     for cell in reference.cells.values():
-        if cell.id not in cost or cell.setting.startswith(regression.NOT_ORDINARY):
+        if cell.id not in cost or cell.setting.startswith(sample.NOT_ORDINARY):
             continue
-        group = [c for c in regression.together(cell, reference.families) if c.id in cost]
+        group = [c for c in sample.together(cell, reference.families) if c.id in cost]
         spent = [cost[c.id] for c in group]  # readings share one run; budgets of one method add up
-        one = regression.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
+        one = sample.unit_of(group, [0], max(spent) if len({c.method for c in group}) > 1 else sum(spent))
         units[one.cells] = one
-    return sorted([*units.values(), *regression.own_units()], key=lambda u: (u.seconds, u.cells))
+    return sorted([*units.values(), *own_code.own_units()], key=lambda u: (u.seconds, u.cells))
 
 
 def choose(
     units: Sequence[Unit], why_not: Callable[[Unit], str], cpu_seconds: float = CPU_SECONDS
 ) -> tuple[list[Unit], list[Row]]:
-    """The units to recompute, most expensive first, and rows for each method without one, which say why.
+    """The units to recompute, most expensive first, and a row for each method without one, with the reason.
 
-    One per method and per paper, then one per method in an experiment for as long as the CPU seconds last; a fit is
-    never cut short. ``units``: cheapest first. ``why_not``: why the data of a unit cannot be had, empty if they are
+    One unit per method and per paper is taken, then one per method in an experiment until the CPU seconds are used up.
+    No fit is shortened. ``units``: cheapest first. ``why_not``: why the data of a unit are missing; empty if they are
     there.
     """
     chosen: dict[tuple[str, ...], Unit] = {}
@@ -151,7 +153,7 @@ def choose(
         return True
 
     def first(wanted: Callable[[Unit], bool]) -> Unit | None:
-        """None if one is taken, or the cheapest that was refused."""
+        """Take the cheapest unit that can be had. Returns None, or the cheapest refused unit if all were refused."""
         mine = [u for u in units if wanted(u)]
         return None if any(take(u) for u in mine) else mine[0]
 
@@ -167,16 +169,16 @@ def choose(
     return sorted(chosen.values(), key=lambda u: -u.seconds), rows
 
 
-def recompute(reference: Reference, chosen: Sequence[Unit], tables: Tables, steps: Steps, jobs: int) -> list[Row]:
-    """The lines of all units, with a line of progress for each; those of an interrupted call are read."""
+def run_chosen(reference: Reference, chosen: Sequence[Unit], tables: Tables, steps: Steps, jobs: int) -> list[Row]:
+    """The lines of all units, with progress for each. Results of an interrupted call are read."""
     rows: dict[Unit, list[Row]] = {}
     reused, ahead, start = 0, sum(u.seconds for u in chosen), time.monotonic()
     left = ahead
-    found_by = regression.recompute(
+    found_by = recompute.recompute_units(
         reference, chosen, tables.get, tables.raw, jobs, tables.results / "here" / "parts", steps.log
     )
     for unit, found, was_there in found_by:
-        rows[unit] = regression.reader_rows(reference, unit, found)
+        rows[unit] = recompute.reader_rows(reference, unit, found)
         left -= unit.seconds
         if was_there:
             reused, ahead = reused + 1, ahead - unit.seconds
@@ -190,13 +192,13 @@ def recompute(reference: Reference, chosen: Sequence[Unit], tables: Tables, step
 
 
 def said(rows: Sequence[Row]) -> str:
-    """The verdict of a unit in a word."""
+    """The verdict of a unit."""
     order = [EQUAL, WITHIN, NOT_RUN, DIFFERS]
     return max((r.verdict for r in rows), key=order.index, default=NOT_RUN)
 
 
 def new_cells(reference: Reference) -> list[Cell]:
-    """One small cell of each method and data set that an experiment has and the committed reference does not."""
+    """One small cell of each method and data set of an experiment that the committed reference does not have."""
     out: dict[tuple[str, str, str], Cell] = {}
     for path in experiment_files():
         full = cells(path, "full")
@@ -225,7 +227,7 @@ def run_new(of: Sequence[Cell], tables: Tables, steps: Steps) -> list[Row]:
     """Rows of cells that the reference does not have, run at their small scale."""
     out = []
     for i, cell in enumerate(of):
-        head = cell.id, regression.paper_of(cell.experiment), cell.method, cell.dataset
+        head = cell.id, papers.key_of(cell.experiment), cell.method, cell.dataset
         data = (
             tables.get(cell.dataset) if i < NEW_CELLS else f"one of {len(of)} new cells, of which {NEW_CELLS} are run"
         )
@@ -260,7 +262,7 @@ def sentence(rows: Sequence[Row]) -> str:
 
 
 def write(results: Path, report: Path, rows: Sequence[Row], told: str) -> None:
-    """sample.csv, sample.json and the report's checked.js."""
+    """Write sample.csv, sample.json and the report's checked.js."""
     listed = [dataclasses.asdict(r) for r in rows]
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, [f.name for f in dataclasses.fields(Row)], lineterminator="\n")
@@ -273,7 +275,7 @@ def write(results: Path, report: Path, rows: Sequence[Row], told: str) -> None:
 
 
 def main(results: Path = Path("results"), jobs: int | None = None) -> int:
-    """The first command; exit status 1 where a recomputed cell differs from the committed one."""
+    """Run the command. Returns exit status 1 if a recomputed cell differs from the committed one."""
     jobs = jobs or os.cpu_count() or 1
     here = results / "here"
     steps, report = Steps(here / "log.txt"), here / "report"
@@ -288,7 +290,7 @@ def main(results: Path = Path("results"), jobs: int | None = None) -> int:
     chosen, missing = choose(candidates(reference), why_not)
     count, seconds = sum(len(u.cells) for u in chosen), sum(u.seconds for u in chosen)
     steps.say(f"recomputing {count} cells, about {seconds:.0f} CPU s on {jobs} cores (noise in {steps.log})")
-    rows = recompute(reference, chosen, tables, steps, jobs) + missing
+    rows = run_chosen(reference, chosen, tables, steps, jobs) + missing
     rows += run_new(new_cells(reference), tables, steps)
     summary = sentence(rows)
     write(results, report, rows, summary)

@@ -1,7 +1,7 @@
-"""``./bench doubt CELL``: one cell alone, at full settings, from its raw data: ours here, ours committed, published.
+"""``./bench doubt CELL``: recomputes one cell from raw data at full settings, next to committed and published.
 
-CELL is the id of a cell, the key of a published number (source/table/dataset/method/setting/metric), or any part of
-one that is of a single cell. ``./bench doubt --list WORDS`` prints the keys and ids that hold all the words.
+CELL is the id of a cell, the key of a published number (source/table/dataset/method/setting/metric), or any part that
+only one cell has. ``./bench doubt --list WORDS`` prints the keys and ids that contain all the words.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ import click
 import pandas as pd
 
 from datasets.files import ROOT
-from workflow import faults, papers, regression
+from workflow import faults, own_code, papers, recompute, sample
 from workflow.committed import Reference
+from workflow.compare import DIFFERS, NOT_RUN, Row
 from workflow.experiments import load
 from workflow.quickcheck import Steps, tables_for
-from workflow.regression import DIFFERS, NOT_RUN, Row, Tables
+from workflow.recompute import Tables
 
 KEY = ("source", "table", "dataset", "method", "setting", "metric")
-#: keys that are listed at most.
+#: the largest number of keys that are listed.
 MOST = 40
-#: CPU seconds from which a cell's cost is said first.
+#: the cost of a cell above this many CPU seconds is printed first.
 EXPENSIVE_S = 30.0
 
 
 @dataclass(frozen=True)
 class Published:
-    """A published number in one reading, its committed verdict, and our cell, empty where there is none."""
+    """A published number in one reading, its committed verdict, and our cell, which is empty if there is none."""
 
     key: str
     cell: str
@@ -47,7 +48,7 @@ def published() -> list[Published]:
     out = [_published(row, row["cell"]) for row in _read(papers.REFERENCE / "verdicts.csv")]
     for key, (paper, _) in papers.programs().items():
         rows = _read(paper.reference / "verdicts.csv.gz")
-        out += [_published(row, regression.own_id(key, row)) for row in rows]
+        out += [_published(row, own_code.own_id(key, row)) for row in rows]
     return out
 
 
@@ -60,7 +61,7 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 
 class Unknown(LookupError):
-    """No cell, or several; the message names the nearest."""
+    """No cell or several cells fit. The message names the nearest."""
 
 
 def find(words: str, ids: Iterable[str], numbers: Sequence[Published]) -> tuple[list[str], list[Published]]:
@@ -94,32 +95,31 @@ def find(words: str, ids: Iterable[str], numbers: Sequence[Published]) -> tuple[
 
 
 def listed(words: Sequence[str], ids: Iterable[str], numbers: Sequence[Published]) -> list[str]:
-    """Keys and ids that hold all the words."""
+    """Keys and ids that contain all the words."""
     text = [w.lower() for w in words]
     return [t for t in dict.fromkeys([*(p.key for p in numbers), *ids]) if all(w in t.lower() for w in text)]
 
 
-def recompute(reference: Reference, name: str, tables: Tables, results: Path) -> list[Row]:
-    """A cell's numbers here beside the committed ones, over all its splits. Its metadata file stays below
-    ``results``."""
+def rerun(reference: Reference, name: str, tables: Tables, results: Path) -> list[Row]:
+    """The numbers of a cell, computed here and committed, over all its splits. Its files stay below ``results``."""
     data, exact = "", []
     if cell := reference.cells.get(name):
-        group = regression.together(cell, reference.families)
-        unit = regression.unit_of(group, range(cell.splits), 0.0)
+        group = sample.together(cell, reference.families)
+        unit = sample.unit_of(group, range(cell.splits), 0.0)
         data = tables.get(cell.dataset)
         if isinstance(data, str):
             return [Row(name, "", cell.method, cell.dataset, "", "", "", NOT_RUN, data)]
-        exact = regression.exact_rows(reference, unit)
+        exact = recompute.exact_rows(reference, unit)
     else:
-        paper = next(key for key in papers.programs() if name in regression.own_cells(key))
-        unit = regression.own_unit(paper, [name])
-    result = regression.recompute_one(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
-    rows = regression.reader_rows(reference, unit, result)
+        paper = next(key for key in papers.programs() if name in own_code.own_cells(key))
+        unit = own_code.own_unit(paper, [name])
+    result = recompute.recompute_unit(unit, str(data), str(tables.raw), str(reference.folder), exact, results)
+    rows = recompute.reader_rows(reference, unit, result)
     return [r for r in rows if r.cell == name] if cell else rows
 
 
 def number(text: str) -> str:
-    """Seven digits."""
+    """A number with seven digits."""
     try:
         return f"{float(text):.7g}"
     except ValueError:
@@ -127,7 +127,7 @@ def number(text: str) -> str:
 
 
 def table(rows: Sequence[Row], answers: Sequence[Published]) -> list[list[str]]:
-    """Head and lines: a line a measure, once for each published number that it answers."""
+    """Header and lines of the output: one line per measure, repeated for each published number that it answers."""
     lines = [["measure", "ours, here", "ours, committed", "here is", "reading", "published", "difference", "verdict"]]
     for row in rows:
         mine = [p.verdict for p in answers if p.cell == row.cell and row.measure in _ours(p.verdict)]
@@ -143,7 +143,7 @@ def table(rows: Sequence[Row], answers: Sequence[Published]) -> list[list[str]]:
 
 @cache
 def _renamed() -> dict[tuple[str, str, str], set[str]]:
-    """(source, table, published metric) -> the names that our metrics have."""
+    """(source, table, published metric) -> names of our metrics."""
     out: dict[tuple[str, str, str], set[str]] = {}
     for path in papers.experiments().values():
         for answer in load(path)["answers"]:
@@ -155,12 +155,12 @@ def _renamed() -> dict[tuple[str, str, str], set[str]]:
 
 
 def _ours(verdict: dict[str, str]) -> set[str]:
-    """Names of our measures that a published number may be of."""
+    """Names of our measures for a published number."""
     return _renamed().get((verdict["source"], verdict["table"], verdict["metric"]), set()) | {verdict["metric"]}
 
 
 def _same_unit(row: Row, verdict: dict[str, str]) -> bool:
-    """Is what the verdict judges the committed number of the row? Accuracies are judged as errors."""
+    """Whether the verdict judges the committed number of the row. Accuracies are judged as errors."""
     ours = verdict[verdict.get("statistic") or "mean"]  # a box plot's number is a median
     if not ours:
         return False
@@ -184,14 +184,14 @@ def command(**options) -> int:
 
 def main(options: SimpleNamespace) -> int:
     reference, numbers = Reference(), published()
-    own = [i for paper in papers.programs() for i in regression.own_cells(paper)]
+    own = [i for paper in papers.programs() for i in own_code.own_cells(paper)]
     ids = [*reference.cells, *own]
     if options.list:
         found = listed(options.words, ids, numbers)
         if not found:
             print(f"bench: no key and no id holds {' and '.join(options.words)}; try fewer letters", file=sys.stderr)
             return 2
-        # as a shell takes them: keys have semicolons
+        # quoted for a shell, because keys have semicolons
         print(
             "\n".join(map(shlex.quote, found[:MOST])) + (f"\n... and {len(found) - MOST} more" if found[MOST:] else "")
         )
@@ -210,7 +210,7 @@ def main(options: SimpleNamespace) -> int:
             if cost > EXPENSIVE_S:
                 print(f"bench: {name}: about {cost / 60:.1f} CPU minutes (Ctrl-C ends it)", flush=True)
         with faults.one_error():
-            rows = recompute(reference, name, tables, here)
+            rows = rerun(reference, name, tables, here)
         print(f"\n{name}")
         if answers:
             print(f"published: {', '.join(dict.fromkeys(p.key for p in answers if p.cell == name))}")

@@ -1,8 +1,8 @@
-"""The exact posterior of every split of a bounded regression, against which all others are measured.
+"""The exact posterior of every split of a bounded regression, by which all other posteriors are measured.
 
-The kind of model says what it is (``exact`` of ``models.kind.Kind``): the conjugate posterior, computed here, or draws
-of the No-U-Turn sampler, a cell of the same experiment; its score rows tell its moments, so that a restored cell serves
-as well as a fitted one.
+The kind of model names it (``exact`` of ``models.kind.Kind``): the conjugate posterior, which is computed here, or
+draws of the No-U-Turn sampler, a cell of the same experiment. The score rows of that cell have its moments, so a cell
+that was restored from the reference serves as well as a fitted one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOLD = re.compile(r"reference_(mean|sd)\[(\d+)\]")
 
 
 def public_frame(cell, data, split: int) -> Frame:
-    """The frame of a method that is not private."""
+    """The scaling of a method that is not private."""
     from methods._shared.frames import make_frame
     from workflow.worker import make_task
 
@@ -30,7 +30,7 @@ def public_frame(cell, data, split: int) -> Frame:
 
 
 class Exact:
-    """Moments by split, computed or read when they are first asked for."""
+    """Moments by split, computed or read at the first use."""
 
     def __init__(self, cells: Sequence, fits: Path, data):
         self._cell, self._data = cells[0], data
@@ -50,7 +50,7 @@ class Exact:
         return {f"reference_{w}[{j}]": (float(v), "theta") for w, vs in both.items() for j, v in enumerate(vs)}
 
     def of(self, split: int) -> tuple[Frame, Moments] | None:
-        """Frame and moments of one split; None where there is no reference (its fit failed, or does not run so far)."""
+        """Scaling and moments of one split; None without a reference (its fit failed, or is not there yet)."""
         if split not in self._known:
             posterior = self._linear(split) if self._cell.about.exact == CONJUGATE else self._drawn(split)
             self._known[split] = None if posterior is None else (public_frame(self._cell, self._data, split), posterior)
@@ -89,5 +89,5 @@ class Exact:
 
 
 def exact_posteriors(cells: Sequence, fits: Path, data) -> Exact | None:
-    """For the cells of one data set; None where their kind of model has no exact posterior to measure by."""
+    """The exact posteriors of the cells of one data set; None if their kind of model has none."""
     return Exact(cells, fits, data) if cells and cells[0].about.exact and data.ok else None

@@ -1,10 +1,10 @@
-"""The two files of a private fit that may leave the machine, and nothing else.
+"""The two files of a private fit that may leave the machine.
 
     python -m workflow.release --results secret --list
     python -m workflow.release CELL SPLIT --results secret --out FOLDER
 
-``posterior.npz`` holds the parameters of one posterior, and ``guarantee.json`` what was asked, the ledger, its epsilon
-and what that epsilon does not count. Everything else of a run stays (docs/how-to/release-a-private-fit.md).
+``posterior.npz`` holds the parameters of one posterior. ``guarantee.json`` holds the budget, the ledger, its epsilon,
+and what that epsilon does not count. All other files of a run stay (docs/how-to/release-a-private-fit.md).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from privacy.release import GUARANTEE, POSTERIOR, ReleaseError, contents
 from workflow import noise
 from workflow.store import parameters_of, record_of_file
 
-#: of a cell's record: what somebody asked for, before a row was read
+#: fields of a cell's record that were fixed before a row was read
 ASKED = ("dataset", "method", "setting", "model", "settings", "budget")
-#: at which an epsilon is computed if the budget states none
+#: delta of the epsilon if the budget states none
 DELTA = 1e-5
 
 
@@ -39,10 +39,10 @@ def write_release(
     asked: Mapping[str, Any],
     leaks: Sequence[str] = (),
 ) -> list[Path]:
-    """Write the files of one fit into the folder ``out``, which is empty or not there, and give their paths.
+    """Write the files of one fit into the folder ``out``, which must be empty or new. Returns their paths.
 
     The other arguments are those of ``privacy.release.contents``. Raises what that raises, and ReleaseError for a
-    folder that holds something.
+    folder that is not empty.
     """
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -54,10 +54,10 @@ def write_release(
 
 
 def release(results: Path, cell: str, split: int, out: Path) -> list[Path]:
-    """The files of one split of a cell of a run with secret noise; see :func:`write_release`.
+    """Write the files of one split of a cell of a run with secret noise; see :func:`write_release`.
 
-    Raises ReleaseError for a cell or split that is not there, whose noise is public, whose method claims no guarantee
-    or whose status is not ok, and Damaged for files that are not what was written.
+    Raises ReleaseError for an unknown cell or split, public noise, a method without a guarantee, or a status that is
+    not ok. Raises Damaged for damaged files.
     """
     from methods import contract
 
@@ -89,7 +89,7 @@ def release(results: Path, cell: str, split: int, out: Path) -> list[Path]:
 
 
 def listed(results: Path) -> list[str]:
-    """Cells of a run that have secret noise, each with its splits whose status is ok."""
+    """Cells of a run with secret noise, each with its splits whose status is ok."""
     out = []
     for path in sorted((Path(results) / "fits").glob("*.json")):
         record = record_of_file(path)

@@ -1,9 +1,9 @@
-"""Score the fits of one data set of one experiment: tidy rows, one a number. Re-runs no fit.
+"""Score the fits of one data set of one experiment: tidy rows, one per number. No fit is repeated.
 
-With ``--reuse`` it first writes the fits of the jobs that the reference holds whole: they are not planned.
+With ``--reuse`` it first writes the fits of jobs whose scores are all committed. Those jobs are not planned.
 
-What is scored is said by the record of the kind of model (``models.kind``, ``evaluation.scorers``). The coverage of
-simulated true parameters is a number of all data sets together: its row names no split.
+The scorer is named by the record of the kind of model (``models.kind``, ``evaluation.scorers``). The coverage of
+simulated true parameters is one number over all data sets, so its row names no split.
 
 python -m workflow.score --config X.yaml --scale full --dataset wine --data results/data/wine.npz --out scores.csv
 """
@@ -35,12 +35,12 @@ COLUMNS = (
 #: columns that differ from run to run of the same fit.
 MEASURED = ("seconds", "cpu_seconds", "compile_seconds", "peak_mb")
 
-#: digits of the data's fingerprint in a score row.
+#: number of digits of the data's hash in a score row.
 DATA_HASH = 16
 
 
 def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> list[dict]:
-    """All score rows of one cell; ``draws``: folder of ``workflow.draws``, for cells whose scores need it.
+    """All score rows of one cell. ``draws``: folder of ``workflow.draws``, for cells whose scores need them.
 
     ``exact``: split -> frame and moments of the exact posterior, or None (``workflow.reference_posterior``).
     """
@@ -98,7 +98,7 @@ def rows_of(cell, fits: Path, data, draws: Path | None = None, exact=None) -> li
 
 
 def scores_of(cell, row: dict, store, drawn: dict, data, exact) -> dict[str, tuple[float, str]]:
-    """metric -> (value, unit) of one split whose fit is ok. Raises what its posterior raises."""
+    """metric -> (value, unit) of one split with status ok. Raises what its posterior raises."""
     k = row["split"]
     if cell.drawn:
         return score_draws(cell, k, drawn[k], data)
@@ -108,7 +108,7 @@ def scores_of(cell, row: dict, store, drawn: dict, data, exact) -> dict[str, tup
 
 
 def unscored(error: Exception) -> dict:
-    """What a score row says where a score raised. Raises MachineFault where the machine is to blame."""
+    """The fields of a score row whose score raised. Raises MachineFault if the machine is to blame."""
     if fault := faults.fault_of(error):
         raise fault from error
     reason = str(error) if isinstance(error, NoDraws) else f"its scores {RAISED} {faults.said(error)}"
@@ -116,13 +116,13 @@ def unscored(error: Exception) -> dict:
 
 
 class NoDraws(RuntimeError):
-    """The draws of a split raised; the message says what."""
+    """The draws of a split raised an error. The message names it."""
 
 
 def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
     """Scores of one split from its draws (``workflow.draws``).
 
-    Raises ValueError with the reason that is there, NoDraws where that is an error of another kind.
+    Raises ValueError with the stored reason, or NoDraws if that reason is an unexpected error.
     """
     if found.dtype.kind == "U":
         raise (NoDraws if f" {RAISED} " in str(found) else ValueError)(str(found))
@@ -130,7 +130,7 @@ def score_draws(cell, k: int, found, data) -> dict[str, tuple[float, str]]:
 
 
 def whole_cell(cell, drawn: dict, like: dict | None) -> list[dict]:
-    """Rows of a simulated cell as a whole: coverage over its data sets. ``like``: a row of one of its splits."""
+    """Rows of a simulated cell over all its data sets: their coverage. ``like``: a row of one of its splits."""
     import numpy as np
 
     from evaluation.coverage import coverage_scores
@@ -144,7 +144,7 @@ def whole_cell(cell, drawn: dict, like: dict | None) -> list[dict]:
 
 
 def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tuple[float, str]]:
-    """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError where a prediction is not finite."""
+    """metric -> (value, unit) on the test rows of split ``k``. Raises ValueError if a prediction is not finite."""
     import numpy as np
 
     from models import posteriors
@@ -156,9 +156,9 @@ def score_split(cell, k: int, kind: str, parameters: dict, data) -> dict[str, tu
 
 
 def posterior_scores(cell, k: int, kind: str, parameters: dict, exact) -> dict[str, tuple[float, str]]:
-    """Distance of a regression's posterior to the exact one; nothing for a point estimate or another model.
+    """Distances of a regression's posterior from the exact one. Empty for point estimates and other models.
 
-    A reference posterior tells its own moments instead, from which those of the others are measured.
+    For the exact posterior itself these are its moments, which the distances of all other methods use.
     """
     import numpy as np
 
@@ -182,7 +182,7 @@ def posterior_scores(cell, k: int, kind: str, parameters: dict, exact) -> dict[s
 
 
 def _cost(cell, ledger_rows: list[dict]) -> dict:
-    """What the run really cost, from its ledger; empty for a method that makes no claim and keeps no ledger."""
+    """The privacy cost by the ledger; empty for a method without a claim and a ledger."""
     from privacy.accountants import epsilon_of
     from privacy.ledger import Ledger
 
@@ -201,14 +201,14 @@ def _cost(cell, ledger_rows: list[dict]) -> dict:
 
 
 def _number(v, digits: int = 13) -> str:
-    """Thirteen digits say all that rounding leaves, and keep tens of thousands of rows small."""
+    """A number with thirteen digits, which is the precision that rounding leaves, in a short text."""
     if v is None:
         return ""
     return "inf" if math.isinf(v) else f"{float(v):.{digits}g}"
 
 
 def restore(mine: Sequence[Cell], data_path: str, results: Path, reference: Path, refit: Sequence[str]) -> None:
-    """Write the fits of the jobs that the reference holds whole. Cells of other data than these here are fitted."""
+    """Write the fits of jobs whose scores are all committed. Cells with other data than the committed are fitted."""
     import datasets
     from datasets.files import write_npz
     from workflow import cell, committed
@@ -243,7 +243,7 @@ def main() -> None:
 def write(args: argparse.Namespace) -> None:
     """Score and write the file that the command line names.
 
-    Raises MachineFault if a method is left out here that was there when the run was planned.
+    Raises MachineFault if a method that was planned cannot be imported now.
     """
     import datasets
     from datasets.files import write_sealed

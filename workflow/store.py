@@ -1,7 +1,7 @@
-"""The files of a run: rows and posteriors of splits, whole cells, sealed tables, and what is tried again.
+"""The files of a run: rows and posteriors of splits, whole cells, sealed tables, and notes of attempts.
 
-Everything that is read again carries a checksum: a line its own, an npz file one per array, a table one in a file
-beside it. A file that is not what was written is set aside, so that it is missing and Snakemake makes it anew.
+Every file that is read again carries checksums: one per line, one per array of an npz file, and one file beside each
+table. A damaged file is moved aside, so that Snakemake makes it again.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from datasets.store import UNREADABLE, Damaged, of_the_file, set_aside
 
 STATUS = ("ok", "failed", "timeout", "diverged", "not_supported", "no_data")
 
-#: stands in the reason of a split whose draws or scores ended with an error that is no number's.
+#: part of the reason of a split whose draws or scores raised an error other than about its numbers.
 RAISED = "raised"
 
 
 def seed_text(seed: list[int] | None) -> str:
-    """The words of a seed (``Cell.seed``) as a score row holds them; empty if nothing was fitted."""
+    """The seed of a cell (``Cell.seed``) as text for a score row; empty if nothing was fitted."""
     return "" if seed is None else "-".join(f"{word:08x}" for word in seed)
 
 
 def empty_record(cell, split: int | None, status: str, reason: str, **facts) -> dict:
-    """A record without numbers. Each status but ``ok`` has its reason. ``facts`` fill in what is known."""
+    """A record without numbers. Each status except ``ok`` has a reason. ``facts``: fields that are known."""
     if status not in STATUS:
         raise ValueError(f"status '{status}'; choose one of {', '.join(STATUS)}")
     if (status == "ok") == bool(reason):
@@ -56,7 +56,7 @@ def empty_record(cell, split: int | None, status: str, reason: str, **facts) -> 
 
 
 def parameter_file(cell_id: str, split: int) -> str:
-    """Name of the file with the posterior's parameters of one fit, until its cell is written whole."""
+    """The name of the file with one posterior's parameters. It exists until the cell is written."""
     return f"{cell_id}.{split}.npz"
 
 
@@ -73,18 +73,18 @@ def digest(value: Mapping[str, Any]) -> str:
 
 
 def sealed(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The object as a file gives it back, with its checksum."""
+    """The object with its checksum, as JSON would return it."""
     plain = json.loads(json.dumps(value))
     return {**plain, KEY: digest(plain)}
 
 
 def intact(value: object) -> bool:
-    """Is it an object, with the checksum of what it holds?"""
+    """Whether a value is an object whose checksum matches its content."""
     return isinstance(value, dict) and value.get(KEY) == digest(value)
 
 
 def whole(path: Path, arrays: int | None = None) -> bool:
-    """Is it an npz file whose arrays all have their checksums, and (if given) that number of arrays?"""
+    """Whether a file is an npz file whose arrays match their checksums and, if given, their number."""
     try:
         with zipfile.ZipFile(path) as store:
             names = store.namelist()
@@ -96,7 +96,7 @@ def whole(path: Path, arrays: int | None = None) -> bool:
 
 
 def check(paths: Iterable[Path]) -> None:
-    """Raise Damaged for tables that are not what was written, once they are set aside."""
+    """Raise Damaged for tables that do not match their checksums, after moving them aside."""
     bad = [path for path in map(Path, paths) if path.is_file() and not unbroken(path)]
     if bad:
         for path in bad:
@@ -106,9 +106,9 @@ def check(paths: Iterable[Path]) -> None:
 
 
 def check_run(results: str | Path) -> list[str]:
-    """Set aside every fit, draw and sealed table of a run that is not what was written; gives what was done, in words.
+    """Move every damaged fit, draw and sealed table of a run aside. Returns messages on what was done.
 
-    It is called when a run is planned: what is missing then is made anew.
+    It is called before a run is planned, so that the plan includes what is missing.
     """
     results = Path(results)
     bad = [path for path in sorted(results.glob("draws/*.npz")) if not whole(path)]
@@ -132,7 +132,7 @@ def write_cell(fits: Path, record: Mapping[str, Any], parameters: Mapping[str, A
 
 
 def _read(path: Path) -> dict | None:
-    """The record of a cell; None unless it and the posteriors beside it are whole."""
+    """The record of a cell, or None if it or its file of posteriors is damaged."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         counted = _counted(record)
@@ -142,26 +142,26 @@ def _read(path: Path) -> dict | None:
 
 
 def record_of(cell, fits: Path) -> dict:
-    """The object in ``<cell>.json``. Raises Damaged, once both files are set aside, unless both are whole."""
+    """The object in ``<cell>.json``. Raises Damaged if a file of the cell is damaged, after moving both aside."""
     return record_of_file(fits / f"{cell.id}.json")
 
 
 def record_of_file(path: Path) -> dict:
-    """The object in a ``<cell>.json``; raises as :func:`record_of`."""
+    """The object in a ``<cell>.json``. Raises as :func:`record_of`."""
     if (record := _read(path)) is None:
         raise damaged(path, path.with_suffix(".npz"))
     return record
 
 
 def damaged(*paths: Path) -> Damaged:
-    """The error that says what was set aside, and what to do."""
+    """The error that names the files that were moved aside, and the remedy."""
     aside = [set_aside(path).name for path in paths if path.exists()]
     where = f"{paths[0]} is damaged, or not all of it is there"
     return Damaged(f"{where}; set aside: {', '.join(aside)}. Run the same command again: it is made anew")
 
 
 def _counted(record: object) -> bool:
-    """Has it the checksum that it was written with? Without any it must have all its splits."""
+    """Whether a record matches its checksum or, without one, has all its splits."""
     if not isinstance(record, dict) or not {"splits", "reused"} <= set(record):
         return False
     if KEY in record:
@@ -171,13 +171,13 @@ def _counted(record: object) -> bool:
 
 
 def parameters_of(store, split: int) -> dict:
-    """Name -> array, of one split. ``store``: the open npz file of a cell, whose names are ``<split>/<parameter>``."""
+    """Name -> array of one split. ``store``: the open npz file of a cell, with names ``<split>/<parameter>``."""
     prefix = f"{split}/"
     return {n.removeprefix(prefix): store[n] for n in store.files if n.startswith(prefix)}
 
 
 def draws_of(cell, draws: Path, record: dict) -> dict:
-    """Split -> array or, as a text, why there is none. Raises Damaged if a split of the ``record`` is not there."""
+    """Split -> array, or the reason why there is none as text. Raises Damaged if a split of the record is missing."""
     import numpy as np
 
     path = draws / f"{cell.id}.npz"
@@ -189,7 +189,7 @@ def draws_of(cell, draws: Path, record: dict) -> dict:
 
 
 def fits_of(cell, fits: Path) -> Iterator[tuple[int, object]]:
-    """(split, posterior) of every split of a cell whose fit is ok. None of a cell that was restored."""
+    """(split, posterior) of every split with status ok. Empty for a cell that was restored from the reference."""
     import numpy as np
 
     from models import posteriors
@@ -204,17 +204,17 @@ def fits_of(cell, fits: Path) -> Iterator[tuple[int, object]]:
 
 
 def say(name: str, text: str) -> None:
-    """A line of the log."""
+    """Write a line to the log."""
     print(f"{name}: {text}", file=sys.stderr, flush=True)
 
 
 def partial_of(results: Path, name: str) -> Path:
-    """The file that keeps the rows of a cell or family until all are there."""
+    """The file that keeps the rows of a cell or family until all splits are there."""
     return results / "partial" / f"{name}.jsonl"
 
 
 def append(path: Path, row: dict) -> None:
-    """Add a line, which is on disk when this returns."""
+    """Append a line. It is on disk when this function returns."""
     with open(path, "a", encoding="utf-8") as f:
         f.write(json.dumps(row, sort_keys=True) + "\n")
         f.flush()
@@ -222,7 +222,7 @@ def append(path: Path, row: dict) -> None:
 
 
 def begin(partial: Path, head: dict) -> Path:
-    """Make the file of rows, unless it is there, and the folder of their posteriors, which is given."""
+    """Create the file of rows if it is missing, and the folder of their posteriors, which is returned."""
     keep = partial.with_suffix("")
     keep.mkdir(parents=True, exist_ok=True)
     if not partial.exists():
@@ -231,7 +231,7 @@ def begin(partial: Path, head: dict) -> Path:
 
 
 def keep_row(partial: Path, cell_id: str, row: dict, folder: Path) -> None:
-    """Append the row of a split, after its posterior, which is moved from ``folder``."""
+    """Move the posterior of a split from ``folder``, and then append the row of the split."""
     file = parameter_file(cell_id, row["split"])
     if row["status"] == "ok":
         os.replace(folder / file, partial.with_suffix("") / file)  # the posterior first, then the row that names it
@@ -239,9 +239,9 @@ def keep_row(partial: Path, cell_id: str, row: dict, folder: Path) -> None:
 
 
 def read_partial(path: Path, head: dict, again: Sequence[str] = ()) -> dict[tuple[str, int], dict]:
-    """Rows of an interrupted run of the SAME code and data, by (cell, split), but those with a status of ``again``.
+    """Rows of an interrupted run of the SAME code and data, by (cell, split).
 
-    Other rows, lines that are torn or edited, and posteriors that are not whole are dropped.
+    Rows with a status in ``again`` are left out. Other rows, torn or edited lines, and damaged posteriors are dropped.
     """
     if not path.exists():
         return {}
@@ -263,7 +263,7 @@ def read_partial(path: Path, head: dict, again: Sequence[str] = ()) -> dict[tupl
 
 
 def _opened(line: bytes) -> dict | None:
-    """The object of a line; None if the line is torn, or is not what was written."""
+    """The object of a line, or None if the line is torn or was edited."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -272,7 +272,7 @@ def _opened(line: bytes) -> dict | None:
 
 
 def kept_parameters(partial: Path, rows: Mapping[int, dict], cell) -> dict:
-    """``<split>/<parameter>`` -> array, of the rows whose fit is ok."""
+    """``<split>/<parameter>`` -> array, for the rows with status ok."""
     import numpy as np
 
     out = {}
@@ -296,16 +296,16 @@ def drop(partial: Path) -> None:
 # parameter of Snakemake's rule: if it differs from that of the last run, the rule runs again. It also grows when a file
 # of the job is gone, because Snakemake knows only one file of a job.
 
-#: variable with the file in which a plan lists the methods that are left out.
+#: variable that names the file with the methods that a plan leaves out.
 LEFT_OUT = "DPBAYES_LEFT_OUT"
-#: variable with the file in which a plan notes which file of a method it imports.
+#: variable that names the file in which a plan notes the method that it is importing.
 IMPORTING = "DPBAYES_IMPORTING"
 #: value of the config's ``retry`` -> statuses that the next call tries again.
 RETRIED = {"timeout": ("timeout",), "failed": ("timeout", "failed")}
 
 
 def importing(file: str) -> None:
-    """Note the file of a method that is imported, "" when that is over (``methods.contract.on_import``)."""
+    """Note the file of a method that is being imported, or "" after the import (``methods.contract.on_import``)."""
     if note := os.environ.get(IMPORTING):
         if file:
             write_text(Path(note), file)
@@ -314,14 +314,14 @@ def importing(file: str) -> None:
 
 
 def losses_of(results: str | Path, name: str) -> Path:
-    """The file with the losses of a job."""
+    """The file that counts the splits of a job without a score."""
     return Path(results) / "partial" / f"{name}.lost"
 
 
 def attempt(results: str | Path, name: str, retry: str, files: Iterable[str | Path] = ()) -> int:
-    """Number of the attempt that a call makes: a new one if the last has lost splits that are tried again.
+    """The number of the attempt that a call makes. It grows if the last attempt left splits that are tried again.
 
-    ``files``: what the job writes; a new attempt also if it has been done and one of them is not there.
+    ``files``: what the job writes. The number also grows if the job was done and one of them is missing.
     """
     try:
         found = json.loads(losses_of(results, name).read_text(encoding="utf-8"))
@@ -334,11 +334,11 @@ def attempt(results: str | Path, name: str, retry: str, files: Iterable[str | Pa
 
 
 def lost(rows: Iterable[dict]) -> dict[str, int]:
-    """How many splits of each status that is ever tried again."""
+    """The number of splits per status that can be tried again."""
     statuses = Counter(row["status"] for row in rows)
     return {status: statuses[status] for status in RETRIED["failed"] if statuses[status]}
 
 
 def write_attempt(results: Path, name: str, number: int, rows: Iterable[dict] = ()) -> None:
-    """Keep that attempt ``number`` is done, and what it has lost."""
+    """Note that attempt ``number`` is done, and how many splits it has lost."""
     write_json(losses_of(results, name), {"attempt": number, "lost": lost(rows)})

@@ -1,7 +1,7 @@
-"""Surrogates: synthetic rows of the shape of a data set, on which settings may be tuned at no cost in privacy.
+"""Synthetic surrogates of a data set, on which settings may be tuned without a cost in privacy.
 
-A surrogate knows what anybody knows: the number of rows and columns, and the documented ranges (a column with the range
-(0, 1) of a classification set is a dummy). It is no result and is shown nowhere.
+A surrogate uses only public facts: the number of rows and columns, and the documented ranges. In a classification set,
+a column with the range (0, 1) is a dummy variable. Surrogates give no results and are shown nowhere.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from datasets.base import DataSet
 from models.kind import kind
 from models.task import Model, PublicKnowledge, Task
 
-#: correlation of two columns through common factors, on average.
+#: average correlation of two columns through common factors.
 SHARED = 0.5
 
 
 def rows(about: DataSet, n: int, rng: np.random.Generator, target: str) -> tuple[np.ndarray, np.ndarray | None]:
     """Inputs (n, d) and targets (n,), or None, in synthetic original units.
 
-    Columns are mixed from fewer factors (they are correlated), each in three clusters where ``target`` is "density".
-    ``target``: "regression": linear in the columns with a bend, noise of half its variance; "classification": Bernoulli
-    of such a line, a quarter to a half of the rows in class 1; "density": none. Raises ValueError for another word.
+    Columns are mixed from fewer factors, so they are correlated. For "density" each factor has three clusters.
+    ``target``: "regression" is linear in the columns with a bend, and noise has half its variance; "classification" is
+    Bernoulli of such a line, with a quarter to a half of the rows in class 1; "density" has none. Raises ValueError for
+    another word.
     """
     if target not in ("regression", "classification", "density"):
         raise ValueError(f"surrogate: target = '{target}'; give 'regression', 'classification' or 'density'")
@@ -56,7 +57,7 @@ def rows(about: DataSet, n: int, rng: np.random.Generator, target: str) -> tuple
 
 
 def tasks(about: DataSet, model: Model, n: int, rng: np.random.Generator) -> tuple[Task, np.ndarray, np.ndarray | None]:
-    """A training task of round(0.9 n) rows, and inputs and targets of the others."""
+    """A training task of round(0.9 n) rows, and inputs and targets of the other rows."""
     x, y = rows(about, n, rng, kind(model.kind).target)
     cut = round(0.9 * n)
     public = PublicKnowledge(

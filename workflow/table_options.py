@@ -1,4 +1,4 @@
-"""The options of every command that reads a table of one's own: what its user states about the file."""
+"""The options of every command that reads a user's table: statements about the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workflow import yaml_file
 
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator that adds the options of :func:`stated`. A command with a ``--columns`` of its own keeps that."""
+    """A decorator that adds the options of :func:`stated`. A command with its own ``--columns`` keeps that."""
     own = {p.name for p in getattr(function, "__click_params__", [])}
     options = [
         click.option(
@@ -32,7 +32,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stated(given: Mapping[str, Any], rows_are_public: bool) -> Given:
-    """The user's statements in the options. Raises TableError for a file of levels that cannot be read."""
+    """The user's statements in the options. Raises TableError if the file of levels cannot be read."""
     path = given["levels"]
     if path is not None and not path.is_file():
         raise TableError(f"no file {path}; write a line `column: [level, level]` for each column of text")

@@ -1,7 +1,7 @@
-"""``./bench try NAME``: the checks of one method, and its scores beside those of the others on the same split.
+"""``./bench try NAME``: the checks of one method, and its scores compared with those of the others on the same split.
 
-Conformance, privacy (of a private method) and layers of imports, the tests of this one method alone; then the first
-split of its cheapest cell at full settings, beside the committed scores of the same split.
+The checks are conformance, privacy (of a private method) and layers of imports, for this method only. Then the first
+split of its cheapest cell is fitted at full settings and compared with committed scores of the same split.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ import click
 from datasets.files import ROOT
 from evaluation.metrics import main_metrics
 from methods import contract
-from workflow import committed, papers, regression
+from workflow import committed, papers, sample
 from workflow.experiments import Cell, cells, experiment_files
 from workflow.quickcheck import Steps, tables_for
 from workflow.recheck import number, show
-from workflow.regression import run_cell
+from workflow.recompute import run_cell
 
 CHECKS = {
     "conformance": "tests/methods/test_conformance.py",
     "privacy": "tests/audit/test_private_methods.py",
     "architecture": "tests/test_architecture.py",
 }
-#: CPU seconds of one test, and seconds of the fit.
+#: limits: CPU seconds per test, and seconds of the fit.
 TEST_SECONDS, FIT_SECONDS = 20, 30.0
-#: failed tests after which the others are not run: they fail for the same reason, and a loop costs each its limit.
+#: after this many failed tests the others are not run. They fail for the same reason, and a loop costs each its limit.
 MOST = 3
 
 
 def known(name: str) -> str:
-    """Why there is no such method, with the nearest; empty where there is one."""
+    """Why there is no such method, with the most similar name; empty if there is one."""
     for why in contract.broken():
         if name in why:
             return why
@@ -53,14 +53,14 @@ def known(name: str) -> str:
 
 
 def run_checks(name: str, private: bool) -> list[str]:
-    """What failed: a line a test, with the line to mend. The tests are those of this method alone."""
+    """The failed checks of this method: one line per check, with the line of code to correct."""
     made = _pytest(name, private, f"--maxfail={MOST}")
     print(f"bench: {last(made.stdout) or last(made.stderr)}", flush=True)
     return faults(made.stdout + made.stderr) if made.returncode else []
 
 
 def checked(name: str, private: bool) -> list[dict[str, object]]:
-    """A row per test of this method: check, case, passed, message (the error, or why it was skipped)."""
+    """One row per test of this method: check, case, passed, message (the error, or why it was skipped)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tests.xml"
         made = _pytest(name, private, f"--junitxml={path}")
@@ -79,7 +79,7 @@ def checked(name: str, private: bool) -> list[dict[str, object]]:
 
 
 def _pytest(name: str, private: bool, *more: str) -> subprocess.CompletedProcess[str]:
-    """The tests of one method. Raises RuntimeError if they were ended from outside."""
+    """The output of the tests of one method. Raises RuntimeError if they were killed."""
     files = [path for what, path in CHECKS.items() if private or what != "privacy"]
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
     environment = os.environ | {"DPBAYES_TESTED_METHOD": name, "DPBAYES_TEST_CPU_SECONDS": str(TEST_SECONDS)}
@@ -99,7 +99,7 @@ def last(text: str) -> str:
 
 
 def faults(output: str) -> list[str]:
-    """From pytest's output: a line a failed test: its name, its error, and the last line of a method's file in it."""
+    """Failed tests in pytest's output: name, error, and the last line of a method's file in it."""
     out = []
     parts = re.split(
         r"^_+ ((?:ERROR at \w+ of )?test_.+?) _+$", output.partition("short test summary info")[0], flags=re.MULTILINE
@@ -114,11 +114,11 @@ def faults(output: str) -> list[str]:
 
 
 def cheapest(name: str) -> Cell | None:
-    """The cell of a method to try: of the smallest data set, at the budget nearest to epsilon = 1."""
+    """The cell of a method to try: on the smallest data set, at the budget nearest to epsilon = 1."""
     import datasets
 
     every = [c for path in experiment_files() for c in cells(path, "full") if c.method == name]
-    every = [c for c in every if not c.setting.startswith(regression.NOT_ORDINARY)]
+    every = [c for c in every if not c.setting.startswith(sample.NOT_ORDINARY)]
 
     def cost(cell: Cell) -> tuple:
         about = datasets.get(cell.dataset)
@@ -134,7 +134,7 @@ def others(cell: Cell) -> dict[str, list[tuple[str, str, str, str]]]:
         return {}
     s = committed.read(papers.REFERENCE, cell.experiment)
     same = (s["dataset"] == cell.dataset) & (s["protocol"] == cell.protocol) & (s["split"] == "0") & (s["metric"] != "")
-    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(regression.NOT_ORDINARY)
+    same &= (s["method"] != cell.method) & ~s["setting"].str.startswith(sample.NOT_ORDINARY)
     out: dict[str, list[tuple[str, str, str, str]]] = {}
     for r in s[same].to_dict("records"):
         out.setdefault(r["metric"], []).append((r["method"], r["setting"], r["epsilon"], r["value"]))
@@ -142,7 +142,7 @@ def others(cell: Cell) -> dict[str, list[tuple[str, str, str, str]]]:
 
 
 def comparison(cell: Cell, found: Sequence[dict]) -> str:
-    """Its scores beside the others', sorted by the first metric; a method at several budgets at the nearest one."""
+    """Scores of this method and the others, sorted by the first metric, each at the nearest budget."""
     mine = {r["metric"]: r for r in found if r["metric"]}
     committed = {m: v for m, v in others(cell).items() if m in mine}
     if not mine:

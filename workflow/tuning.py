@@ -1,12 +1,12 @@
-"""Choose settings on public surrogates: the second column of the common tasks. The same effort for every method.
+"""Chooses settings on public surrogates, for the second column of the common tasks, with the same effort per method.
 
     python -m workflow.tuning --config common_tasks/experiments/common_linear_regression.yaml
 
-For every data set and epsilon of the experiment, each private method that names a ``grid`` (six settings, the default
-first) fits the same surrogate (``workflow.surrogates``, one seed per data set). The setting with the best
-log-likelihood of its test rows, or the default if none is better by ``MARGIN``, is written to the file that the
-experiment's config names under ``tuned``. No row of a real data set is read. Choices that are there already
-are kept (``--again`` makes them anew).
+For every data set and epsilon of the experiment, each private method with a ``grid`` (six settings, the default first)
+fits the same surrogate (``workflow.surrogates``, one seed per data set). The setting with the best log-likelihood of
+the surrogate's test rows is chosen, or the default if no setting is better by ``MARGIN``. Choices are written to the
+file that the experiment's config names under ``tuned``. No row of a real data set is read. Existing choices are kept,
+unless ``--again`` is given.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from privacy.budget import BudgetExceeded, BudgetSpec
 from workflow.experiments import by_dataset, load
 from workflow.surrogates import tasks
 
-#: settings that every method may try.
+#: number of settings that every method tries.
 EFFORT = 6
-#: nats per row that a setting must gain over the default on its surrogate: less is noise of one surrogate.
+#: nats per row that a setting must gain over the default. Smaller gains are noise of one surrogate.
 MARGIN = 0.01
 SEED = 20
 
 
 def log_likelihood(method, task, x, y, settings: dict, epsilon: float, delta: float) -> float:
-    """Mean log-likelihood of test rows of a surrogate; -inf where the fit fails or its numbers are not finite."""
+    """Mean log-likelihood of test rows of a surrogate; -inf if the fit fails or a number is not finite."""
     spec = BudgetSpec(epsilon=epsilon, delta=delta, mode="enforce")
     try:
         chosen = method.Settings(**settings)
@@ -51,15 +51,15 @@ def log_likelihood(method, task, x, y, settings: dict, epsilon: float, delta: fl
 
 
 def best_of(scores: list[float]) -> int:
-    """Number of the best setting; 0, the default, where none is better than that by ``MARGIN``."""
+    """Index of the best setting; 0, the default, if none is better by ``MARGIN``."""
     best = int(np.argmax(scores))
     return best if scores[best] > scores[0] + MARGIN else 0
 
 
 def choose(method, surrogate: tuple, epsilons: list[float], delta: float) -> dict:
-    """epsilon -> {"settings": the chosen ones, "scores": of all, None where a fit failed} of one private method.
+    """epsilon -> {"settings": the chosen ones, "scores": of all settings, None for a failed fit} of one private method.
 
-    ``surrogate``: of ``workflow.surrogates.tasks``. Raises ValueError for a grid that is not of ``EFFORT`` settings.
+    ``surrogate``: from ``workflow.surrogates.tasks``. Raises ValueError for a grid without exactly ``EFFORT`` settings.
     """
     task, x, y = surrogate
     grid = method.grid

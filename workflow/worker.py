@@ -1,12 +1,12 @@
-"""The process that fits, how it is asked, and its limits.
+"""The process that fits, its requests and answers, and its limits.
 
-A compiled loop that hangs cannot be interrupted from inside, so splits are fitted by a process of their own, in a
-process group of its own, which :class:`Worker` ends as a whole. It may be killed at any time: it writes only temporary
-files, which the process that asked checks and renames.
+A compiled loop that hangs cannot be interrupted from inside. So splits are fitted by another process in its own process
+group, and :class:`Worker` ends that group as a whole. The process may be killed at any time, because it writes only
+temporary files. The process that asked checks these files and renames them.
 
-A request is a file ``request<n>`` with numbers of cells and splits, its answer a file ``answer<n>`` (JSON) with a npz
-file per posterior beside it. Nothing that comes from the worker is unpickled. Pipes carry bells only: what is written
-into them by a fit means nothing.
+A request is a file ``request<n>`` with the numbers of cells and splits. The answer is a JSON file ``answer<n>``, with
+one npz file per posterior. Nothing that comes from the worker is unpickled. The pipes only wake the other process up:
+their content is ignored, so a fit that prints into them does no harm.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from workflow import faults
 from workflow.noise import generator
 from workflow.store import empty_record, parameter_file
 
-#: seconds between two looks at what a worker takes, and that a worker is given to end by itself.
+#: seconds between two checks of the limits of a worker, and seconds that a worker gets to end by itself.
 LOOK, FAREWELL = 0.5, 10.0
-#: a fit ends after this many times its limit of CPU time, by the clock.
+#: the limit of wall time of a fit, as a multiple of its limit of CPU time.
 BY_THE_CLOCK = 5
 #: exit code of a worker that could not write its answer.
 NO_ANSWER = 74
-#: ends its process group as soon as nobody holds the other end of its input, however that process has ended.
+#: ends its process group when the other end of its input is closed, however the parent has ended.
 GUARD = ("/bin/sh", "-c", "read _; kill -9 0")
 
 
 class Lost(Exception):
-    """A request without an answer; what its rows say."""
+    """A request has no answer. The message becomes the reason in its rows."""
 
     def __init__(self, status: str, reason: str):
         super().__init__(reason)
@@ -58,9 +58,9 @@ class Lost(Exception):
 
 
 class Worker:
-    """A process that fits splits of a group of cells, as long as the block lasts. ``scratch``: a folder for its files.
+    """A process that fits splits of a group of cells within a ``with`` block. ``scratch``: a folder for its files.
 
-    It is started when it is first asked, and again after it was lost.
+    It starts with the first request, and again after it was lost.
     """
 
     def __init__(self, group: Sequence, data_path: str | Path, scratch: Path):
@@ -81,9 +81,10 @@ class Worker:
         self.stop()
 
     def fit(self, pairs: Sequence[tuple]) -> list[tuple[str, dict]]:
-        """Pairs (cell id, record) of pairs (cell, split), one each. Raises MachineFault, which is no record.
+        """Fit pairs (cell, split). Returns one pair (cell id, record) for each. Raises MachineFault.
 
-        If there is no answer about several methods, each is asked for alone; the same of fits that end their process.
+        If there is no answer about several methods, each method is asked for alone. The same is done with fits that end
+        their process.
         """
         try:
             name, mem_mb = pairs[0][0].id, max(c.mem_mb for c, _ in pairs)
@@ -159,7 +160,7 @@ class Worker:
             raise faults.MachineFault(f"{error} when it was started; look at its log, {faults.AGAIN}") from error
 
     def _running(self) -> tuple[subprocess.Popen, tuple[IO, IO]]:
-        """The worker, and the pipes to and from it. Only between :meth:`_start` and :meth:`stop`."""
+        """The worker and the pipes to and from it. They exist only between :meth:`_start` and :meth:`stop`."""
         process = self._process
         assert process is not None
         assert process.stdin is not None
@@ -167,7 +168,7 @@ class Worker:
         return process, (process.stdin, process.stdout)
 
     def _heard(self, answer: Path) -> bool:
-        """Is there an answer? Waits for a bell, or a moment. Raises Lost or MachineFault if the worker has ended."""
+        """Whether there is an answer, after a short wait. Raises Lost or MachineFault if the worker has ended."""
         worker, (_, bell) = self._running()
         if select.select([bell], [], [], LOOK)[0] and not os.read(bell.fileno(), 4096):
             with suppress(subprocess.TimeoutExpired):  # it ends, or has closed its end of the pipe
@@ -210,7 +211,7 @@ class Worker:
 
 
 def processes_of(pid: int, below: bool = True) -> list[psutil.Process]:
-    """A process and all that stem from it at this moment."""
+    """A process and all its present descendants."""
     try:
         root = psutil.Process(pid)
         return [root, *(root.children(recursive=True) if below else ())]
@@ -219,9 +220,9 @@ def processes_of(pid: int, below: bool = True) -> list[psutil.Process]:
 
 
 def cpu_seconds(pid: int, below: bool = True) -> float:
-    """CPU time of a process and of all that stem from it, also of those that have ended and were waited for.
+    """CPU seconds of a process and of its descendants that have ended and were waited for.
 
-    ``below``: look for those that have not ended, too.
+    ``below``: count descendants that still run, too.
     """
     total = 0.0
     for process in processes_of(pid, below):
@@ -233,9 +234,9 @@ def cpu_seconds(pid: int, below: bool = True) -> float:
 
 
 def memory_mb(pid: int, enough: float = 0.0) -> float:
-    """Memory of a process and of all that stem from it, megabytes.
+    """Memory of a process and its descendants in megabytes.
 
-    Pages that several share are counted once if the sum is above ``enough``, which costs more time to find out.
+    Shared pages are counted once if the plain sum is above ``enough``. That takes longer to find out.
     """
     found = processes_of(pid)
 
@@ -255,9 +256,9 @@ def memory_mb(pid: int, enough: float = 0.0) -> float:
 
 
 def end_below(pid: int, grace: float = 20.0) -> None:
-    """End all processes that stem from ``pid``: by SIGTERM, those that begin meanwhile too, and at last by SIGKILL.
+    """End all descendants of ``pid``: first by SIGTERM, which also reaches those that start meanwhile, then by SIGKILL.
 
-    ``grace``: seconds that they are given to end by themselves.
+    ``grace``: seconds that they get to end by themselves.
     """
     asked: set[psutil.Process] = set()
     end = time.monotonic() + grace
@@ -266,7 +267,7 @@ def end_below(pid: int, grace: float = 20.0) -> None:
             _send(process.terminate)
         asked |= set(found)
         time.sleep(0.05)
-    # Those whose parent is gone stem from us no more, but were asked to end while they did.
+    # A process whose parent has ended is no longer our descendant, but got its signal while it was.
     end = time.monotonic() + LOOK
     while (found := _alive({*asked, *processes_of(pid)[1:]})) and time.monotonic() < end:
         for process in found:
@@ -293,7 +294,7 @@ def _send(signal) -> None:
 
 
 def adopt_orphans() -> None:
-    """Processes that stem from this one do so also after their parent has ended (Linux)."""
+    """Let descendants of this process remain its descendants after their parent has ended (Linux only)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
@@ -302,7 +303,7 @@ def adopt_orphans() -> None:
 
 
 def main(scratch: Path) -> None:
-    """Answer requests until nobody can ask any more. Ends with ``NO_ANSWER`` if an answer cannot be written."""
+    """Answer requests until the other end is closed. Exits with ``NO_ANSWER`` if an answer cannot be written."""
     bells_in, bells_out, null = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)  # what a fit prints goes to the log
@@ -370,11 +371,11 @@ def end_children() -> None:
 
 
 def respond(pairs: Sequence[tuple], data_path: str, scratch: Path, fresh: bool) -> list[tuple[str, dict]]:
-    """Fit pairs (cell, split) of one group: pairs (cell id, record). What raises becomes a record.
+    """Fit pairs (cell, split) of one group. Returns pairs (cell id, record), also for fits that raise.
 
-    Raises MachineFault if no method is to blame. The parameters of each posterior are in ``scratch`` under
-    :func:`workflow.store.parameter_file`. ``fresh``: nothing was prepared yet in this process; what it costs is
-    counted once.
+    Raises MachineFault if the machine is to blame. The parameters of each posterior are stored in ``scratch`` under
+    :func:`workflow.store.parameter_file`. ``fresh``: this is the first fit of the process, so the record of a method
+    that prepares something once contains that cost.
     """
     import datasets
 
@@ -382,8 +383,8 @@ def respond(pairs: Sequence[tuple], data_path: str, scratch: Path, fresh: bool) 
     first = pairs[0][0]
     try:
         method = first.adapter()
-        # Loaded anew for each request and dropped before the fit: at the shape of Year a table is 400 MB, and EP's
-        # sites need all there is.
+        # Loaded for each request and dropped before the fit: the table of Year has 400 MB, and the sites of EP need
+        # all the memory that is left.
         data = datasets.load(data_path)
         tasks = {k: make_task(first, data, k) for k in dict.fromkeys(k for _, k in pairs)}
         del data
@@ -405,7 +406,7 @@ def respond(pairs: Sequence[tuple], data_path: str, scratch: Path, fresh: bool) 
 
 
 def attempt(pairs, tasks, compile_seconds, scratch: Path, results: Path) -> list[tuple[str, dict]]:
-    """:func:`fit`; if that raises for many fits, each by itself, so that one takes no other with it."""
+    """Call :func:`fit`. If it raises for several fits, fit each one alone, so that one error costs no other fit."""
     first = pairs[0][0]
     try:
         return fit(first.adapter(), pairs, tasks, first.build_settings(), compile_seconds, scratch)
@@ -426,7 +427,7 @@ def attempt(pairs, tasks, compile_seconds, scratch: Path, results: Path) -> list
 
 
 def of_the_user(error: BaseException) -> bool:
-    """Is it a Ctrl-C? A worker gets none, for it is in no terminal's group: there it is the method's."""
+    """Whether an error is a Ctrl-C. A worker has no terminal, so an interrupt there comes from the method."""
     return isinstance(error, KeyboardInterrupt) and getattr(sys.modules["__main__"], "IS_WORKER", False) is False
 
 
@@ -439,9 +440,9 @@ def failure(cell, split: int, error: BaseException, results: Path | None = None)
 
 
 def make_task(cell, data, split: int):
-    """The training rows of one split, and what is public about them.
+    """The training rows of one split and the public facts about them.
 
-    The test rows stay behind, and so does the target of a set for density estimation (a label, say).
+    The task has no test rows. For density estimation it has no target either (a label, for example).
     """
     import datasets
     from models.task import PublicKnowledge, Task
@@ -456,7 +457,7 @@ def make_task(cell, data, split: int):
 
 
 def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[tuple[str, dict]]:
-    """Fit pairs (cell, split) and leave each posterior's parameters in ``scratch``; gives pairs (cell id, record).
+    """Fit pairs (cell, split), and store each posterior's parameters in ``scratch``. Returns pairs (cell id, record).
 
     ``tasks``: split -> task. Raises what the method raises.
     """
@@ -501,17 +502,17 @@ def fit(method, pairs, tasks, settings, compile_seconds, scratch: Path) -> list[
 
 
 def clocks() -> np.ndarray:
-    """Seconds of the clock, and CPU seconds of this process, its threads and those of its children that have ended."""
+    """Wall seconds, and CPU seconds of this process, its threads and its children that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return np.array([time.perf_counter(), time.process_time() + ended.ru_utime + ended.ru_stime])
 
 
 def readings(pairs, tasks, budgets, rngs) -> tuple[list, list[np.ndarray]]:
-    """Fits of pairs (cell, split) whose methods read one run, made once a split; and what each cost (:func:`clocks`).
+    """Fits of pairs (cell, split) whose methods read one run per split, with the :func:`clocks` of each.
 
-    That is its reading and its share of the run, so that the costs add up to what was spent. The run is that of the
-    method that they all name in ``run_of``, under the budget and random numbers of the first pair of its split: all
-    pairs of a split have the same.
+    The cost of a fit is that of reading the run plus an equal share of the run, so that the costs add up. All these
+    methods name the method of the run in ``run_of``. The run uses the budget and random numbers of the first pair of
+    its split, which all pairs of the split share.
     """
     from methods import contract
 

@@ -1,4 +1,4 @@
-"""A YAML file that a user wrote, as plain values: not large, not deep, each key a word and there once."""
+"""Reads a YAML file of a user as plain values, with limits on size and depth, and refuses repeated keys."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import yaml
 
-#: the parser in C where PyYAML has it: the same values in a tenth of the time.
+#: the parser in C, if PyYAML has it: the same values in a tenth of the time.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: eight times the largest committed experiment.
 MOST_BYTES = 100_000
-#: values once each ``*alias`` is written out, and how deep they may be nested.
+#: limits on the number of values with each ``*alias`` written out, and on their depth.
 MOST_VALUES, DEEPEST = 50_000, 40
 
 
 def read(path: Path, error: type[ValueError]) -> Any:
-    """The values of the file. Raises ``error``, in words that name the file and the line."""
+    """The values of the file. Raises ``error`` with the file and the line."""
     try:
         text = path.read_bytes()[: MOST_BYTES + 1].decode("utf-8-sig")
         if len(text.encode()) > MOST_BYTES:
@@ -38,7 +38,7 @@ def read(path: Path, error: type[ValueError]) -> Any:
 
 
 def _check_depth(path: Path, text: str, error: type[ValueError]) -> None:
-    """Before the parser builds anything: in C it does not survive ten thousands of brackets."""
+    """Refuse deep nesting before parsing, because the parser in C crashes on ten thousand brackets."""
     depth = 0
     for event in yaml.parse(text, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -48,7 +48,7 @@ def _check_depth(path: Path, text: str, error: type[ValueError]) -> None:
 
 
 def _measure(path: Path, node: yaml.Node | None, known: dict, error: type[ValueError]) -> tuple[int, int]:
-    """How many values a node stands for with its aliases written out, and how deep they are; ``known`` by its id."""
+    """The number of values of a node with its aliases written out, and their depth. ``known``: results by id."""
     if node is None:
         return 0, 0
     where = f"{path}, line {node.start_mark.line + 1}"

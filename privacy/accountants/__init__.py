@@ -1,15 +1,16 @@
 """Epsilon of a ledger, from several independent accountants.
 
-The ledger holds facts; this package turns them into (epsilon, delta). Every accountant here gives an upper bound that
-holds for the events as they are written, and :func:`epsilon_of` takes the smallest of the bounds that cover both
-directions of the neighbouring relation.
+The ledger holds facts, and this package turns them into (epsilon, delta). Every accountant gives an upper bound for the
+events of the ledger. :func:`epsilon_of` takes the smallest bound among those that cover both directions of the
+neighbouring relation.
 
 ==================== =======================================================================================
 ``gdp``              exact Gaussian composition, mu = sqrt(sum of steps x (sensitivity / scale)^2) (Dong, Roth & Su
                      2022, corollary 3.3; curve delta(epsilon) of Balle & Wang 2018, theorem 8). No amplification.
-``pure``             sum of pure epsilons (Laplace releases and exponential mechanisms only); the one at delta = 0.
-``autodp_rdp``       autodp: Renyi composition; Poisson: exact for the Gaussian at integer orders; without
-                     replacement: general bound of Wang, Balle & Kasiviswanathan 2019, theorem 9.
+``pure``             sum of pure epsilons, for Laplace releases and exponential mechanisms; the only one at delta = 0.
+``autodp_rdp``       autodp: Renyi composition. With Poisson sampling it is exact for the Gaussian at integer orders.
+                     For sampling without replacement it is the general bound of Wang, Balle & Kasiviswanathan 2019,
+                     theorem 9.
 ``dp_accounting_rdp`` dp-accounting: Renyi composition (Mironov, Talwar & Zhang 2019; Wang et al. 2019, theorem 27).
 ``dp_accounting_pld`` dp-accounting: privacy loss distributions, pessimistic "connect the dots" grid (Doroshenko et
                      al. 2022).
@@ -17,17 +18,18 @@ directions of the neighbouring relation.
                      the relation (removal), so it is reported for comparison and never taken as the answer.
 ==================== =======================================================================================
 
-Rules of conversion (each leaves a sentence in ``Cost.notes``):
+Rules for sampling and relations (each conversion adds a sentence to ``Cost.notes``):
 
-- Without amplification (full batch, shuffled epochs, fixed partition) the bound depends on noise_scale / sensitivity
-  and steps alone, under any relation, because the sensitivity is stated under that relation.
-- Poisson sampling amplifies under ADD_REMOVE. Under REPLACE_ONE the declared sensitivity bounds the
-  distance between two contributions but not their size, so no amplification is counted.
-- Sampling without replacement amplifies under REPLACE_ONE. Under ADD_REMOVE a removal changes one row
-  inside a batch of fixed size: no amplification, distance doubled.
-- A ledger with several relations is read under REPLACE_ONE: a replacement is two moves, so the distance of the other
-  events doubles; Poisson events under ADD_REMOVE keep their amplification in the PLD accountant (their
-  contributions are bounded one by one). A written bound cannot be converted: epsilon is then infinite, with the reason.
+- Without amplification (full batch, shuffled epochs, fixed partition) the bound depends only on noise_scale /
+  sensitivity and on the steps. This holds for any relation, because the sensitivity is stated under that relation.
+- Poisson sampling amplifies under ADD_REMOVE. Under REPLACE_ONE the declared sensitivity bounds the distance between
+  two contributions but not their size, so no amplification is counted.
+- Sampling without replacement amplifies under REPLACE_ONE. Under ADD_REMOVE a removal changes one row inside a batch of
+  fixed size, so no amplification is counted and the distance is doubled.
+- A ledger with several relations is converted to REPLACE_ONE. A replacement is a removal and an addition, so the
+  distance of events under ADD_REMOVE doubles. Poisson events under ADD_REMOVE keep their amplification in the PLD
+  accountant, because each contribution is bounded by itself. A written bound cannot be converted: epsilon is then
+  infinite, with the reason.
 """
 
 from privacy.accountants.epsilon import BOUNDS, NAMES, Cost, epsilon_of, epsilons

@@ -1,4 +1,4 @@
-"""Epsilon of a ledger: every accountant asked, the smallest valid bound taken (:mod:`privacy.accountants`)."""
+"""Epsilon of a ledger: the smallest valid bound of all accountants (:mod:`privacy.accountants`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privacy.accountants.renyi import autodp_rdp, dp_accounting_rdp
 from privacy.accountants.terms import NotApplicable, Term, checked_delta, key_of, terms_of
 from privacy.ledger import Ledger, Mechanism, Relation
 
-#: accountants in the order in which ties are resolved; the last one is never the answer (see the module's docstring)
+#: accountants in the order in which ties are resolved; the last one is never the answer (see privacy.accountants)
 NAMES = ("gdp", "pure", "dp_accounting_pld", "dp_accounting_rdp", "autodp_rdp", "prv")
 _ONE_DIRECTION = frozenset({"prv"})
 #: the accountants that :func:`epsilon_of` chooses from
@@ -26,11 +26,11 @@ class Cost:
 
     Attributes
     ----------
-    epsilon, delta : the guarantee; epsilon is ``inf`` where a release has no noise or nothing bounds it.
-    relation : neighbouring relation that the guarantee is for; None for an empty ledger.
+    epsilon, delta : the guarantee. Epsilon is ``inf`` if a release has no noise or an unbounded sensitivity.
+    relation : neighbouring relation of the guarantee; None for an empty ledger.
     accountant : name of the accountant that gave the smallest bound, or ``"none: <reason>"``.
-    all : every accountant asked: its epsilon, or the reason why it gave none.
-    notes : conversions that were made (see the module's docstring).
+    all : for every accountant asked, its epsilon or the reason why it gave none.
+    notes : conversions that were made (see :mod:`privacy.accountants`).
     """
 
     epsilon: float
@@ -42,14 +42,14 @@ class Cost:
 
 
 def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS) -> Cost:
-    """Tightest valid epsilon of the ledger at ``delta``; see :class:`Cost`.
+    """The smallest valid epsilon of the ledger at ``delta``; see :class:`Cost`.
 
     Parameters
     ----------
-    ledger : all events of one fit; an empty one costs epsilon = 0 (nothing that depends on a row was released).
-    delta : in [0, 1). At 0 only the pure epsilons of Laplace releases and exponential mechanisms add up; a ledger with
-        anything else costs an infinite epsilon.
-    only : accountants to ask; by default all whose bound may be the answer.
+    ledger : all events of one fit. An empty one costs epsilon = 0, because nothing that depends on a row was released.
+    delta : in [0, 1). At 0, epsilon is the sum of pure epsilons of Laplace releases and exponential mechanisms. A
+        ledger with any other event then has an infinite epsilon.
+    only : accountants to ask; by default those that cover both directions of the relation.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def epsilon_of(ledger: Ledger, delta: float, only: Sequence[str] = BOUNDS) -> Co
         raise ValueError(f"unknown accountants {sorted(unknown)}; give some of {', '.join(NAMES)}")
     keys = tuple(sorted(map(key_of, ledger), key=repr))
     cost = _cost(keys, checked_delta(delta, pure=True), tuple(n for n in NAMES if n in set(only)))
-    return replace(cost, all=dict(cost.all))  # the cached table stays as it is
+    return replace(cost, all=dict(cost.all))  # a caller must not change the cached table
 
 
 def epsilons(ledger: Ledger, delta: float) -> dict[str, float | str]:
@@ -93,7 +93,7 @@ def _cost(keys: tuple, delta: float, names: tuple[str, ...]) -> Cost:
         except NotApplicable as why:
             found[name] = f"not applicable: {why}"
         except Exception as error:
-            # A fault inside one library must not hide the bounds of the others; it is in the table as a reason.
+            # A fault inside one library must not hide the bounds of the others, so it is entered as a reason.
             found[name] = f"failed: {type(error).__name__}: {error}"
     valid = {n: e for n, e in found.items() if not isinstance(e, str) and n not in _ONE_DIRECTION and not math.isnan(e)}
     if not valid:

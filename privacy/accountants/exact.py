@@ -13,7 +13,7 @@ from privacy.ledger import Mechanism
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """Epsilon of a mu-GDP mechanism at delta: the root of Balle & Wang 2018, equation 6, rounded up.
+    """The epsilon of a mu-GDP mechanism at delta: the root of equation 6 of Balle & Wang 2018, rounded up.
 
     >>> round(gdp_epsilon(1.0, 1e-5), 6)
     4.377178
@@ -40,7 +40,7 @@ def gdp_delta(mu: float, epsilon: float) -> float:
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
-    """Largest mu whose mu-GDP implies (epsilon, delta)-DP; the inverse of :func:`gdp_epsilon`, rounded down."""
+    """The largest mu for which mu-GDP implies (epsilon, delta)-DP: the inverse of :func:`gdp_epsilon`, rounded down."""
     checked_delta(delta)
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise ValueError(f"epsilon = {epsilon}: give a finite number above 0")
@@ -66,7 +66,7 @@ def gdp(terms: list[Term], delta: float) -> float:
 
 
 def pure_epsilon(t: Term) -> float:
-    """Epsilon at delta = 0 of one release that reads every row.
+    """The epsilon at delta = 0 of one release that reads every row.
 
     Laplace: sensitivity over scale (Dwork et al. 2006). Exponential mechanism: twice that (McSherry & Talwar 2007,
     theorem 6). Raises NotApplicable for another mechanism.
@@ -77,7 +77,7 @@ def pure_epsilon(t: Term) -> float:
 
 
 def pure(terms: list[Term], delta: float) -> float:
-    """Sum of pure epsilons; the one accountant at delta = 0."""
+    """The sum of pure epsilons, the only accountant at delta = 0."""
     total = 0.0
     for t in terms:
         one = pure_epsilon(t) * (2 if t.scheme == "poisson_replace" else 1)

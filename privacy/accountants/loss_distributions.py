@@ -1,4 +1,4 @@
-"""Accountants by privacy loss distributions: dp-accounting's, and prv-accountant for comparison."""
+"""Accountants by privacy loss distributions (PLD): that of dp-accounting, and prv-accountant for comparison."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from privacy.accountants.renyi import dp_accounting_rdp
 from privacy.accountants.terms import NotApplicable, Term, checked_delta, key_of, terms_of, third_party
 from privacy.ledger import Ledger, Mechanism
 
-# Grid of the PLD: points of one release, length of the composed grid, and the share of delta that rounding may cost
-# before the grid is made coarser (a coarser pessimistic grid still gives an upper bound).
+# Grid of the PLD: number of points of one release, length of the composed grid, and the largest share of delta that
+# rounding may cost before the grid is made coarser (a coarser pessimistic grid still gives an upper bound).
 _PLD_POINTS = 150_000
 _PLD_LENGTH = 400_000
 _PLD_ROUNDING = 0.05
@@ -22,9 +22,9 @@ _PRV_ERROR = 0.01
 
 
 def pld(terms: list[Term], delta: float) -> float:
-    """PLD at the finest grid that keeps rounding small and the arrays short.
+    """The PLD accountant on the finest grid that keeps rounding small and the arrays short.
 
-    A coarser pessimistic grid still dominates the mechanism, so its epsilon stays an upper bound.
+    A coarser pessimistic grid still dominates the mechanism, so its epsilon is an upper bound too.
     """
     for t in terms:
         if t.mechanism not in (Mechanism.GAUSSIAN, Mechanism.LAPLACE, Mechanism.EXPONENTIAL):
@@ -53,7 +53,7 @@ def pld(terms: list[Term], delta: float) -> float:
 
 
 def _finest(t: Term, delta: float) -> float:
-    """Grid step that resolves one release: an eighth of the spread of its loss, or what the array length allows."""
+    """The grid step that resolves one release, or the smallest step that the array length allows."""
     width = math.sqrt(2 * math.log(t.steps / (1e-4 * delta)))  # standard deviations that are kept
     if t.mechanism is not Mechanism.GAUSSIAN:
         return max(1e-6, min(1e-3, t.rate / t.multiplier / 50, 4 / t.multiplier / 1000))
@@ -67,13 +67,13 @@ def _finest(t: Term, delta: float) -> float:
 
 
 def _pld_on_grid(terms: list[Term], delta: float, grid: float) -> float | None:
-    """Epsilon, or None where rounding on this grid could change it."""
+    """Epsilon, or None if rounding on this grid could change it."""
     import dp_accounting as dpa
     from dp_accounting.pld import privacy_loss_distribution as plds
     from dp_accounting.pld.common import DifferentialPrivacyParameters
 
     steps = sum(t.steps for t in terms)
-    cut = math.log(1e-4 * delta / steps)  # tails beyond go to infinity: at most delta/10^4 in all, on the safe side
+    cut = math.log(1e-4 * delta / steps)  # cut tails count as infinite loss: at most delta/10^4 in all, conservative
     whole: Any = None  # a PrivacyLossDistribution, once there is a term
     excess = deficit = 0.0
     for t in terms:
@@ -105,8 +105,8 @@ def _pld_on_grid(terms: list[Term], delta: float, grid: float) -> float | None:
             excess, deficit = excess + max(off, 0.0), deficit + max(-off, 0.0)
         one = one.self_compose(count, tail_mass_truncation=1e-4 * delta) if count > 1 else one
         whole = one if whole is None else whole.compose(one, tail_mass_truncation=1e-4 * delta / len(terms))
-    # Mass that rounding adds errs on the safe side; mass that it loses, and the round-off of the Fourier transform
-    # (relative to the largest power of the transform, which is the total mass), are charged to delta.
+    # Mass that rounding adds only raises the bound. Mass that it loses is charged to delta, and so is the round-off of
+    # the Fourier transform, which is relative to the largest power of the transform, the total mass.
     rounding = deficit + 10 * np.finfo(float).eps * steps * math.exp(min(excess, 50.0))
     if rounding > _PLD_ROUNDING * delta:
         return None
@@ -114,9 +114,9 @@ def _pld_on_grid(terms: list[Term], delta: float, grid: float) -> float | None:
 
 
 def prv_interval(ledger: Ledger, delta: float, error: float = _PRV_ERROR) -> tuple[float, float, float]:
-    """(lower, estimate, upper) of prv-accountant; ``error`` is half the width asked for.
+    """(lower, estimate, upper) epsilon of prv-accountant. ``error`` is half of the requested width.
 
-    Raises NotApplicable where it covers no event of the ledger or its grid would be too long.
+    Raises NotApplicable if it does not cover an event of the ledger, or if its grid would be too long.
     """
     _, _, terms = terms_of(tuple(map(key_of, ledger)))
     return _prv_interval(terms, checked_delta(delta), error)
@@ -148,5 +148,5 @@ def _prv_interval(terms: list[Term], delta: float, error: float) -> tuple[float,
 
 
 def prv(terms: list[Term], delta: float) -> float:
-    """Upper end of prv-accountant's interval: of one direction of the relation only."""
+    """The upper end of prv-accountant's interval, which covers only one direction of the relation."""
     return _prv_interval(terms, delta, _PRV_ERROR)[2]

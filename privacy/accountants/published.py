@@ -9,11 +9,12 @@ from privacy.accountants.terms import third_party
 
 @lru_cache(maxsize=256)
 def vinaroz_sigma(n_train: int, epochs: int, epsilon: float = 1.0, delta: float = 1e-5, releases: int = 2) -> float:
-    """Noise multiplier that Vinaroz & Park's programs compute for DP-SEP: a CLAIM, not a guarantee.
+    """The noise multiplier that Vinaroz & Park's code computes for DP-SEP: a CLAIM, not a guarantee.
 
-    autodp's calibrator for the Gaussian mechanism: Renyi composition of ``releases x epochs x n_train`` steps, each
-    amplified by sampling one of ``n_train`` rows without replacement (general bound, Wang et al. 2019, theorem 9),
-    converted by epsilon = RDP(a) + log(1/delta) / (a - 1). The programs do not sample that way: see the findings.
+    It is autodp's calibrator for the Gaussian mechanism, by Renyi composition of ``releases x epochs x n_train`` steps.
+    Each step is amplified by sampling one of ``n_train`` rows without replacement (general bound, Wang et al. 2019,
+    theorem 9). The conversion is epsilon = RDP(a) + log(1/delta) / (a - 1). Their code does not sample that way: see
+    the findings.
     """
     with third_party():
         from autodp import rdp_acct  # noqa: F401 - the calibrator fails on a circular import unless this comes first
@@ -24,9 +25,9 @@ def vinaroz_sigma(n_train: int, epochs: int, epsilon: float = 1.0, delta: float 
 
 @lru_cache(maxsize=256)
 def vinaroz_dpvi_epsilon(sigma: float, q: float, k: int, delta: float = 1e-5) -> float:
-    """Epsilon that Vinaroz & Park's DP-VI program prints: a CLAIM (it passes the number of epochs as ``k``).
+    """The epsilon that Vinaroz & Park's DP-VI code prints: a CLAIM. The code passes the number of epochs as ``k``.
 
-    Same bound and conversion as :func:`vinaroz_sigma`; ``q`` is batch size over number of rows.
+    Bound and conversion are those of :func:`vinaroz_sigma`. ``q`` is the batch size over the number of rows.
     """
     with third_party():
         from autodp import rdp_acct, rdp_bank

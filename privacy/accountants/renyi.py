@@ -1,4 +1,4 @@
-"""Renyi accountants: curves of two libraries and written bounds, their sum, and its conversion to epsilon."""
+"""Renyi accountants: they sum the curves of a library and written bounds, and convert the sum to epsilon."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from privacy.ledger import Event, Ledger, Mechanism
 
 #: the smallest Renyi order that a library is asked for.
 _LOWEST_ORDER = 1.1
-#: orders at which curves of ledgers without a written bound are summed; None: those of dp-accounting
+#: orders at which the curves are summed if a ledger has no written bound; None: those of dp-accounting
 _ORDERS: Sequence[float] | None = None
 
 
 def renyi_curve(event: Event, orders: Sequence[int]) -> dict[str, np.ndarray]:
-    """Renyi divergence bound of ALL steps of one event at integer ``orders`` >= 2, from each library that covers it.
+    """A bound on the Renyi divergence of ALL steps of one event at integer ``orders`` >= 2, per library that covers it.
 
-    Curves of two correct libraries agree at integer orders (Poisson: both exact); their epsilons need not, because
-    they interpolate and optimise over different orders.
+    Curves of two correct libraries agree at integer orders, where both are exact for Poisson sampling. Their epsilons
+    may differ, because they interpolate and optimise over different orders. Raises ValueError for other orders.
     """
     orders = [int(a) for a in orders]
     if not orders or min(orders) < 2:
@@ -39,11 +39,12 @@ def renyi_curve(event: Event, orders: Sequence[int]) -> dict[str, np.ndarray]:
 
 
 def renyi_divergence(ledger: Ledger, order: float) -> float:
-    """Bound of the Renyi divergence of order ``order`` >= 1 (1: Kullback-Leibler) of all events together, nats.
+    """A bound on the Renyi divergence of all events together, in nats, at ``order`` >= 1 (1: Kullback-Leibler).
 
-    The sum over the events: written bounds from their curves, Gaussian and Laplace releases from dp-accounting. The
-    divergence never falls with its order, so an order that a curve lacks (or 1, for a library) is answered by the next
-    one above. ``inf`` where a release has no noise or no bound covers it. Raises ValueError for an order below 1.
+    It is a sum over the events. Written bounds are read from their curves, and other releases are bounded by
+    dp-accounting. The divergence never falls with its order. So if a curve lacks the order, its next higher order is
+    used, and a library is asked for an order above 1. The result is ``inf`` if a release has no noise or no bound
+    covers it. Raises ValueError for an order below 1.
     """
     check_order(order, "divergence")
     if not len(ledger):
@@ -56,7 +57,7 @@ def renyi_divergence(ledger: Ledger, order: float) -> float:
 
 
 def check_order(order: float, what: str = "budget") -> None:
-    """Raises ValueError for a Renyi order that is not a finite number of at least 1."""
+    """Raise ValueError for a Renyi order that is not a finite number of at least 1."""
     if not (1 <= order < math.inf):
         raise ValueError(
             f"{what}: Renyi order {order}; give a finite number of at least 1 (1 is the Kullback-Leibler divergence)"
@@ -64,7 +65,7 @@ def check_order(order: float, what: str = "budget") -> None:
 
 
 def autodp_rdp(terms: list[Term], delta: float) -> float:
-    """autodp's composition and conversion."""
+    """Epsilon by autodp's composition and conversion."""
     with third_party():
         if any(t.mechanism is Mechanism.WRITTEN_BOUND for t in terms):
             return _epsilon_from_curves(terms, delta, _autodp_curve)
@@ -75,7 +76,7 @@ def autodp_rdp(terms: list[Term], delta: float) -> float:
 
 
 def dp_accounting_rdp(terms: list[Term], delta: float) -> float:
-    """dp-accounting's composition and conversion."""
+    """Epsilon by dp-accounting's composition and conversion."""
     return _epsilon_from_curves(terms, delta, _dp_accounting_curve)
 
 

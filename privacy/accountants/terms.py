@@ -1,4 +1,4 @@
-"""A ledger as the accountants read it: releases that cost alike, merged; and what their libraries need around them."""
+"""The input of the accountants: a ledger whose releases of equal cost are merged into terms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ class NotApplicable(ValueError):
 
 @dataclass(frozen=True)
 class Term:
-    """``steps`` releases that the accountants treat alike. scheme: plain, poisson, poisson_replace, wor."""
+    """``steps`` releases of equal cost.
+
+    ``scheme`` is ``plain`` (no amplification), ``poisson``, ``poisson_replace`` (Poisson events under ADD_REMOVE in a
+    ledger that is converted to REPLACE_ONE) or ``wor`` (without replacement).
+    """
 
     mechanism: Mechanism
     multiplier: float
@@ -31,7 +35,7 @@ class Term:
 
 
 def checked_delta(delta: float, pure: bool = False) -> float:
-    """``delta`` as a number. Raises ValueError outside of (0, 1); ``pure``: 0 is allowed too."""
+    """``delta`` as a float. Raises ValueError outside of (0, 1); with ``pure``, 0 is allowed too."""
     if delta is None or not (0 < delta < 1 or (pure and delta == 0)):
         low = "of at least 0 and below 1" if pure else "between 0 and 1, both excluded"
         raise ValueError(f"delta = {delta}: give a number {low}")
@@ -39,7 +43,7 @@ def checked_delta(delta: float, pure: bool = False) -> float:
 
 
 def key_of(e: Event) -> tuple:
-    """All that the cost depends on: no words, so that equal events of different fits share one computation."""
+    """Everything that the cost of an event depends on. Events of different fits with equal keys share a computation."""
     scale = e.noise_scale, e.sensitivity
     if e.mechanism in (Mechanism.GAUSSIAN, Mechanism.LAPLACE, Mechanism.EXPONENTIAL):
         scale = (e.noise_multiplier if math.isfinite(e.sensitivity) else 0.0), 1.0
@@ -47,9 +51,9 @@ def key_of(e: Event) -> tuple:
 
 
 def terms_of(keys: tuple) -> tuple[Relation, tuple[str, ...], list[Term]]:
-    """(relation of the guarantee, conversions made, terms) of these :func:`key_of` keys; at least one key.
+    """(relation of the guarantee, conversions made, terms) for at least one key of :func:`key_of`.
 
-    Raises :class:`NotApplicable` for a written bound under another relation than the ledger is read under.
+    Raises :class:`NotApplicable` for a written bound that would have to be converted to another relation.
     """
     relations = {k[1] for k in keys}
     mixed = len(relations) > 1
@@ -89,11 +93,11 @@ def terms_of(keys: tuple) -> tuple[Relation, tuple[str, ...], list[Term]]:
 
 @contextmanager
 def third_party() -> Iterator[None]:
-    """Silence the known numerical and syntax warnings of the accounting libraries, and only while they run."""
+    """Silence the known numerical and syntax warnings of the accounting libraries while they run."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         for category in (RuntimeWarning, SyntaxWarning, DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        log = logging.getLogger("absl")  # dp-accounting tells there about each fractional order that it leaves out
+        log = logging.getLogger("absl")  # dp-accounting logs there each fractional order that it leaves out
         level = log.level
         log.setLevel(logging.ERROR)
         try:

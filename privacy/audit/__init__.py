@@ -1,14 +1,14 @@
-"""Privacy is measured here: record and replay, the noise distribution, and a lower bound on epsilon end to end.
+"""Checks of privacy claims: record and replay, tests of noise and batches, and lower bounds on epsilon.
 
 ============================== =======================================================================================
-:mod:`privacy.audit.replays`   record on D, replay on a neighbour D': by how much each release moves, and what else does
+:mod:`privacy.audit.replays`   record on D, replay on a neighbour D': by how much each release and anything else changes
 :mod:`privacy.audit.pairs`     hard pairs of neighbouring data sets
 :mod:`privacy.audit.noise`     the distribution of the noise that mechanisms draw
-:mod:`privacy.audit.sampling`  the batches, against independent coins
-:mod:`privacy.audit.search`    pairs that are searched on the adapter at hand
-:mod:`privacy.audit.forged`    replays with synthetic outputs, and what sees rows beside a fit
+:mod:`privacy.audit.sampling`  whether batches are Poisson samples at the declared rate
+:mod:`privacy.audit.search`    a search for the worst pair of neighbours of one adapter
+:mod:`privacy.audit.forged`    replays with forged outputs, and whether ``supports`` depends on rows
 :mod:`privacy.audit.rare`      tails of the noise, secrets of few bits, the last of many steps, overspending
-:mod:`privacy.audit.paths`     recorded against ordinary fits; whether the noise is used
+:mod:`privacy.audit.paths`     recorded compared with ordinary fits; whether the noise is used
 :mod:`privacy.audit.bounds`    lower bounds on epsilon from many fits on two neighbours
 :mod:`privacy.audit.battery`   every check of one adapter on one task
 ============================== =======================================================================================

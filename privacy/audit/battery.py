@@ -21,15 +21,16 @@ from privacy.audit.search import Found, climb
 from privacy.budget import BudgetSpec
 from privacy.ledger import EPOCHS, Mechanism, Sampling
 
-#: replays of a search
+#: replays per search
 EVALUATIONS = 80
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """``n`` pairs, releases or numbers were compared; a true adapter fails with probability ``false_alarm`` at most.
+    """The statistical strength of a check that an adapter passed.
 
-    ``power``: probability that a copy with the fault ``against`` fails; NaN where it is of a kind that has no size.
+    ``n`` pairs, releases or numbers were compared. A correct adapter fails with probability ``false_alarm`` at most.
+    ``power`` is the probability that a copy with the fault ``against`` fails, or NaN if such a fault has no size.
     """
 
     n: int
@@ -39,12 +40,18 @@ class Evidence:
 
 
 class Audit:
-    """The checks of one adapter on one task, each when it is asked for; what several need is computed once.
+    """The checks of one adapter on one task. Each runs when its method is called, and shared replays are kept.
 
-    ``samples``, ``alpha``: of :func:`noise_fault`. ``only``: the names of the pairs of :func:`neighbours` that are
-    wanted, all by default. ``short``: settings of the search and of forged replays, which make many fits; ``long``: of
-    the late steps; by default those of the other checks. ``evaluations``: replays of the search;
-    ``fits``: of the secrets.
+    A check returns "" if it passes, otherwise what it found.
+
+    Parameters
+    ----------
+    samples, alpha : arguments of :func:`noise_fault`.
+    only : names of the pairs of :func:`neighbours` to replay; by default all.
+    short : settings for the checks that make many fits (search, forged replays, secrets); by default ``settings``.
+    long : settings for the check of late steps, which is skipped without them.
+    evaluations : replays of the search.
+    fits : fits of the check for secrets.
     """
 
     def __init__(
@@ -85,7 +92,7 @@ class Audit:
 
     @property
     def reached(self) -> float:
-        """Largest part of its declared sensitivity by which a release moves on these pairs."""
+        """The largest change of a release on these pairs, as a part of its declared sensitivity."""
         return max((r.ratio for _, r in self.replays if isinstance(r, Replay)), default=0.0)
 
     @cached_property
@@ -97,7 +104,7 @@ class Audit:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Event -> the part of its declared sensitivity that fixed and searched pairs reach."""
+        """For each event, the part of its declared sensitivity that fixed and searched pairs reach."""
         parts = dict(self.found.reached)
         for _, r in self.replays:
             for gap in r.gaps if isinstance(r, Replay) else ():
@@ -148,12 +155,12 @@ class Audit:
         return next(filter(None, told), "")
 
     def runs(self) -> str:
-        """No exception on any pair, and the same releases in the same order."""
+        """Check that no pair raises an exception, and that both runs make the same releases in the same order."""
         failed = [(pair, r) for pair, r in self.replays if not isinstance(r, Replay)]
         return f"{failed[0][0]}: {type(failed[0][1]).__name__}: {failed[0][1]}" if failed else ""
 
     def sensitivity(self) -> str:
-        """No release moves by more than its event declares."""
+        """Check that no release changes by more than its declared sensitivity."""
 
         def fault(pair: str, r: Replay) -> str:
             worst = max(r.gaps, key=lambda g: g.ratio, default=None)
@@ -164,19 +171,19 @@ class Audit:
         return self._first(fault)
 
     def searched(self) -> str:
-        """Nor on a pair that is searched on the adapter at hand."""
+        """Check the same on pairs that are searched for this adapter."""
         what = self.found.violated
         return f"'{what}' moved by {self.found.reached[what]:.4g} times its declared sensitivity" if what else ""
 
     def posterior(self) -> str:
-        """Nothing but releases reaches the posterior."""
+        """Check that equal releases give equal posteriors."""
         words = "equal releases, posterior parameters differ by"
         return self._first(
             lambda pair, r: f"{pair}: {words} {r.posterior_change:.3g}" if r.posterior_change > 0 else ""
         )
 
     def diagnostics(self) -> str:
-        """Nothing but releases reaches the diagnostics."""
+        """Check that equal releases give equal diagnostics."""
         return self._first(
             lambda pair, r: (
                 f"{pair}: equal releases, {', '.join(r.diagnostics_differ)} differ" if r.diagnostics_differ else ""
@@ -184,66 +191,66 @@ class Audit:
         )
 
     def events(self) -> str:
-        """No declared number depends on rows."""
+        """Check that the two ledgers are equal, so no declared number depends on rows."""
         return self._first(lambda pair, r: f"{pair}: the ledgers differ" if r.events_differ else "")
 
     def steps(self) -> str:
-        """The events of all releases are in the ledger, and there are as many as it says."""
+        """Check that the ledger holds the event of each release, and counts enough steps."""
         return self._first(_steps_fault)
 
     def sampling(self) -> str:
-        """See :func:`sampling_fault`; at a false-alarm rate of 1e-3."""
+        """Run :func:`sampling_fault` at a false-alarm rate of 1e-3."""
         try:
             return sampling_fault(*self._fit)
         except StructureDiffers as error:
             return f"one row moves which releases there are: {error}"
 
     def ledger(self) -> str:
-        """A finite epsilon."""
+        """Check that the epsilon of the ledger is finite and above 0."""
         from privacy.accountants import epsilon_of
 
         cost = epsilon_of(run(*self._fit).ledger, 1e-5 if self._fit[3].delta is None else self._fit[3].delta)
         return "" if 0 < cost.epsilon < math.inf else f"epsilon = {cost.epsilon} ({cost.accountant})"
 
     def noise(self) -> str:
-        """See :func:`noise_fault`."""
+        """Run :func:`noise_fault`."""
         return noise_fault(*self._fit, self._samples, self._alpha)
 
     def noise_used(self) -> str:
-        """Other noise gives another posterior."""
+        """Check that other noise gives another posterior."""
         return "" if noise_matters(*self._fit) else "other noise gives the same posterior"
 
     def same_path(self) -> str:
-        """See :func:`same_path`."""
+        """Run :func:`same_path`."""
         return same_path(*self._fit)
 
     def forged(self) -> str:
-        """See :func:`forged_fault`."""
+        """Run :func:`forged_fault`."""
         return forged_fault(*self._short)
 
     def supports(self) -> str:
-        """See :func:`supports_fault`."""
+        """Run :func:`supports_fault`."""
         return supports_fault(self.method, self.task)
 
     def tails(self) -> str:
-        """See :func:`tail_fault`."""
+        """Run :func:`tail_fault`."""
         return rare.tail_fault(*self._fit, self._alpha)
 
     def secrets(self) -> str:
-        """See :func:`secret_fault`."""
+        """Run :func:`secret_fault`."""
         return rare.secret_fault(*self._short, self._fits)
 
     def enforced(self) -> str:
-        """See :func:`overspending`."""
+        """Run :func:`overspending`."""
         return rare.overspending(*self._fit)
 
     def late(self) -> str:
-        """See :func:`late_fault`; asked where settings for it are given."""
+        """Run :func:`late_fault` if settings for it are given."""
         method, task, _, spec, seed = self._fit
         return "" if self._long is None else rare.late_fault(method, task, self._long, spec, seed)
 
 
-#: each check, cheap ones first, and the class of fault that it kills; what needs a whole fit is asked after ``runs``.
+#: each check, cheap ones first, with the faults that it finds. Checks that need whole fits run only if ``runs`` passes.
 KILLS = {
     "runs": "rows decide whether a fit ends, or which releases it makes",
     "sensitivity": "a declared sensitivity that an extreme row exceeds",
@@ -265,7 +272,7 @@ KILLS = {
     "secrets": "noise or batches that follow from few bits",
 }
 CHECKS = tuple(KILLS)
-#: those that replay a pair at a time, or look at no fit
+#: checks that replay one pair at a time, or make no fit
 _PAIRS = ("runs", "sensitivity", "posterior", "diagnostics", "events", "supports", "steps")
 WHOLE_FITS = frozenset(CHECKS) - {*_PAIRS}
 
@@ -273,7 +280,7 @@ WHOLE_FITS = frozenset(CHECKS) - {*_PAIRS}
 def checks(
     method, task, settings, spec: BudgetSpec, seed: int, samples: int = SAMPLES, alpha: float = NOISE_ALPHA
 ) -> dict[str, str]:
-    """Every check of :class:`Audit`; name -> "" (passed) or what was found."""
+    """Run every check of :class:`Audit`. Returns name -> "" (passed) or what was found."""
     audit = Audit(method, task, settings, spec, seed, samples, alpha)
     found = dict.fromkeys(CHECKS, "")
     for name in CHECKS:
@@ -292,7 +299,7 @@ def _steps_fault(pair: str, r: Replay) -> str:
         if made > event.steps:
             return f"{pair}: '{event.what}' {made} releases count, the ledger says {event.steps}"
         if event.sampling in (Sampling.POISSON, Sampling.WITHOUT_REPLACEMENT):
-            # the differing row is read by Binomial(releases, rate) of them; false-alarm rate 1e-9
+            # Binomial(releases, rate) releases read the differing row; false-alarm rate 1e-9
             most = stats.binom.isf(1e-9, gap.releases, event.sampling_rate)
             if gap.moved > most:
                 return f"{pair}: '{event.what}' {gap.moved} releases moved, sampling rate allows {most:.0f}"

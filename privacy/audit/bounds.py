@@ -1,7 +1,7 @@
-"""Lower bounds on epsilon from many fits on two neighbours: from all that a fit releases, or from one draw.
+"""Lower bounds on epsilon from many fits on two neighbours.
 
-Each fit gives one number, the log-likelihood ratio of its releases (:func:`loss`). A bound holds for any number that an
-observer can compute, so a wrong ratio costs power and nothing else.
+Each fit gives one score: the log-likelihood ratio of its releases (:func:`loss`), or a projection of its posterior draw
+(:func:`draw_scores`). The bound holds for any score that an observer can compute, so a bad score only costs power.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from privacy.ledger import Event, Mechanism, Relation, Sampling
 
 @dataclass(frozen=True)
 class LowerBound:
-    """Lower bound on epsilon with its confidence; ``mu`` is the lower bound on mu if the mechanism is mu-GDP."""
+    """A lower bound on epsilon with its confidence.
+
+    ``mu`` is a lower bound on mu, and ``epsilon_gdp`` the epsilon that follows. Both assume a mu-GDP mechanism.
+    """
 
     epsilon: float
     epsilon_gdp: float
@@ -32,7 +35,7 @@ class LowerBound:
 
 
 def clopper_pearson(k, n: int, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """One-sided limits (lower, upper) of a proportion, each at ``confidence``; elementwise in the counts ``k``."""
+    """One-sided Clopper-Pearson limits (lower, upper) of a proportion at ``confidence`` each, per count in ``k``."""
     k = np.asarray(k, dtype=float)
     low = np.where(k == 0, 0.0, stats.beta.ppf(1 - confidence, np.maximum(k, 1), n - k + 1))
     high = np.where(k == n, 1.0, stats.beta.ppf(confidence, k + 1, np.maximum(n - k, 1)))
@@ -42,12 +45,13 @@ def clopper_pearson(k, n: int, confidence: float) -> tuple[np.ndarray, np.ndarra
 def epsilon_lower_bound(
     scores_d: Sequence[float], scores_dprime: Sequence[float], delta: float, confidence: float = 0.95
 ) -> LowerBound:
-    """Lower bound on epsilon from the scores of independent runs on D and on D'.
+    """A lower bound on epsilon from the scores of independent runs on D and on D'.
 
-    The threshold, its side and the data set in the numerator are chosen on the first half of the runs. The second half
-    gives Clopper-Pearson limits of both error rates, each at (1 - confidence)/2. The bound is epsilon >=
-    log((P(S) - delta) / P'(S)) (Jagielski, Ullman & Oprea 2020). ``epsilon_gdp`` uses mu >= z(P(S)) - z(P'(S)) of Nasr
-    et al. 2023, and holds for a mu-GDP mechanism only.
+    An event S is a threshold on the score and its side. It is chosen on the first half of the runs, with the data set
+    that is in the numerator. The second half gives Clopper-Pearson limits of both probabilities, each at
+    (1 - confidence)/2. The bound is epsilon >= log((p - delta) / q) for probabilities p on one data set and q on the
+    other (Jagielski, Ullman & Oprea 2020). ``epsilon_gdp`` uses mu >= z(p) - z(q) of Nasr et al. 2023, which holds for
+    a mu-GDP mechanism only. Raises ValueError for fewer than 4 scores.
     """
     a, b = np.asarray(scores_d, float), np.asarray(scores_dprime, float)
     if a.ndim != 1 or b.ndim != 1 or min(len(a), len(b)) < 4:
@@ -82,7 +86,7 @@ def epsilon_lower_bound(
 def audit_power(
     noise_multiplier: float, delta: float, n: int, repeats: int, rng: np.random.Generator, confidence: float = 0.95
 ) -> dict[str, float]:
-    """The bounds of :func:`epsilon_lower_bound` on one Gaussian release of known epsilon, with ``n`` runs on each side.
+    """The power of :func:`epsilon_lower_bound` on one Gaussian release of known epsilon, with ``n`` runs per data set.
 
     Returns the exact epsilon, the median of both lower bounds over ``repeats``, and the share of repeats in which
     each exceeds the exact epsilon (false alarms; at most 1 - confidence by construction).
@@ -106,13 +110,13 @@ def audit_power(
 
 
 def loss(method, task, neighbour, settings, spec: BudgetSpec, seed: int, on_neighbour: bool = False) -> float:
-    """log p(released | D) - log p(released | D') of all that one fit on D releases; on D' with ``on_neighbour``.
+    """log p(released | D) - log p(released | D') of everything that one fit on D releases.
 
-    One fit is recorded, and the other data set gets its outputs. Given the outputs, each release is the value of its
-    data set plus noise of the declared scale, so the ratio is a sum over the releases. It is a function of the outputs,
-    both data sets and the fit's own random numbers, which an observer may know: no event that reads every row claims
-    anything from them. Infinite where one data set makes a release, or a result, that the other does not make.
-    Raises ValueError for an event that reads a part of the rows (:func:`known`).
+    With ``on_neighbour`` the fit is on D'. It is recorded, and the other data set gets its outputs in a replay. Given
+    the outputs, each release is a value plus noise of the declared scale, so the ratio is a sum over the releases. It
+    depends on the outputs, both data sets and the fit's own random numbers. An observer may know these, because events
+    that read every row do not rely on their secrecy. The result is infinite if one data set makes a release, or a
+    result, that the other does not make. Raises ValueError for an event that reads a part of the rows (:func:`known`).
     """
     here, there = (neighbour, task) if on_neighbour else (task, neighbour)
     first = Recorder()
@@ -132,13 +136,13 @@ def loss(method, task, neighbour, settings, spec: BudgetSpec, seed: int, on_neig
 
 
 def known(event: Event) -> bool:
-    """Is it additive noise on a value that every row enters, so that :func:`loss` holds?"""
+    """Whether :func:`loss` covers the event: Gaussian or Laplace noise on a value that every row enters."""
     sampled = event.sampling in (Sampling.POISSON, Sampling.WITHOUT_REPLACEMENT) and event.sampling_rate < 1
     return event.mechanism in (Mechanism.GAUSSIAN, Mechanism.LAPLACE) and not sampled
 
 
 def _ended(method, task, settings, spec: BudgetSpec, seed: int, recorder: Recorder) -> str:
-    """The name of the exception with which a fit ends, or "". Floating-point warnings are off: noise may be large."""
+    """Run a fit and return the name of the exception with which it ends, or "". Floating-point warnings are off."""
     try:
         with np.errstate(all="ignore"):
             run(method, task, settings, spec, seed, recorder)
@@ -148,7 +152,7 @@ def _ended(method, task, settings, spec: BudgetSpec, seed: int, recorder: Record
 
 
 def losses(method, task, neighbour, settings, spec: BudgetSpec, runs: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`loss` of ``runs`` independent fits on D, and of as many on D': two arrays (runs,)."""
+    """:func:`loss` of ``runs`` independent fits on D and of as many on D': two arrays (runs,)."""
     seeds = np.random.SeedSequence(seed).generate_state(2 * runs, np.uint64)
     one = [loss(method, task, neighbour, settings, spec, int(s)) for s in seeds[:runs]]
     other = [loss(method, task, neighbour, settings, spec, int(s), True) for s in seeds[runs:]]
@@ -160,9 +164,9 @@ def draw_scores(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores of ``runs`` posterior draws given D, and of as many given D': two arrays (runs,).
 
-    The score is the draw in the direction that separates two normal distributions of one covariance best (linear
-    discriminant). The direction is found on the first half of the runs, as the threshold of :func:`epsilon_lower_bound`
-    is.
+    The score is the draw's projection on the linear discriminant, the direction that separates two normal distributions
+    of equal covariance best. It is estimated on the first half of the runs, like the threshold of
+    :func:`epsilon_lower_bound`.
     """
     seeds = np.random.SeedSequence(seed).generate_state(2 * runs, np.uint64)
     a = np.array([flat_parameters(run(method, task, settings, spec, int(s))) for s in seeds[:runs]])
@@ -180,10 +184,10 @@ def draw_scores(
 def power(
     scores_d: np.ndarray, scores_dprime: np.ndarray, epsilons: Mapping[float, float], resamples: int = 100
 ) -> tuple[dict[float, float], float]:
-    """How often a lower bound exceeds the epsilon at its delta: shares of bootstrap resamples of the scores.
+    """How often a lower bound exceeds a claimed epsilon, as a share of bootstrap resamples of the scores.
 
-    ``epsilons``: delta -> epsilon. Gives the share per delta for any mechanism, and under Gaussian differential privacy
-    the share at the smallest delta (one mu has one epsilon at each).
+    ``epsilons`` maps delta to the claimed epsilon. Returns the share per delta, which assumes nothing of the mechanism,
+    and the share under Gaussian differential privacy at the smallest delta (one mu fixes epsilon at every delta).
     """
     rng = np.random.default_rng(0)
     least, counts, normal = min(epsilons), dict.fromkeys(epsilons, 0), 0
@@ -197,7 +201,8 @@ def power(
 
 
 def candidates(task, relation: Relation) -> Iterator[tuple[str, Any, Any]]:
-    """(name, D, D'): :func:`neighbours` of several rows, and rows at the corners of the ranges among others."""
+    """(name, D, D') of :func:`neighbours` with several rows, and of pairs that differ in a row at a corner of the
+    documented ranges."""
     yield from (pair for pair in neighbours(task, relation) if "n = 1" not in pair[0])
     sizes = np.abs(task.x).max(axis=0)
     ranges = task.public.x_bounds or (None,) * len(sizes)
@@ -218,10 +223,11 @@ def candidates(task, relation: Relation) -> Iterator[tuple[str, Any, Any]]:
 
 
 def worst_pair(method, task, settings, spec: BudgetSpec, seed: int):
-    """(name, D, D', part of the declared distance that it reaches) of the candidates whose releases move most.
+    """(name, D, D', part) of the candidate pair whose releases change most.
 
-    The part is the distance of the releases over the distance that the ledger declares, both in noise scales: root of
-    the sum of squares for Gaussian noise, sum for Laplace. Raises ValueError if no pair can be replayed.
+    ``part`` is the distance of the releases divided by the distance that the ledger declares, both in noise scales. It
+    is the root of the sum of squares for Gaussian noise, and the sum for Laplace noise. Raises ValueError if no pair
+    can be replayed.
     """
     best = None
     for name, d, other in candidates(task, method.privacy):
@@ -246,7 +252,10 @@ def worst_pair(method, task, settings, spec: BudgetSpec, seed: int):
 
 
 def worst_pair_of_draws(method, task, settings, spec: BudgetSpec, seed: int, draws: int = 60):
-    """(name, D, D') of the candidates on which a parameter of ``draws`` posterior draws differs most, in deviations."""
+    """(name, D, D') of the candidate pair on which the mean of a drawn parameter differs most, in standard deviations.
+
+    ``draws`` posterior draws are made on each side. Raises ValueError if no pair has draws on both sides.
+    """
     best, seeds = None, np.random.SeedSequence(seed).generate_state(2 * draws, np.uint64)
     for name, d, other in candidates(task, method.privacy):
         try:
@@ -268,7 +277,7 @@ def worst_pair_of_draws(method, task, settings, spec: BudgetSpec, seed: int, dra
 def _rates(
     a: np.ndarray, b: np.ndarray, sign: int, swap: bool, cuts: np.ndarray, side: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For S = {sign x score > sign x cut}: lower limit of P(S) on the numerator, upper limit on the other."""
+    """For S = {sign x score > sign x cut}: lower limit of P(S) in the numerator, upper limit in the denominator."""
     top, bottom = (b, a) if swap else (a, b)
     counts = []
     for scores in (top, bottom):

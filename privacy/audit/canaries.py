@@ -1,8 +1,9 @@
 """A lower bound on epsilon from ONE fit with many canaries (Steinke, Nasr & Jagielski 2023).
 
-For methods whose fit is too slow for thousands of fits. A fair coin per canary decides whether it is in the data. The
-releases of one fit give each canary a score, and the highest and lowest scores are guesses of their coins. The more
-guesses are right, the larger epsilon must be.
+It is for methods whose fit is too slow to be repeated thousands of times. Canaries are rows that are added to the data
+to be detected. A fair coin per canary decides whether it is in the data. The releases of one fit give each canary a
+score. The canaries with the highest scores are guessed to be in, those with the lowest to be out. The more guesses are
+right, the larger epsilon must be.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from privacy.audit.replays import Recorder, run
 from privacy.budget import BudgetSpec
 from privacy.ledger import Relation
 
-#: share of the canaries that are guessed: a quarter as in, a quarter as out
+#: share of the canaries that are guessed: a quarter to be in, a quarter to be out
 GUESSED = 0.5
 
 
 def p_value(epsilon: float, delta: float, canaries: int, guesses: int, right: int) -> float:
-    """Bound of the probability of at least ``right`` right guesses under (epsilon, delta)-DP.
+    """An upper bound on the probability of at least ``right`` right guesses under (epsilon, delta)-DP.
 
-    As in the code of the appendix of Steinke, Nasr & Jagielski 2023: that of as many coins that land right with
-    probability e^epsilon / (1 + e^epsilon), and what delta adds.
+    It follows the code in the appendix of Steinke, Nasr & Jagielski 2023: the probability for independent guesses that
+    are right with probability e^epsilon / (1 + e^epsilon), plus a term for delta. Raises ValueError unless right <=
+    guesses <= canaries.
     """
     if not 0 <= right <= guesses <= canaries:
         raise ValueError(f"{right} right of {guesses} guesses of {canaries} canaries: none may exceed the next")
@@ -51,16 +53,19 @@ def lower_bound(canaries: int, guesses: int, right: int, delta: float, confidenc
 
 
 def right_guesses(scores: np.ndarray, coins: np.ndarray) -> tuple[int, int]:
-    """(guesses, right ones): the highest scores are guessed as in, as many lowest as out. Both arrays (canaries,)."""
+    """The numbers of guesses and of right guesses. Highest scores are guessed as in, as many lowest ones as out.
+
+    Both arrays have shape (canaries,).
+    """
     each = int(GUESSED * len(scores) / 2)
     order = np.argsort(scores, kind="stable")
     return 2 * each, int(coins[order[len(order) - each :]].sum() + (~coins[order[:each]]).sum())
 
 
 def power(canaries: int, mu: float, epsilon: float, delta: float, repeats: int = 200) -> float:
-    """How often the bound exceeds ``epsilon`` for orthogonal canaries, each of which moves a Gaussian release by mu.
+    """How often the bound exceeds ``epsilon`` for orthogonal canaries, each of which changes a Gaussian release by mu.
 
-    Canaries whose contributions are not orthogonal blur one another's scores, and show less.
+    Canaries with contributions that are not orthogonal disturb each other's scores, so the bound is weaker.
     """
     rng = np.random.default_rng(0)
     found = 0
@@ -72,9 +77,9 @@ def power(canaries: int, mu: float, epsilon: float, delta: float, repeats: int =
 
 
 def tasks_of(task, relation: Relation, rows: np.ndarray, targets: np.ndarray, coins: np.ndarray):
-    """The task with canaries (canaries, d) after its rows; ``public.n`` counts all, whatever the coins are.
+    """The task with canaries (canaries, d) appended. ``public.n`` counts all of them, whatever their coins are.
 
-    Under ADD_REMOVE a canary whose coin says no is left out. Under REPLACE_ONE it is a row of zeros with the same
+    A canary whose coin is False is left out under ADD_REMOVE. Under REPLACE_ONE it becomes a row of zeros with the same
     target.
     """
     public = replace(task.public, n=task.n + len(rows))
@@ -86,10 +91,11 @@ def tasks_of(task, relation: Relation, rows: np.ndarray, targets: np.ndarray, co
 
 
 def scores(method, task, settings, spec: BudgetSpec, seed: int, rows: np.ndarray, targets: np.ndarray) -> tuple:
-    """(scores, coins), each (canaries,), of one fit whose canaries are in by the coins of ``seed``.
+    """(scores, coins), each (canaries,), of one fit. The coins of ``seed`` decide which canaries are in.
 
-    The score of a canary is the likelihood ratio of the outputs if it is in alone, against none in. It knows the
-    outputs, the rows of the task and the canaries, and no coin. Values without noise come from replays of the outputs.
+    The score of a canary is the log-likelihood ratio of the outputs, for the data with only this canary compared with
+    the data without canaries. It uses the outputs, the rows of the task and the canaries, but no coin. Replays of the
+    outputs give the values without noise.
     """
     coins = np.random.default_rng([seed, 1]).random(len(rows)) < 0.5
     first = Recorder()
@@ -110,5 +116,5 @@ def scores(method, task, settings, spec: BudgetSpec, seed: int, rows: np.ndarray
 
 
 def _flat(values, events) -> np.ndarray:
-    """All releases as one vector, in scales of their noise."""
+    """All releases as one vector, each divided by its noise scale."""
     return np.concatenate([np.ravel(v) / e.noise_scale for v, e in zip(values, events, strict=True)])

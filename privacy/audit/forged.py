@@ -1,8 +1,8 @@
-"""Replay with forged outputs: what is done with released numbers may depend on these and on public knowledge only.
+"""Replay with forged outputs: what a fit does with released numbers may depend only on them and on public knowledge.
 
-A recorded fit shows the outputs that its noise happens to make. Forged outputs show what is done with rare
-ones: a fallback, a skipped release, a failure. Given equal outputs, two fits must be equal on any two data sets
-with the same public knowledge, not on neighbours alone: so the others here have few rows, or far ones.
+A recorded fit only shows outputs that are likely under its noise. Forged outputs also show how a fit treats rare ones:
+by a fallback, a skipped release or a failure. Given equal outputs, two fits must be equal on any two data sets with the
+same public knowledge, not only on neighbours. So the data sets compared here also include few rows or far rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _alternating(value: np.ndarray) -> np.ndarray:
     return (1.0 - 2.0 * (np.arange(value.size) % 2)).reshape(value.shape)
 
 
-#: name -> what is handed out in the place of a value and its noise
+#: name -> the output that is returned instead of the value plus its noise
 FORGERIES: dict[str, Forgery] = {
     "zeros": lambda event, value, noise: np.zeros_like(value),
     "the noiseless values": lambda event, value, noise: np.array(value),
@@ -54,12 +54,12 @@ FORGERIES: dict[str, Forgery] = {
     "a spike at the start": _spike(1e4, 0),
     "a negative spike at the end": _spike(-1e4, -1),
 }
-#: those that are tried with next to no noise, too
+#: forgeries that are also tried with almost no noise
 QUIET = ("zeros", "the noiseless values", "half of them")
 
 
 def strangers(task, relation: Relation) -> Iterator[tuple[str, Any]]:
-    """Data sets that have nothing in common with the task but what is public; ``public`` is unchanged."""
+    """Data sets that share only their public knowledge with the task: (name, data)."""
     y = None if task.y is None else np.full(task.n, task.y[0])
     yield "one row over and over", replace(task, x=np.tile(task.x[:1], (task.n, 1)), y=y)
     far, _ = ROWS["outlier x 1e6"](np.array(task.x), 0.0)
@@ -76,11 +76,12 @@ def prepared(method, task, settings):
 
 
 def forged_fault(method, task, settings, spec: BudgetSpec, seed: int) -> str:
-    """ "" if fits with equal forged outputs are equal on all :func:`strangers`, else the first difference.
+    """Return "" if fits with equal forged outputs are equal on a neighbour and all :func:`strangers`.
 
-    Compared are the releases, the posterior, the diagnostics, the ledger, and with which words a fit ends. Each data
-    set has a copy of the method that was prepared on it, so that what ``prepare`` keeps is compared too. ``QUIET``
-    forgeries are tried with next to no noise as well: what much noise hides, little shows.
+    Otherwise return the first difference. The number of releases, the posterior, the diagnostics, the ledger and the
+    error message of a failed fit are compared. Each data set has a copy of the method that was prepared on it, so that
+    what ``prepare`` keeps is compared too. ``QUIET`` forgeries are also tried with almost no noise, because much noise
+    can hide a fault.
     """
     one, other = next((d, dprime) for _, d, dprime in neighbours(task, method.privacy))
     others = [("a neighbour", other if method.privacy is Relation.ADD_REMOVE else one)]
@@ -115,7 +116,7 @@ def _difference(one, two, releases: int, others: int) -> str:
 
 
 def supports_fault(method, task) -> str:
-    """ "" if ``supports`` says the same on neighbours and strangers, else what it says."""
+    """Return "" if ``supports`` gives the same answer on the task, neighbours and strangers, otherwise the answers."""
 
     def said(data) -> str:
         try:

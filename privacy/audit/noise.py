@@ -14,25 +14,26 @@ from privacy.audit.replays import ANY_BLOCK, run
 from privacy.budget import AdditiveMechanism, BudgetSpec
 from privacy.ledger import Event, Mechanism
 
-#: of :func:`noise_fault`: numbers that are heard, and the false-alarm rate.
+#: settings of :func:`noise_fault`: how many numbers are tested, and the false-alarm rate.
 SAMPLES, NOISE_ALPHA = 3000, 1e-6
-#: of :func:`noise_fault`: fits, where each draws few numbers; numbers of a first look, which finds gross faults.
+#: settings of :func:`noise_fault`: the largest number of fits, and the numbers of a first test that finds gross faults.
 MOST_FITS, _FIRST_LOOK = 500, 250
-#: two standardised normals nearer to one another than this are one and the same draw: by chance it happens to a pair of
-#: 3,000 with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
+#: two standardised normals that are closer than this count as the same draw. Among 3,000 draws, chance alone brings two
+#: this close with probability 3,000^2 / (2 sqrt(pi)) / 2 x 1e-12 = 1e-6.
 _REPEATED = 1e-12
-#: false-alarm rate of :class:`Serial`, besides that of the distribution.
+#: false-alarm rate of :class:`Serial`, in addition to that of the distribution.
 SERIAL_ALPHA = 1e-9
-#: distribution of the noise over its scale where it is not the standard normal
+#: distribution of noise / scale for mechanisms whose noise is not normal
 _OWN = {Mechanism.LAPLACE: stats.laplace, Mechanism.EXPONENTIAL: stats.gumbel_r}
 
 
 @dataclass
 class Listener:
-    """Hears the noise of an ordinary fit as its mechanisms draw it, single releases and blocks, and its batches.
+    """Copies the noise of an ordinary fit as its mechanisms draw it, in single releases and in blocks.
 
-    ``heard``: (event, rows (releases, size)). ``alter``: makes other noise of it, rows in and rows out; by default
-    nothing is changed. ``largest_block``: releases of which an engine may ask the noise at once.
+    ``heard`` collects pairs (event, noise of shape (releases, size)), and ``keys`` the keys of the batches. ``alter``
+    replaces the noise, rows in and rows out; by default nothing changes. ``largest_block`` is the largest number of
+    releases whose noise a method may request at once.
     """
 
     heard: list[tuple[Event, np.ndarray]] = field(default_factory=list)
@@ -49,35 +50,35 @@ class Listener:
         return value + rows.reshape(np.shape(noise))
 
     def block(self, event: Event, noise: np.ndarray) -> None:
-        """Noise of several releases, a row each."""
+        """Copy the noise of several releases, one row per release."""
         if self.alter is not None:
             noise[...] = self.alter(noise)
         self.heard.append((event, np.array(noise)))
 
     def drawn(self, event: Event, value: np.ndarray) -> np.ndarray:
-        """A release that is itself a draw; it is handed on."""
+        """Return a release that is itself a draw, unchanged."""
         return value
 
     def made(self, mechanism) -> None:
-        """A mechanism was handed out."""
+        """Keep a mechanism that the budget has made."""
         self.mechanisms.append(mechanism)
 
     def sampled(self, event: Event, sampler) -> None:
-        """The batches of an event are known."""
+        """Keep the key of an event's batches."""
         self.keys.append(int(sampler.key))
 
     def standardised(self) -> np.ndarray:
-        """Noise over its declared scale, flat: standard normal where it is as declared.
+        """All noise divided by its declared scale, flat. It is standard normal if it is as declared.
 
-        Laplace noise, and the Gumbel noise of an exponential mechanism, is mapped to normal by its own distribution
-        function first.
+        Laplace noise, and the Gumbel noise of an exponential mechanism, is mapped to normal by its distribution
+        function.
         """
         parts = [standardised(event, noise) for event, noise in self.heard]
         return np.concatenate(parts) if parts else np.empty(0)
 
 
 def standardised(event: Event, noise: np.ndarray) -> np.ndarray:
-    """Noise of an event over its declared scale, flat, mapped to standard normal where it is as declared."""
+    """Noise of an event divided by its declared scale, flat. It is standard normal if it is as declared."""
     z = np.ravel(noise).astype(np.float64) / event.noise_scale
     own = _OWN.get(event.mechanism)
     return z if own is None else stats.norm.ppf(own.cdf(z))
@@ -85,7 +86,7 @@ def standardised(event: Event, noise: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """Result of :func:`noise_law`: ``accepted`` at false-alarm rate alpha; the three p-values; number of samples."""
+    """Result of :func:`noise_law`: whether it ``accepted`` the samples, its three p-values, and their number."""
 
     accepted: bool
     p_variance: float
@@ -95,10 +96,11 @@ class NoiseLaw:
 
 
 def noise_law(samples: np.ndarray, sigma: float, alpha: float = 1e-3) -> NoiseLaw:
-    """Are ``samples`` independent N(0, sigma^2)?
+    """Test whether ``samples`` are draws of N(0, sigma^2).
 
-    Chi-square test of the variance, Kolmogorov-Smirnov, and a binomial test of how many lie beyond two standard
-    deviations, which sees a distribution without tails in a few hundred numbers; alpha/3 each.
+    Three tests get alpha/3 each: chi-square for the variance, Kolmogorov-Smirnov for the shape, and a binomial test of
+    how many lie beyond two standard deviations. The last one detects a distribution without tails in a few hundred
+    numbers. Raises ValueError for fewer than 2 samples.
     """
     z = np.ravel(samples) / sigma
     n = z.size
@@ -112,16 +114,16 @@ def noise_law(samples: np.ndarray, sigma: float, alpha: float = 1e-3) -> NoiseLa
 
 
 def noise_law_power(n: int, ratio: float, alpha: float = 1e-3) -> float:
-    """Probability that the variance part of :func:`noise_law` rejects noise of ``ratio`` x sigma at ``n`` samples."""
+    """The probability that the variance test of :func:`noise_law` rejects ``n`` draws of scale ``ratio`` x sigma."""
     low, high = stats.chi2.ppf([alpha / 6, 1 - alpha / 6], n)
     return float(stats.chi2.cdf(low / ratio**2, n) + stats.chi2.sf(high / ratio**2, n))
 
 
 @lru_cache(maxsize=64)
 def noise_power(n: int, laplace: bool, alpha: float, ratio: float = 2 / 3, repeats: int = 200) -> float:
-    """Probability that :func:`noise_law` at ``alpha`` refuses noise of ``ratio`` times its scale.
+    """The probability that :func:`noise_law` at ``alpha`` refuses noise of ``ratio`` times its scale.
 
-    By its formula for normal noise, which is that of the variance alone; for Laplace noise by simulation.
+    For normal noise this is the formula of the variance test alone. For Laplace noise it is simulated.
     """
     if not laplace:
         return noise_law_power(n, ratio, alpha)
@@ -133,7 +135,7 @@ def noise_power(n: int, laplace: bool, alpha: float, ratio: float = 2 / 3, repea
 
 
 class Serial:
-    """Sums of products of neighbouring numbers: of successive releases, and within a release."""
+    """A test of serial correlation: sums of products of neighbouring numbers, in successive releases and within one."""
 
     def __init__(self) -> None:
         self._sums = {"successive releases": [0.0, 0], "the numbers of a release": [0.0, 0]}
@@ -151,10 +153,11 @@ class Serial:
                 total[1] += a.size
 
     def fault(self) -> str:
-        """S = sum of n products of independent normals is a quadratic form with eigenvalues in [-1, 1].
+        """Return "" if the noise is uncorrelated, otherwise the correlation.
 
-        Their squares sum to n / 2. So |S| exceeds sqrt(2 n x) + 2 x with probability 2 exp(-x) at most (Laurent and
-        Massart 2000, lemma 1). Two sums are looked at twice.
+        S, the sum of n products of independent normals, is a quadratic form with eigenvalues in [-1, 1], whose squares
+        sum to n / 2. So |S| exceeds sqrt(2 n x) + 2 x with probability 2 exp(-x) at most (Laurent and Massart 2000,
+        lemma 1). Each of the two sums is tested twice.
         """
         x = np.log(8 / SERIAL_ALPHA)
         for what, (total, n) in self._sums.items():
@@ -173,11 +176,14 @@ def noise_fault(
     alpha: float = NOISE_ALPHA,
     fits: int = 1500,
 ) -> str:
-    """ "" if the mechanisms draw what they declare, in as many ordinary fits as give ``samples`` numbers.
+    """Return "" if the mechanisms draw the noise that they declare, otherwise the fault.
 
-    Checked are distribution and scale (:func:`noise_law`, false-alarm rate ``alpha`` of the two looks together; power
-    by :func:`noise_law_power`), that neighbouring numbers are uncorrelated (false-alarm rate ``SERIAL_ALPHA``), and
-    that no number is drawn twice: not in another step, by another mechanism or by the fit of another seed.
+    As many ordinary fits are made as are needed for ``samples`` numbers. Three properties are checked:
+
+    * The distribution and its scale, by :func:`noise_law` with false-alarm rate ``alpha`` over its two tests. Its power
+      is :func:`noise_law_power`.
+    * Neighbouring numbers are uncorrelated, at false-alarm rate ``SERIAL_ALPHA``.
+    * No number is drawn twice: not in another step, by another mechanism or by the fit of another seed.
     """
     z, fits, serial = np.empty(0), 0, Serial()
     for wanted in (min(_FIRST_LOOK, samples), samples):

@@ -21,7 +21,7 @@ ROWS: dict[str, Callable[[np.ndarray, float], tuple[np.ndarray, float]]] = {
 
 
 def with_row(task, i: int, x: np.ndarray, y: float | None):
-    """The task with row ``i`` replaced; ``public`` unchanged."""
+    """The task with row ``i`` replaced and ``public`` unchanged."""
     rows = np.array(task.x)
     rows[i] = x
     if task.y is None:
@@ -32,21 +32,20 @@ def with_row(task, i: int, x: np.ndarray, y: float | None):
 
 
 def with_last_row(task, x: np.ndarray, y: float | None):
-    """The task with its last row replaced; ``public`` unchanged."""
+    """The task with its last row replaced and ``public`` unchanged."""
     return with_row(task, -1, x, y)
 
 
 def first_rows(task, n: int):
-    """The first ``n`` rows of the task; ``public`` unchanged."""
+    """The first ``n`` rows of the task, with ``public`` unchanged."""
     return replace(task, x=task.x[:n], y=None if task.y is None else task.y[:n])
 
 
 def neighbours(task, relation: Relation) -> Iterator[tuple[str, Any, Any]]:
-    """(name, D, D') for a fixed list of hard pairs, differing in the last row; ``public`` is the same in both.
+    """(name, D, D') of a fixed list of hard pairs that differ in the last row. ``public`` is the same in both.
 
-    ADD_REMOVE: D has the altered row, D' lacks it. REPLACE_ONE: D has the row as it is, D' the altered one. The
-    last pairs have one row (two against one under ADD_REMOVE: a task
-    without rows is no task).
+    Under ADD_REMOVE, D has the altered row and D' lacks it. Under REPLACE_ONE, D has the row as it is and D' has the
+    altered one. The last pairs have one row. Under ADD_REMOVE they have two rows and one, because a task needs a row.
     """
     few = 2 if relation is Relation.ADD_REMOVE else 1
     alone = replace(first_rows(task, few), public=replace(task.public, n=few))
@@ -66,11 +65,11 @@ def neighbours(task, relation: Relation) -> Iterator[tuple[str, Any, Any]]:
 
 
 def neighbour_pairs(task, relation: Relation):
-    """Hypothesis strategy of (D, D'): the last row drawn at any size from 1e-3 to 1e9, removed, replaced or zeroed."""
+    """A Hypothesis strategy of (D, D'): the last row has any numbers up to 1e9, and is then removed or replaced."""
     from hypothesis import strategies as st
     from hypothesis.extra import numpy as hnp
 
-    # float32 keeps squares of the drawn numbers finite: an overflow inside the model is another test's business
+    # float32 keeps squares of the drawn numbers finite; another test covers overflow inside a model
     number = st.floats(-1e9, 1e9, allow_nan=False, width=32)
     width = task.x.shape[1]
     row = hnp.arrays(np.float64, (width,), elements=number)

@@ -1,4 +1,4 @@
-"""Does a fit do the same when nobody listens, and does its noise matter?"""
+"""Checks that a fit gives the same result if no audit records it, and that its noise is used."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from privacy.audit.noise import Listener
 from privacy.audit.replays import Outcome, Recorder, attempt, parameter_distance
 from privacy.budget import BudgetSpec
 
-#: releases in a block of :func:`same_path`: so few that a toy fit has a first, a middle and a last block
+#: releases per block in :func:`same_path`. So few that a toy fit has a first, a middle and a last block
 BLOCK = 3
-#: difference, over the largest number of a parameter, that rounding makes of equal noise
+#: largest difference that counts as rounding, relative to the largest number of a parameter
 SAME = 1e-6
 
 
 def spiked(noise: np.ndarray) -> np.ndarray:
-    """The noise with every seventh number ten times as large: what is done with rare numbers is done in a toy fit."""
+    """The noise with every seventh number ten times as large, so that a toy fit contains rare values too."""
     out = np.array(noise)
     out.reshape(-1)[3::7] *= 10
     return out
 
 
 def same_path(method, task, settings, spec: BudgetSpec, seed: int) -> str:
-    """ "" if the ordinary fit and the recorded one are equal to rounding, else what differs.
+    """Return "" if the ordinary fit and the recorded fit are equal up to rounding, otherwise the difference.
 
-    The ordinary fit takes its noise in blocks, which are heard; the recorded one gets the same numbers one release at a
-    time. Both have small blocks, once with the noise as it is drawn and once with spikes. No second fit of
-    another adapter is needed, and no test of distributions: it kills what a fast kernel does to noise, and to the
-    noise of one block only.
+    The ordinary fit takes its noise in blocks, which a listener copies. The recorded fit gets the same numbers one
+    release at a time. They are compared twice: with the noise as drawn, and with spikes in it. The check finds fast
+    kernels that misuse their noise, even in a single block. It needs neither another implementation nor a test of
+    distributions.
     """
     for words, alter in (("", None), ("noise with spikes: ", spiked)):
         listener = Listener(alter=alter, largest_block=BLOCK)
@@ -57,13 +57,13 @@ def _difference(plain: Outcome, recorded: Outcome) -> str:
 
 
 def noise_matters(method, task, settings, spec: BudgetSpec, seed: int) -> bool:
-    """Does the posterior change when only the noise changes?"""
+    """Whether the posterior changes if only the noise changes."""
     one, two = (with_noise(method, task, settings, spec, seed, i) for i in range(2))
     return parameter_distance(one.posterior.parameters(), two.posterior.parameters()) > 0
 
 
 def with_noise(method, task, settings, spec: BudgetSpec, seed: int, stream: int):
-    """The fit of ``seed`` with noise stream number ``stream``; batches come from a spawned child and stay the same."""
+    """The fit of ``seed`` with noise stream number ``stream``. Batches come from a child stream and stay the same."""
     fit_seed, noise_seed = np.random.SeedSequence(seed).spawn(2)
     bits = np.random.PCG64(noise_seed)
     bits.advance(stream << 64)

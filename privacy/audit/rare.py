@@ -1,4 +1,4 @@
-"""Faults that a dozen fits do not show: tails of the noise, secrets of few bits, late steps, and overspending."""
+"""Checks for faults that a few fits do not show: cut tails, secrets of few bits, late steps, and overspending."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from privacy.audit.replays import REFUSED, ROUNDING, attempt, replay, run, varie
 from privacy.audit.sampling import is_poisson
 from privacy.budget import BudgetSpec, Mode
 
-#: numbers that each way of drawing is asked for; a normal one is beyond ``FAR`` deviations with probability ``BEYOND``
+#: numbers drawn in each way. A normal number is more than ``FAR`` standard deviations away with probability ``BEYOND``
 TAIL_SAMPLES, FAR = 400_000, 4.0
 BEYOND = float(2 * stats.norm.sf(FAR))
-#: fits whose noise and batches are compared: of secrets of 16 bits two are equal with probability .9995
+#: fits whose noise and batches are compared. If secrets have 16 bits, two of them are equal with probability .9995
 SECRETS = 1000
 
 
 def tail_fault(method, task, settings, spec: BudgetSpec, seed: int, alpha: float) -> str:
-    """ "" if as many numbers lie far out as the declared distribution says, else how many do.
+    """Return "" if as many numbers lie far out as the declared distribution says, otherwise how many do.
 
-    Each kind of mechanism that a fit is handed draws ``TAIL_SAMPLES`` numbers one by one and as many in a block. The
-    number beyond ``FAR`` deviations (other noise than normal: beyond points as rare) is binomial. Two-sided,
-    false-alarm rate ``alpha`` for all together; see :func:`tail_power`.
+    Each kind of mechanism that a fit uses draws ``TAIL_SAMPLES`` numbers by single releases, and as many in a block.
+    The number of draws beyond ``FAR`` standard deviations is binomial. For noise that is not normal, points with the
+    same tail probability are used. The test is two-sided, with false-alarm rate ``alpha`` over all mechanisms; see
+    :func:`tail_power`.
     """
     listener = Listener()
     run(method, task, settings, spec, seed, listener)
@@ -54,7 +55,10 @@ def _limits(alpha: float) -> tuple[int, int]:
 
 @lru_cache(maxsize=8)
 def tail_power(alpha: float, part: float = 0.0) -> float:
-    """Probability that noise of whose far numbers this part is left is refused; 0: a cut at ``FAR`` deviations."""
+    """The probability that noise is refused if only ``part`` of its far numbers occur.
+
+    0 means that the noise is cut at ``FAR`` standard deviations.
+    """
     low, high = _limits(alpha)
     return float(
         stats.binom.cdf(low - 1, TAIL_SAMPLES, part * BEYOND) + stats.binom.sf(high, TAIL_SAMPLES, part * BEYOND)
@@ -62,11 +66,11 @@ def tail_power(alpha: float, part: float = 0.0) -> float:
 
 
 class _Enough(BaseException):
-    """A fit has drawn what is compared."""
+    """Stops a fit that has drawn all the numbers that are compared."""
 
 
 class _FirstNoise(Listener):
-    """Ends a fit at the first noise, of a Poisson event if there is one: its batches are known then."""
+    """Stops a fit at its first noise, or at that of its first Poisson event, whose batches are known by then."""
 
     poisson = False
 
@@ -77,10 +81,10 @@ class _FirstNoise(Listener):
 
 
 def secret_fault(method, task, settings, spec: BudgetSpec, seed: int, fits: int = SECRETS) -> str:
-    """ "" if no two of ``fits`` fits of other seeds have the same noise or the same key of batches.
+    """Return "" if no two of ``fits`` fits with different seeds have the same noise or the same key of batches.
 
-    The birthday problem: secrets of b bits collide with probability 1 - exp(-fits^2 / 2^(b + 1)). Fits end at their
-    first noise, so that this is cheap. No false alarms except equal numbers of 53 bits.
+    By the birthday problem, secrets of b bits collide with probability 1 - exp(-fits^2 / 2^(b + 1)). Fits stop at their
+    first noise, so this is cheap. A false alarm needs two equal numbers of 53 bits.
     """
     poisson = any(is_poisson(e) for e in run(method, task, settings, spec, seed).ledger)
     noise, keys = [], []
@@ -98,14 +102,15 @@ def secret_fault(method, task, settings, spec: BudgetSpec, seed: int, fits: int 
 
 
 def collision(bits: int, fits: int = SECRETS) -> float:
-    """Probability that two of ``fits`` secrets of so many bits are equal."""
+    """The probability that two of ``fits`` secrets of ``bits`` bits are equal."""
     return float(-np.expm1(-(fits**2) / 2.0 ** (bits + 1)))
 
 
 def late_fault(method, task, settings, spec: BudgetSpec, seed: int) -> str:
-    """ "" if a fit at the method's default settings is sound from its first to its last step.
+    """Return "" if a fit at the method's default ``settings`` passes from its first to its last step.
 
-    ``settings``: the defaults. Record and replay on the hardest pair, and the two paths with small blocks.
+    It is recorded and replayed on one hard pair, and the ordinary fit is compared with the recorded one
+    (:func:`same_path`).
     """
     pair = next(p for p in neighbours(task, method.privacy) if p[0] == "outlier x 1e6")
     try:
@@ -121,9 +126,9 @@ def late_fault(method, task, settings, spec: BudgetSpec, seed: int) -> str:
 
 
 def overspending(method, task, settings, spec: BudgetSpec, seed: int) -> str:
-    """ "" if a method that calibrates its noise keeps to a budget of (epsilon, delta) in mode ``enforce``.
+    """Return "" if a method that calibrates its noise keeps to its (epsilon, delta) in mode ``enforce``.
 
-    One that needs a noise multiplier does not calibrate, and is not asked.
+    A method that needs a noise multiplier does not calibrate, and passes.
     """
     free = varied(spec, noise_multiplier=None, mode=Mode.RECORD)
     if attempt(method, task, settings, free, seed).ended:

@@ -1,9 +1,9 @@
-"""Record and replay.
+"""Record and replay: measures by how much each release changes between two neighbouring data sets.
 
-Run on D and store, for each release, the value before the noise and the noisy output; run on a neighbour D' with the
-same random streams and hand out the STORED outputs. Conditioned on the outputs, an adaptive mechanism is private if
-each release moves by at most its declared sensitivity; so the largest measured move must not exceed the declared one,
-and everything that is not a release (the posterior, the declared events) must not move at all.
+A method is run on D, and for each release the value before the noise and the noisy output are stored. Then it is run
+on a neighbour D' with the same random streams, and gets the STORED outputs. Conditioned on the outputs, an adaptive
+mechanism is private if each release changes by at most its declared sensitivity. So no measured change may exceed the
+declared sensitivity. Everything else that depends on the outputs (posterior, diagnostics, events) must not change.
 """
 
 from __future__ import annotations
@@ -23,30 +23,35 @@ from privacy.ledger import Event, Mechanism
 ROUNDING = 1e-7
 
 
-#: norm of the change of a release that its sensitivity bounds; 2 for the others
+#: the norm in which the sensitivity bounds the change of a release; 2 for the other mechanisms
 NORMS = {Mechanism.LAPLACE: 1, Mechanism.EXPONENTIAL: math.inf}
 
 
 class StructureDiffers(RuntimeError):
-    """The neighbour's run made other releases (number, order or shape): the pattern of releases leaks rows."""
+    """The neighbour's run made other releases (number, order or shape), so the pattern of releases depends on rows."""
 
 
-#: exceptions by which a fit refuses rows, or a replay ends
+#: exceptions with which a fit refuses rows or a replay stops
 REFUSED = (StructureDiffers, BudgetExceeded, ValueError, RuntimeError, ArithmeticError)
 
 
-#: releases of which an engine may ask the noise at once, where the audit does not make blocks small
+#: how many releases' noise a method may request at once if the audit does not ask for small blocks
 ANY_BLOCK = 2**62
 
 
 @dataclass
 class Recorder:
-    """Listens to the releases of one fit; pass it to ``BudgetSpec.open``.
+    """Records or replays the releases of one fit. Pass it to ``BudgetSpec.open``.
 
-    It records if there are no ``outputs``: ``values`` (before the noise) and ``outputs`` (after). With the ``outputs``
-    of an earlier run it replays: each release returns the stored output, and the new values are stored. ``expected``
-    are the events of that run. A recorded release is noisy by the mechanism's own noise, by that of ``noise`` (event,
-    rows of (releases, size)) in its order, or it is what ``forge`` makes of event, value and noise.
+    It records each release if there are no ``outputs``: ``values`` (before the noise) and ``outputs`` (after). With the
+    ``outputs`` of an earlier run it replays: each release returns the stored output, and the new values are stored.
+
+    Parameters
+    ----------
+    expected : events of the earlier run.
+    noise : pairs (event, (releases, size)) that replace the mechanism's own noise while recording, in their order.
+    forge : makes the recorded output from event, value and noise; by default value plus noise.
+    largest_block : see :data:`ANY_BLOCK`.
     """
 
     outputs: list[np.ndarray] | None = None
@@ -56,7 +61,7 @@ class Recorder:
     noise: Sequence[tuple[Event, np.ndarray]] | None = None
     forge: Callable[[Event, np.ndarray, np.ndarray], np.ndarray] | None = None
     largest_block: int = ANY_BLOCK
-    #: releases come one by one, never as a block of noise.
+    #: a mechanism must release one value at a time, and gives no block of noise
     one_by_one: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -69,10 +74,10 @@ class Recorder:
             rows.reverse()
 
     def made(self, mechanism) -> None:
-        """A mechanism was handed out; nothing is done."""
+        """Do nothing; called when the budget makes a mechanism."""
 
     def sampled(self, event: Event, sampler) -> None:
-        """The batches of an event are known; nothing is done."""
+        """Do nothing; called when the batches of an event are made."""
 
     def release(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The noisy output (recording) or the stored one (replaying). Raises :class:`StructureDiffers`."""
@@ -81,7 +86,7 @@ class Recorder:
         return self._handed_out(event, value, noise)
 
     def drawn(self, event: Event, value: np.ndarray) -> np.ndarray:
-        """The same of a release that is itself a draw, which has no noise beside it."""
+        """The same as :meth:`release` for a release that is itself a draw, without added noise."""
         return self._handed_out(event, value, np.zeros_like(value))
 
     def _handed_out(self, event: Event, value: np.ndarray, noise: np.ndarray) -> np.ndarray:
@@ -98,7 +103,7 @@ class Recorder:
         return self.outputs[i].copy()
 
     def _again(self, event: Event, shape: tuple[int, ...]) -> np.ndarray:
-        """The next noise that was heard of this event."""
+        """The next noise of this event that a listener heard in the ordinary fit."""
         rows = self._heard.get(replace(event, steps=0))
         if not rows or rows[-1].size != math.prod(shape):
             raise StructureDiffers(f"the ordinary fit drew no noise of shape {shape} for this release, '{event.what}'")
@@ -110,10 +115,10 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Gap:
-    """Declared against measured sensitivity of one event over one pair of neighbours.
+    """Declared and measured sensitivity of one event on one pair of neighbours.
 
-    ``ratio`` = measured / declared: above 1 the declared sensitivity is wrong. ``moved`` releases of ``releases``
-    differ between the two runs.
+    ``ratio`` is measured / declared. Above 1, the declared sensitivity is wrong. The two runs differ in ``moved`` of
+    the ``releases`` releases.
     """
 
     what: str
@@ -146,10 +151,10 @@ class Replay:
 
 
 def run(method, task, settings, spec: BudgetSpec, seed: int, recorder: Recorder | None = None):
-    """One fit; the fit's stream and the budget's stream are children 0 and 1 of ``seed``.
+    """One fit. The fit's random stream and the budget's are children 0 and 1 of ``seed``.
 
-    It is made by a copy of the adapter: what a fit keeps on it would be the same in the next, so that nobody would see
-    it. In a run one adapter makes many fits.
+    Each fit has a new copy of the adapter. Otherwise whatever one fit stores on the adapter would be the same in the
+    next fit, and a leak by it would go unnoticed. In a real run one adapter makes many fits.
     """
     fit_seed, noise_seed = np.random.SeedSequence(seed).spawn(2)
     budget = spec.open(np.random.default_rng(noise_seed), recorder)
@@ -157,28 +162,29 @@ def run(method, task, settings, spec: BudgetSpec, seed: int, recorder: Recorder 
 
 
 def varied(spec, **changes):
-    """The spec, or what a faulty one is made of, with these changes."""
+    """The spec with these changes. In a wrapper such as ``FaultySpec``, the spec inside is changed."""
     return replace(spec, spec=varied(spec.spec, **changes)) if hasattr(spec, "spec") else replace(spec, **changes)
 
 
 def quiet(spec):
-    """The spec with next to no noise, as a multiplier: an accountant takes minutes to calibrate to a large epsilon.
+    """The spec with almost no noise: a noise multiplier of 0.02.
 
-    A method that needs an epsilon ends at once with it.
+    It states no large epsilon, because an accountant takes minutes to calibrate to one. So a method that needs an
+    epsilon stops at once with an error.
     """
     return varied(spec, epsilon=None, delta=None, renyi=None, mode=Mode.RECORD, noise_multiplier=0.02)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A fit, or the words with which it ended."""
+    """The fit, or the type and message of the exception with which it ended."""
 
     fit: Any = None
     ended: str = ""
 
 
 def attempt(method, task, settings, spec: BudgetSpec, seed: int, recorder: Any = None) -> Outcome:
-    """:func:`run`, with an exception of ``REFUSED`` as words. Floating-point warnings are off: numbers may be wild."""
+    """:func:`run`, which returns an exception of ``REFUSED`` as text. Floating-point warnings are off."""
     try:
         with np.errstate(all="ignore"):
             return Outcome(run(method, task, settings, spec, seed, recorder))
@@ -187,9 +193,9 @@ def attempt(method, task, settings, spec: BudgetSpec, seed: int, recorder: Any =
 
 
 def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> Replay:
-    """Record on ``task``, replay on ``neighbour`` (``public`` unchanged), compare.
+    """Record on ``task``, replay on ``neighbour`` (with the same ``public``), and compare.
 
-    Raises :class:`StructureDiffers` where the two runs do not make the same releases.
+    Raises :class:`StructureDiffers` if the two runs do not make the same releases.
     """
     first, second, fit, again = both_runs(method, task, neighbour, settings, spec, seed)
     gaps = []
@@ -199,7 +205,7 @@ def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> Re
         moves = [float(np.linalg.norm((first.values[i] - second.values[i]).ravel(), norm)) for i in mine]
         top = max(moves, default=math.nan)
         tiny = ROUNDING * event.sensitivity if math.isfinite(event.sensitivity) else 0.0
-        # the written bound of a draw is proved beside its code; no sensitivity of the drawn numbers is declared
+        # The bound of a draw is proved next to its code. No sensitivity of the drawn numbers is declared.
         open_ended = math.isinf(event.sensitivity) or event.mechanism is Mechanism.WRITTEN_BOUND
         ratio = 0.0 if not moves or open_ended else top / event.sensitivity
         gaps.append(Gap(event.what, event.sensitivity, top, len(moves), sum(m > tiny for m in moves), ratio))
@@ -214,7 +220,10 @@ def replay(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> Re
 
 
 def both_runs(method, task, neighbour, settings, spec: BudgetSpec, seed: int):
-    """Recorder of the run on ``task`` and of its replay on ``neighbour``, and the two fits. Raises as replay."""
+    """The recorders and then the fits of the run on ``task`` and its replay on ``neighbour``.
+
+    Raises :class:`StructureDiffers` as :func:`replay` does.
+    """
     first = Recorder()
     fit = run(method, task, settings, spec, seed, first)
     second = Recorder(first.outputs, first.events)
@@ -225,12 +234,12 @@ def both_runs(method, task, neighbour, settings, spec: BudgetSpec, seed: int):
 
 
 def replay_gap(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> tuple[Gap, ...]:
-    """Declared sensitivity, largest measured change and their ratio, per event; see :func:`replay`."""
+    """Declared sensitivity, largest measured change and their ratio per event; see :func:`replay`."""
     return replay(method, task, neighbour, settings, spec, seed).gaps
 
 
 def unequal(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
-    """Names under which two mappings do not hold the same; NaN equals NaN."""
+    """Names whose values differ, or that only one of the two mappings has. NaN equals NaN."""
 
     def same(x, y) -> bool:
         try:
@@ -242,7 +251,7 @@ def unequal(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def parameter_distance(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> float:
-    """Largest absolute difference; infinite where names or shapes differ."""
+    """The largest absolute difference of any parameter; infinite if names or shapes differ."""
     if a.keys() != b.keys() or any(np.shape(a[k]) != np.shape(b[k]) for k in a):
         return math.inf
     return max((float(np.max(np.abs(np.asarray(a[k]) - np.asarray(b[k])), initial=0.0)) for k in a), default=0.0)
@@ -255,5 +264,5 @@ def flat_parameters(fit) -> np.ndarray:
 
 
 def same_event(a: Event, b: Event) -> bool:
-    """One event, whatever its number of steps."""
+    """Whether two events are equal except for their number of steps."""
     return replace(a, steps=0) == replace(b, steps=0)  # the ledger merges equal events by adding their steps

@@ -1,4 +1,4 @@
-"""Do the rows enter the releases as independent coins at the declared rate?"""
+"""A check that each row enters each batch independently, with the declared probability."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from privacy.audit.replays import both_runs, run, same_event
 from privacy.budget import BudgetSpec
 from privacy.ledger import Event, Sampling
 
-#: the part of its declared sensitivity by which a release moves that a row has entered: a row that is fitted well moves
-#: little; what no row of the batch moves differs by rounding of sums at most
+#: a row counts as read by a release if it moves the release by more than this part of the declared sensitivity. A row
+#: that is fitted well moves it little. A release that did not read the row differs by rounding of sums at most.
 SEEN = 1e-13
-#: of :func:`sampling_fault`: fits, the most of them where a rate is small, and the false-alarm rate of all its
-#: statistics together.
+#: settings of :func:`sampling_fault`: the number of fits, the largest number of fits (needed if a rate is small), and
+#: the false-alarm rate of all its statistics together.
 SEEDS, MOST_SEEDS, COIN_ALPHA = 10, 60, 1e-3
 _LAGS = 10
 
@@ -25,11 +25,11 @@ _LAGS = 10
 def sampling_fault(
     method, task, settings, spec: BudgetSpec, seed: int, seeds: int = SEEDS, alpha: float = COIN_ALPHA
 ) -> str:
-    """ "" if the rows enter the releases of each Poisson event as independent coins at its sampling rate.
+    """Return "" if the rows enter the releases of each Poisson event independently at its rate, otherwise the fault.
 
-    By record and replay: which releases move where the last row is left out, over ``seeds`` fits, and where each row in
-    turn is altered, in one fit. Each statistic (:func:`_coin_statistics`) is compared with its distribution
-    under independent coins, by simulation; together they raise a false alarm with probability ``alpha`` at most.
+    Record and replay shows which releases read a row. The last row is left out in ``seeds`` fits, and each row in turn
+    is altered in one fit. Each statistic (:func:`_coin_statistics`) is compared with its simulated distribution under
+    independent coins. Together they raise a false alarm with probability ``alpha`` at most.
     """
     events = [e for e in run(method, task, settings, spec, seed).ledger if is_poisson(e)]
     if not events:
@@ -44,7 +44,7 @@ def sampling_fault(
         entered, batches = (np.array([r[event] for r in runs]) for runs in (fits, altered))
         here = {k: float(v[0]) for k, v in _coin_statistics(entered[None], batches[None]).items()}
         law = _coin_law(entered.shape, batches.shape, event.sampling_rate)
-        # Rows of one value may be drawn together, as a count: then only sizes that are too even tell a fault.
+        # A method may draw equal rows together, as a count. Then only sizes that vary too little are a fault.
         alike = len(np.unique(base.x, axis=0)) < base.n
         for name, value in here.items():
             low, high = np.mean(law[name] <= value), np.mean(law[name] >= value)
@@ -56,9 +56,9 @@ def sampling_fault(
 
 
 def share_power(n: int, rate: float, other: float, alpha: float = COIN_ALPHA) -> float:
-    """Probability that the share of releases of :func:`sampling_fault` rejects coins of rate ``other`` in n flips.
+    """The probability that :func:`sampling_fault` rejects n coins of rate ``other`` instead of ``rate``.
 
-    One of its five statistics, two-sided, so at alpha / 5.
+    This counts only one of its five statistics, the share of releases. It is two-sided, at level alpha / 5.
     """
     low, high = stats.binom.ppf([alpha / 10, 1 - alpha / 10], n, rate)
     return float(stats.binom.cdf(low - 1, n, other) + stats.binom.sf(high, n, other))
@@ -66,10 +66,7 @@ def share_power(n: int, rate: float, other: float, alpha: float = COIN_ALPHA) ->
 
 @lru_cache(maxsize=64)
 def fits_for(steps: int, rate: float, power: float = 0.99) -> int:
-    """Fits of ``steps`` releases from which the share of releases tells 1.5 times the rate with that power.
-
-    At most ``MOST_SEEDS``.
-    """
+    """How many fits of ``steps`` releases detect 1.5 times the rate with that power; at most ``MOST_SEEDS``."""
     fits = SEEDS
     while fits < MOST_SEEDS and share_power(fits * steps, rate, min(1.0, 1.5 * rate)) < power:
         fits += 5
@@ -77,11 +74,11 @@ def fits_for(steps: int, rate: float, power: float = 0.99) -> int:
 
 
 def _coin_statistics(entered: np.ndarray, batches: np.ndarray) -> dict[str, np.ndarray]:
-    """(draws,) each. ``entered``: (draws, fits, steps), of one row; ``batches``: (draws, rows, steps), of one fit.
+    """Five statistics, (draws,) each. ``entered``: (draws, fits, steps) of one row; ``batches``: (draws, rows, steps).
 
-    Another rate moves the share of releases; batches in turn, their dispersion over fits; the same batches for every
-    seed, that over steps; a memory, the products of steps up to ``_LAGS`` apart; one size, or one coin for all rows,
-    the dispersion of the sizes.
+    Each detects one fault. The share of releases detects a wrong rate. The dispersion over fits detects batches in
+    turn. The dispersion over steps detects batches that are the same for every seed. Products of steps up to ``_LAGS``
+    apart detect memory. The dispersion of the sizes detects a fixed size, or one coin for all rows.
     """
     e = entered.astype(np.float32)
     c = e - e.mean(axis=(1, 2), keepdims=True)
@@ -97,7 +94,7 @@ def _coin_statistics(entered: np.ndarray, batches: np.ndarray) -> dict[str, np.n
 
 @lru_cache(maxsize=64)
 def _coin_law(fits: tuple[int, int], rows: tuple[int, int], rate: float, draws: int = 20_000) -> dict[str, np.ndarray]:
-    """``draws`` of each statistic under independent coins."""
+    """Simulate each statistic ``draws`` times under independent coins."""
     rng = np.random.default_rng(0)
     portions = [
         _coin_statistics(
@@ -109,7 +106,7 @@ def _coin_law(fits: tuple[int, int], rows: tuple[int, int], rate: float, draws: 
 
 
 def _mover(method, task, settings, spec: BudgetSpec, seed: int):
-    """The task with that alteration of the last row which moves most releases."""
+    """The task with its last row altered in the way of ``ROWS`` that moves most releases."""
     best, most = task, -1
     for name in ROWS:
         base = with_altered_row(task, task.n - 1, name)
@@ -120,12 +117,12 @@ def _mover(method, task, settings, spec: BudgetSpec, seed: int):
 
 
 def is_poisson(event: Event) -> bool:
-    """Does a row enter each release by a coin of its own?"""
+    """Whether the event's batches are Poisson samples with a rate below 1."""
     return event.sampling is Sampling.POISSON and event.sampling_rate < 1
 
 
 def _entered(method, task, neighbour, settings, spec: BudgetSpec, seed: int) -> dict[Event, np.ndarray]:
-    """Poisson event -> did its release move? One truth value a release."""
+    """For each Poisson event, whether each of its releases moved: a boolean array (releases,)."""
     first, second, fit, _ = both_runs(method, task, neighbour, settings, spec, seed)
     out = {}
     for event in filter(is_poisson, fit.ledger):

@@ -1,9 +1,9 @@
-"""Search of the neighbours on which a release moves by most of what it declares.
+"""A search for the pair of neighbours on which a release changes most, relative to its declared sensitivity.
 
-A fixed list of hard rows (``privacy.audit.neighbours``) may reach a small part of a bound; then a declaration of half
-the sensitivity passes on all of them. Here the pair itself is improved, one move at a time: the row in which D and D'
-differ, under replacement the row in its place, and the rows that both have. The search is made on the adapter at hand:
-it ends at a violation, and not where an adapter reaches what it declares.
+On a fixed list of hard rows (``privacy.audit.neighbours``) a release may change by only a small part of its true
+sensitivity. A method that declares half of it would then pass on all of them. This search improves the pair, one move
+at a time. A move changes the row in which D and D' differ, its replacement under REPLACE_ONE, or the rows that both
+have. The search is made anew for each adapter. It stops early only at a violation.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from privacy.audit.replays import REFUSED, ROUNDING, replay
 from privacy.budget import BudgetSpec
 from privacy.ledger import Relation
 
-#: part of a declared sensitivity below which the search goes on
+#: the search continues while an event reaches less than this part of its declared sensitivity
 OPEN = 0.9
 
 
 @dataclass(frozen=True)
 class Pair:
-    """``rows`` (n, d) of D, and ``targets`` (n,) or None; the last row is the one that differs.
+    """A pair of neighbours. D has ``rows`` (n, d), and ``targets`` (n,) or None. The last row is the one that differs.
 
-    ``other`` (d,), ``other_target``: what D' has in its place under REPLACE_ONE; unused under ADD_REMOVE, where D'
-    lacks the row.
+    Under REPLACE_ONE, D' has ``other`` (d,) and ``other_target`` in its place. Under ADD_REMOVE, D' lacks the row.
     """
 
     rows: np.ndarray
@@ -37,7 +36,7 @@ class Pair:
     other_target: float
 
     def tasks(self, task, relation: Relation):
-        """(D, D'); ``public`` is that of ``task``."""
+        """The tasks (D, D'), with the public knowledge of ``task``."""
         d = replace(task, x=self.rows, y=self.targets)
         if relation is Relation.ADD_REMOVE:
             return d, first_rows(d, d.n - 1)
@@ -46,34 +45,36 @@ class Pair:
 
 @dataclass
 class Found:
-    """``reached``: event -> largest part of its declared sensitivity by which a release moved; ``pairs``: on which.
+    """The result of a search.
 
-    The result is a lower bound on the worst pair's part, which may not be reached.
+    ``reached`` maps an event to the largest change of its releases, as a part of the declared sensitivity. ``pairs``
+    maps it to the pair. The worst pair may reach more, so this is a lower bound.
     """
 
     reached: dict[str, float] = field(default_factory=dict)
     pairs: dict[str, Pair] = field(default_factory=dict)
 
     def take(self, pair: Pair, gaps) -> None:
-        """Keep the pair for each event of which it moves a release as far as any before it."""
+        """Keep the pair for each event whose release it changes at least as much as the pairs before."""
         for gap in gaps:
             if gap.ratio >= self.reached.get(gap.what, -math.inf):
                 self.reached[gap.what], self.pairs[gap.what] = gap.ratio, pair
 
     @property
     def violated(self) -> str:
-        """The event whose release moves by more than it declares, or ""."""
+        """The first event that exceeds its declared sensitivity, or ""."""
         return next((what for what, part in self.reached.items() if part > 1 + ROUNDING), "")
 
 
 def climb(
     method, task, settings, specs: Sequence[BudgetSpec], seed: int, rng: np.random.Generator, evaluations: int = 80
 ) -> Found:
-    """Random moves from the task's own rows, until a release moves by more than it declares or after ``evaluations``.
+    """Search by random moves, starting from the task's own rows.
 
-    It makes three times as many replays if an event stays below ``OPEN`` of what it declares. Each move starts from the
-    best pair of the event of which least is reached, and is kept if the part is not smaller. The budgets ``specs`` take
-    turns: with little noise, releases are near their values.
+    It ends if a release exceeds its declared sensitivity, or after ``evaluations`` replays. If an event is then below
+    ``OPEN``, it goes on to three times as many. Each move starts from the best pair of the event that has reached the
+    smallest part so far. It is kept if the part is not smaller. The budgets ``specs`` take turns, because releases are
+    near their noiseless values under little noise.
     """
     found, box = Found(), _corner(task)
     start = Pair(np.array(task.x), None if task.y is None else np.array(task.y), np.array(-task.x[-1]), 0.0)
@@ -98,7 +99,7 @@ def climb(
 
 
 def _corner(task) -> np.ndarray:
-    """(d + 1,) sizes of inputs and target: the documented ranges' largest, or those of the rows."""
+    """(d + 1,) largest absolute values of the inputs and the target, by their documented ranges or else the rows."""
     seen = np.abs(task.x).max(axis=0)
     ranges = task.public.x_bounds or (None,) * len(seen)
     sizes = [s if r is None else max(map(abs, r)) for s, r in zip(seen, ranges, strict=True)]
@@ -109,7 +110,7 @@ def _corner(task) -> np.ndarray:
 
 
 def _openings(start: Pair, box: np.ndarray, rng: np.random.Generator) -> Iterator[Pair]:
-    """The row at corners of its range, alone among rows of its own value, of its negation and of zero."""
+    """First pairs: the last row at corners of its range, among other rows, or among its copies, negations or zeros."""
     yield start
     d = start.rows.shape[1]
     for scale in (1.0, 1e3):
@@ -134,7 +135,7 @@ def _with_last(pair: Pair, row: np.ndarray, target: float) -> Pair:
 
 
 def _with_rest(pair: Pair, row: np.ndarray, target: float) -> Pair:
-    """All rows but the last are this one."""
+    """The pair with all rows except the last set to ``row``."""
     rows = np.tile(row, (len(pair.rows), 1))
     rows[-1] = pair.rows[-1]
     if pair.targets is None:
@@ -145,7 +146,7 @@ def _with_rest(pair: Pair, row: np.ndarray, target: float) -> Pair:
 
 
 def _changed(pair: Pair, box: np.ndarray, rng: np.random.Generator) -> Pair:
-    """One random change: of the row, of the row in its place, or of the rows that both have."""
+    """One random change: of the last row, of its replacement, of all shared rows, or of one shared row."""
     kind = rng.integers(4)
     target = 0.0 if pair.targets is None else float(pair.targets[-1])
     if kind == 0:
@@ -169,7 +170,7 @@ def _changed(pair: Pair, box: np.ndarray, rng: np.random.Generator) -> Pair:
 
 
 def _moved(row: np.ndarray, target: float, box: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """A row near this one, of another size, or with one coordinate at zero, negated or at an end of its range."""
+    """A random change of a row: noise, another size, a random corner of the ranges, or one coordinate changed."""
     z = np.append(row, target)
     kind, i = rng.integers(5), rng.integers(len(z))
     if kind == 0:

@@ -11,7 +11,7 @@ from datasets.files import csv_text, write_bytes, write_json
 from reports import build, ledger, whole_run
 from reports.config import ReportError
 from tests.made_up_run import store_wine
-from workflow import committed, regression
+from workflow import committed, compare, recompute, sample
 from workflow.committed import Reference
 from workflow.experiments import cells, experiment_files, load
 from workflow.score import MEASURED
@@ -30,8 +30,8 @@ def run(tmp_path_factory):
     chosen = [c for c in cells(config, "full") if c.dataset == "wine" and ("dpsep_uci", c.method) in ENTRIES]
     results, rows = root / "results", []
     for c in chosen:
-        one = regression.Unit("dpsep_uci", "wine", (c.id,), (c.method,), tuple(range(c.splits)))
-        rows += regression.recompute_one(one, str(data), "", str(root / "reference"), results=results).rows
+        one = sample.Unit("dpsep_uci", "wine", (c.id,), (c.method,), tuple(range(c.splits)))
+        rows += recompute.recompute_unit(one, str(data), "", str(root / "reference"), results=results).rows
     return chosen, pd.DataFrame(rows).astype(str), results
 
 
@@ -47,7 +47,7 @@ def scene(run, tmp_path, monkeypatch):
     known = Reference(reference)
     known.entries = {e: tuple(c for c in chosen if c.method == e[1]) for e in ENTRIES}
     monkeypatch.setattr(build, "Reference", lambda folder: known)
-    monkeypatch.setattr(regression, "same_kernels", lambda: True)
+    monkeypatch.setattr(compare, "same_kernels", lambda: True)
     return SimpleNamespace(scores=scores, fits=results / "fits", reference=reference, results=results, known=known)
 
 
@@ -82,7 +82,7 @@ def test_one_number_of_one_split_that_differs_is_named_and_the_other_method_note
 
 
 def test_a_machine_with_other_kernels_is_not_noted(scene, monkeypatch):
-    monkeypatch.setattr(regression, "same_kernels", lambda: False)
+    monkeypatch.setattr(compare, "same_kernels", lambda: False)
     assert agree(scene) == (["dpsep_uci/predict_mean", "dpsep_uci/ridge"], [])
     assert noted(scene) == ["old", "old"]
 

@@ -7,11 +7,13 @@ import pytest
 
 from datasets.files import write_bytes
 from tests.made_up_run import store_wine
-from workflow import committed, gates, imports, regression
+from workflow import committed, gates, imports, own_code, recompute, sample
 from workflow.committed import Reference
+from workflow.compare import WITHIN, Number
 from workflow.experiments import Cell, cells
 from workflow.papers import experiments as files
-from workflow.regression import Found, Tables, Unit
+from workflow.recompute import Found, Tables
+from workflow.sample import Unit
 
 ENTRIES = [("dpsep_uci", "predict_mean"), ("dpsep_uci", "ridge")]
 
@@ -26,17 +28,17 @@ def scene(tmp_path, monkeypatch):
     monkeypatch.setattr(gates, "own_units", list)
     monkeypatch.setattr(gates, "changed_entries", lambda reference: set())
 
-    def recompute(reference, units, tables, raw, jobs, keep=None, log=None):
+    def recompute_units(reference, units, tables, raw, jobs, keep=None, log=None):
         for u in units:
-            yield u, regression.recompute_one(u, str(tables(u.dataset)), str(raw), str(reference.folder)), False
+            yield u, recompute.recompute_unit(u, str(tables(u.dataset)), str(raw), str(reference.folder)), False
 
-    monkeypatch.setattr(gates, "recompute", recompute)
+    monkeypatch.setattr(gates, "recompute_units", recompute_units)
 
     def write(shift=0.0, entries=ENTRIES):
         rows, chosen = [], [c for c in every if c.dataset == "wine" and ("dpsep_uci", c.method) in entries]
         for cell in chosen:
             one = Unit("dpsep_uci", "wine", (cell.id,), (cell.method,), tuple(range(cell.splits)))
-            rows += regression.recompute_one(one, str(data), "", str(tmp_path)).rows
+            rows += recompute.recompute_unit(one, str(data), "", str(tmp_path)).rows
         frame = pd.DataFrame(rows).astype(str)
         moved = (frame["method"] == "ridge") & (frame["metric"] == "rmse")
         frame.loc[moved, "value"] = [repr(float(v) + shift) for v in frame.loc[moved, "value"]]
@@ -98,20 +100,20 @@ def test_nothing_recomputed_is_a_failure(scene):
 def test_data_that_are_not_here_are_one_clear_error_before_anything_is_fitted(tmp_path):
     unit = Unit("dpsep_uci", "wine", ("c",), ("ridge",))
     with pytest.raises(SystemExit, match="wine: no data"):
-        list(regression.recompute(None, [unit], lambda name: "no data: no network", tmp_path, 1))
+        list(recompute.recompute_units(None, [unit], lambda name: "no data: no network", tmp_path, 1))
 
 
 def test_an_interrupted_check_keeps_what_it_found(scene, tmp_path):
     reference = scene()
-    (one, *_) = regression.choose(reference, ENTRIES, "abc")
+    (one, *_) = sample.choose(reference, ENTRIES, "abc")
     wine = tmp_path / "results/data/wine.npz"
-    found = regression.recompute_one(one, str(wine), "", str(tmp_path))
+    found = recompute.recompute_unit(one, str(wine), "", str(tmp_path))
     found.write(tmp_path / "kept.json")
     assert Found.read(tmp_path / "kept.json") == found
     reference.cells |= {c.id: c for of in reference.entries.values() for c in of}
-    name = regression.digest(reference, one, wine)
-    assert name == regression.digest(reference, one, wine)
-    assert name != regression.digest(reference, dataclasses.replace(one, splits=(0,)), wine)
+    name = recompute.digest(reference, one, wine)
+    assert name == recompute.digest(reference, one, wine)
+    assert name != recompute.digest(reference, dataclasses.replace(one, splits=(0,)), wine)
 
 
 def test_a_word_that_names_nothing_is_refused(scene):
@@ -128,12 +130,12 @@ def test_a_refusal_is_recomputed_as_one(scene, tmp_path):
     chosen = cells(files()["common_linear_regression"], "full")
     refused = next(c for c in chosen if (c.dataset, c.method) == ("wine", "posterior_sampling_direct"))
     one = Unit(refused.experiment, "wine", (refused.id,), (refused.method,), (0, 1))
-    rows = regression.recompute_one(one, str(tmp_path / "results/data/wine.npz"), "", str(tmp_path)).rows
+    rows = recompute.recompute_unit(one, str(tmp_path / "results/data/wine.npz"), "", str(tmp_path)).rows
     assert [(r["split"], r["status"]) for r in rows] == [(0, "not_supported"), (1, "not_supported")]
 
 
 def test_a_number_that_moves_between_two_computations_is_a_false_alarm():
-    first = regression.Number("c", "0", "rmse", "9", "1.0", 0.1, "differs", "")
+    first = Number("c", "0", "rmse", "9", "1.0", 0.1, "differs", "")
     second = dataclasses.replace(first, here="1.2")
     (one,) = gates.repeated([first], [second])
     assert (one.committed, one.here, one.verdict) == ("1.0", "1.2", "differs")
@@ -153,7 +155,7 @@ def test_a_whole_run_of_a_papers_own_program_is_compared_value_by_value(tmp_path
     home = tmp_path / "papers/p/reference/scores"
     home.mkdir(parents=True)
     was.to_csv(home / "t.csv.gz", index=False)
-    monkeypatch.setattr(regression, "ROOT", tmp_path)
+    monkeypatch.setattr(own_code, "ROOT", tmp_path)
     monkeypatch.setattr(gates.papers, "programs", lambda: ["p"])
     assert gates.check_programs(tmp_path / "results") == 1  # nothing was run
 
@@ -177,7 +179,7 @@ def test_a_whole_run_of_a_papers_own_program_is_compared_value_by_value(tmp_path
 
 
 def test_an_infinite_epsilon_does_not_hide_the_smallest_shift_that_is_seen(capsys):
-    numbers = [regression.Number("c", "0", "rmse", "2.0", "2.0", 0.002, regression.WITHIN, "")] * 3
-    gates.report([*numbers, regression.Number("d", "", "epsilon", "inf", "inf", float("inf"), regression.WITHIN, "")])
+    numbers = [Number("c", "0", "rmse", "2.0", "2.0", 0.002, WITHIN, "")] * 3
+    gates.report([*numbers, Number("d", "", "epsilon", "inf", "inf", float("inf"), WITHIN, "")])
     told = capsys.readouterr()
     assert "0.001 would have been seen in 95 % of these numbers, of 0.001 in all (c, rmse)" in told.out + told.err

@@ -1,15 +1,18 @@
 """./bench without arguments: what it writes, what it keeps, and what it says; the costly parts are stubs."""
 
 import json
+import math
 import re
 import subprocess
 import sys
 
 import pytest
 
-from workflow import quickcheck, regression
+from workflow import quickcheck, recompute
 from workflow.committed import Reference
-from workflow.regression import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Found, Row, Tables, Unit
+from workflow.compare import DIFFERS, EQUAL, NEW, NOT_RUN, WITHIN, Number, Row
+from workflow.recompute import Found, Tables
+from workflow.sample import Unit
 
 
 def unit(name, seconds=1.0, methods=None, experiment="e"):
@@ -21,7 +24,7 @@ def scene(tmp_path, monkeypatch):
     """Two cells; gives (run, which cells were recomputed, what to return as verdict)."""
     done, verdicts = [], {}
 
-    def recompute(reference, units, data, raw, jobs, keep, log):
+    def recompute_units(reference, units, data, raw, jobs, keep, log):
         for one in units:
             name = one.cells[0]
             path = keep / f"{name}.json"
@@ -31,9 +34,9 @@ def scene(tmp_path, monkeypatch):
             if verdicts.get(name) == "stop":
                 raise KeyboardInterrupt
             done.append(name)
-            row = Row(name, "p", name, "wine", "rmse", "1", "2", verdicts.get(name, EQUAL), "split 1 of 3")
-            Found([], [row], 0.5).write(path)
-            yield one, Found([], [row], 0.5), False
+            number = Number(name, "", "rmse", "1", "2", math.nan, verdicts.get(name, EQUAL), "split 1 of 3")
+            Found([], [number], 0.5).write(path)
+            yield one, Found([], [number], 0.5), False
 
     monkeypatch.setattr(quickcheck, "Reference", lambda: None)
     monkeypatch.setattr(
@@ -42,8 +45,14 @@ def scene(tmp_path, monkeypatch):
     monkeypatch.setattr(quickcheck, "new_cells", lambda reference: [])
     monkeypatch.setattr(Tables, "get", lambda self, name: self.results / f"{name}.npz")
     monkeypatch.setattr(quickcheck, "candidates", lambda reference: [unit("a"), unit("b"), unit("dear", 1e6)])
-    monkeypatch.setattr(regression, "recompute", recompute)
-    monkeypatch.setattr(regression, "reader_rows", lambda reference, unit, found: found.finished)
+    monkeypatch.setattr(recompute, "recompute_units", recompute_units)
+    monkeypatch.setattr(
+        recompute,
+        "reader_rows",
+        lambda reference, unit, found: [
+            Row(n.cell, "p", n.cell, "wine", n.metric, n.committed, n.here, n.verdict, n.why) for n in found.finished
+        ],
+    )
     return (lambda: quickcheck.main(tmp_path, 1)), done, verdicts
 
 

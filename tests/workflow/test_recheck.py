@@ -9,11 +9,11 @@ import pytest
 
 from datasets.files import write_bytes
 from tests.made_up_run import store_wine
-from workflow import cli, committed, papers, recheck, regression
+from workflow import cli, committed, own_code, papers, recheck, recompute, sample
+from workflow.compare import DIFFERS, EQUAL, NOT_RUN, Row
 from workflow.experiments import cells
 from workflow.papers import experiments as files
 from workflow.recheck import Published, Unknown
-from workflow.regression import DIFFERS, EQUAL, NOT_RUN, Row
 
 WORDS = ("source", "table", "dataset", "method", "setting", "metric")
 
@@ -93,7 +93,7 @@ def test_a_median_is_compared_with_the_median():
 
 def test_every_published_number_of_the_reference_names_a_known_cell():
     """Of the papers with a program of their own, too."""
-    own = {i for paper in papers.programs() for i in regression.own_cells(paper)}
+    own = {i for paper in papers.programs() for i in own_code.own_cells(paper)}
     numbers = recheck.published()
     assert len(numbers) > 7000
     sources = ("wang2018adaptive", "jalko2017dpvi", "raisa2021thesis")
@@ -112,12 +112,12 @@ def test_a_doubt_prints_all_and_exits_by_the_verdict(monkeypatch, capsys, tmp_pa
 
     monkeypatch.setattr(recheck, "Reference", Reference)
     monkeypatch.setattr(recheck, "published", lambda: NUMBERS[:2])
-    monkeypatch.setattr(recheck.regression, "own_cells", lambda paper: IDS)
+    monkeypatch.setattr(recheck.own_code, "own_cells", lambda paper: IDS)
     rows = [
         Row(IDS[0], "p", "dp_sep", "wine", "rmse", "0.65", "0.65", verdict, "split 1"),
         Row(IDS[0], "p", "dp_sep", "wine", "epsilon", "1", "1", EQUAL, "delta 1e-05, add_remove, by rdp"),
     ]
-    monkeypatch.setattr(recheck, "recompute", lambda *args: rows)
+    monkeypatch.setattr(recheck, "rerun", lambda *args: rows)
     assert cli.main(["doubt", IDS[0], "--results", str(tmp_path)]) == status
     out = capsys.readouterr().out
     assert KEY in out
@@ -136,15 +136,15 @@ def test_a_cell_is_recomputed_over_all_its_splits_and_its_sidecar_stays(tmp_path
     store_wine(wine)
     every = cells(files()["dpsep_uci"], "full")
     ridge = next(c for c in every if (c.dataset, c.method, c.protocol) == ("wine", "ridge", "literature"))
-    unit = regression.unit_of([ridge], range(ridge.splits), 0.0)
-    scores = pd.DataFrame(regression.recompute_one(unit, str(wine), "", str(tmp_path)).rows).astype(str)
+    unit = sample.unit_of([ridge], range(ridge.splits), 0.0)
+    scores = pd.DataFrame(recompute.recompute_unit(unit, str(wine), "", str(tmp_path)).rows).astype(str)
     write_bytes(committed.path_of(tmp_path, "dpsep_uci"), committed.encoded(scores))
     tables = SimpleNamespace(get=lambda name: wine, raw=tmp_path)
-    rows = recheck.recompute(committed.Reference(tmp_path), ridge.id, tables, tmp_path / "here")
+    rows = recheck.rerun(committed.Reference(tmp_path), ridge.id, tables, tmp_path / "here")
     assert {r.verdict for r in rows} == {EQUAL}
     assert {"rmse", "test_log_likelihood"} <= {r.measure for r in rows}
     assert f"{ridge.splits} of {ridge.splits} splits" in rows[-1].why
     assert (tmp_path / f"here/fits/{ridge.id}.json").is_file()
     missing = SimpleNamespace(get=lambda name: "no data: wine", raw=tmp_path)
-    (row,) = recheck.recompute(committed.Reference(tmp_path), ridge.id, missing, tmp_path / "here")
+    (row,) = recheck.rerun(committed.Reference(tmp_path), ridge.id, missing, tmp_path / "here")
     assert (row.verdict, row.why) == (NOT_RUN, "no data: wine")
