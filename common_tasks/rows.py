@@ -85,9 +85,7 @@ class Point:
     @property
     def text(self) -> str:
         """The file of its data set."""
-        return (
-            f'"""Written by common_tasks.rows."""\n\nfrom common_tasks.rows import Point\n\nDATASET = {self}.data_set\n'
-        )
+        return f'"""A table of the study."""\n\nfrom common_tasks.rows import Point\n\nDATASET = {self}.data_set\n'
 
     @property
     def data_set(self) -> DataSet:
@@ -176,12 +174,11 @@ def table(folder: Path) -> pd.DataFrame:
     """Columns ``HEADS``, a row per table, method and epsilon whose scores are in the folder."""
     out: list[dict[str, Any]] = []
     for task in GENUINE:
-        config = experiment(task)
         for point in points(task):
             path = point.scores(folder)
             if not path.is_file():
                 continue
-            family = scores.read({**config, "datasets": [point.name]}, read_scores(path))
+            family = scores.read({**experiment(task), "datasets": [point.name]}, read_scores(path))
             about = best.About(fresh=True, reference=study.ENDS[task][1])
             for epsilon in family.epsilons:
                 found = best.scores_of(family, epsilon, about)
@@ -234,8 +231,7 @@ def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: b
 
     "" for a task that was not run. ``known``: the range of every column is public.
     """
-    frame = frame[frame["task"] == task]
-    if frame.empty:
+    if (frame := frame[frame["task"] == task]).empty:
         return ""
     at = min(frame["epsilon"].unique(), key=lambda e: abs(np.log(float(e) / epsilon)))
     frame = frame[frame["epsilon"] == at]
