@@ -89,7 +89,7 @@ class AdviceSection:
 
     ``text`` is the recommendation, which the front page shows too. ``sentences`` are its reasons and limits. ``table``
     is the table of the methods, with its ``caption``. The first of ``figures`` is on the page of the task. The others
-    and ``tables`` are on the page of its details.
+    and ``tables`` are on the page of its details. ``rows`` is how many rows a method needs, on the page of the task.
     """
 
     id: str
@@ -100,6 +100,7 @@ class AdviceSection:
     caption: str = ""
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
+    rows: tuple[Table, Figure] | None = None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,11 @@ def total(term: Callable[..., np.ndarray], *arrays: np.ndarray, rows: int = ROWS
     return found
 
 
+def numbers(number: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:
+    """``number(x)``, (n,), of a function that takes every row of x (n, d) for itself, made block by block."""
+    return np.concatenate([number(x[start : start + rows]) for start in range(0, max(len(x), 1), rows)])
+
+
 def each(image: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:
     """``image(x)`` computed block by block, for a function that maps each row of x (n, d) to a row as long."""
     out = np.empty_like(x)
