@@ -92,7 +92,7 @@ def second_moments(rows: np.ndarray, clip: float, transform: np.ndarray | None =
 
 
 def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
-    """Symmetric (p, p) from its upper triangle with the entries beside the diagonal times sqrt(2)."""
+    """The symmetric (p, p) matrix from its upper triangle, whose off-diagonal entries are multiplied by sqrt(2)."""
     upper, weights = _triangle(p)
     out = np.zeros((p, p))
     out[upper] = triangle / weights
@@ -163,7 +163,7 @@ class Reading(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """1 + |w|^2: the noise of a residual sum of squares at fixed w has this many of the noise's deviations."""
+        """1 + |w|^2: the standard deviation of the residual sum of squares at fixed w, in units of the noise's."""
         return 1.0 + float(self.weights @ self.weights)
 
 
@@ -186,9 +186,9 @@ def read(moments: Moments, least: float) -> Reading:
 
 
 def counted(moments: Moments, n: int) -> float:
-    """Number of rows as their column of ones, the last before the target, counts them: each by its clipping factor.
+    """The number of rows by the released sum of squares of their column of ones, which clipping reduces.
 
-    Not below n / 10, where noise would hide it.
+    It is at least n / 10, because noise would hide a smaller number.
     """
     return max(float(moments.gram[-2, -2]), n / 10.0)
 

@@ -19,7 +19,7 @@ SHARE = 0.1
 
 
 def ranges_of(task: Task) -> list[tuple[float, float] | None]:
-    """The documented range, or None, of every column that is scaled; the target's comes last where it is one."""
+    """The documented range, or None, of every column that is scaled. A scaled target comes last."""
     ranges = list(task.public.x_bounds) or [None] * task.x.shape[1]
     if len(ranges) != task.x.shape[1]:
         raise ValueError(f"{task.name}: public.x_bounds has {len(ranges)} entries for {task.x.shape[1]} columns")
@@ -32,7 +32,7 @@ def columns(task: Task) -> np.ndarray:
 
 
 def make_frame(task: Task, budget: Budget | None, share: float = SHARE) -> Frame:
-    """The frame of a task: documented ranges, and for the other columns mean and standard deviation.
+    """The scaling of a task: by documented ranges, and for the other columns by mean and standard deviation.
 
     With a ``budget`` these are estimated privately: one Gaussian release of ranges and one of moments
     (``privacy.scaling``), both full batch under add/remove, which together cost ``share`` of mu^2 of (epsilon, delta);

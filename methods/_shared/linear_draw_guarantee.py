@@ -172,7 +172,7 @@ def smallest_strength(
 
 
 def plain(spent) -> tuple[Event, ...]:
-    """Events without their words, which do not matter to their cost: every split asks for the same search then."""
+    """The events without their texts, which do not change their cost, so that all splits share one search."""
     return tuple(
         replace(e, what=f"event {i}", sensitivity=1.0, noise_scale=e.noise_multiplier, proof="", generator="")
         for i, e in enumerate(spent)

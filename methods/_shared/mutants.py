@@ -30,7 +30,7 @@ UNPAID_INPUT_SCALE = Mutant(
 )
 POISSON_BACKPROP = (UNPAID_INPUT_SCALE, replace(UNCLIPPED, module=_BACKPROP))
 
-# Logistic regression in the box.
+# Logistic regression on scaled inputs.
 UNPAID_CENTRE = Mutant(
     "data-dependent standardisation",
     r"centre = centred\.bought\(task, budget\)",
@@ -43,7 +43,7 @@ LOGISTIC_DESCENT = (
     replace(UNPAID_CENTRE, module=_LOGISTIC, count=0),
 )
 
-# Linear regression in the box.
+# Linear regression on scaled inputs.
 _LINEAR = "methods._shared.conjugate_linear"
 UNPAID_FRAME = Mutant(
     "data-dependent standardisation",

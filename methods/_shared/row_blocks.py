@@ -11,7 +11,7 @@ ROWS = 100_000
 
 
 def total(term: Callable[..., np.ndarray], *arrays: np.ndarray, rows: int = ROWS) -> np.ndarray:
-    """``term(*arrays)`` of a ``term`` that is a sum over rows, made block by block.
+    """``term(*arrays)`` computed block by block, for a ``term`` that is a sum over rows.
 
     ``arrays``: each with n rows. Raises what ``term`` raises. With at most ``rows`` rows it is ``term(*arrays)``; with
     more it differs from that by rounding.
@@ -28,7 +28,7 @@ def numbers(number: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int
 
 
 def each(image: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rows: int = ROWS) -> np.ndarray:
-    """``image(x)`` of a function that takes every row of x (n, d) for itself, to a row as long, made block by block."""
+    """``image(x)`` computed block by block, for a function that maps each row of x (n, d) to a row as long."""
     out = np.empty_like(x)
     for start in range(0, len(x), rows):
         out[start : start + rows] = image(x[start : start + rows])

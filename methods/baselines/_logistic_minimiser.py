@@ -66,7 +66,7 @@ def sensitivity(norm: float, convexity: float, tolerance: float) -> float:
 
 
 def output_perturbation(task: Task, settings, budget: Budget, *, name: str, relation: Relation) -> Fit:
-    """theta = minimiser + noise, for centred rows shortened to norm R, and back to the box.
+    """theta = minimiser + noise, for centred rows shortened to norm R, converted back to inputs in [-1, 1].
 
     R is norm_factor times the typical norm of a centred row. A row is shortened whole, so that its margin is too.
 

@@ -62,7 +62,7 @@ def schedule(
     damping: float | None = None,
     clip: float | None = None,
 ) -> Schedule:
-    """Damping and clipping norm from the sizes and the noise alone: no data come in.
+    """The damping and clipping norm, from the sizes and the noise only. No data are read.
 
     Parameters
     ----------

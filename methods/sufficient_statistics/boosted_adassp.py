@@ -101,7 +101,7 @@ class Rows(NamedTuple):
 
 
 def part(whole: float, share: float) -> float:
-    """Noise multiplier of releases that have this share of the mu squared of one of noise multiplier ``whole``."""
+    """The noise multiplier of releases with this share of the mu^2 of one release of noise multiplier ``whole``."""
     return whole / math.sqrt(share) * (1.0 + 1e-9)  # so that rounding does not overspend
 
 

@@ -122,7 +122,7 @@ def whitened(
 
 
 def clip(p: int, n: int, settings: WhitenedSSP.Settings, share: float, whole: float) -> tuple[float, float]:
-    """Squared norm at which rows are clipped, and noise multiplier, of a release with this share of mu squared."""
+    """The squared norm at which rows are clipped, and the noise multiplier, for a release with this share of mu^2."""
     multiplier = whole / math.sqrt(share) * (1.0 + 1e-9)  # so that rounding does not overspend
     allowed = min(MOST * p, settings.noise_part * math.sqrt(n) / multiplier)
     return max((1.0 + settings.margin) * p, allowed), multiplier
@@ -159,10 +159,10 @@ def posterior(
 
 
 def kept(p: int, squared: float) -> float:
-    """Part of a coordinate's mean square that clipping at squared norm ``squared`` leaves.
+    """The part of a coordinate's mean square that remains after clipping at squared norm ``squared``.
 
-    Of rows with p - 1 independent standard normal coordinates and a one: E[min(1, squared / (1 + s)) s] / (p - 1), with
-    s chi-square of p - 1 degrees of freedom, whose size-biased distribution is chi-square with two more.
+    For rows with p - 1 independent standard normal coordinates and a one, it is E[min(1, squared / (1 + s)) s] /
+    (p - 1) with s chi-square of p - 1 degrees of freedom, whose size-biased distribution is chi-square with two more.
     """
     k, edge = p - 1, max(squared - 1.0, 0.0)
     from scipy.stats import chi2  # slow to import

@@ -153,7 +153,7 @@ class PoissonSums:
 
 
 def noisy(total, noise):
-    """The release of a clipped sum (D,) through the mechanism ``noise``; in place where nobody listens."""
+    """The release of a clipped sum (D,) through the mechanism ``noise``, in place unless it is audited."""
     import torch
 
     if noise.audited:

@@ -105,8 +105,8 @@ def schedule(public: PublicKnowledge, settings: Settings, noise_multiplier: floa
     """Clips and learning rate from public numbers and the noise alone.
 
     The learning rate is such that the noise alone moves a mean by ``travel`` sqrt(v) over the run (standard deviation),
-    eta = travel sqrt(3 / T) q n / (sensitivity sigma), at most ``max_rate`` / trace. Where the noise allows more than
-    that, the clips grow instead, up to ``LARGEST`` times; the weight of the inputs' squares does not, so that these are
+    eta = travel sqrt(3 / T) q n / (sensitivity sigma), at most ``max_rate`` / trace. If the noise allows more than
+    that, the clips grow instead, up to ``LARGEST`` times. The weight of the inputs' squares does not grow, so these are
     then hardly clipped.
     """
     s = settings
@@ -130,7 +130,7 @@ def train(method: str, task: Task, settings: Settings, budget: Budget, relation:
 
     The learning rate falls linearly to 0, and the second half of the iterates is averaged. The squares of the inputs do
     not depend on the state, so the bound is stationary in s_j at s_j^2 = v / (n g_j + prior precision), where g_j is
-    the mean of its releases so far, not believed below its own noise nor above 1, the largest square in the box. v
+    the mean of its releases so far, bounded from below by its own noise and from above by 1, the largest square. v
     stays between what the prior gives without a residual and 1, the largest mean square of a scaled target. All
     of that is post-processing.
 

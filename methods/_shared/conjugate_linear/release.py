@@ -28,7 +28,7 @@ class InKnownBox(InFrame):
     """A private method whose scaled task still says which columns fill a documented range."""
 
     def fit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
-        """Make the frame, fit on scaled rows; ``public.x_bounds`` and ``y_bounds`` are (-1, 1) where documented."""
+        """Make the scaling and fit on scaled rows. ``public.x_bounds`` and ``y_bounds`` are (-1, 1) if documented."""
         frame = make_frame(task, budget, self.share)
         known = [None if r is None else (-1.0, 1.0) for r in ranges_of(task)]
         boxed = frame.task(task)
@@ -99,7 +99,7 @@ def gram_of_sites(released: np.ndarray, d: int, n: int) -> np.ndarray:
 
 
 def posterior(model: LinearRegressionUnknownNoise, found: adassp.Reading, n: int) -> NormalInverseGamma:
-    """Normal-inverse-gamma that takes the reading for the moments of n rows: it knows nothing of the noise."""
+    """The normal-inverse-gamma posterior that takes the noisy moments for those of n rows and ignores the noise."""
     scale = model.scale + 0.5 * (found.residual + model.precision * float(found.weights @ found.weights))
     return NormalInverseGamma(found.weights, np.linalg.cholesky(found.matrix), model.shape + 0.5 * n, scale)
 

@@ -64,7 +64,7 @@ def draw_gram(noisy: np.ndarray, b: float, n: int, rng: np.random.Generator) -> 
     """A draw of the gram matrix of [x, 1], (d + 1, d + 1), positive semi-definite, given the noisy one.
 
     Each sum is given a normal prior with the standard deviation n / 3 (about n / 3 for a square, about 0 else: inputs
-    in the box), its noise taken for normal of variance 2 b^2; then negative eigenvalues of the covariance become 0.
+    in [-1, 1]). Its noise is taken for normal with variance 2 b^2. Negative eigenvalues of the covariance become 0.
     """
     d = len(noisy) - 1
     prior, noise = (n / 3.0) ** 2, 2.0 * b * b
