@@ -13,9 +13,11 @@ from common_tasks import best, noise_aware_page
 from common_tasks import figures as common_figures
 from common_tasks import matrix as common_matrix
 from common_tasks import privacy as common_privacy
+from common_tasks import rows as common_rows
 from common_tasks import sizes as common_sizes
 from common_tasks import tables as common_tables
 from common_tasks.advice.answer import Answer
+from common_tasks.own_data.study import COMMON
 from common_tasks.scores import CONDITIONAL_NOTE, Family, tasks
 from datasets.files import sheet_text, write_text
 from reports import tables
@@ -71,7 +73,9 @@ def build(
     noise_aware = noise_aware_page.read(extra)
     across += [noise_aware_page.table(noise_aware, scale)] if noise_aware is not None else []
     across = [pair for pair in across if pair is not None]
-    methods = [*(pair for of in own.values() for pair in of), *across]
+    study = common_rows.committed(extra).groupby("task", sort=False) if extra else ()
+    sized = {COMMON[task]: common_rows.rows_table(scores) for task, scores in study}
+    methods = [*(pair for of in own.values() for pair in of), *across, *sized.values()]
     privacy = [common_privacy.privacy_table(families, ledger, scale, on_privacy)]
     privacy.append(common_privacy.ranges_table(families, scale))
     privacy = [p for p in privacy if p is not None]
@@ -85,7 +89,8 @@ def build(
     whole = [] if noise_aware is None else [noise_aware_page.figure(out / "figures", noise_aware)]
     on = [t for t, _ in across] + [t for t, _ in privacy]
     of_task = {task: [table for table, _ in of] for task, of in own.items()}
-    advised = advice([f for f, _ in grouped], of_task, on, drawn, out / "figures", whole)
+    of_rows = {task: (table, common_rows.figure(out / "figures", long)) for task, (table, long) in sized.items()}
+    advised = advice([f for f, _ in grouped], of_task, on, drawn, out / "figures", whole, of_rows)
     return Added(shown, [t for t, _ in privacy], [*drawn, *whole], advised)
 
 
@@ -96,24 +101,27 @@ def advice(
     drawn: Sequence[Figure],
     folder: Path,
     of_all: Sequence[Figure] = (),
+    of_rows: Mapping[str, tuple[Table, Figure]] | None = None,
 ) -> Advice | None:
     """Which method for which task, a section per family with a private method; None without any.
 
     ``of_task``: tables of each task; ``across``: those of all together; ``drawn``: their figures; ``folder``: where the
-    figures of the advice go; ``of_all``: figures of all tasks together.
+    figures of the advice go; ``of_all``: figures of all tasks together; ``of_rows``: rows that a task needs.
     """
     made = []
     for family in (f for f in families if f.metrics):  # where no fit has a score, its tables say why
         block = common_advice.block(family)
         if block is not None:
             mine = [f for f in drawn if f.name.startswith(f"common_{family.task}_")]
-            made.append(section_of(block, of_task.get(family.task, ()), mine, folder))
+            rows = (of_rows or {}).get(family.task)
+            made.append(section_of(block, of_task.get(family.task, ()), mine, folder, rows))
     return Advice(made, across, of_all, NOTES) if made else None
 
 
 def section_of(
-    block: common_advice.Block, tables_: Sequence[Table], figures: Sequence[Figure], folder: Path
-) -> AdviceSection:
+    block: common_advice.Block, tables_: Sequence[Table], figures: Sequence[Figure], folder: Path,
+    rows: tuple[Table, Figure] | None = None,
+) -> AdviceSection:  # fmt: skip
     """The section of a task; writes its figure to ``folder``."""
     name = f"common_{block.task}_advice"
     write_text(folder / f"{name}.svg", block.figure)
@@ -128,6 +136,7 @@ def section_of(
         caption=plain(block.budget),
         tables=tables_,
         figures=[Figure(name, f"Scores of private methods: {block.title}", block.caption), *figures],
+        rows=rows,
     )
 
 

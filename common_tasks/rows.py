@@ -1,27 +1,23 @@
-"""How many rows a method needs: scores of the leading methods against the number of rows. Not run yet; see below.
+"""How many rows a method needs: scores of the leading methods against the number of rows.
 
-    python -m common_tasks.rows plan FOLDER               # the experiments, their data sets, and what they cost
     python -m common_tasks.rows run FOLDER --largest N    # tables of at most N rows; killed, it goes on
-    python -m common_tasks.rows show FOLDER               # rows.csv, rows_needed.csv and figures of what has run
+    python -m common_tasks.rows commit FOLDER             # the scores that are there become common_rows.csv
 
 Synthetic tables follow the model: ten inputs, linear or logistic, drawn anew for each split, with 2,000 fresh rows to
 test (``common_tasks.own_data.surrogates``, shape "linear"). They are there with the range of every column known, and
 with none. Subsets of Protein and Adult are disjoint parts of one random order, each with 2,000 other rows to test, and
 with the ranges that their documentation states. Methods are the six of a task whose committed probability of being best
 is highest in the mean over the three budgets, with default settings; of those that read one run, the one that makes it.
-No number of this module is committed, because the whole has not run: ``plan`` says what it costs.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import os
+import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +25,23 @@ import numpy as np
 import pandas as pd
 import yaml
 
-import datasets
 from common_tasks import best, scores
 from common_tasks.own_data import study, surrogates
-from datasets import adult, fetch, protein
-from datasets.base import DataSet, Table
-from datasets.files import write_text
+from datasets import adult, protein
+from datasets.base import DataSet
+from datasets.base import Table as Data
+from datasets.files import ROOT, write_csv, write_text
 from datasets.protocols.surrogates import TEST
 from evaluation.summary import read_scores
 from methods import contract
 from reports import palette, style
-from workflow import cell, score
-from workflow.experiments import Cell, cells, units
-from workflow.store import begin, drop, kept_parameters, partial_of
-from workflow.worker import Worker
+from reports.blocks import Block, Table, entry
+from reports.figure import Figure
+from reports.tables import SCALE_BANNERS
+from workflow import arithmetic
 
+#: the committed scores.
+NAME = "common_rows.csv"
 ROWS = (1000, 3000, 10_000, 30_000, 100_000, 1_000_000)
 COLUMNS = 10
 EPSILONS, DELTA = (0.1, 1, 8), 1e-5
@@ -53,12 +51,16 @@ SPLITS, FEW = 5, 3
 #: task -> genuine table, and the sizes of its subsets.
 GENUINE = {"regression": protein.DATASET, "classification": adult.DATASET}
 SUBSETS = (1000, 10_000)
+_TITLES = {"synthetic": "Synthetic"} | {d.name: d.title for d in GENUINE.values()}
 KNOWN = {"known": True, "estimated": False}
 #: privacy costs little if the lower end of the interval of a score is above it.
 ENOUGH = 0.9
-#: columns of ``rows.csv``; ``score`` with a 95 % t interval over ``splits``, 0 the training mean, 1 without privacy.
+#: columns of ``NAME``; ``score`` with a 95 % t interval over ``splits``, 0 the training mean, 1 without privacy.
 HEADS = ("task", "table", "rows", "ranges", "method", "title", "epsilon", "score", "low", "high", "splits")
-_FILE = '"""Written by common_tasks.rows."""\n\nfrom common_tasks.rows import {maker}\n\nDATASET = {maker}{given!r}\n'
+LIMITS = (
+    f"This is for {LEADING} leading methods with default settings, on synthetic tables that are linear in {COLUMNS} "
+    "columns, as the models assume, and on subsets of one genuine table per task. Other tables may need more rows."
+)
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,22 @@ class Point:
     @property
     def text(self) -> str:
         """The file of its data set."""
+        return f'"""A table of the study."""\n\nfrom common_tasks.rows import Point\n\nDATASET = {self}.data_set\n'
+
+    @property
+    def data_set(self) -> DataSet:
+        """``rows`` rows to fit and ``TEST`` to test per split, end to end; of a genuine table in random order."""
         if self.table == "synthetic":
-            return _FILE.format(maker="synthetic", given=(self.task, self.rows, self.ranges))
-        return _FILE.format(maker="subset", given=(self.task, self.rows))
+            known = KNOWN[self.ranges]
+            return surrogates.data_set(self.name, self.task, self.rows, COLUMNS, self.splits, known, ("linear",))
+        whole, kept = GENUINE[self.task], self.splits * (self.rows + TEST)
+        facts = {"name": self.name, "folder": whole.name, "title": f"{whole.title}, {self.rows} rows"}
+        parse = partial(_first, whole, kept)
+        return replace(whole, **facts, table_sha256="", n_rows=kept, n_splits=self.splits, parse=parse)
+
+    def scores(self, folder: Path) -> Path:
+        """Its scores below the folder of a run."""
+        return folder / "scores" / f"rows_{self.task}" / f"{self.name}.csv"
 
 
 def points(task: str) -> list[Point]:
@@ -94,35 +109,11 @@ def points(task: str) -> list[Point]:
     return [*made, *(Point(task, GENUINE[task].name, n, "documented") for n in SUBSETS)]
 
 
-def synthetic(task: str, rows: int, ranges: str) -> DataSet:
-    """A table of ``rows`` rows per split, ranges "known" or "estimated"."""
-    point = Point(task, "synthetic", rows, ranges)
-    return surrogates.data_set(point.name, task, rows, COLUMNS, point.splits, KNOWN[ranges], shapes=("linear",))
-
-
-def subset(task: str, rows: int) -> DataSet:
-    """Disjoint parts of a genuine table in random order: ``rows`` rows to fit and ``TEST`` to test, end to end."""
-    whole = GENUINE[task]
-    point = Point(task, whole.name, rows, "documented")
-    kept = point.splits * (rows + TEST)
-    same = ("n_inputs", "columns", "target", "unit", "licence", "doi", "raw", "x_bounds", "y_bounds")
-    same += ("bounds_citation", "extremes", "task", "labels")
-    return DataSet(
-        name=point.name,
-        folder=whole.name,
-        title=f"{whole.title}, {rows} rows",
-        n_rows=kept,
-        n_splits=point.splits,
-        parse=partial(_first, whole, kept),
-        **{name: getattr(whole, name) for name in same},
-    )
-
-
-def _first(whole: DataSet, rows: int, *paths: Path) -> Table:
+def _first(whole: DataSet, rows: int, *paths: Path) -> Data:
     assert whole.parse is not None
     table = whole.parse(*paths)
     kept = np.random.default_rng(0).permutation(whole.n_rows)[:rows]
-    return Table(table.x[kept], table.y[kept], table.columns)
+    return Data(table.x[kept], table.y[kept], table.columns)
 
 
 def leading(task: str) -> list[str]:
@@ -157,93 +148,37 @@ def experiment(task: str) -> dict[str, Any]:
 
 
 def plan(folder: Path) -> list[str]:
-    """Write experiments and data sets; gives lines on the cost."""
-    said, total = [], 0.0
-    for task in GENUINE:
-        for point in points(task):
-            write_text(folder / f"{point.name}.py", point.text)
-        write_text(folder / f"rows_{task}.yaml", yaml.safe_dump(experiment(task), sort_keys=False, width=120))
-    with taken(folder):
-        for task in GENUINE:
-            seconds = cost(task, cells(folder / f"rows_{task}.yaml", "full"))
-            total += math.fsum(seconds.values())
-            said += [f"{name}: about {s:.0f} CPU seconds" for name, s in seconds.items()]
-    return [*said, f"all: about {total / 60:.0f} CPU minutes by the committed runs"]
-
-
-@contextmanager
-def taken(folder: Path) -> Iterator[None]:
-    """The data sets of the study are known while the block runs."""
-    before = datasets.outside()
-    datasets.take([folder / f"{p.name}.py" for task in GENUINE for p in points(task)])
-    try:
-        yield
-    finally:
-        datasets.take(before)
+    """Write the experiments and their data sets; gives the words of a run's ``--config``."""
+    files = {folder / f"{p.name}.py": p.text for task in GENUINE for p in points(task)}
+    configs = {folder / f"rows_{t}.yaml": yaml.safe_dump(experiment(t), sort_keys=False, width=120) for t in GENUINE}
+    for path, text in (files | configs).items():
+        write_text(path, text)
+    lists = {"datasets": files, "experiments": configs}
+    return ["scale=full", f"results={folder}", *(f"{k}={','.join(map(str, of))}" for k, of in lists.items())]
 
 
 def run(folder: Path, largest: int = ROWS[-1]) -> None:
-    """Fit and score all tables of at most ``largest`` rows, those with few rows first.
+    """Fit and score all tables of at most ``largest`` rows by the workflow, those with few rows first.
 
-    A run that is killed goes on where it was, method by method. All fits of a table are made by one process.
+    Killed, the same call goes on where it was. Raises SystemExit if a step fails.
     """
-    plan(folder)
-    with taken(folder):
-        every = {task: cells(folder / f"rows_{task}.yaml", "full") for task in GENUINE}
-        for point in sorted((p for task in GENUINE for p in points(task)), key=lambda p: p.rows):
-            out = folder / "scores" / f"rows_{point.task}" / f"{point.name}.csv"
-            if point.rows <= largest and not out.is_file():
-                began = time.monotonic()
-                run_table(point, [c for c in every[point.task] if c.dataset == point.name], folder, out)
-                print(f"{out}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-
-
-def run_table(point: Point, every: list[Cell], folder: Path, out: Path) -> None:
-    """Fit and score one table."""
-    path = folder / "data" / f"{point.name}.npz"
-    if not path.is_file():
-        fetch.main([point.name, "--raw", str(folder / "raw"), "--out", str(path), "--offline"])
-    data = datasets.load(str(path))
-    if data.status != "ok":
-        raise SystemExit(f"{point.name}: {data.reason}")
-    partial = partial_of(folder, point.name)
-    with Worker(every, path, begin(partial, {})) as worker:
-        for group in units(every).values():
-            if all(cell.finished(c, data, folder, "timeout") for c in group):
-                continue
-            found = [row for k in range(point.splits) for row in worker.fit([(c, k) for c in group])]
-            for c in group:
-                rows = {row["split"]: row for name, row in found if name == c.id}
-                cell.finish(c, cell.head_of(c, data), [*rows.values()], kept_parameters(partial, rows, c), folder)
-    drop(partial)
-    given = {"config": folder / f"rows_{point.task}.yaml", "scale": "full", "dataset": point.name, "data": path}
-    given |= {"results": folder, "reuse": None, "refit": [], "cells": len(every), "out": out}
-    score.write(argparse.Namespace(**given))
-    if point.rows >= ROWS[-1]:
-        path.unlink()  # a gigabyte, which is made again if it is needed
-
-
-def cost(task: str, every: list[Cell]) -> dict[str, float]:
-    """Data set -> CPU seconds of all its cells, by the committed runs of the nearest size."""
-    out: dict[str, float] = {}
-    for name in dict.fromkeys(c.dataset for c in every):
-        about = datasets.get(name)
-        rows = about.n_rows // about.n_splits - TEST
-        known = study.seconds_a_fit(study.KINDS[task], rows, about.n_inputs)
-        out[name] = study.CELL_S + math.fsum(c.splits * known.get(c.method, 1.0) for c in every if c.dataset == name)
-    return out
+    config = plan(folder)
+    for n in (n for n in ROWS if n <= largest):
+        wanted = [str(p.scores(folder)) for task in GENUINE for p in points(task) if p.rows == n]
+        command = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", *config, "--", *wanted]
+        if subprocess.run(command, cwd=ROOT, env={**os.environ, **arithmetic.environment()}).returncode:
+            raise SystemExit(f"a table of {n} rows has no scores (see above); the same command goes on where it was")
 
 
 def table(folder: Path) -> pd.DataFrame:
     """Columns ``HEADS``, a row per table, method and epsilon whose scores are in the folder."""
     out: list[dict[str, Any]] = []
     for task in GENUINE:
-        config = experiment(task)
         for point in points(task):
-            path = folder / "scores" / f"rows_{task}" / f"{point.name}.csv"
+            path = point.scores(folder)
             if not path.is_file():
                 continue
-            family = scores.read({**config, "datasets": [point.name]}, read_scores(path))
+            family = scores.read({**experiment(task), "datasets": [point.name]}, read_scores(path))
             about = best.About(fresh=True, reference=study.ENDS[task][1])
             for epsilon in family.epsilons:
                 found = best.scores_of(family, epsilon, about)
@@ -253,85 +188,146 @@ def table(folder: Path) -> pd.DataFrame:
                     mean, error = found.on(method, point.name)
                     row = {"task": task, "table": point.table, "rows": point.rows, "ranges": point.ranges}
                     row |= {"method": method, "title": scores.title(method, family.kind), "epsilon": epsilon}
-                    row |= {"score": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
-                    splits = int(found.n[found.methods.index(method)].sum())
-                    out.append(row | {"splits": splits})
+                    ends = {"score": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
+                    row |= {name: round(value, 4) for name, value in ends.items()}
+                    out.append(row | {"splits": int(found.n[found.methods.index(method)].sum())})
     return pd.DataFrame(out, columns=HEADS)
+
+
+@cache
+def committed(folder: Path = best.HERE / "reference") -> pd.DataFrame:
+    """The committed scores, of another folder if one is named; no row without any."""
+    path = folder / NAME
+    return pd.read_csv(path, dtype={"epsilon": str}) if path.is_file() else pd.DataFrame(columns=HEADS)
 
 
 def needed(frame: pd.DataFrame) -> pd.DataFrame:
     """From how many rows on privacy costs little, a row per task, table, ranges and method, a column per epsilon.
 
     The number is the smallest at which the interval of the score is above ``ENOUGH``, and at all larger sizes too.
-    "more" if this is not shown for the largest size, and "" if nothing has run.
+    It is infinite if this is not shown for the largest size, and NaN if nothing has run.
     """
     keys = ["task", "table", "ranges", "method", "title"]
 
-    def first(mine: pd.DataFrame) -> str:
+    def first(mine: pd.DataFrame) -> float:
         mine = mine.sort_values("rows", ascending=False)
         reached = mine["rows"][(mine["low"] > ENOUGH).cummin()]
-        return str(reached.iloc[-1]) if len(reached) else "more"
+        return float(reached.iloc[-1]) if len(reached) else np.inf
 
     found = {key: first(mine) for key, mine in frame.groupby([*keys, "epsilon"], sort=False)}
-    out = pd.Series(found, dtype=object).rename_axis([*keys, "epsilon"]).unstack("epsilon", fill_value="", sort=False)
+    out = pd.Series(found).rename_axis([*keys, "epsilon"]).unstack("epsilon", sort=False)
     return out.reset_index().rename_axis(columns=None)
 
 
-def words(task: str, frame: pd.DataFrame) -> str:
+def missing(task: str, frame: pd.DataFrame) -> str:
     """How many scores of a task are missing from its figure. "" if none is."""
     whole = len(points(task)) * LEADING * len(EPSILONS)
     have = int(np.isfinite(frame.loc[frame["task"] == task, "score"]).sum())
     return f"Not the whole: {whole - have} of {whole} scores are missing" if have < whole else ""
 
 
-def draw(frame: pd.DataFrame, task: str) -> str:
-    """SVG of one task: a panel per epsilon, and a row of panels for each kind of ranges and for the genuine table."""
-    frame = frame[(frame["task"] == task) & np.isfinite(frame["score"])]
-    rows = [("synthetic", r) for r in KNOWN] + [(GENUINE[task].name, "documented")]
-    with style.canvas(len(rows), len(EPSILONS), panel=2.2) as (figure, axes):
-        for line, (name, ranges) in zip(axes, rows, strict=True):
+def sentence(frame: pd.DataFrame, task: str, rows: int, epsilon: float, known: bool) -> str:
+    """What privacy costs with so many rows, and how many are needed, at the nearest size and epsilon that were run.
+
+    "" for a task that was not run. ``known``: the range of every column is public.
+    """
+    if (frame := frame[frame["task"] == task]).empty:
+        return ""
+    at = min(frame["epsilon"].unique(), key=lambda e: abs(np.log(float(e) / epsilon)))
+    frame = frame[frame["epsilon"] == at]
+    genuine = frame[frame["table"] != "synthetic"]
+    here = frame[frame["ranges"] == next(r for r, is_known in KNOWN.items() if is_known == known)]
+    near = int(min(here["rows"].unique(), key=lambda n: abs(np.log(n / rows))))
+    costs = (1 - here.loc[here["rows"] == near, "score"]).round(2) + 0.0  # no "-0.00"
+    few = needed(here)[at]
+    reach, most = few[np.isfinite(few)], f"more than {here['rows'].max():,}"
+    low, high = (f"{n:,.0f}" for n in (reach.min(), reach.max())) if len(reach) else (most, most)
+    enough = "" if len(reach) in (0, len(few)) else f", and {most} for {len(few) - len(reach)} of {len(few)} methods"
+    budget = at if float(at) == epsilon else f"{at} (the nearest to {epsilon:g} that was run)"
+    nearest = f"the nearest to {rows:,} that was run" if rows > here["rows"].min() else "the fewest that were run"
+    size = f"{near:,} rows" if near == rows else f"{near:,} rows ({nearest})"
+    return (
+        f"At epsilon = {budget} with {size}, privacy costs {costs.min():.2f} to {costs.max():.2f}, by method. Needed "
+        f"for a cost below {1 - ENOUGH:.1g} (95 % intervals) are {low}{'' if low == high else f' to {high}'} rows"
+        f"{enough}. With {genuine['rows'].max():,} rows of {GENUINE[task].title}, it is shown for "
+        f"{np.isfinite(needed(genuine)[at]).sum()} of {len(few)} methods."
+    )
+
+
+def rows_table(frame: pd.DataFrame) -> tuple[Table, pd.DataFrame]:
+    """The rows that are needed in one task: a block per table and ranges, rows methods; and all scores."""
+    task, made = frame["task"].iloc[0], []
+    for (name, ranges), here in frame.groupby(["table", "ranges"], sort=False):
+        most = here["rows"].max()
+        found = needed(here)
+        epsilons = [e for e in found.columns if e in set(here["epsilon"])]
+        lines = [
+            (r["title"], [entry(f"{r[e]:,.0f}" if np.isfinite(r[e]) else f"more than {most:,}") for e in epsilons])
+            for r in found.to_dict("records")
+        ]
+        title = f"{_TITLES[str(name)]}, ranges {ranges}, 1,000 to {most:,} rows"
+        made.append(Block(title, "Method", [f"epsilon = {e}" for e in epsilons], lines))
+    notes = (
+        f"A number is the smallest size from which on the lower end of the 95 % interval of the score is above "
+        f"{ENOUGH}; fewer than {ROWS[0]:,} rows were not run. Intervals are over {SPLITS} tables or fewer, one method "
+        "at a time. The file has all scores.",
+        LIMITS,
+        *filter(None, [missing(task, frame)]),
+    )
+    title = f"{task.capitalize()}: rows that a method needs"
+    return Table(f"common_rows_{task}", title, SCALE_BANNERS["full"], made, notes), frame
+
+
+def figure(folder: Path, frame: pd.DataFrame) -> Figure:
+    """One task: a panel per epsilon, and a row of panels for each kind of ranges and for the genuine table."""
+    task, frame = frame["task"].iloc[0], frame[np.isfinite(frame["score"])]
+    looks = palette.looks(frame["method"])
+    shades = [(look.colour, look.dashes) for look in looks.values()]
+    # of two methods with one colour and one dash, the second has hollow markers
+    drawn_as = {m: look.line(shades[:k].count(shades[k])) for k, (m, look) in enumerate(looks.items())}
+    lines = [("synthetic", r) for r in KNOWN] + [(GENUINE[task].name, "documented")]
+    with style.canvas(len(lines), len(EPSILONS), panel=2.2) as (drawn, axes):
+        for line, (name, ranges) in zip(axes, lines, strict=True):
             for ax, epsilon in zip(line, EPSILONS, strict=True):
                 here = frame[(frame["table"] == name) & (frame["ranges"] == ranges)]
                 here = here[here["epsilon"] == f"{epsilon:g}"]
                 for method, mine in here.sort_values("rows").groupby("method"):
-                    look = palette.look(str(method))
-                    ax.plot(mine["rows"], mine["score"], label=mine["title"].iloc[0], markersize=4, **look.line())
-                    ax.vlines(mine["rows"], mine["low"], mine["high"], color=look.colour, linewidth=0.8)
+                    ax.plot(mine["rows"], mine["score"], label=mine["title"].iloc[0], markersize=4, **drawn_as[method])
+                    ax.vlines(mine["rows"], mine["low"], mine["high"], drawn_as[method]["color"], linewidth=0.8)
+                ax.axhline(ENOUGH, color=style.GREY, linewidth=0.8, linestyle=":", zorder=1)
                 ax.set_xscale("log")
                 ax.set_xlim(min(ROWS) / 1.6, max(ROWS) * 1.6)
                 ax.set_ylim(-0.05, 1.1)
-                ax.set_title(f"{name.capitalize()}, ranges {ranges}, epsilon = {epsilon:g}", fontsize=7.5)
+                ax.set_title(f"{_TITLES[name]}, ranges {ranges},\nepsilon = {epsilon:g}", fontsize=7.5)
         for ax in axes[-1]:
             ax.set_xlabel("rows of a fit", fontsize=8)
         for ax in axes[:, 0]:
             ax.set_ylabel("score", fontsize=8)
-        figure.suptitle(words(task, frame), color=style.RED, fontsize=9)
-        style.legend(figure, style.labels(axes))
-        return style.svg(figure)
+        drawn.suptitle(missing(task, frame), color=style.RED, fontsize=9)
+        style.legend(drawn, style.labels(axes))
+        name = f"common_rows_{task}"
+        style.save(drawn, folder / name, frame)
+    return Figure(
+        name,
+        f"{task.capitalize()}: score and number of rows",
+        "A score is 0 for the training mean and 1 without privacy, by the log-likelihood of test rows. Bars are 95 % "
+        f"intervals over tables. The dotted line is {ENOUGH}. {LIMITS}",
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="How many rows a method needs: plan the experiments, run or show them."
-    )
-    parser.add_argument("what", choices=("plan", "run", "show"))
-    parser.add_argument("folder", type=Path, help="of experiments, data sets, results and figures")
+    parser = argparse.ArgumentParser(description="How many rows a method needs: run the study, or commit its scores.")
+    parser.add_argument("what", choices=("run", "commit"))
+    parser.add_argument("folder", type=Path, help="of experiments, data sets and results")
     parser.add_argument("--largest", type=int, default=ROWS[-1], metavar="N", help="run tables of at most N rows")
     args = parser.parse_args()
-    if args.what == "plan":
-        print("\n".join(plan(args.folder)))
-        return
     if args.what == "run":
-        run(args.folder, args.largest)
-        return
+        return run(args.folder.resolve(), args.largest)
     frame = table(args.folder)
     if frame.empty:
         parser.error(f"{args.folder} has no scores; `run` makes them")
-    frame.to_csv(args.folder / "rows.csv", index=False, lineterminator="\n")
-    needed(frame).to_csv(args.folder / "rows_needed.csv", index=False, lineterminator="\n")
-    for task in GENUINE:
-        write_text(args.folder / f"rows_{task}.svg", draw(frame, task))
-    print(f"{args.folder}/rows.csv: {len(frame)} scores; rows_{', rows_'.join(GENUINE)}.svg")
+    write_csv(best.HERE / "reference" / NAME, frame)
+    print(f"{NAME}: {len(frame)} scores. " + ". ".join(filter(None, (missing(task, frame) for task in GENUINE))))
 
 
 if __name__ == "__main__":

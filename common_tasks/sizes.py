@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,11 +33,6 @@ TERMS = ("rows", "columns", "epsilon")
 EVERY = "every method"
 #: resamplings of the tables, and their seed.
 RESAMPLED, SEED = 2000, 0
-
-
-def committed() -> pd.DataFrame:
-    """The committed effects. Raises FileNotFoundError if there are none."""
-    return pd.read_csv(Path(__file__).parent / "reference" / NAME)
 
 
 def costs(family: Family) -> pd.DataFrame:

@@ -1,12 +1,12 @@
-"""The reader of a table that somebody has as a CSV file: ``look`` finds what its columns are, ``read`` gives numbers.
+"""Reader of a user's CSV file: ``look`` finds the kinds of its columns, and ``read`` returns numbers.
 
-``look`` finds the encoding, the separator, the decimal sign and the kind of each column, and refuses what it would
-have to guess. Its result, a ``Layout``, is all that ``read`` needs, so that the same file always gives the same
-numbers. A column of text is coded by its levels: a column of 0 and 1 for each level except the first.
+``look`` finds the encoding, the separator, the decimal sign and the kind of each column, and refuses to guess. Its
+result, a ``Layout``, is all that ``read`` needs, so the same file always gives the same numbers. A column of text is
+coded by its levels: a column of 0 and 1 for each level except the first.
 
-Levels are public knowledge: a name of a level that only one row has would say that this row is there. They are taken
-from the rows only if ``look`` is told that the rows are public. No message shows a value of a row. It says in which row
-and column the value is. Names of columns are public, but a first line that may be a row is not shown either.
+Levels have to be public knowledge, because the name of a level that only one row has would reveal that row. They are
+taken from the rows only if ``look`` is told that the rows are public. No message shows a value of a row. It names the
+row and column of the value. Names of columns are public, but a first line that may be a row is not shown either.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -194,10 +195,10 @@ def look(path: Path, target: str | None, task: str, given: Given) -> tuple[Layou
         k = unnamed[0]
         raise TableError(f"{path}: column {k + 1} has no name; give it one, or leave it out with --drop c{k + 1}")
     decimal = _decimal(path, [(names[k], seen[k]) for k in used])
-    columns = [
-        Column(n, LEFT_OUT) if n in given.drop else _column(path, n, seen[k], n == target, task, given, header, rows)
-        for k, n in enumerate(names)
-    ]
+    texts = [n for k, n in enumerate(names) if k in used and seen[k].texts and n != target and n not in given.levels]
+    made = partial(_column, path, task=task, given=given, header=header, rows=rows, texts=texts)
+    pairs = zip(names, seen, strict=True)
+    columns = [Column(n, LEFT_OUT) if n in given.drop else made(n, s, n == target) for n, s in pairs]
     layout = Layout(tuple(columns), header, separator, decimal, encoding)
     coded = Counter(layout.inputs(target))
     if not coded:
@@ -427,7 +428,7 @@ class _Seen:
 
 
 def _decimal(path: Path, columns: Sequence[tuple[str, _Seen]]) -> str:
-    """The decimal sign of all columns. Raises TableError where there are two, or commas that may be of thousands."""
+    """The decimal sign of all columns. Raises TableError if there are two, or commas that may be of thousands."""
     commas = [(name, s.comma) for name, s in columns if s.comma]
     points = [(name, s.point) for name, s in columns if s.point]
     if not commas:
@@ -448,9 +449,10 @@ def _decimal(path: Path, columns: Sequence[tuple[str, _Seen]]) -> str:
 
 
 def _column(
-    path: Path, name: str, seen: _Seen, is_target: bool, task: str, given: Given, header: bool, rows: int
-) -> Column:
-    """What a column is. Raises TableError that says what to do with it."""
+    path: Path, name: str, seen: _Seen, is_target: bool, *, task: str, given: Given, header: bool, rows: int,
+    texts: Sequence[str],
+) -> Column:  # fmt: skip
+    """What a column is; ``texts``: inputs with texts. Raises TableError that says what to do with it."""
     drop = f"leave it out with --drop {name}" if name.isprintable() and " " not in name else "leave it out with --drop"
     if is_target and task != "density":
         drop = "drop the row"
@@ -494,9 +496,10 @@ def _column(
     if not seen.missing and any({v.lower() for v in seen.values} <= set(pair) for pair in _YES_AND_NO):
         return Column(name, BOOLEAN)
     if not given.rows_are_public:
+        also = f". Text is in {len(texts)} columns: {', '.join(map(_shown, texts))}" if len(texts) > 1 else ""
         raise TableError(
             f"{where}: the value is text; list the column's levels, which have to be public, with --levels FILE, or "
-            f"{drop}"
+            f"{drop}{also}"
         )
     if len(seen.values) > MOST_LEVELS:
         raise TableError(

@@ -154,15 +154,14 @@ def page_text(args, known: table.Facts, frame: pd.DataFrame, block: advice.Block
     needed = args.levels or ("LEVELS.yaml" if {*taken} - coded else None)
     zero, one = map(plain, known.labels or ("", ""))
     classes = f" Class 1 is '{one}', class 0 '{zero}'." if known.labels else ""
-    small = first.too_small(block.data, known.rows * 9 // 10, {d: known.file for d in block.data["dataset"]})
     return page.Text(
         title=f"Private {args.task} on {known.file} at epsilon = {budget}",
         before=[f"{known.rows} rows, {len(known.columns)} inputs, delta = {args.delta:g}. {WHY}"],
         first=[
+            first.rows_needed(args.task, known.rows * 9 // 10, sorted(args.epsilon), not unknown),
             first.ranges(len(unknown), len(wanted)),
             first.rare_class(known.counts, known.labels, frame),
-            *small,
-            first.more_rows(study.COMMON[args.task]) if small else "",
+            *first.too_small(block.data, known.rows * 9 // 10, {d: known.file for d in block.data["dataset"]}),
         ],
         last=arguments.next_steps(args, block, "PRIVATE.csv", not unknown, needed),
         columns=columns_of(known),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from common_tasks import sizes
+from common_tasks import rows as study_of_rows
 from common_tasks.advice.answer import NEXT
 from common_tasks.advice.sentences import listed
 from evaluation.metrics import METRICS, main_metrics
@@ -69,26 +69,16 @@ def too_small(data: pd.DataFrame, rows: int, names: Mapping[str, str]) -> list[s
     return out
 
 
-def more_rows(task: str) -> str:
-    """A sentence on what more rows and a larger epsilon change, by the committed tables. "" for a task without effects.
+def rows_needed(task: str, rows: int, epsilons: Sequence[float], known: bool) -> str:
+    """What privacy costs with so many rows, and how many are needed, by the committed study. "" for a task without one.
 
-    ``task``: a common task, such as "linear_regression" (``common_tasks.sizes``).
+    ``known``: the range of every column is public.
     """
-    every = sizes.committed()
-    here = every[(every["task"] == task) & (every["method"] == sizes.EVERY)].set_index("of")
-    if here.empty:
+    said = [study_of_rows.sentence(study_of_rows.committed(), task, rows, e, known) for e in epsilons]
+    if not any(said):
         return ""
-    said = []
-    for term, words in (("rows", "as many rows multiply"), ("epsilon", "the epsilon multiplies")):
-        factor, low, high = here.loc[term, ["factor", "low", "high"]]
-        number = f"{factor:.2f} [{low:.2f}, {high:.2f}]"
-        unsure = ", which is not shown to differ from 1" if low <= 1 <= high else ""
-        said.append(f"ten times {words} it by {number}{unsure}")
-    return (
-        f"The cost of privacy is 1 - score. On {here.loc['rows', 'tables']} real tables, over all methods, {said[0]}; "
-        f"{said[1]} (95 % intervals). These are differences between tables: what more rows of one table change was not "
-        "run."
-    )
+    what = "The cost of privacy is 0 for a fit without privacy and 1 for the training mean."
+    return " ".join([what, *dict.fromkeys(said), study_of_rows.LIMITS])
 
 
 def rare_class(counts: Sequence[int], labels: Sequence[str], scores: pd.DataFrame) -> str:

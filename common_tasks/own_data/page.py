@@ -15,7 +15,7 @@ import pandas as pd
 
 from common_tasks.advice import Block
 from common_tasks.advice.answer import NEXT, number
-from datasets.files import sheet_text, write_text
+from datasets.files import sheet_text, visible, write_text
 from reports.site.document import plain
 
 #: looks of the page, those of the site; on a phone the figure fits, and a wide table scrolls by itself.
@@ -77,7 +77,11 @@ def markdown(block: Block, text: Text, left_out: Mapping[str, str]) -> str:
         parts += [f"## {text.by}", by_dataset(block.data)]
         parts += ["\n".join(f"- {name}: {words}" for name, words in (text.meaning or {}).items())]
     if text.last:
-        parts += ["## Next", *map(plain, text.last)]
+        parts += ["## Next"]
+        for words, _, command in (said.partition("\n") for said in text.last):
+            # one line, so that no name in it ends the fence
+            line = visible(command.replace("\n", "\ufffd"))
+            parts += [plain(words), f"```text\n{line}\n```" if command else ""]
     if left_out:
         parts += ["## Left out", "\n".join(f"- {plain(name)}: {plain(why)}" for name, why in left_out.items())]
     if text.columns:

@@ -171,7 +171,7 @@ def common_task(kind: str) -> tuple[str, dict[str, Any]]:
     """Name and config of the common task of a kind of model. Raises KeyError without one."""
     for name, path in next(p for p in papers.papers() if p.key == "common_tasks").experiments.items():
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if config["model"]["kind"] == kind:
+        if config["model"]["kind"] == kind and name.removeprefix("common_") in COMMON.values():
             return name, config
     raise KeyError(f"no common task of {kind}")
 

@@ -1,4 +1,4 @@
-"""Rows in blocks: what is made of the rows beside them stays small, however many there are."""
+"""Blocks of rows, so that arrays computed from the rows stay small, however many rows there are."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class LinearPosteriorDraw(InFrame):
     def fit_unit(self, task: Task, settings, budget: Budget, rng: np.random.Generator) -> Fit:
         """One draw, which is the mechanism itself and so uses ``rng``.
 
-        Raises ValueError for a budget without epsilon and delta, MethodError where no tempering fits it.
+        Raises ValueError for a budget without epsilon and delta, MethodError if no tempering fits it.
         """
         if budget.epsilon is None or budget.delta is None:
             raise ValueError(f"{self.name}: the budget states no epsilon and delta; give both")

@@ -1,4 +1,4 @@
-"""Yardstick: BoostedAdaSSP, linear regression by rounds on clipped residuals with one private second-moment matrix."""
+"""Baseline: BoostedAdaSSP, linear regression by rounds on clipped residuals with one private second-moment matrix."""
 
 from __future__ import annotations
 

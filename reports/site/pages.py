@@ -388,6 +388,10 @@ def _task(section: AdviceSection, content: Content, known: dict[str, str]) -> Do
             )
         page.say(section.table)
     paper_page.figures_of(page, section.figures[:1], content)
+    if section.rows:
+        page.heading("How many rows do you need?")
+        paper_page.figures_of(page, section.rows[1:], content)
+        paper_page.tables_of(page, section.rows[:1])
     page.say(
         f"[All scores, calibration and cost]({section.id}-details.md). [How the winner is found](../which-method.md)."
     )

@@ -251,6 +251,7 @@ def test_tables_of_scikit_learn(tmp_path, name, header):
         ("a,y\n1,2\nred,3\n", "row 2, column 'a': the value is no number, as other rows have"),
         ("a,y\n1,2\ninf,3\n", "row 2, column 'a': the value is no number"),
         ("a,y\nred,2\n", "row 1, column 'a': the value is text; list the column's levels, which have to be public"),
+        ("a,b,y\nred,big,2\n", "or leave it out with --drop a. Text is in 2 columns: a, b"),
         ("a,y\n1,2\n,3\n", "row 2, column 'a': the number is missing, in 1 of 2 rows; fill or drop those rows, or"),
         ("a,y\n1,2\n2,NA\n", "row 2, column 'y': the target is missing; drop such rows (1)"),
         ("a,y\n,2\n?,3\n", "column 'a' is empty; leave it out with --drop a"),

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from common_tasks import sizes
+from common_tasks import rows
 from common_tasks.own_data import first
 
 
@@ -58,12 +58,12 @@ def test_classes_that_are_not_rare_are_not_warned_of():
     assert "Over the splits" not in first.rare_class((99, 1), ("a", "b"), frame)
 
 
-def test_what_more_rows_change_is_read_from_the_committed_effects():
-    table = sizes.committed()
-    for task in ("linear_regression", "logistic_regression"):
-        mine = table[(table["task"] == task) & (table["method"] == sizes.EVERY) & (table["of"] == "rows")]
-        said = first.more_rows(task)
-        assert f"ten times as many rows multiply it by {mine['factor'].item():.2f} [" in said
-        not_shown = mine["low"].item() <= 1 <= mine["high"].item()
-        assert (", which is not shown to differ from 1" in said.partition(";")[0]) == not_shown
-    assert first.more_rows("density") == ""
+def test_what_rows_are_needed_is_read_from_the_committed_study():
+    for task in ("regression", "classification"):
+        said = first.rows_needed(task, 3000, [1, 8], known=False)
+        here = rows.committed().query("task == @task and ranges == 'estimated' and rows == 3000 and epsilon == '1'")
+        costs = (1 - here["score"]).round(2) + 0.0
+        assert f"At epsilon = 1 with 3,000 rows, privacy costs {costs.min():.2f} to {costs.max():.2f}, by" in said
+        assert "At epsilon = 8 with" in said
+        assert said.endswith(rows.LIMITS)
+    assert first.rows_needed("density", 3000, [1], known=False) == ""
