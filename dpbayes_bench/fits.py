@@ -54,8 +54,8 @@ class Bounds:
 
     Parameters
     ----------
-    x : column -> (lower, upper), or one pair or None per column in their order. The range of a column without a pair is
-        estimated privately, which costs a part of the budget.
+    x : column -> (lower, upper), or one pair or None per column. Missing ranges are estimated privately, which
+        costs a part of the budget.
     y : the range of the target of a linear model; not used by a logistic model.
     citation : the source of the ranges, such as "protocol, section 2".
 
@@ -107,8 +107,7 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 class Accountant:
     """Adds up the cost of fits of the same rows by basic composition, and refuses a fit that would cost too much.
 
-    A fit is charged its full epsilon and delta before it reads a row. Copies of an accountant are the accountant
-    itself, so that clones of scikit-learn share it.
+    A fit is charged before it reads a row. Copies are the same accountant, so that clones of scikit-learn share it.
     """
 
     def __init__(self, epsilon: float, delta: float):
