@@ -65,14 +65,6 @@ def readings_of(cell: dict) -> list[str]:
     return ["authors", "corrected"] if is_run(cell, "corrected") else ["authors"]
 
 
-def repeats(cell: dict, scale: str) -> int:
-    """How many runs of ours answer a number."""
-    if cell["table"] in CHAINS and cell["metric"] in EXACT:
-        return config()["paired"][scale]
-    count, epsilon = config()["repeats"][scale], float(fields(cell["setting"])["epsilon"])
-    return min(count, config()["few"].get(cell["table"], {}).get(epsilon, count))
-
-
 def filter_runs(table: str, setting: str, reading: str, count: int) -> dict[str, np.ndarray]:
     """Metric -> values (count,) of as many filters; NaN where a run has no value."""
     told = fields(setting)
@@ -220,7 +212,8 @@ def rows(
         for reading in readings_of(cell):
             row = dict.fromkeys(COLUMNS, "") | {k: cell[k] for k in ("table", "dataset", "method", "setting", "metric")}
             row |= {"reading": reading, "scale": scale, "status": "ok"}
-            row["repeats"] = repeats(cell, scale)
+            exact = table in CHAINS and cell["metric"] in EXACT
+            row["repeats"] = config()["paired" if exact else "repeats"][scale]
             if wanted is None or wanted(row):
                 groups.setdefault((cell["setting"], reading), []).append(row)
     for (setting, reading), of in groups.items():

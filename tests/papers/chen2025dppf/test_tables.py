@@ -68,7 +68,7 @@ def by_hand(told, own):
 def pooled_by_hand(told, ours):
     """The rule for two means: none of the runs has heavy tails. The chance is that of normal runs."""
     n, mine, theirs = len(ours), ours.std(ddof=1), float(told["published_std"]) + 0.001  # a unit of its last digit
-    assert n == (60 if "epsilon=0.1;" in told["setting"] else 30)
+    assert n == 60
     assert mine < 2 * 1.4826 * np.median(np.abs(ours - np.median(ours)))
     gap = max(0.0, abs(ours.mean() - float(told["published_mean"])) - 0.001)
     error = max(mine, theirs) * math.sqrt(1 / n + 1 / int(told["n_published"]))
