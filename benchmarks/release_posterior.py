@@ -23,7 +23,7 @@ from evaluation import convergence, release_posterior
 from models.linear_regression_unknown_noise import LinearRegressionUnknownNoise
 
 EPSILONS, ROWS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0), 300
-SIZES, AT = (1000, 10_000), 1.0
+SIZES, AT = (1000, 3000, 10_000), 1.0
 CHAINS, BURN_IN, SWEEPS = 4, 200, 1000
 MODEL = LinearRegressionUnknownNoise(shape=3.0, scale=2.0, precision=1.0)
 INPUTS = release_posterior.InputsPrior()

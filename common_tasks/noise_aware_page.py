@@ -145,7 +145,8 @@ def figure(folder: Path, long: pd.DataFrame) -> Figure:
         TITLE,
         "Intervals are 95 %, over data sets (of DP-PF: over runs on one release). Grey bands are the tolerances within "
         "which a posterior counts as the same. The line of the bottom row is 95 %. Drawn is the first parameter of "
-        "each model. The table has all parameters, DP-PF with the heavy-tailed prior too, and the limits.",
+        "each model. DP-PF with the heavy-tailed prior is left out, because the page has no room for another column of "
+        "panels. The table has it, all parameters and the limits.",
     )
 
 

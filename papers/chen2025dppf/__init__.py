@@ -15,8 +15,12 @@ PAPER = Paper(
     program=Program.of(
         __name__,
         scores=(
-            *("pf_conj_01", "pf_conj_05", "pf_conj_10", "pf_nonconj_01", "pf_nonconj_05"),
-            *("pf_ls_01", "pf_ls_05", "pf_ls_10"),
+            *("pf_conj_01", "pf_conj_05", "pf_conj_10"),
+            *("pf_nonconj_01", "pf_nonconj_05", "pf_nonconj_10"),
+            "pf_fixed_conj_01",
+            "pf_fixed_nonconj_01",
+            *("pf_ls_01", "pf_ls_05", "pf_ls_10", "pf_ls_20"),
+            "rejection_lr_01",
             *("rejection_ls_01", "rejection_ls_05", "rejection_ls_10", "rejection_ls_20"),
             *("mcmc_conj_01", "mcmc_conj_05", "mcmc_conj_10", "mcmc_conj_20"),
             *("mcmc_nonconj_01", "mcmc_nonconj_05", "mcmc_nonconj_10", "mcmc_nonconj_20"),

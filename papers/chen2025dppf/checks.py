@@ -111,7 +111,7 @@ def faults(mirror: str | None) -> pd.DataFrame:
         for k in range(FILTERS):
             for jacobian in (False, True):
                 rng = program.stream(SOURCE, "faults", setting, str(jacobian), str(k))
-                made = filters.filter_regression(s, n, epsilon, PRIORS[prior], 100, jacobian, 0.0, rng)[:2]
+                made = filters.filter_regression(s, n, epsilon, PRIORS[prior], 100, jacobian, 0.0, False, rng)[:2]
                 if jacobian:
                     found["jacobian"].append(filters.summary(*made, TRUTH, False))
                 else:

@@ -6,6 +6,12 @@ it picks anew. Its weight is the prior over the density of the proposals, so tha
 the posterior given the release at epsilon_t. An attempt ends as soon as it is certain that it is not kept: each row
 moves a sum by at most 1, and sums of squares only grow. That changes no probability.
 
+With many rows and a large epsilon most attempts fail, so they may be screened first (:func:`screen`). For each c in
+[-1, 1]^5, Chernoff's bound is P(kept) <= A = E exp(c . (T - s) / b), with T the sums of the simulated rows and s the
+released ones. With probability 1 - A an attempt ends before a row is simulated. Else each row is drawn with its density
+times exp(c . t / b), t what it adds to T, and the rows are kept with probability exp(-(|T - s|_1 + c . (T - s)) / b).
+That changes no probability either.
+
 Regression works in phi = (mu, log Phi, log tau, beta0, beta1) with kernel variance 1 / t. The code divides the density
 of theta = (mu, Phi, tau, beta0, beta1) by a density of phi, so its weights lack the Jacobian Phi tau. ``corrected`` has
 it, and draws a tenth of its proposals from the prior. That bounds the weights: with Gaussian kernels only, their
@@ -26,41 +32,89 @@ STEPS, PARTICLES = 10, 100
 LS_STEPS = 2
 #: share of the proposals from the prior in the corrected filter.
 FROM_PRIOR = 0.1
+SQRT_HALF = math.sqrt(0.5)
 #: rows between two looks at whether an attempt can still be kept.
 LOOK = 8
 
 
 @njit(cache=True, error_model="numpy")
-def _still(sums, s, left):  # pragma: no cover (compiled)
-    """The least |final sums - s|_1, with ``left`` rows to come; sums of y, xy, yy, x, xx."""
+def log_tilted(mean, sd, c1, c2):  # pragma: no cover (compiled)
+    """log E exp(c1 u + c2 u^2), u = x / 5 clipped to [-1, 1], x ~ N(mean, sd^2); infinite where it is not needed."""
+    precision = 1.0 / sd**2 - 2.0 * c2 / BOUND**2
+    if precision <= 0.0 or abs(mean) > 5.0 * BOUND:
+        return math.inf
+    at, root = (mean / sd**2 + c1 / BOUND) / precision, math.sqrt(0.5 * precision)
+    inside = math.exp(0.5 * (precision * at * at - (mean / sd) ** 2)) / (sd * math.sqrt(precision))
+    inside *= 0.5 * (math.erf((BOUND - at) * root) - math.erf((-BOUND - at) * root))
+    above, below = 0.5 * math.erfc((BOUND - mean) / sd * SQRT_HALF), 0.5 * math.erfc((BOUND + mean) / sd * SQRT_HALF)
+    return math.log(inside + math.exp(c1 + c2) * above + math.exp(c2 - c1) * below)
+
+
+@njit(cache=True, error_model="numpy")
+def bound(mean, sd, n, s1, s2, b):  # pragma: no cover (compiled)
+    """(log of Chernoff's bound, c1, c2) for sums of u and u^2 near ``s1`` and ``s2``.
+
+    Any c is right. This one is best if u is normal and not correlated with u^2.
+    """
+    spread = min(sd / BOUND, 1.0) ** 2
+    square = 2.0 * spread**2 + 4.0 * spread * min(abs(mean) / BOUND, 1.0) ** 2
+    gap1, gap2 = s1 - n * clip(mean, BOUND), s2 - n * min((mean**2 + sd**2) / BOUND**2, 1.0)
+    c1, c2 = min(max(gap1 * b / (n * spread), -1.0), 1.0), min(max(gap2 * b / (n * square), -1.0), 1.0)
+    return n * log_tilted(mean, sd, c1 / b, c2 / b) - (c1 * s1 + c2 * s2) / b, c1, c2
+
+
+@njit(cache=True, error_model="numpy")
+def screen(theta, n, s, b, c, rng):  # pragma: no cover (compiled)
+    """Does an attempt pass the screen? Sets ``c`` (5,), by the sums of x and xx or by those of y and yy."""
+    c[:] = 0.0
+    log_u = math.log(rng.random())
+    log_x, c3, c4 = bound(theta[0], 1.0 / math.sqrt(theta[1]), n, s[3], s[4], b)
+    if log_u > log_x:
+        return False
+    sd = math.sqrt(theta[4] ** 2 / theta[1] + 1.0 / theta[2])
+    log_y, c0, c2 = bound(theta[3] + theta[4] * theta[0], sd, n, s[0], s[2], b)
+    if log_u > log_y:
+        return False
+    if log_x < min(log_y, 0.0):
+        c[3], c[4] = c3, c4
+    elif log_y < 0.0:
+        c[0], c[2] = c0, c2
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _still(sums, s, left, c):  # pragma: no cover (compiled)
+    """The least |d|_1 + c . d, d = final sums - s, with ``left`` rows to come; sums of y, xy, yy, x, xx."""
     total = 0.0
     for k in range(5):
         gap = sums[k] - s[k]
-        if k == 2 or k == 4:
-            total += gap if gap > 0 else max(0.0, -gap - left)
-        else:
-            total += max(0.0, abs(gap) - left)
+        near = max(gap if k == 2 or k == 4 else gap - left, min(0.0, gap + left))
+        total += abs(near) + c[k] * near
     return total
 
 
 @njit(cache=True, error_model="numpy")
-def _kept(theta, n, s, b, rng):  # pragma: no cover (compiled)
-    """Simulate n rows: are they kept?"""
+def kept(theta, n, s, b, c, rng):  # pragma: no cover (compiled)
+    """Simulate n rows, tilted by ``c`` (5,), 0 for none and always 0 for xy: are they kept?"""
     most = -b * math.log(rng.random())
     mu, sd = theta[0], 1.0 / math.sqrt(theta[1])
     noise, b0, b1 = 1.0 / math.sqrt(theta[2]), theta[3], theta[4]
+    tilted, top = c.any(), abs(c[0]) + max(c[2], 0.0) + abs(c[3]) + max(c[4], 0.0)
     sums = np.zeros(5)
     for i in range(n):
-        x = mu + sd * rng.standard_normal()
-        u, v = clip(x, BOUND), clip(b0 + b1 * x + noise * rng.standard_normal(), BOUND)
+        while True:
+            x = mu + sd * rng.standard_normal()
+            u, v = clip(x, BOUND), clip(b0 + b1 * x + noise * rng.standard_normal(), BOUND)
+            if not tilted or rng.random() < math.exp((v * (c[0] + c[2] * v) + u * (c[3] + c[4] * u) - top) / b):
+                break
         sums[0] += v
         sums[1] += u * v
         sums[2] += v * v
         sums[3] += u
         sums[4] += u * u
-        if i % LOOK == LOOK - 1 and _still(sums, s, n - 1.0 - i) > most:
+        if i % LOOK == LOOK - 1 and _still(sums, s, n - 1.0 - i, c) > most:
             return False
-    return _still(sums, s, 0.0) <= most
+    return _still(sums, s, 0.0, c) <= most
 
 
 @njit(cache=True, error_model="numpy")
@@ -92,10 +146,11 @@ def weight(phi, old, weights, variance, prior, jacobian, from_prior_share):  # p
 
 
 @njit(cache=True, error_model="numpy")
-def filter_regression(s, n, epsilon, prior, count, jacobian, share, rng):  # pragma: no cover (compiled)
+def filter_regression(s, n, epsilon, prior, count, jacobian, share, screened, rng):  # pragma: no cover (compiled)
     """Particles theta (count, 5) of the last step, their weights (count,), and attempts of all steps.
 
-    The authors' code has ``jacobian`` False and a ``share`` of 0 of its proposals from the prior.
+    The authors' code has ``jacobian`` False and a ``share`` of 0 of its proposals from the prior. ``screened`` changes
+    the time only.
     """
     old, w = np.empty((count, 5)), np.full(count, 1.0 / count)
     for i in range(count):
@@ -103,7 +158,7 @@ def filter_regression(s, n, epsilon, prior, count, jacobian, share, rng):  # pra
         if prior == 0 and not jacobian:  # the code draws Phi from half a chi-square of 1 and half of 2 degrees
             theta[1] = rng.standard_normal() ** 2 if rng.random() < 0.5 else 2.0 * rng.standard_exponential()
         old[i] = to_phi(theta)
-    attempts = 0
+    attempts, c = 0, np.zeros(5)
     new, v = np.empty((count, 5)), np.empty(count)
     for t in range(1, STEPS + 1):
         variance, b = 1.0 / t, 8.0 / (t * epsilon / STEPS)
@@ -120,7 +175,7 @@ def filter_regression(s, n, epsilon, prior, count, jacobian, share, rng):  # pra
                         phi[k] += sd * rng.standard_normal()
                 theta = phi.copy()
                 theta[1], theta[2] = math.exp(phi[1]), math.exp(phi[2])
-                if _kept(theta, n, s, b, rng):
+                if (not screened or screen(theta, n, s, b, c, rng)) and kept(theta, n, s, b, c, rng):
                     break
             new[i] = phi
             v[i] = weight(phi, old, w, variance, prior, jacobian, share)

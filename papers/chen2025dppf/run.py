@@ -20,7 +20,7 @@ import numpy as np
 
 from papers.chen2025dppf import chains, diagnostics, filters, location_scale, published, releases
 from papers.chen2025dppf.chains import NAMES, PRIORS
-from papers.chen2025dppf.published import CHAINS, PARTICLES, SOURCE, TRUTH, fields
+from papers.chen2025dppf.published import CHAINS, FIXED, POOLED, SOURCE, TRUTH, fields
 from privacy.accountants import epsilon_of
 from workflow import program
 
@@ -34,6 +34,11 @@ COLUMNS = (
 )
 #: draws of a run of rejection sampling.
 DRAWS = 100
+#: rows times epsilon from which attempts of a filter are screened, on random releases and on the synthetic one. Below
+#: it pays less, and committed runs on random releases were made without.
+SCREENED = 400, 200
+#: numbers of particles whose runs a pooled mean has.
+POOLED_PARTICLES = (100, 200, 400)
 #: the number of one run of a chain that each metric is.
 EXACT = tuple(f"{name}_mean" for name in NAMES)
 
@@ -48,28 +53,23 @@ def files() -> dict[str, tuple[str, float]]:
     return {name_of(t, e): (t, e) for t, of in config()["run"].items() for e in of}
 
 
+def is_run(cell: dict, reading: str = "run") -> bool:
+    """Is this number run, or ``corrected``?"""
+    told = fields(cell["setting"])
+    sizes = config()[reading].get(cell["table"], {}).get(float(told["epsilon"]), ())
+    return int(told["N" if cell["table"] in FIXED else "n"]) in sizes
+
+
 def readings_of(cell: dict) -> list[str]:
     """Readings of a published number."""
-    return ["authors", "corrected"] if cell["table"] in PARTICLES else ["authors"]
-
-
-def is_run(cell: dict) -> bool:
-    """Is this number run?"""
-    of = config()["run"].get(cell["table"])
-    if not of:
-        return False
-    told = fields(cell["setting"])
-    n = int(told["n"])
-    if n not in of.get(float(told["epsilon"]), ()):
-        return False
-    return cell["table"] not in CHAINS or cell["metric"] in EXACT or n in config()["chains"][cell["table"]]
+    return ["authors", "corrected"] if is_run(cell, "corrected") else ["authors"]
 
 
 def filter_runs(table: str, setting: str, reading: str, count: int) -> dict[str, np.ndarray]:
     """Metric -> values (count,) of as many filters; NaN where a run has no value."""
     told = fields(setting)
     epsilon, n, particles = float(told["epsilon"]), int(told["n"]), int(told["N"])
-    dataset = "chen_ls" if table == "pf_ls" else "chen_lr"
+    dataset = "chen_ls" if table == "pf_ls" else "chen_lr_fixed" if table in FIXED else "chen_lr"
     s, out = published.release(dataset, epsilon, n), []
     for k in range(count):
         rng = program.stream(SOURCE, table, setting, reading, str(k))
@@ -79,29 +79,43 @@ def filter_runs(table: str, setting: str, reading: str, count: int) -> dict[str,
         else:
             right = reading == "corrected"
             share = filters.FROM_PRIOR if right else 0.0
-            found = filters.filter_regression(s, n, epsilon, PRIORS[told["prior"]], particles, right, share, rng)[:2]
-            out.append(filters.summary(*found, TRUTH, right))
+            screened = n * epsilon >= SCREENED[table in FIXED]
+            prior = PRIORS[told["prior"]]
+            found = filters.filter_regression(s, n, epsilon, prior, particles, right, share, screened, rng)
+            out.append(filters.summary(*found[:2], TRUTH, right))
     return {m: np.array([r[m] for r in out]) for m in out[0]}
 
 
-def rejection_runs(setting: str, count: int) -> dict[str, np.ndarray]:
+def pooled_runs(setting: str, count: int) -> dict[str, np.ndarray]:
+    """Metric -> values (3 count,) of the filters of ``pf_nonconj`` with 100, 200 and 400 particles."""
+    of = [filter_runs("pf_nonconj", setting.replace("N=100", f"N={k}"), "authors", count) for k in POOLED_PARTICLES]
+    return {m: np.concatenate([found[m] for found in of]) for m in of[0]}
+
+
+def rejection_runs(table: str, setting: str, count: int) -> dict[str, np.ndarray]:
     """Metric -> values (count,) of as many runs of rejection sampling, of 100 draws each.
 
-    Rejection gives independent draws of the exact posterior. Ours are drawn with replacement from weighted ones of
-    :mod:`papers.chen2025dppf.location_scale`, which have the same distribution up to the error of these.
+    Rejection gives independent draws of the exact posterior. Ours are drawn with replacement from those of
+    :mod:`papers.chen2025dppf.location_scale`, which have weights, or of :mod:`papers.chen2025dppf.chains`. They have
+    the same distribution up to the error of these.
     """
     told = fields(setting)
     epsilon, n = float(told["epsilon"]), int(told["n"])
-    rng = program.stream(SOURCE, "rejection", setting)
-    s, b = published.release("chen_ls", epsilon, n), releases.scale_of("chen_ls", epsilon)
-    draws, weights = location_scale.posterior(s, n, b, "variance", rng)
+    dataset = "chen_ls" if table == "rejection_ls" else "chen_lr_unscaled"
+    rng, weights = program.stream(SOURCE, "rejection", setting), None
+    s, b = published.release(dataset, epsilon, n), releases.scale_of(dataset, epsilon)
+    if dataset == "chen_ls":
+        names, (draws, weights) = ("mu", "theta2"), location_scale.posterior(s, n, b, "variance", rng)
+    else:
+        names, draws = NAMES, chains.posterior(s, n, b, "heavy", rng, unit=1.0).reshape(-1, len(NAMES))
     out: dict[str, np.ndarray] = {"ess": np.full(count, float(DRAWS))}
     chosen = draws[rng.choice(len(draws), size=(count, DRAWS), p=weights)]
-    for k, name in enumerate(("mu", "theta2")):
+    for k, name in enumerate(names):
         x = chosen[..., k]
         low, high = np.quantile(x, (0.025, 0.975), axis=1)
         out |= {f"{name}_mean": x.mean(axis=1), f"{name}_mc_var": x.var(axis=1, ddof=1), f"{name}_width": high - low,
                 f"{name}_cover": ((low <= TRUTH[name]) & (TRUTH[name] <= high)).astype(float)}  # fmt: skip
+        out[f"{name}_var"] = out[f"{name}_mc_var"]
     return out
 
 
@@ -166,7 +180,9 @@ def numbers(values: np.ndarray) -> dict[str, object]:
 
 
 def told(dataset: str, setting: str) -> dict[str, str]:
-    """The ledger of a release."""
+    """The ledger of a release; nothing of the synthetic one, which no data has."""
+    if dataset not in releases.SENSITIVITY:
+        return {}
     ledger = releases.ledger_of(dataset, float(fields(setting)["epsilon"]))
     return {
         "delta": f"{DELTA:g}", "ledger_epsilon": f"{epsilon_of(ledger, DELTA).epsilon:.6g}",
@@ -208,8 +224,12 @@ def _setting(table: str, setting: str, reading: str, of: list[dict], scale: str)
     ledger = told(of[0]["dataset"], setting)
     if table not in CHAINS:
         count = int(of[0]["repeats"])
-        rejected = table == "rejection_ls"
-        found = rejection_runs(setting, count) if rejected else filter_runs(table, setting, reading, count)
+        if table.startswith("rejection"):
+            found = rejection_runs(table, setting, count)
+        elif table == POOLED:
+            found = pooled_runs(setting, count)
+        else:
+            found = filter_runs(table, setting, reading, count)
         yield from (row | ledger | numbers(found[row["metric"]]) for row in of)
         return
     means = [r for r in of if r["metric"] in EXACT]

@@ -1,20 +1,24 @@
 """Verdicts on the published numbers by the suite's rule (``reports.verdict``), in a family of their own.
 
-Each number is a mean over single runs, which are published. ``reports.evidence.chances`` compares them with ours. The
+Each number is a mean over single runs, which are published. ``reports.evidence.chances`` compares them with ours. Means
+that pool three numbers of particles have no published runs, so they are compared with our mean (:func:`pooled`). The
 runs of DP-DA-MCMC have a release each, with a noise that is known, so their posterior means are compared run by run
 with the exact posterior of that release (``reports.evidence.run_by_run``).
 """
 
 from __future__ import annotations
 
-from functools import cache, partial
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
-import pandas as pd
+from scipy.special import ndtr
 
 from papers.chen2025dppf import PAPER, published, run
 from papers.chen2025dppf.published import FIXED, POOLED, REAL
-from reports.evidence import Printed, Runs, chances, run_by_run
+from reports.evidence import Found, Printed, Runs, chances, means, printed, run_by_run
 from reports.program import Numbers, said
 from reports.verdict import Verdict
 from workflow.published import KEY
@@ -25,39 +29,15 @@ NO_DATA = (
     "median of 100 releases; remedy: add the rows as a data set, and derive the posterior of that release"
 )
 NOT_RUN = "was not run here; remedy: name the setting in `run` of papers/chen2025dppf/program.yaml"
-POOLED_RUNS = (
-    "the mean pools runs with 100, 200 and 400 particles; remedy: run all three numbers of particles, and judge their "
-    "pooled mean"
-)
-
-
-@cache
-def seconds() -> dict[tuple[str, str], str]:
-    """(table, setting) -> mean seconds of a run of the authors' code, as published."""
-    f = pd.read_csv(published.HERE / "published.csv", dtype=str)
-    f = f[f["metric"] == "seconds"]
-    return dict(zip(zip(f["table"], f["setting"], strict=True), f["mean"], strict=True))
-
-
-def duration(seconds: float) -> str:
-    """Its order in words, so that settings of one cost have one reason."""
-    bounds = ((1, "less than a second"), (60, "1 to 60 seconds"), (600, "1 to 10 minutes"))
-    return next((words for most, words in bounds if seconds < most), "more than 10 minutes")
 
 
 def absent(cell: dict) -> tuple[str, str]:
     """Status and reason of a number that was not run."""
-    table = cell["table"]
-    if table == REAL:
+    if cell["table"] == REAL:
         return "no_data", NO_DATA
-    if table == POOLED:
-        return "not_run", POOLED_RUNS
-    what = {"dp_reject_abc": "the rejection sampler", "dp_da_mcmc": "the chain"}.get(cell["method"], "the filter")
-    if table in FIXED:
-        what = "the filter on the synthetic release"
-    time = seconds().get((table, cell["setting"]))
-    cost = f" (one run takes {duration(float(time))} in the authors' code)" if time else ""
-    return "not_run", f"{what}{cost} {NOT_RUN}"
+    cost = run.config()["cost"].get(cell["table"], "not measured")
+    what = "the filter on the synthetic release" if cell["table"] in FIXED else "the filter"
+    return "not_run", f"{what} (cost here: {cost}) {NOT_RUN}"
 
 
 def values_of(row: dict) -> np.ndarray:
@@ -65,8 +45,18 @@ def values_of(row: dict) -> np.ndarray:
     return np.array(row["runs"].split(), dtype=np.float64)
 
 
+def pooled(paper: Printed, values: Sequence[float], metric: str, level: float) -> Found:
+    """:func:`reports.evidence.means`. ``bound``, by the smaller one of both spreads, is that of the chance that one of
+    ours is above one of theirs, as if the runs were normal: the metric's margin is such a chance."""
+    found = means(paper, values, metric, level)
+    spread = min(float(np.std(values, ddof=1)), paper.spread)
+    return replace(found, bound=float(ndtr(found.bound / (math.sqrt(2) * spread))) - 0.5)
+
+
 def runs_of(cell: dict, row: dict) -> Runs:
-    """The published runs, ours, and the kind of evidence."""
+    """The published runs, ours, and the kind of evidence. Of a pooled mean no single run is published."""
+    if cell["table"] == POOLED:
+        return Runs(printed(cell["mean"], int(cell["n_published"]), cell["std"], "sd"), values_of(row), METRIC, pooled)
     theirs = published.runs_of(cell["table"], cell["setting"], cell["metric"])
     ours = values_of(row)
     if row["kind"] == "run by run":

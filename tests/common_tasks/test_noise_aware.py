@@ -13,6 +13,7 @@ from common_tasks import noise_aware, noise_aware_page
 from evaluation.release_posterior import moments
 from models.conjugate_simulators import ConjugateSimulator
 from reports.blocks import markdown
+from workflow import extra
 
 REFERENCE = Path(noise_aware.__file__).parent / "reference"
 
@@ -136,3 +137,18 @@ def test_a_committed_row_is_recomputed():
             np.testing.assert_allclose(told[column], found[column], rtol=2e-5)
         else:
             assert list(told[column]) == list(found[column])
+
+
+def test_the_rule_makes_rows_of_the_committed_columns(tmp_path, monkeypatch):
+    """``workflow.extra`` as Snakemake calls it, for the cheapest row of the plan."""
+    first = next(noise_aware.plan())
+    monkeypatch.setattr(noise_aware, "plan", lambda: iter([first]))
+    options = ["common_tasks", noise_aware.NAME, "--scale", "tiny", "--results", str(tmp_path), "--attempt", "1"]
+    assert extra.main(options) == 0
+    made, told = (pd.read_csv(folder / noise_aware.NAME) for folder in (tmp_path / "extra", REFERENCE))
+    assert list(made) == list(told)
+    key = ["model", "quantity", "method", "n", "epsilon", "n_epsilon"]
+    pd.testing.assert_frame_equal(made[key], told.loc[: len(made) - 1, key])
+    assert (made["sets"] == 2).all()
+    assert [p.name for p in (tmp_path / "done").glob("*.extra")]
+    assert not list((tmp_path / "extra").glob("*.partial"))

@@ -1,9 +1,12 @@
 """The particle filters: weights, summaries, early ends, and their distribution."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
 
 from papers.chen2025dppf import filters, published
 from papers.chen2025dppf.chains import PRIORS
@@ -48,11 +51,48 @@ def test_an_attempt_ends_early_only_if_it_is_not_kept():
     for _ in range(30):
         u = rng.uniform(-1, 1, (40, 2))
         rows = np.column_stack([u[:, 1], u[:, 0] * u[:, 1], u[:, 1] ** 2, u[:, 0], u[:, 0] ** 2]).cumsum(axis=0)
-        s = rows[-1] + rng.laplace(0, 5, 5)
-        final = np.abs(rows[-1] - s).sum()
-        bounds = [filters._still.py_func(rows[k], s, 39.0 - k) for k in range(40)]
+        s, c = rows[-1] + rng.laplace(0, 5, 5), rng.uniform(-1, 1, 5)
+        final = np.abs(rows[-1] - s).sum() + c @ (rows[-1] - s)
+        bounds = [filters._still.py_func(rows[k], s, 39.0 - k, c) for k in range(40)]
         assert max(bounds) <= final + 1e-9
         assert bounds[-1] == pytest.approx(final)
+
+
+def test_the_mean_of_a_tilted_row_by_quadrature():
+    """Rows inside and at both ends of [-5, 5]; the limits where no bound is needed."""
+    for mean, sd, c1, c2 in (
+        (1.0, 1.0, 0.25, -0.25),
+        (-4.0, 2.0, -0.2, 0.1),
+        (7.0, 3.0, 0.3, 0.3),
+        (0.5, 6.0, 0.0, -0.2),
+    ):
+
+        def weight(x, mean=mean, sd=sd, c1=c1, c2=c2):
+            u = min(max(x / 5, -1.0), 1.0)
+            return norm.pdf(x, mean, sd) * math.exp(c1 * u + c2 * u * u)
+
+        ends = (mean - 12 * sd, -5.0, 5.0, mean + 12 * sd)
+        expected = sum(quad(weight, a, b)[0] for a, b in itertools.pairwise(ends))
+        assert filters.log_tilted.py_func(mean, sd, c1, c2) == pytest.approx(math.log(expected), abs=1e-6)
+    assert filters.log_tilted.py_func(0.0, 9.0, 0.0, 0.25) == math.inf
+    assert filters.log_tilted.py_func(26.0, 1.0, 0.0, 0.0) == math.inf
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("theta", "b"), [((1.2, 0.9, 0.3, 0.1, 1.5), 30.0), ((0.6, 1.2, 0.6, -0.2, 2.4), 60.0)])
+def test_a_screen_does_not_change_the_chance_to_be_kept(theta, b):
+    """Counts of kept attempts within 4.5 standard errors of their difference, once with each screen."""
+    s, at, rng, none = published.release("chen_lr", 1.0, 100), np.array(theta), np.random.default_rng(5), np.zeros(5)
+    count, c, seen = 60_000, np.zeros(5), 0
+    plain = sum(filters.kept(at, 100, s, b, none, rng) for _ in range(count))
+    passed = screened = 0
+    for _ in range(count):
+        if filters.screen(at, 100, s, b, c, rng):
+            passed, seen = passed + 1, seen + c.any()
+            screened += filters.kept(at, 100, s, b, c, rng)
+    assert 0 < seen <= passed < 0.9 * count
+    assert abs(plain - screened) < 4.5 * math.sqrt(plain + screened)
+    assert plain > 500
 
 
 @pytest.mark.nightly

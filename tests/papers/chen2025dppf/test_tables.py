@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu, norm, wilcoxon
+from scipy.stats import t as student
 
 from papers.chen2025dppf import PAPER, figures, published, run, verdicts
+from reports.verdict import judge
 from workflow.program import read_scores
 from workflow.published import KEY
 
@@ -42,6 +44,8 @@ def test_every_committed_verdict_by_other_code(judged, scores):
 
 def by_hand(told, own):
     ours = np.array(own["runs"].split(), float)
+    if own["table"] == published.POOLED:
+        return pooled_by_hand(told, ours)
     theirs = published.runs_of(told["table"], told["setting"], told["metric"])
     if own["kind"] == "run by run":
         z = (ours - theirs[: len(ours)]) / np.array(own["errors"].split(), float)
@@ -59,6 +63,20 @@ def by_hand(told, own):
     if p <= 0.05:
         return "inconclusive"
     return "reproduced" if centre - half >= 1 / 3 and centre + half <= 2 / 3 else "compatible"
+
+
+def pooled_by_hand(told, ours):
+    """The rule for two means: none of the runs has heavy tails. The chance is that of normal runs."""
+    n, mine, theirs = len(ours), ours.std(ddof=1), float(told["published_std"]) + 0.001  # a unit of its last digit
+    assert n == 60
+    assert mine < 2 * 1.4826 * np.median(np.abs(ours - np.median(ours)))
+    gap = max(0.0, abs(ours.mean() - float(told["published_mean"])) - 0.001)
+    error = max(mine, theirs) * math.sqrt(1 / n + 1 / int(told["n_published"]))
+    p = 2 * student.sf(gap / error, n - 1) if gap > 0 else 1.0
+    if p <= 0.05:
+        return "differs" if p <= 0.01 / 2018 else "inconclusive"
+    chance = norm.cdf((gap + student.ppf(0.95, n - 1) * error) / math.sqrt(2) / min(mine, theirs))
+    return "reproduced" if chance <= 2 / 3 else "compatible"
 
 
 def test_what_was_run_is_what_the_settings_say(scores):
@@ -142,10 +160,22 @@ def test_the_runs_behind_a_number(judged):
     }
 
 
-def test_seconds_of_the_authors_code_are_told():
-    cell = {"table": "pf_conj", "setting": "epsilon=2;n=500;N=100;prior=conjugate", "method": "dp_pf"}
-    status, reason = verdicts.absent(cell)
-    assert status == "not_run"
-    assert reason.startswith("the filter (one run takes more than 10 minutes in the authors' code) was not run here")
-    words = [verdicts.duration(s) for s in (0.5, 1, 60, 600)]
-    assert words == ["less than a second", "1 to 60 seconds", "1 to 10 minutes", "more than 10 minutes"]
+def test_the_cost_of_what_was_not_run_is_told(judged):
+    """Of each setting that is left out, as measured here."""
+    left = judged[judged["verdict"] == "not_run"]
+    for cell in left.to_dict("records"):
+        status, reason = verdicts.absent(cell)
+        assert (status, reason) == ("not_run", cell["reason"])
+        assert "CPU seconds" in reason
+
+
+def test_a_pooled_mean_is_compared_with_ours():
+    """The words by other code, for runs at the published mean, and 0.3 and 3 standard deviations off."""
+    cell = next(c for c in published.numbers().to_dict("records") if c["table"] == published.POOLED)
+    told = {"setting": cell["setting"], "published_std": cell["std"], "n_published": cell["n_published"]}
+    runs = norm.ppf((np.arange(60) + 0.5) / 60)
+    for shift, expected in ((0.0, "reproduced"), (0.3, "inconclusive"), (3.0, "differs")):
+        ours = float(cell["mean"]) + float(cell["std"]) * (runs + shift)
+        row = {"runs": " ".join(map(str, ours)), "kind": "runs"}
+        found = judge(verdicts.runs_of(cell, row), family=2018).verdict
+        assert found == pooled_by_hand(told | {"published_mean": cell["mean"]}, ours) == expected
