@@ -45,7 +45,7 @@ WITHOUT = {
     "that no chain over them converges; methods are compared by predictions",
 }
 #: ends of the names of experiments of further tables.
-TABLES = ("_tables", "_levels", "_rare_events")
+TABLES = ("_tables", "_levels", "rare_events")
 FURTHER = "not computed: a further table, of which the advice reads scores alone"
 
 
